@@ -1,0 +1,21 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let package = Package(
+  name: "Pledge",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "Pledge", targets: ["Pledge"]),
+    .library(name: "PledgeFoundation", targets: ["PledgeFoundation"]),
+    .library(name: "PledgeTesting", targets: ["PledgeTesting"]),
+  ],
+  targets: [
+    .target(name: "Pledge"),
+    .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
+    .target(name: "PledgeTesting", dependencies: ["Pledge"]),
+    .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
+    .testTarget(
+      name: "PledgeFoundationTests", dependencies: ["PledgeFoundation", "PledgeTesting"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,31 @@
+extension Promise {
+  /// Asks the producer of this promise to stop.
+  ///
+  /// The request climbs the chain as far as this promise's side is the only consumer. Where it
+  /// ends, the promise is rejected with `CancellationError`, which flows down the chain again:
+  /// `catch`, `recover`, `finally` and `await` all see it. Other consumers of a shared promise
+  /// notice nothing. A settled promise is not affected. A handler that is running is not
+  /// interrupted; its promise is rejected when it has returned.
+  ///
+  /// - Complexity: O(links climbed).
+  @inlinable
+  public func cancel() { cell.cancel() }
+
+  /// Whether cancellation of this promise was asked for, be it by its consumers or by name.
+  @inlinable
+  public var isCancelled: Bool { cell.root.isCancellationRequested }
+
+  /// Returns a promise with the same outcome whose cancellation leaves this one alone.
+  ///
+  /// Cancelling the result rejects the result only. Use it to hand out shared work.
+  @inlinable
+  public func uncancellable() -> Promise { shielded() }
+
+  @inlinable
+  func shielded() -> Promise {
+    Promise(
+      cell: cell.derive(
+        Value.self, wants: Cell.Input.shield, target: _HandlerTarget(immediate: ()), body: nil
+      ) { handler, source in handler.copy(from: source, as: Value.self) })
+  }
+}

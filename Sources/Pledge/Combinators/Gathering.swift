@@ -1,0 +1,88 @@
+import Synchronization
+
+/// The observers that a combinator has on its inputs, so that they can all be taken back.
+@usableFromInline
+class Gathering: @unchecked Sendable {
+  private enum State {
+    case open([Handler])
+    case finished(withdrawing: Bool)
+  }
+
+  private let state = Mutex(State.open([]))
+
+  @usableFromInline
+  init() {}
+
+  /// Observes `cell`; if the gathering is finished already, does nothing.
+  @usableFromInline
+  final func observe(_ cell: Cell, with observer: Handler) {
+    guard !isFinished else { return }
+    // Attached first: an observer can be taken back only once it is in its place.
+    cell.attach(observer)
+    let withdrawing: Bool? = state.withLock { state in
+      switch state {
+      case .open(var observers):
+        state = .open([])
+        observers.append(observer)
+        state = .open(observers)
+        return nil
+      case .finished(let withdrawing):
+        return withdrawing
+      }
+    }
+    if let withdrawing { observer.takeBack(withdrawing: withdrawing) }
+  }
+
+  /// Takes back all observers that have not been called.
+  ///
+  /// With `withdrawing`, an input that has no other consumer is cancelled.
+  @usableFromInline
+  final func finish(withdrawing: Bool) {
+    let observers: [Handler] = state.withLock { state in
+      guard case .open(let observers) = state else { return [] }
+      state = .finished(withdrawing: withdrawing)
+      return observers
+    }
+    for observer in observers { observer.takeBack(withdrawing: withdrawing) }
+  }
+
+  /// Whether the inputs need not be observed any more.
+  @usableFromInline
+  final var isFinished: Bool {
+    state.withLock { state in
+      if case .finished = state { true } else { false }
+    }
+  }
+}
+
+/// What a combinator attaches to its input number `index`.
+@usableFromInline
+final class InputObserver<State: Gathering>: Handler, @unchecked Sendable {
+  @usableFromInline let state: State
+  @usableFromInline let index: Int
+
+  @inlinable
+  init(
+    _ state: State, index: Int, source: Cell, run: @escaping @Sendable (Handler, Cell) -> Void
+  ) {
+    self.state = state
+    self.index = index
+    super.init(input: 0, source: source, target: nil, body: nil, run: run)
+  }
+}
+
+extension Handler {
+  fileprivate final func takeBack(withdrawing: Bool) {
+    if withdrawing { abandon() } else { leave() }
+  }
+
+  /// Stops observing; the source keeps us as a consumer, so it is not cancelled on our account.
+  final func leave() {
+    guard pinUnlessTaken() else { return }
+    let source = slot.map { unsafeDowncast($0, to: Cell.self) }
+    let old = input.bitwiseOr(Input.detached, ordering: .acquiringAndReleasing).oldValue
+    slot = nil
+    unpin()
+    if let source, old & Input.detached == 0 { source.root.noteDeadObserver() }
+  }
+}

@@ -1,0 +1,101 @@
+import Synchronization
+
+extension Promise {
+  /// Returns a promise that settles as the first of `promises` to settle, fulfilled or rejected.
+  ///
+  /// Among promises that have settled already the first in order wins. The errors of the losers
+  /// count as handled. The losers are let go at once: those that have no other consumer are
+  /// cancelled, unless `cancellingLosers` is false. No promises give a rejection with
+  /// ``PromiseError/emptyInput``. Cancelling the result withdraws from all promises.
+  @inlinable
+  public static func race(
+    _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
+  ) -> Promise {
+    let state = RaceState<Value>(result: Root<Value>(), cancelsLosers: cancellingLosers)
+    return state.start(Array(promises)) { observer, source in
+      let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
+      observer.state.settle(as: source)
+    }
+  }
+
+  /// Returns a promise that settles as the first of the promises to settle, fulfilled or rejected.
+  @inlinable
+  public static func race(_ promises: Promise...) -> Promise { race(promises) }
+
+  /// Returns a promise of the first value: rejections are passed over as long as there is hope.
+  ///
+  /// If all promises are rejected, the result is rejected with an ``AggregateError`` that holds
+  /// their errors in order. The losers are let go at once: those that have no other consumer are
+  /// cancelled, unless `cancellingLosers` is false. No promises give a rejection with
+  /// ``PromiseError/emptyInput``. Cancelling the result withdraws from all promises.
+  @inlinable
+  public static func any(
+    _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
+  ) -> Promise {
+    let state = RaceState<Value>(result: Root<Value>(), cancelsLosers: cancellingLosers)
+    return state.start(Array(promises)) { observer, source in
+      let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
+      if let rejection = source.rejection {
+        observer.state.lose(rejection, index: observer.index)
+      } else {
+        observer.state.settle(as: source)
+      }
+    }
+  }
+
+  /// Returns a promise of the first value: rejections are passed over as long as there is hope.
+  @inlinable
+  public static func any(_ promises: Promise...) -> Promise { any(promises) }
+}
+
+/// A race under way.
+@usableFromInline
+final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
+  @usableFromInline let result: Cell
+  @usableFromInline let cancelsLosers: Bool
+  private let errors = Mutex<(byIndex: [Int: any Error], count: Int)>(([:], 0))
+
+  @usableFromInline
+  init(result: Cell, cancelsLosers: Bool) {
+    self.result = result
+    self.cancelsLosers = cancelsLosers
+    super.init()
+  }
+
+  @usableFromInline
+  func start(
+    _ inputs: [Promise<Value>], run: @escaping @Sendable (Handler, Cell) -> Void
+  ) -> Promise<Value> {
+    guard !inputs.isEmpty else { return .rejected(PromiseError.emptyInput) }
+    errors.withLock { $0.count = inputs.count }
+    for (index, input) in inputs.enumerated() {
+      observe(input.cell, with: InputObserver(self, index: index, source: input.cell, run: run))
+    }
+    result.onCancel { self.finish(withdrawing: true) }
+    if isFinished, cancelsLosers {
+      // Decided on the way: whoever was not observed any more has lost, too.
+      for input in inputs { input.cell.cancelIfDeserted() }
+    }
+    return Promise(cell: result)
+  }
+
+  @inlinable
+  func settle(as source: Cell) {
+    if result.root.isSettledRoot { source.rejection?.markHandled() }
+    result.copy(from: source, as: Value.self)
+    finish(withdrawing: cancelsLosers)
+  }
+
+  @usableFromInline
+  func lose(_ rejection: Rejection, index: Int) {
+    rejection.markHandled()
+    let all: [any Error]? = errors.withLock { errors in
+      errors.byIndex[index] = rejection.error
+      guard errors.byIndex.count == errors.count else { return nil }
+      return (0..<errors.count).compactMap { errors.byIndex[$0] }
+    }
+    guard let all else { return }
+    result.reject(Rejection(AggregateError(errors: all), origin: nil))
+    finish(withdrawing: false)
+  }
+}

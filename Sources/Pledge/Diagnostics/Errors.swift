@@ -1,0 +1,80 @@
+/// The error of a promise whose resolver, or whose executor, went away without settling it.
+public struct BrokenPromise: Error, Sendable, CustomStringConvertible {
+  /// What went away.
+  public enum Reason: Sendable, Hashable {
+    /// The last reference to the resolver went away.
+    case resolverDropped
+    /// An executor let go of a handler that it had been given to run.
+    case executorDroppedJob
+  }
+
+  /// Where the promise was made, where that is known.
+  public let origin: Origin?
+  /// What went away.
+  public let reason: Reason
+
+  init(origin: Origin?, reason: Reason) {
+    self.origin = origin
+    self.reason = reason
+  }
+
+  /// Says what happened and where the promise was made.
+  public var description: String {
+    let place = origin.map { "The promise made at \($0)" } ?? "A promise"
+    switch reason {
+    case .resolverDropped:
+      return "\(place) can never settle: its resolver was dropped without being called."
+    case .executorDroppedJob:
+      return "\(place) can never settle: its executor dropped the handler without running it."
+    }
+  }
+}
+
+/// What was wrong with the way a promise was used.
+public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A handler returned the promise that waits for that handler (Promises/A+ 2.3.1).
+  case returnedItself
+  /// A combinator that picks one promise was given none.
+  case emptyInput
+  /// A count, a limit or a duration made no sense; the text says which and why.
+  case invalidArgument(String)
+  /// A callback delivered neither a value nor an error.
+  case noValueAndNoError
+  /// `validate` did not accept the value.
+  case validationFailed
+  /// A sequence was empty, or had no element that fits.
+  case noElement
+  /// A `compactMap` closure returned nil.
+  case noValue
+
+  /// Says what was wrong and what to do.
+  public var description: String {
+    switch self {
+    case .returnedItself:
+      "A handler returned the promise that is waiting for it; it would never settle. Return another promise."
+    case .emptyInput:
+      "No promise was given to choose from; pass at least one."
+    case .invalidArgument(let text):
+      text
+    case .noValueAndNoError:
+      "A callback delivered neither a value nor an error."
+    case .validationFailed:
+      "The value was not accepted by `validate`."
+    case .noElement:
+      "The sequence has no such element."
+    case .noValue:
+      "The closure of `compactMap` returned nil."
+    }
+  }
+}
+
+/// The error of `Promise.any` when every promise was rejected.
+public struct AggregateError: Error, Sendable, CustomStringConvertible {
+  /// The errors, in the order of the promises.
+  public let errors: [any Error]
+
+  /// Lists the errors.
+  public var description: String {
+    "All \(errors.count) promises were rejected: \(errors.map { "\($0)" }.joined(separator: "; "))"
+  }
+}

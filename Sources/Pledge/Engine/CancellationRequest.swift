@@ -1,0 +1,225 @@
+import Synchronization
+
+// A request to cancel starts at a promise and climbs to what feeds it, as far as nobody else
+// consumes that. Where it stops, a rejection with `CancellationError` starts, and flows down like
+// any other: every handler in between sees it, in the usual order.
+
+extension Cell {
+  /// Asks the producer of this promise to stop.
+  @usableFromInline
+  final func cancel() {
+    let root = self.root
+    guard !root.isSettledRoot else { return }
+    let flags = root.input.load(ordering: .acquiring)
+    if root === self, flags & Input.shared != 0, Input.consumers(flags) > 0 {
+      // A promise that this one adopted is observed on its own account too: leave it alone.
+      root.cancelOwnObservers()
+    } else {
+      root.cancelInput()
+    }
+  }
+
+  /// Takes back one consumer's interest; if it was the last one, the producer is asked to stop.
+  final func withdrawConsumer() {
+    let cell = root
+    let word = cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing).newValue
+    if Input.consumers(word) == 0, !cell.isSettledRoot { cell.cancelInput() }
+  }
+
+  /// Asks the producer to stop if nobody waits for this promise.
+  final func cancelIfDeserted() {
+    let cell = root
+    if Input.consumers(cell.input.load(ordering: .acquiring)) == 0, !cell.isSettledRoot {
+      cell.cancelInput()
+    }
+  }
+
+  /// Climbs from this cell, whose consumers do not want it any more, to the producer.
+  final func cancelInput() {
+    var cell = self
+    while true {
+      guard cell.pinUnlessTaken() else {
+        // The handler runs: it looks at this flag when it has returned. Or the cell has settled.
+        let old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
+        if old & Input.taken != 0 { return }
+        continue
+      }
+      let old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
+      if old & Input.handler == 0 {
+        let handlers = cell.slot
+        if old & Input.cancelled == 0 { cell.slot = nil }
+        cell.unpin()
+        if old & Input.cancelled != 0 { return }
+        if let handlers { unsafeDowncast(handlers, to: CancelHandlers.self).run() }
+        cell.reject(Rejection.cancellation())
+        return
+      }
+      guard let source = cell.slot.map({ unsafeDowncast($0, to: Cell.self) }) else {
+        cell.unpin()
+        return
+      }
+      let isLinked = source.root === cell
+      cell.unpin()
+      if isLinked {
+        cell = source
+        continue
+      }
+      let handler = unsafeDowncast(cell, to: Handler.self)
+      let parent = source.root
+      if old & Input.shield != 0 || parent.isSettledRoot {
+        if old & Input.cancelled == 0 || parent.isSettledRoot { handler.detach() }
+        return
+      }
+      if old & Input.cancelled != 0 { return }
+      let word = parent.input.wrappingSubtract(
+        Input.consumer, ordering: .acquiringAndReleasing
+      ).newValue
+      if Input.consumers(word) > 0 {
+        handler.detach()
+        return
+      }
+      cell = parent
+    }
+  }
+
+  /// Cancels the observers that were attached to this very cell, and spares those that were
+  /// attached to a promise it adopted.
+  private final func cancelOwnObservers() {
+    // Taking the list needs the ownership; who has it delivers now, and then there is nothing
+    // left to cancel.
+    var word = output.load(ordering: .acquiring)
+    while true {
+      guard word & (Output.owned | Output.settled | Output.linked) == 0 else { return }
+      guard Output.pointer(word) != nil else { return }
+      let (done, now) = output.weakCompareExchange(
+        expected: word, desired: word | Output.owned, ordering: .acquiringAndReleasing)
+      if done { break }
+      word = now
+    }
+    var own: [Handler] = []
+    var rest = Output.pointer(word).map { HandlerList.Node.fromOpaque($0) }
+    while let node = rest {
+      let handler = node.takeUnretainedValue()
+      if handler.input.load(ordering: .acquiring) & (Input.viaLink | Input.detached) == 0 {
+        own.append(handler)
+      }
+      rest = handler.next
+    }
+    releaseOwnership()
+    for handler in own.reversed() { handler.abandon() }
+  }
+
+  /// Gives up the ownership of the list, and delivers it if the cell has settled meanwhile.
+  private final func releaseOwnership() {
+    let old = output.bitwiseAnd(~Output.owned, ordering: .acquiringAndReleasing).oldValue
+    guard old & Output.settled != 0 else { return }
+    var word = old & ~Output.owned
+    while true {
+      guard word & Output.owned == 0, Output.pointer(word) != nil else { return }
+      let (done, now) = output.weakCompareExchange(
+        expected: word, desired: Output.settled | Output.owned, ordering: .acquiringAndReleasing)
+      if done {
+        if let list = Output.pointer(word) { deliverAll(from: list) }
+        return
+      }
+      word = now
+    }
+  }
+}
+
+extension Handler {
+  /// Runs this handler as if its source had been rejected with `CancellationError`, and leaves
+  /// the source to its other consumers. Does nothing once the handler has started.
+  final func detach() {
+    while true {
+      guard pinUnlessTaken() else { return }
+      let source = slot
+      if let source, unsafeDowncast(source, to: Cell.self).root === self {
+        unpin()
+        unsafeDowncast(source, to: Cell.self).cancelInput()
+        return
+      }
+      slot = Cancellation.source
+      input.bitwiseOr(Input.detached, ordering: .acquiringAndReleasing)
+      unpin()
+      deliver(self, rejected: true)
+      if let source { unsafeDowncast(source, to: Cell.self).root.noteDeadObserver() }
+      return
+    }
+  }
+
+  /// Detaches this handler at once, and only then withdraws its interest from the source.
+  ///
+  /// - Returns: Whether the handler had not started.
+  @usableFromInline @discardableResult
+  final func abandon() -> Bool {
+    guard pinUnlessTaken() else { return false }
+    let source = slot.map { unsafeDowncast($0, to: Cell.self) }
+    let old = input.bitwiseOr(
+      Input.cancelled | Input.detached, ordering: .acquiringAndReleasing
+    ).oldValue
+    guard let source, old & Input.detached == 0 else {
+      unpin()
+      return false
+    }
+    slot = Cancellation.source
+    unpin()
+    deliver(self, rejected: true)
+    let parent = source.root
+    if old & Input.cancelled == 0 { parent.withdrawConsumer() }
+    parent.noteDeadObserver()
+    return true
+  }
+}
+
+/// What a cancelled handler finds in place of its source.
+enum Cancellation {
+  static let source: Cell = Root<Never>(rejection: Rejection.cancellation())
+}
+
+/// What a resolver wants to be called when its promise is cancelled.
+///
+/// `@unchecked Sendable`: guarded by the `pinned` flag of the cell in whose slot it lies, until
+/// the canceller takes it out of there and has it alone.
+final class CancelHandlers: @unchecked Sendable {
+  private var handlers: [@Sendable () -> Void] = []
+
+  func append(_ handler: @escaping @Sendable () -> Void) { handlers.append(handler) }
+
+  func run() {
+    for handler in handlers { handler() }
+    handlers = []
+  }
+}
+
+extension Cell {
+  /// Has `handler` called if this promise is cancelled; called at once if it already was.
+  @usableFromInline
+  final func onCancel(_ handler: @escaping @Sendable () -> Void) {
+    // A resolver's cell may be linked to another, but its own input side stays its own.
+    guard pinUnlessTaken() else {
+      if input.load(ordering: .acquiring) & Input.cancelled != 0 { handler() }
+      return
+    }
+    if input.load(ordering: .acquiring) & Input.cancelled != 0 {
+      unpin()
+      handler()
+      return
+    }
+    let handlers: CancelHandlers
+    if let slot {
+      handlers = unsafeDowncast(slot, to: CancelHandlers.self)
+    } else {
+      handlers = CancelHandlers()
+      slot = handlers
+    }
+    handlers.append(handler)
+    unpin()
+  }
+
+  /// Whether cancellation was asked for.
+  @usableFromInline
+  final var isCancellationRequested: Bool {
+    input.load(ordering: .acquiring) & Input.cancelled != 0
+  }
+}

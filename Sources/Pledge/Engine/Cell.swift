@@ -1,0 +1,272 @@
+import Synchronization
+
+// The engine: a promise's cell, its states and who may do what in each.
+//
+//                      ┌────────────┐ claim()  ┌─────────┐ publish() ┌─────────┐
+//   init ─────────────▶│  pending   │─────────▶│ claimed │──────────▶│ settled │
+//                      └────────────┘          └─────────┘           └─────────┘
+//                            │ link(to:), while nobody observes
+//                            ▼
+//                      ┌────────────┐
+//                      │   linked   │  every later act goes to the root of the links
+//                      └────────────┘
+//
+// `output` is one atomic word that holds the state and, beside it, a pointer: to the newest
+// observer (observers form a stack through `Handler.next`), or to the cell that this one is
+// linked to.
+//
+// - pending: anyone may push an observer, claim, link.
+// - claimed: one thread has won the right to settle. It alone writes the result. Observers may
+//   still be pushed.
+// - settled: the result is there to be read by anyone, for ever. Never left again.
+// - linked: the cell was returned from a handler of another promise and shares that promise's
+//   fate. Links go from inner to outer, so a recursive chain keeps one root and frees the rest.
+// - `owned` (a flag beside any state but linked): one thread works on the list of observers. Who
+//   settles meanwhile leaves the delivery to it; who attaches meanwhile pushes, and the owner
+//   takes it along. So observers are delivered in the order in which they were attached, also
+//   while the cell settles.
+//
+// `input` is the side that feeds the cell: flags and the number of consumers. `slot` holds what
+// the cell waits for (a `Cell` or a `CancelHandlers`) and, once settled, its `Rejection` if any.
+//
+// - pinned: a short lock on `slot`, for the few instructions that read or swap it.
+// - taken: `slot` belongs to the handler that runs, or to the one who settles. Whoever sets this
+//   flag first runs the handler; so it runs once.
+//
+// No user code runs in between: a transition decides, the caller acts afterwards.
+
+/// The part of a promise that knows nothing of its value's type.
+///
+/// `@unchecked Sendable`: `output` and `input` are atomic; `slot` is guarded by the flags
+/// `pinned` and `taken` of `input`, and is immutable once the cell is settled; the value in a
+/// subclass is written by the one thread that claimed the cell, before `publish` releases it.
+@usableFromInline
+class Cell: @unchecked Sendable {
+  @usableFromInline let output: Atomic<UInt>
+  @usableFromInline let input: Atomic<UInt64>
+  @exclusivity(unchecked) @usableFromInline final var slot: AnyObject?
+
+  @inlinable
+  init(input: UInt64, slot: AnyObject?) {
+    self.output = Atomic(0)
+    self.input = Atomic(input)
+    self.slot = slot
+  }
+
+  /// Makes a cell that is born settled.
+  @inlinable
+  init(settled rejection: Rejection?) {
+    self.output = Atomic(Output.settled)
+    self.input = Atomic(Input.taken)
+    self.slot = rejection
+  }
+
+  deinit {
+    let word = output.load(ordering: .relaxed)
+    guard let address = Output.pointer(word) else { return }
+    if word & Output.linked != 0 {
+      // The strong reference that `link` took.
+      ReleaseQueue.release(Unmanaged<Cell>.fromOpaque(address))
+    } else {
+      // Observers hold their source, so a cell with observers cannot go away.
+      assertionFailure("Pledge: a promise went away with observers attached")
+    }
+  }
+
+  /// The flags in the low bits of `output`; the rest is a pointer.
+  @usableFromInline
+  enum Output {
+    @usableFromInline static let claimed: UInt = 1
+    @usableFromInline static let settled: UInt = 2
+    static let owned: UInt = 4
+    static let linked: UInt = 8
+    static let mask: UInt = 15
+
+    @inline(__always)
+    static func pointer(_ word: UInt) -> UnsafeMutableRawPointer? {
+      UnsafeMutableRawPointer(bitPattern: word & ~mask)
+    }
+  }
+
+  /// The flags in the low bits of `input`; above them two counts of 24 bits each.
+  @usableFromInline
+  enum Input {
+    /// `slot` is being read or swapped.
+    static let pinned: UInt64 = 1 << 0
+    /// The handler, or the settlement, owns `slot`.
+    @usableFromInline static let taken: UInt64 = 1 << 1
+    /// Somebody asked for cancellation.
+    @usableFromInline static let cancelled: UInt64 = 1 << 2
+    /// The cell is a `Handler`.
+    @usableFromInline static let handler: UInt64 = 1 << 3
+    /// The handler wants to see a fulfilled source.
+    @usableFromInline static let wantsValue: UInt64 = 1 << 4
+    /// The handler wants to see a rejected source.
+    @usableFromInline static let wantsRejection: UInt64 = 1 << 5
+    /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
+    @usableFromInline static let queueTarget: UInt64 = 1 << 6
+    /// The handler was withdrawn from the list of its source, where it still stands.
+    static let detached: UInt64 = 1 << 7
+    /// The handler was attached through a link: see `Cell.cancel()`.
+    static let viaLink: UInt64 = 1 << 8
+    /// Someone observes this cell through a cell that is linked to it.
+    static let shared: UInt64 = 1 << 9
+    /// Cancellation stops here and does not climb to the source.
+    @usableFromInline static let shield: UInt64 = 1 << 10
+
+    /// One consumer: an observer that has not withdrawn.
+    static let consumer: UInt64 = 1 << 16
+    /// One observer that has withdrawn and still stands in the list.
+    static let dead: UInt64 = 1 << 40
+
+    static func consumers(_ word: UInt64) -> Int { Int((word >> 16) & 0xFF_FFFF) }
+    static func deadObservers(_ word: UInt64) -> Int { Int(word >> 40) }
+  }
+}
+
+// MARK: - Reading
+
+extension Cell {
+  /// The cell whose fate this one shares.
+  @inlinable
+  final var root: Cell {
+    if output.load(ordering: .acquiring) & 8 == 0 { return self }
+    return followLinks()
+  }
+
+  @usableFromInline
+  final func followLinks() -> Cell {
+    var cell = self
+    while true {
+      let word = cell.output.load(ordering: .acquiring)
+      guard word & Output.linked != 0, let address = Output.pointer(word) else { return cell }
+      // A link, once made, stays, and the linked cell holds its target.
+      cell = Unmanaged<Cell>.fromOpaque(address).takeUnretainedValue()
+    }
+  }
+
+  /// Whether the result can be read. Asked of a root only.
+  @inlinable
+  final var isSettledRoot: Bool {
+    output.load(ordering: .acquiring) & Output.settled != 0
+  }
+
+  /// Why the cell was rejected, or nil. Asked of a settled root only.
+  @inlinable
+  final var rejection: Rejection? {
+    guard let slot else { return nil }
+    return unsafeDowncast(slot, to: Rejection.self)
+  }
+
+  @inlinable
+  final var isHandler: Bool {
+    input.load(ordering: .relaxed) & Input.handler != 0
+  }
+}
+
+// MARK: - Settling
+
+extension Cell {
+  /// Wins the right to settle this cell's root, or returns nil if somebody else has it.
+  @inlinable
+  final func claim() -> Cell? {
+    let (won, _) = output.compareExchange(
+      expected: 0, desired: Output.claimed, ordering: .acquiringAndReleasing)
+    return won ? self : claimSlowly()
+  }
+
+  @usableFromInline
+  final func claimSlowly() -> Cell? {
+    var cell = self
+    var word = cell.output.load(ordering: .acquiring)
+    while true {
+      if word & Output.linked != 0 {
+        cell = cell.followLinks()
+        word = cell.output.load(ordering: .acquiring)
+        continue
+      }
+      if word & (Output.claimed | Output.settled) != 0 { return nil }
+      let (won, now) = cell.output.weakCompareExchange(
+        expected: word, desired: word | Output.claimed, ordering: .acquiringAndReleasing)
+      if won { return cell }
+      word = now
+    }
+  }
+
+  /// Makes the result of a claimed cell visible and hands its observers to their executors.
+  @usableFromInline
+  final func publish(_ rejection: Rejection? = nil) {
+    let source = takeSlot()
+    if let rejection { slot = rejection }
+    var word = output.load(ordering: .acquiring)
+    while true {
+      let isOwned = word & Output.owned != 0
+      let list = Output.pointer(word)
+      let next: UInt
+      if isOwned {
+        next = (word & ~Output.claimed) | Output.settled
+      } else {
+        next = Output.settled | (list == nil ? 0 : Output.owned)
+      }
+      let (done, now) = output.weakCompareExchange(
+        expected: word, desired: next, ordering: .acquiringAndReleasing)
+      if done {
+        if !isOwned, let list { deliverAll(from: list) }
+        break
+      }
+      word = now
+    }
+    // What the cell waited for may run a `deinit` of the user's: last, with nothing half done.
+    if let source { withExtendedLifetime(source) {} }
+  }
+
+  /// Rejects this cell's root, unless it is settled already.
+  @usableFromInline @discardableResult
+  final func reject(_ rejection: Rejection) -> Bool {
+    guard let cell = claim() else { return false }
+    cell.publish(rejection)
+    return true
+  }
+}
+
+// MARK: - The slot
+
+extension Cell {
+  /// Takes over `slot` for good; returns nil also when somebody else has it.
+  final func takeSlot() -> AnyObject? {
+    if input.load(ordering: .acquiring) & Input.taken != 0 { return nil }
+    let (old, _) = input.bitwiseOr(Input.taken, ordering: .acquiringAndReleasing)
+    if old & Input.taken != 0 { return nil }
+    if old & Input.pinned != 0 { waitForUnpin() }
+    let content = slot
+    slot = nil
+    return content
+  }
+
+  final func waitForUnpin() {
+    var backoff = Backoff()
+    while input.load(ordering: .acquiring) & Input.pinned != 0 { backoff.wait() }
+  }
+
+  /// Pins `slot` unless it is taken; on true the caller must `unpin()`.
+  final func pinUnlessTaken() -> Bool {
+    var backoff = Backoff()
+    var word = input.load(ordering: .acquiring)
+    while true {
+      if word & Input.taken != 0 { return false }
+      if word & Input.pinned != 0 {
+        backoff.wait()
+        word = input.load(ordering: .acquiring)
+        continue
+      }
+      let (won, now) = input.weakCompareExchange(
+        expected: word, desired: word | Input.pinned, ordering: .acquiringAndReleasing)
+      if won { return true }
+      word = now
+    }
+  }
+
+  final func unpin() {
+    input.bitwiseAnd(~Input.pinned, ordering: .releasing)
+  }
+}

@@ -1,0 +1,165 @@
+import Synchronization
+
+/// A cell that is fed by a handler: at once the promise an operator returns and the observer that
+/// waits in the list of the promise it was called on. One object a link.
+///
+/// `run` and `body` stand for one generic closure each: `run` is a closure without captures that
+/// knows the types, `body` the user's closure with its type erased. `next` belongs to the list
+/// of the source; `body` to whoever set the flag `taken`.
+@usableFromInline
+class Handler: Cell, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline final var next: Unmanaged<Handler>?
+  @usableFromInline final let target: AnyObject?
+  @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
+  @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
+
+  @inlinable
+  init(
+    input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
+    run: @escaping @Sendable (Handler, Cell) -> Void
+  ) {
+    self.next = nil
+    self.target = target
+    self.run = run
+    self.body = body
+    super.init(input: input | Input.handler, slot: source)
+  }
+
+  /// Runs the handler, once: later calls, and calls after another took it over, do nothing.
+  final func perform(_ state: UnsafeMutablePointer<ThreadState> = ThreadState.current) {
+    guard let source = takeSlot() else { return }
+    let outer = state.pointee.running
+    state.pointee.running = Unmanaged.passUnretained(self)
+    run(self, unsafeDowncast(source, to: Cell.self))
+    state.pointee.running = outer
+  }
+
+  /// Takes the user's closure out, so that what it captured can go before the promise settles.
+  @inlinable
+  final func takeBody<Closure>(as type: Closure.Type) -> Closure {
+    defer { body = nil }
+    return body.unsafelyUnwrapped.restored(as: type)
+  }
+
+  @inlinable
+  final func dropBody() { body = nil }
+
+  /// Fulfills this handler's promise with what the handler returned; a cancellation that came
+  /// while it ran wins.
+  @inlinable
+  final func finish<Value>(_ value: Value) {
+    if input.load(ordering: .relaxed) & Input.cancelled != 0 {
+      reject(Rejection.cancellation())
+    } else {
+      fulfill(value)
+    }
+  }
+
+  /// Rejects this handler's promise with what the handler threw.
+  @usableFromInline
+  final func fail(_ error: any Error) {
+    reject(Rejection(error, origin: nil))
+  }
+}
+
+/// A user's closure whose type is known only to the handler's `run`.
+///
+/// Kept inside `Wrapped` all the time: taking a function out of a generic type converts it to the
+/// calling convention of its static type, which must be the true one.
+@usableFromInline
+struct ErasedClosure {
+  @usableFromInline
+  struct Wrapped<Closure> {
+    @usableFromInline let closure: Closure
+    @inlinable init(_ closure: Closure) { self.closure = closure }
+  }
+
+  @usableFromInline let wrapped: Wrapped<() -> Void>
+
+  /// `Closure` must be a function type, that is two words: any Swift closure is.
+  @inlinable
+  init<Closure>(_ closure: Closure) {
+    wrapped = unsafeBitCast(Wrapped(closure), to: Wrapped<() -> Void>.self)
+  }
+
+  @inlinable
+  func restored<Closure>(as type: Closure.Type) -> Closure {
+    unsafeBitCast(wrapped, to: Wrapped<Closure>.self).closure
+  }
+}
+
+/// A promise's cell that is settled by a resolver.
+@usableFromInline
+final class Root<Value>: Cell, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Value?
+
+  @inlinable
+  init() {
+    value = nil
+    super.init(input: 0, slot: nil)
+  }
+
+  @inlinable
+  init(value: Value) {
+    self.value = value
+    super.init(settled: nil)
+  }
+
+  @inlinable
+  init(rejection: Rejection) {
+    value = nil
+    super.init(settled: rejection)
+  }
+}
+
+/// A promise's cell that is settled by a handler.
+@usableFromInline
+final class Derived<Value>: Handler, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Value?
+
+  @inlinable
+  override init(
+    input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
+    run: @escaping @Sendable (Handler, Cell) -> Void
+  ) {
+    value = nil
+    super.init(input: input, source: source, target: target, body: body, run: run)
+  }
+}
+
+extension Cell {
+  /// The value of a settled, fulfilled root.
+  ///
+  /// `Value` must be the type that the cell was made with: the promise types see to that.
+  @inlinable
+  final func value<Value>(as type: Value.Type) -> Value {
+    if isHandler {
+      unsafeDowncast(self, to: Derived<Value>.self).value.unsafelyUnwrapped
+    } else {
+      unsafeDowncast(self, to: Root<Value>.self).value.unsafelyUnwrapped
+    }
+  }
+
+  /// Fulfills this cell's root, unless it is settled already.
+  @inlinable @discardableResult
+  final func fulfill<Value>(_ value: Value) -> Bool {
+    guard let cell = claim() else { return false }
+    if cell.isHandler {
+      unsafeDowncast(cell, to: Derived<Value>.self).value = value
+    } else {
+      unsafeDowncast(cell, to: Root<Value>.self).value = value
+    }
+    cell.publish()
+    return true
+  }
+
+  /// Settles this cell as `source`, a settled root of the same value type.
+  @inlinable
+  final func copy<Value>(from source: Cell, as type: Value.Type) {
+    if let rejection = source.rejection {
+      reject(rejection)
+    } else {
+      fulfill(source.value(as: type))
+    }
+  }
+}

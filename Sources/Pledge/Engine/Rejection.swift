@@ -1,0 +1,66 @@
+import Synchronization
+
+/// An error on its way down the chains, shared by all the promises that it rejected.
+///
+/// When the last of them is gone and nobody handled it, it is reported.
+@usableFromInline
+final class Rejection: Sendable {
+  @usableFromInline let error: any Error
+  let origin: Origin?
+  private let isHandled: Atomic<Bool>
+
+  @usableFromInline
+  init(_ error: any Error, origin: Origin?, handled: Bool = false) {
+    self.error = error
+    self.origin = origin
+    self.isHandled = Atomic(handled)
+  }
+
+  /// A rejection with `CancellationError`, which need not be handled.
+  @usableFromInline
+  static func cancellation() -> Rejection {
+    Rejection(CancellationError(), origin: nil, handled: true)
+  }
+
+  @usableFromInline
+  func markHandled() {
+    if !isHandled.load(ordering: .relaxed) { isHandled.store(true, ordering: .relaxed) }
+  }
+
+  deinit {
+    if !isHandled.load(ordering: .relaxed), !(error is CancellationError) {
+      Diagnostics.report(.unhandledRejection(error, origin: origin))
+    }
+  }
+}
+
+/// A place in a source file.
+public struct Origin: Sendable, Hashable, CustomStringConvertible {
+  /// The module and the file, as `#fileID` gives them.
+  public var fileID: String { String(describing: file) }
+  /// The line, counted from 1.
+  public let line: UInt
+
+  @usableFromInline let file: StaticString
+
+  /// Names the place `line` in `fileID`.
+  @inlinable
+  public init(fileID: StaticString, line: UInt) {
+    self.file = fileID
+    self.line = line
+  }
+
+  /// The place as `Module/File.swift:12`.
+  public var description: String { "\(fileID):\(line)" }
+
+  /// Whether two places are the same.
+  public static func == (first: Origin, second: Origin) -> Bool {
+    first.line == second.line && first.fileID == second.fileID
+  }
+
+  /// Hashes file and line.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(fileID)
+    hasher.combine(line)
+  }
+}

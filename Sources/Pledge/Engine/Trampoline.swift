@@ -1,0 +1,115 @@
+import Dispatch
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// What the engine keeps for each thread.
+struct ThreadState {
+  /// How many handlers are running inside one another on this thread.
+  var depth = 0
+  /// Handlers that wait for this thread's stack to unwind.
+  var deferred: [Handler] = []
+  var nextDeferred = 0
+  /// The handler that is running on this thread.
+  var running: Unmanaged<Handler>?
+  /// The queue turn that runs on this thread, if one does.
+  var turn: QueueTurn?
+  /// The scheduler whose turn runs on this thread, if one does.
+  var scheduler: AnyObject?
+  /// Releases that wait for this thread's stack to unwind.
+  var isReleasing = false
+  var releases: [Unmanaged<Cell>] = []
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { pointer in
+      let pointer: UnsafeMutableRawPointer? = pointer
+      guard let state = pointer?.assumingMemoryBound(to: ThreadState.self) else { return }
+      state.deinitialize(count: 1)
+      state.deallocate()
+    }
+    return key
+  }()
+
+  static var current: UnsafeMutablePointer<ThreadState> {
+    if let pointer = pthread_getspecific(key) {
+      return pointer.assumingMemoryBound(to: ThreadState.self)
+    }
+    let state = UnsafeMutablePointer<ThreadState>.allocate(capacity: 1)
+    state.initialize(to: ThreadState())
+    pthread_setspecific(key, state)
+    return state
+  }
+}
+
+/// Runs handlers in place, nested only so deep that the stack stays small.
+enum Trampoline {
+  /// Handlers nested deeper than this wait until the outermost one has returned.
+  static let maximumDepth = 24
+
+  static func perform(_ handler: Handler) {
+    let state = ThreadState.current
+    if state.pointee.depth >= maximumDepth {
+      state.pointee.deferred.append(handler)
+      return
+    }
+    state.pointee.depth += 1
+    handler.perform(state)
+    state.pointee.depth -= 1
+    if state.pointee.depth == 0, !state.pointee.deferred.isEmpty { drain(state) }
+  }
+
+  private static func drain(_ state: UnsafeMutablePointer<ThreadState>) {
+    state.pointee.depth = 1
+    while state.pointee.nextDeferred < state.pointee.deferred.count {
+      let next = state.pointee.nextDeferred
+      let handler = state.pointee.deferred[next]
+      state.pointee.nextDeferred = next + 1
+      // Give back what was run, so that a long loop keeps no long queue; by halves, so that this
+      // costs O(1) a handler.
+      if next >= 64, next >= state.pointee.deferred.count / 2 {
+        state.pointee.deferred.removeFirst(next + 1)
+        state.pointee.nextDeferred = 0
+      }
+      handler.perform(state)
+    }
+    state.pointee.deferred.removeAll(keepingCapacity: true)
+    state.pointee.nextDeferred = 0
+    state.pointee.depth = 0
+  }
+}
+
+/// Releases cells one after the other where letting go of one would let go of the next, and so
+/// on down the stack.
+enum ReleaseQueue {
+  static func release(_ cell: Unmanaged<Cell>) {
+    let state = ThreadState.current
+    state.pointee.releases.append(cell)
+    guard !state.pointee.isReleasing else { return }
+    state.pointee.isReleasing = true
+    while let next = state.pointee.releases.popLast() { next.release() }
+    state.pointee.isReleasing = false
+  }
+}
+
+/// Waiting for another thread to finish a handful of instructions.
+struct Backoff {
+  private var rounds = 0
+
+  mutating func wait() {
+    rounds += 1
+    if rounds > 200 {
+      // The other thread may have a lower priority: give it real time.
+      usleep(50)
+    } else if rounds > 10 {
+      sched_yield()
+    }
+  }
+}

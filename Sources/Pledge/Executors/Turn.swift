@@ -1,0 +1,199 @@
+import Dispatch
+import Synchronization
+
+// A turn is one visit of an executor, in which it runs a batch of handlers: a chain of n handlers
+// on one executor costs one hop and not n. A turn ends after `TurnBudget.handlers` handlers, so
+// that a chain without end leaves room for the other users of a main queue or an actor.
+
+enum TurnBudget {
+  /// How many handlers one turn runs at the most.
+  static let handlers = 128
+}
+
+/// A turn on a `DispatchQueue`.
+///
+/// Whether a queue is serial cannot be asked. So a turn runs on only what keeps the order on a
+/// serial queue and the parallelism on a concurrent one: when a handler settles a promise, the
+/// first handler that follows on the same queue runs in the same turn, provided that nothing else
+/// was sent to that queue before and has yet to run. All others are sent to the queue.
+struct QueueTurn {
+  let queue: Unmanaged<AnyObject>
+  let stripe: Int
+  var follower: Handler?
+  var budget = TurnBudget.handlers
+
+  static func enqueue(_ handler: Handler, on object: AnyObject) {
+    let state = ThreadState.current
+    if let turn = state.pointee.turn, turn.queue.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
+      turn.follower == nil, turn.budget > 0, InFlight.count(turn.stripe) == 1
+    {
+      state.pointee.turn?.follower = handler
+      return
+    }
+    send(handler, to: unsafeDowncast(object, to: DispatchQueue.self))
+  }
+
+  private static func send(_ handler: Handler, to queue: DispatchQueue) {
+    let stripe = InFlight.stripe(of: queue)
+    InFlight.add(stripe)
+    queue.async { run(handler, on: queue, stripe: stripe) }
+  }
+
+  private static func run(_ first: Handler, on queue: DispatchQueue, stripe: Int) {
+    let state = ThreadState.current
+    // A turn may start inside another one where a handler waits and the thread serves a queue
+    // meanwhile.
+    let outer = state.pointee.turn
+    state.pointee.turn = QueueTurn(queue: .passUnretained(queue), stripe: stripe)
+    var next: Handler? = first
+    while let handler = next {
+      handler.perform()
+      next = state.pointee.turn?.follower
+      state.pointee.turn?.follower = nil
+      state.pointee.turn?.budget -= 1
+    }
+    state.pointee.turn = outer
+    InFlight.remove(stripe)
+  }
+}
+
+/// How many turns were sent to queues and have not ended, in 64 counters that all queues share by
+/// the hash of their address. Two queues on one counter only batch less.
+private enum InFlight {
+  private static let mask = 63
+
+  private struct Counters: ~Copyable, @unchecked Sendable {
+    // Guarded by being atomic; allocated once and never freed. One cache line a counter.
+    let base: UnsafeMutablePointer<PaddedCounter>
+    init() {
+      base = .allocate(capacity: mask + 1)
+      for index in 0...mask { (base + index).initialize(to: PaddedCounter()) }
+    }
+  }
+
+  private struct PaddedCounter: ~Copyable {
+    let count = Atomic<Int>(0)
+    let padding: (Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0)
+  }
+
+  private static let counters = Counters()
+
+  static func stripe(of queue: DispatchQueue) -> Int {
+    let address = UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
+    return Int((address >> 4 ^ address >> 12) & UInt(mask))
+  }
+
+  static func count(_ stripe: Int) -> Int {
+    counters.base[stripe].count.load(ordering: .acquiring)
+  }
+
+  static func add(_ stripe: Int) {
+    counters.base[stripe].count.wrappingAdd(1, ordering: .acquiringAndReleasing)
+  }
+
+  static func remove(_ stripe: Int) {
+    counters.base[stripe].count.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+  }
+}
+
+/// A serial executor's queue of handlers and the turns that work it off.
+class TurnScheduler: Scheduler, @unchecked Sendable {
+  private struct Queue {
+    var handlers: [Handler] = []
+    var isScheduled = false
+  }
+
+  private let queue = Mutex(Queue())
+
+  /// Has `runTurn` called on the executor, later. To be overridden.
+  func scheduleTurn() { fatalError("Pledge: abstract") }
+
+  override func enqueue(_ handler: Handler) {
+    let mustSchedule = queue.withLock { queue in
+      queue.handlers.append(handler)
+      defer { queue.isScheduled = true }
+      return !queue.isScheduled
+    }
+    if mustSchedule { scheduleTurn() }
+  }
+
+  /// Runs handlers until none is left or the budget is spent. Called on the executor.
+  final func runTurn() {
+    let state = ThreadState.current
+    let outer = (state.pointee.scheduler, state.pointee.turn)
+    state.pointee.scheduler = self
+    state.pointee.turn = nil
+    defer { (state.pointee.scheduler, state.pointee.turn) = outer }
+
+    var budget = TurnBudget.handlers
+    while true {
+      let batch = queue.withLock { queue in
+        let batch = Array(queue.handlers.prefix(budget))
+        queue.handlers.removeFirst(batch.count)
+        if batch.isEmpty { queue.isScheduled = false }
+        return batch
+      }
+      if batch.isEmpty { return }
+      budget -= batch.count
+      for handler in batch { handler.perform() }
+      if budget == 0 {
+        scheduleTurn()
+        return
+      }
+    }
+  }
+}
+
+/// The main actor's turns, on the main queue.
+final class MainScheduler: TurnScheduler, @unchecked Sendable {
+  static let shared = MainScheduler()
+
+  override func scheduleTurn() {
+    DispatchQueue.main.async { self.runTurn() }
+  }
+}
+
+/// An actor's turns. There is one of these for each actor that has handlers waiting.
+final class ActorScheduler: TurnScheduler, @unchecked Sendable {
+  private let actor: any Actor
+
+  private init(_ actor: any Actor) { self.actor = actor }
+
+  override func scheduleTurn() {
+    Self.hop(to: actor) { self.runTurn() }
+  }
+
+  static func hop(to actor: any Actor, _ work: @escaping @Sendable () -> Void) {
+    Task { await Self.run(on: actor, work) }
+  }
+
+  private static func run(on actor: isolated any Actor, _ work: @Sendable () -> Void) {
+    work()
+  }
+
+  /// A reference that does not keep its object alive.
+  private struct Weak: Sendable {
+    weak let scheduler: ActorScheduler?
+  }
+
+  private static let all = Mutex<[ObjectIdentifier: Weak]>([:])
+
+  /// The scheduler of `actor`: the same one for as long as anybody uses it.
+  static func of(_ actor: any Actor) -> ActorScheduler {
+    let id = ObjectIdentifier(actor)
+    return all.withLock { all in
+      if let scheduler = all[id]?.scheduler { return scheduler }
+      let scheduler = ActorScheduler(actor)
+      all[id] = Weak(scheduler: scheduler)
+      return scheduler
+    }
+  }
+
+  deinit {
+    let id = ObjectIdentifier(actor)
+    Self.all.withLock { all in
+      // A new one may have taken the place meanwhile.
+      if all[id]?.scheduler == nil { all[id] = nil }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+/// A promise that cannot fail.
+///
+/// It has no `catch`, and its operators take closures that do not throw. A closure that throws, or
+/// that returns a ``Promise``, makes a ``Promise`` of it.
+///
+/// Handlers run where they were written, as those of ``Promise`` do.
+///
+/// There are two ways to break a guarantee: dropping its resolver, and cancelling all that came of
+/// it. Its own handlers then never run; promises made from it are rejected with ``BrokenPromise`` or
+/// `CancellationError`; `finally` still runs.
+public struct Guarantee<Value: Sendable>: Sendable {
+  @usableFromInline let cell: Cell
+
+  @inlinable
+  init(cell: Cell) { self.cell = cell }
+}
+
+extension Guarantee: Hashable {
+  /// Whether both stand for the same guarantee.
+  public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
+
+  /// Hashes the identity of the guarantee.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(cell)) }
+}
+
+extension Guarantee {
+  /// Makes a guarantee that is fulfilled with `value`.
+  @inlinable
+  public static func value(_ value: Value) -> Guarantee {
+    Guarantee(cell: Root<Value>(value: value))
+  }
+
+  /// Makes a pending guarantee and the resolver that fulfills it.
+  @inlinable
+  public static func withResolvers(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> (guarantee: Guarantee, resolver: GuaranteeResolver<Value>) {
+    let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
+    return (Guarantee(cell: promise.cell), GuaranteeResolver(resolver: resolver))
+  }
+
+  /// Makes a guarantee that `body` fulfills through the resolver it is given, now or later.
+  ///
+  /// `body` runs inside this call.
+  @inlinable
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (GuaranteeResolver<Value>) -> Void
+  ) {
+    let (guarantee, resolver) = Guarantee.withResolvers(fileID: fileID, line: line)
+    body(resolver)
+    self = guarantee
+  }
+
+  /// Makes a guarantee with the value of `work`, which runs on `executor`.
+  @inlinable
+  public init(on executor: some PromiseExecutor, _ work: @escaping @Sendable () -> Value) {
+    self = Guarantee<Void>.value(()).map(on: executor) { work() }
+  }
+
+  /// The value, or nil while the guarantee is pending.
+  @inlinable
+  public var currentValue: Value? {
+    let root = cell.root
+    guard root.isSettledRoot, root.rejection == nil else { return nil }
+    return root.value(as: Value.self)
+  }
+
+  /// Whether the guarantee has not settled yet.
+  @inlinable
+  public var isPending: Bool { !cell.root.isSettledRoot }
+
+  /// This guarantee as a promise. It is the same one: nothing is allocated.
+  @inlinable
+  public var promise: Promise<Value> { Promise(cell: cell) }
+}
+
+extension Guarantee where Value == Void {
+  /// Makes a guarantee that is fulfilled.
+  @inlinable
+  public init() { self = .value(()) }
+}
+
+extension Guarantee: CustomStringConvertible {
+  /// The state: `Guarantee<Int>(pending)` or `Guarantee<Int>(fulfilled: 3)`.
+  public var description: String {
+    switch promise.currentResult {
+    case nil: "Guarantee<\(Value.self)>(pending)"
+    case .success(let value): "Guarantee<\(Value.self)>(fulfilled: \(value))"
+    case .failure(let error): "Guarantee<\(Value.self)>(broken: \(error))"
+    }
+  }
+}

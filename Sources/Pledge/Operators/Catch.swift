@@ -1,0 +1,119 @@
+extension Promise {
+  /// Handles the error, whatever it is, and ends the chain.
+  ///
+  /// The result is fulfilled once the error has been handled, or at once if there was none, so that
+  /// `finally` may follow. It cannot fail.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency @discardableResult
+  public func `catch`(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Void
+  ) -> Guarantee<Void> {
+    caught(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Void).self))
+  }
+
+  /// Handles the error, whatever it is, and ends the chain.
+  ///
+  /// The result is fulfilled once the error has been handled, or at once if there was none, so that
+  /// `finally` may follow. It cannot fail.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency @discardableResult
+  public func `catch`(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void
+  ) -> Guarantee<Void> {
+    caught(executor._target, body)
+  }
+
+  @inlinable
+  func caught(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (any Error) -> Void
+  ) -> Guarantee<Void> {
+    Guarantee<Void>(
+      cell: cell.derive(
+        Void.self, wants: Cell.Input.wantsRejection, target: target, body: ErasedClosure(body)
+      ) { handler, source in
+        if let rejection = source.rejection {
+          rejection.markHandled()
+          handler.takeBody(as: (@Sendable (any Error) -> Void).self)(rejection.error)
+        } else {
+          handler.dropBody()
+        }
+        handler.finish(())
+      })
+  }
+
+  /// Handles errors of the type `only`; the chain goes on with all others.
+  ///
+  /// The result is fulfilled if there was no error or it was handled here.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func `catch`<E: Error>(
+    only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) -> Void
+  ) -> Promise<Void> {
+    caughtOnly(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (E) -> Void).self))
+  }
+
+  /// Handles errors of the type `only`; the chain goes on with all others.
+  ///
+  /// The result is fulfilled if there was no error or it was handled here.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func `catch`<E: Error>(
+    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) -> Void
+  ) -> Promise<Void> {
+    caughtOnly(executor._target, body)
+  }
+
+  /// Handles the error `only`; the chain goes on with all others.
+  ///
+  /// The result is fulfilled if there was no error or it was handled here.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func `catch`<E: Error & Equatable>(
+    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
+  ) -> Promise<Void> {
+    caughtEqual(
+      only, _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable () -> Void).self))
+  }
+
+  /// Handles the error `only`; the chain goes on with all others.
+  ///
+  /// The result is fulfilled if there was no error or it was handled here.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func `catch`<E: Error & Equatable>(
+    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () -> Void
+  ) -> Promise<Void> {
+    caughtEqual(only, executor._target, body)
+  }
+
+  @inlinable
+  func caughtOnly<E: Error>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (E) -> Void
+  ) -> Promise<Void> {
+    asVoid().recovered(target, when: { $0 is E }) { error in
+      if let error = error as? E { body(error) }
+    }
+  }
+
+  @inlinable
+  func caughtEqual<E: Error & Equatable>(
+    _ only: E, _ target: _HandlerTarget, _ body: @escaping @Sendable () -> Void
+  ) -> Promise<Void> {
+    asVoid().recovered(target, when: { $0 as? E == only }) { _ in body() }
+  }
+
+  /// Ends the chain and drops its error, if any, unseen.
+  @inlinable
+  public func cauterize() { _ = caught(_HandlerTarget(immediate: ())) { _ in } }
+}

@@ -1,0 +1,126 @@
+extension Thenable {
+  /// Returns a promise of what `transform` makes of this one's value.
+  ///
+  /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func map<U: Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U
+  ) -> Promise<U> {
+    mapped(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
+  }
+
+  /// Returns a promise of what `transform` makes of this one's value.
+  ///
+  /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func map<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U
+  ) -> Promise<U> {
+    mapped(executor._target, transform)
+  }
+
+  @inlinable
+  func mapped<U: Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U
+  ) -> Promise<U> {
+    Promise(
+      cell: promise.cell.derive(
+        U.self, wants: Cell.Input.wantsValue, target: target, body: ErasedClosure(transform)
+      ) { handler, source in
+        if let rejection = source.rejection {
+          handler.dropBody()
+          handler.reject(rejection)
+          return
+        }
+        let transform = handler.takeBody(as: (@Sendable (Value) throws -> U).self)
+        do {
+          handler.finish(try transform(source.value(as: Value.self)))
+        } catch {
+          handler.fail(error)
+        }
+      })
+  }
+
+  /// Returns a promise of what `transform` makes of this one's value, unless that is nil.
+  ///
+  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``; if this promise is
+  /// rejected, or `transform` throws, with that error.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func compactMap<U: Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U?
+  ) -> Promise<U> {
+    compactMapped(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U?).self))
+  }
+
+  /// Returns a promise of what `transform` makes of this one's value, unless that is nil.
+  ///
+  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``; if this promise is
+  /// rejected, or `transform` throws, with that error.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func compactMap<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U?
+  ) -> Promise<U> {
+    compactMapped(executor._target, transform)
+  }
+
+  @inlinable
+  func compactMapped<U: Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U?
+  ) -> Promise<U> {
+    mapped(target) { value in
+      guard let result = try transform(value) else { throw PromiseError.noValue }
+      return result
+    }
+  }
+
+  /// Returns a promise that is fulfilled, without a value, when this one is.
+  @inlinable
+  public func asVoid() -> Promise<Void> { mapped(_HandlerTarget(immediate: ())) { _ in } }
+}
+
+extension Guarantee {
+  /// Returns a guarantee of what `transform` makes of this one's value.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func map<U: Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) -> U
+  ) -> Guarantee<U> {
+    guaranteedMap(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (Value) -> U).self))
+  }
+
+  /// Returns a guarantee of what `transform` makes of this one's value.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func map<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) -> U
+  ) -> Guarantee<U> {
+    guaranteedMap(executor._target, transform)
+  }
+
+  @inlinable
+  func guaranteedMap<U: Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) -> U
+  ) -> Guarantee<U> {
+    Guarantee<U>(cell: mapped(target, transform).cell)
+  }
+
+  /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  @inlinable
+  public func asVoid() -> Guarantee<Void> { guaranteedMap(_HandlerTarget(immediate: ())) { _ in } }
+}

@@ -1,0 +1,304 @@
+extension Promise {
+  /// Replaces an error by the promise that `body` returns.
+  ///
+  /// A value passes through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredWithPromise(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (any Error) throws -> Promise<Value>).self))
+  }
+
+  /// Replaces an error by the promise that `body` returns.
+  ///
+  /// A value passes through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredWithPromise(executor._target, body)
+  }
+
+  /// Replaces an error by the guarantee that `body` returns. What comes of it cannot fail.
+  ///
+  /// A value passes through.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Guarantee<Value>
+  ) -> Guarantee<Value> {
+    recoveredWithGuarantee(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Guarantee<Value>).self))
+  }
+
+  /// Replaces an error by the guarantee that `body` returns. What comes of it cannot fail.
+  ///
+  /// A value passes through.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
+  ) -> Guarantee<Value> {
+    recoveredWithGuarantee(executor._target, body)
+  }
+
+  /// Replaces an error by the value that `body` returns. What comes of it cannot fail.
+  ///
+  /// A value passes through.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
+  ) -> Guarantee<Value> {
+    guaranteedRecover(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Value).self))
+  }
+
+  /// Replaces an error by the value that `body` returns. What comes of it cannot fail.
+  ///
+  /// A value passes through.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
+  ) -> Guarantee<Value> {
+    guaranteedRecover(executor._target, body)
+  }
+
+  /// Replaces an error by the value that `body` returns.
+  ///
+  /// A value passes through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency @_disfavoredOverload
+  public func recover(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) throws -> Value
+  ) -> Promise<Value> {
+    recovered(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (any Error) throws -> Value).self))
+  }
+
+  /// Replaces an error by the value that `body` returns.
+  ///
+  /// A value passes through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency @_disfavoredOverload
+  public func recover(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) throws -> Value
+  ) -> Promise<Value> {
+    recovered(executor._target, body)
+  }
+
+  /// Replaces an error of the type `only` by the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover<E: Error>(
+    only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
+  ) -> Promise<Value> {
+    recoveredOnly(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Value).self))
+  }
+
+  /// Replaces an error of the type `only` by the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover<E: Error>(
+    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
+  ) -> Promise<Value> {
+    recoveredOnly(executor._target, body)
+  }
+
+  /// Replaces an error of the type `only` by the promise that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover<E: Error>(
+    only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredOnlyWithPromise(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Promise<Value>).self))
+  }
+
+  /// Replaces an error of the type `only` by the promise that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover<E: Error>(
+    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredOnlyWithPromise(executor._target, body)
+  }
+
+  /// Replaces the error `only` by the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover<E: Error & Equatable>(
+    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
+  ) -> Promise<Value> {
+    recoveredEqual(
+      only, _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Value).self))
+  }
+
+  /// Replaces the error `only` by the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover<E: Error & Equatable>(
+    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
+  ) -> Promise<Value> {
+    recoveredEqual(only, executor._target, body)
+  }
+
+  /// Replaces the error `only` by the promise that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func recover<E: Error & Equatable>(
+    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredEqualWithPromise(
+      only, _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
+  }
+
+  /// Replaces the error `only` by the promise that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func recover<E: Error & Equatable>(
+    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredEqualWithPromise(only, executor._target, body)
+  }
+}
+
+// MARK: - What they are made of
+
+extension Promise {
+  /// Recovers from the errors that `isWanted` accepts; it runs on the executor, too.
+  @inlinable
+  func recovered(
+    _ target: _HandlerTarget, when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    _ body: @escaping @Sendable (any Error) throws -> Value
+  ) -> Promise<Value> {
+    recoveredWithPromise(target, when: isWanted) { .value(try body($0)) }
+  }
+
+  @inlinable
+  func recoveredWithPromise(
+    _ target: _HandlerTarget, when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
+  ) -> Promise<Value> {
+    // The closure returns nil for an error that it does not want.
+    let attempt: @Sendable (any Error) throws -> Promise<Value>? = { error in
+      isWanted(error) ? try body(error) : nil
+    }
+    return Promise(
+      cell: cell.derive(
+        Value.self, wants: Cell.Input.wantsRejection, target: target, body: ErasedClosure(attempt)
+      ) { handler, source in
+        guard let rejection = source.rejection, handler.body != nil else {
+          handler.dropBody()
+          handler.copy(from: source, as: Value.self)
+          return
+        }
+        let attempt = handler.takeBody(
+          as: (@Sendable (any Error) throws -> Promise<Value>?).self)
+        let inner: Promise<Value>
+        do {
+          guard let replacement = try attempt(rejection.error) else {
+            handler.reject(rejection)
+            return
+          }
+          rejection.markHandled()
+          inner = replacement
+        } catch {
+          rejection.markHandled()
+          handler.fail(error)
+          return
+        }
+        handler.adopt(inner.cell) { $0.copy(from: $1, as: Value.self) }
+      })
+  }
+
+  @inlinable
+  func recoveredWithGuarantee(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
+  ) -> Guarantee<Value> {
+    Guarantee(cell: recoveredWithPromise(target) { body($0).promise }.cell)
+  }
+
+  @inlinable
+  func guaranteedRecover(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (any Error) -> Value
+  ) -> Guarantee<Value> {
+    Guarantee(cell: recovered(target, body).cell)
+  }
+
+  @inlinable
+  func recoveredOnly<E: Error>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (E) throws -> Value
+  ) -> Promise<Value> {
+    recoveredOnlyWithPromise(target) { .value(try body($0)) }
+  }
+
+  @inlinable
+  func recoveredOnlyWithPromise<E: Error>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (E) throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredWithPromise(target, when: { $0 is E }) { error in
+      guard let error = error as? E else { throw error }
+      return try body(error)
+    }
+  }
+
+  @inlinable
+  func recoveredEqual<E: Error & Equatable>(
+    _ only: E, _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Value
+  ) -> Promise<Value> {
+    recovered(target, when: { $0 as? E == only }) { _ in try body() }
+  }
+
+  @inlinable
+  func recoveredEqualWithPromise<E: Error & Equatable>(
+    _ only: E, _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<Value>
+  ) -> Promise<Value> {
+    recoveredWithPromise(target, when: { $0 as? E == only }) { _ in try body() }
+  }
+}

@@ -1,0 +1,127 @@
+extension Thenable {
+  /// Returns a promise that takes on the fate of the one that `body` returns.
+  ///
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If `body`
+  /// returns the very promise that this call returned, that is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise that
+  /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func then<U: Sendable>(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Promise<U>
+  ) -> Promise<U> {
+    chained(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
+  }
+
+  /// Returns a promise that takes on the fate of the one that `body` returns.
+  ///
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If `body`
+  /// returns the very promise that this call returned, that is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise that
+  /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func then<U: Sendable>(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
+  ) -> Promise<U> {
+    chained(executor._target, body)
+  }
+
+  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  ///
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency @_disfavoredOverload
+  public func then<T: Thenable>(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> T
+  ) -> Promise<T.Value> {
+    chainedThenable(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> T).self))
+  }
+
+  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  ///
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency @_disfavoredOverload
+  public func then<T: Thenable>(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> T
+  ) -> Promise<T.Value> {
+    chainedThenable(executor._target, body)
+  }
+
+  @inlinable
+  func chained<U: Sendable>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Promise<U>
+  ) -> Promise<U> {
+    Promise(
+      cell: promise.cell.derive(
+        U.self, wants: Cell.Input.wantsValue, target: target, body: ErasedClosure(body)
+      ) { handler, source in
+        if let rejection = source.rejection {
+          handler.dropBody()
+          handler.reject(rejection)
+          return
+        }
+        guard handler.body != nil else {
+          // The second visit: `source` is the promise that `body` returned.
+          handler.copy(from: source, as: U.self)
+          return
+        }
+        let body = handler.takeBody(as: (@Sendable (Value) throws -> Promise<U>).self)
+        let inner: Promise<U>
+        do {
+          inner = try body(source.value(as: Value.self))
+        } catch {
+          handler.fail(error)
+          return
+        }
+        handler.adopt(inner.cell) { $0.copy(from: $1, as: U.self) }
+      })
+  }
+
+  @inlinable
+  func chainedThenable<T: Thenable>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) throws -> T
+  ) -> Promise<T.Value> {
+    chained(target) { try body($0).promise }
+  }
+}
+
+extension Guarantee {
+  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func then<U: Sendable>(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Guarantee<U>
+  ) -> Guarantee<U> {
+    guaranteedThen(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Guarantee<U>).self))
+  }
+
+  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @preconcurrency
+  public func then<U: Sendable>(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Guarantee<U>
+  ) -> Guarantee<U> {
+    guaranteedThen(executor._target, body)
+  }
+
+  @inlinable
+  func guaranteedThen<U: Sendable>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) -> Guarantee<U>
+  ) -> Guarantee<U> {
+    Guarantee<U>(cell: chained(target) { body($0).promise }.cell)
+  }
+}

@@ -1,0 +1,184 @@
+/// A value that will be there later, or the error that tells why it will not.
+///
+/// ```swift
+/// fetchUser(id: 7)
+///   .then { user in fetchAvatar(of: user) }
+///   .done { avatar in imageView.image = avatar }
+///   .catch { error in show(error) }
+/// ```
+///
+/// A promise is *pending* until it *settles*, once and for good: it is *fulfilled* with a value or
+/// *rejected* with an error. Like `Task`, `Promise` is a handle: copies stand for the same promise,
+/// and are equal.
+///
+/// ## Where handlers run
+///
+/// A closure given without `on:` runs in the isolation in which it was written: a closure in
+/// `@MainActor` code on the main actor, one in an actor's method on that actor, and any other one on
+/// the global concurrent executor. The compiler checks what it captures accordingly. With `on:` it
+/// runs on the executor named there. A handler never runs inside the call that attached it nor
+/// inside the call that settled the promise (Promises/A+ 2.2.4); only `on: .immediate` opts out.
+///
+/// ## Lifetime
+///
+/// Handlers are kept by the promise they wait for, so a chain needs no variable to live on.
+public struct Promise<Value: Sendable>: Sendable {
+  @usableFromInline let cell: Cell
+
+  @inlinable
+  init(cell: Cell) { self.cell = cell }
+}
+
+extension Promise: Hashable {
+  /// Whether both stand for the same promise.
+  public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
+
+  /// Hashes the identity of the promise.
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(cell)) }
+}
+
+// MARK: - Making promises
+
+extension Promise {
+  /// Makes a promise that is fulfilled with `value`.
+  @inlinable
+  public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value>(value: value)) }
+
+  /// Makes a promise that is rejected with `error`.
+  @inlinable
+  public static func rejected(
+    _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise {
+    let rejection = Rejection(error, origin: Origin(fileID: fileID, line: line))
+    return Promise(cell: Root<Value>(rejection: rejection))
+  }
+
+  /// Makes a pending promise and the resolver that settles it.
+  ///
+  /// If the last reference to the resolver goes away unused, the promise is rejected with
+  /// ``BrokenPromise``, which names `fileID` and `line`.
+  @inlinable
+  public static func withResolvers(
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> (promise: Promise, resolver: Resolver<Value>) {
+    let cell = Root<Value>()
+    let resolver = Resolver<Value>(cell: cell, origin: Origin(fileID: fileID, line: line))
+    return (Promise(cell: cell), resolver)
+  }
+
+  /// Makes a promise that `body` settles through the resolver it is given, now or later.
+  ///
+  /// `body` runs inside this call. If it throws, the promise is rejected with that error, unless it
+  /// is settled already.
+  @inlinable
+  public init(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (Resolver<Value>) throws -> Void
+  ) {
+    let (promise, resolver) = Promise.withResolvers(fileID: fileID, line: line)
+    do {
+      try body(resolver)
+    } catch {
+      resolver.reject(error)
+    }
+    self = promise
+  }
+
+  /// Makes a promise with the outcome of `work`, which runs on `executor`.
+  ///
+  /// Cancelling the promise before `work` has started keeps it from running.
+  @inlinable
+  public init(
+    on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
+  ) {
+    self = Promise<Void>.value(()).map(on: executor) { try work() }
+  }
+
+  /// Makes a promise with the outcome of `body`, which runs inside this call.
+  ///
+  /// A chain can start with it, so that what `body` throws goes the way of all its errors.
+  @inlinable
+  public static func attempt(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Value
+  ) -> Promise {
+    do {
+      return .value(try body())
+    } catch {
+      return .rejected(error, fileID: fileID, line: line)
+    }
+  }
+
+  /// Makes a promise that adopts the one `body` returns; `body` runs inside this call.
+  @inlinable
+  public static func attempt(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
+  ) -> Promise {
+    do {
+      return try body()
+    } catch {
+      return .rejected(error, fileID: fileID, line: line)
+    }
+  }
+}
+
+extension Promise where Value == Void {
+  /// Makes a promise that is fulfilled.
+  @inlinable
+  public init() { self = .value(()) }
+}
+
+// MARK: - Looking at a promise
+
+extension Promise {
+  /// The outcome as it stands now: nil while the promise is pending.
+  ///
+  /// Looking at an error this way does not count as handling it.
+  @inlinable
+  public var currentResult: Result<Value, any Error>? {
+    let root = cell.root
+    guard root.isSettledRoot else { return nil }
+    if let rejection = root.rejection { return .failure(rejection.error) }
+    return .success(root.value(as: Value.self))
+  }
+
+  /// Whether the promise has not settled yet.
+  @inlinable
+  public var isPending: Bool { !cell.root.isSettledRoot }
+
+  /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
+  ///
+  /// The lowest-level way to listen; it makes no promise. The error, if any, counts as handled.
+  @inlinable
+  public func observe(
+    on executor: some PromiseExecutor,
+    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let target = executor._target
+    cell.attach(
+      Handler(
+        input: Cell.Input.wantsValue | Cell.Input.wantsRejection | target.flags, source: cell,
+        target: target.object, body: ErasedClosure(handler),
+        run: { observer, source in
+          let source = source.root
+          let body = observer.takeBody(
+            as: (@Sendable (Result<Value, any Error>) -> Void).self)
+          if let rejection = source.rejection {
+            rejection.markHandled()
+            body(.failure(rejection.error))
+          } else {
+            body(.success(source.value(as: Value.self)))
+          }
+        }))
+  }
+}
+
+extension Promise: CustomStringConvertible {
+  /// The state of the promise: `Promise<Int>(pending)`, `Promise<Int>(fulfilled: 3)` and so on.
+  public var description: String {
+    switch currentResult {
+    case nil: "Promise<\(Value.self)>(pending)"
+    case .success(let value): "Promise<\(Value.self)>(fulfilled: \(value))"
+    case .failure(let error): "Promise<\(Value.self)>(rejected: \(error))"
+    }
+  }
+}

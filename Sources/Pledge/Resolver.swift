@@ -1,0 +1,142 @@
+/// The write side of a ``Promise``: settles it, once.
+///
+/// The first settlement wins; later ones are ignored and return `false`. All methods may be called
+/// from any thread. If the last reference to a resolver goes away and the promise is still pending,
+/// the promise is rejected with ``BrokenPromise``.
+public final class Resolver<Value: Sendable>: Sendable {
+  @usableFromInline let cell: Cell
+  @usableFromInline let origin: Origin
+
+  @inlinable
+  init(cell: Cell, origin: Origin) {
+    self.cell = cell
+    self.origin = origin
+  }
+
+  deinit {
+    if !cell.root.isSettledRoot { cell.rejectBroken(origin: origin) }
+  }
+
+  /// Fulfills the promise with `value`, unless it is settled already.
+  ///
+  /// - Returns: Whether this call settled the promise.
+  @inlinable @discardableResult
+  public func fulfill(_ value: Value) -> Bool { cell.fulfill(value) }
+
+  /// Rejects the promise with `error`, unless it is settled already.
+  ///
+  /// - Returns: Whether this call settled the promise.
+  @inlinable @discardableResult
+  public func reject(_ error: any Error) -> Bool {
+    cell.reject(Rejection(error, origin: origin))
+  }
+
+  /// Settles the promise with `result`, unless it is settled already.
+  ///
+  /// - Returns: Whether this call settled the promise.
+  @inlinable @discardableResult
+  public func resolve(_ result: Result<Value, some Error>) -> Bool {
+    switch result {
+    case .success(let value): fulfill(value)
+    case .failure(let error): reject(error)
+    }
+  }
+
+  /// Settles the promise as `promise` settles.
+  ///
+  /// Until then other calls of this resolver may still win. Cancelling the promise withdraws from
+  /// `promise`.
+  @inlinable
+  public func resolve(with promise: Promise<Value>) {
+    let forwarder = Handler(
+      input: 0, source: promise.cell, target: nil,
+      // The forwarder keeps the resolver, so that letting go of it does not break the promise.
+      body: ErasedClosure({ [self] in _ = self } as () -> Void),
+      run: { [cell] forwarder, source in
+        cell.copy(from: source, as: Value.self)
+        forwarder.dropBody()
+      })
+    promise.cell.attach(forwarder)
+    cell.onCancel { [weak forwarder] in forwarder?.abandon() }
+  }
+
+  /// Has `handler` called when the promise is cancelled, so that the producer can stop its work.
+  ///
+  /// `handler` runs on the thread that cancels, before the promise is rejected with
+  /// `CancellationError`, and may settle it otherwise. Called at once if the promise was cancelled
+  /// before; let go unused when the promise settles. A handler that captures this resolver keeps
+  /// it from noticing that it was dropped.
+  @inlinable
+  public func onCancel(_ handler: @escaping @Sendable () -> Void) { cell.onCancel(handler) }
+
+  /// Whether the promise has not settled yet.
+  @inlinable
+  public var isPending: Bool { !cell.root.isSettledRoot }
+}
+
+extension Cell {
+  @usableFromInline
+  final func rejectBroken(origin: Origin) {
+    let error = BrokenPromise(origin: origin, reason: .resolverDropped)
+    reject(Rejection(error, origin: origin))
+  }
+}
+
+/// The write side of a ``Guarantee``: fulfills it, once.
+public struct GuaranteeResolver<Value: Sendable>: Sendable {
+  @usableFromInline let resolver: Resolver<Value>
+
+  @inlinable
+  init(resolver: Resolver<Value>) { self.resolver = resolver }
+
+  /// Fulfills the guarantee with `value`, unless it is fulfilled already.
+  ///
+  /// - Returns: Whether this call fulfilled it.
+  @inlinable @discardableResult
+  public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
+
+  /// Has `handler` called when nobody waits for the guarantee any more. See
+  /// ``Resolver/onCancel(_:)``.
+  @inlinable
+  public func onCancel(_ handler: @escaping @Sendable () -> Void) { resolver.onCancel(handler) }
+}
+
+// MARK: - Completion handlers of every shape
+
+extension Resolver {
+  /// Settles the promise with what a completion handler was given: an error wins over a value.
+  ///
+  /// With neither, the promise is rejected with ``PromiseError/noValueAndNoError``.
+  @inlinable
+  public func resolve(_ value: Value?, _ error: (any Error)?) {
+    if let error {
+      reject(error)
+    } else if let value {
+      fulfill(value)
+    } else {
+      reject(PromiseError.noValueAndNoError)
+    }
+  }
+
+  /// Settles the promise with what a completion handler was given: an error wins over a value.
+  @inlinable
+  public func resolve(_ error: (any Error)?, _ value: Value?) { resolve(value, error) }
+}
+
+extension Resolver where Value == Void {
+  /// Fulfills the promise, unless it is settled already.
+  @inlinable @discardableResult
+  public func fulfill() -> Bool { fulfill(()) }
+
+  /// Rejects the promise if there is an error, and fulfills it otherwise.
+  @inlinable
+  public func resolve(_ error: (any Error)?) {
+    if let error { reject(error) } else { fulfill(()) }
+  }
+}
+
+extension GuaranteeResolver where Value == Void {
+  /// Fulfills the guarantee, unless it is fulfilled already.
+  @inlinable @discardableResult
+  public func fulfill() -> Bool { fulfill(()) }
+}
