@@ -14,7 +14,8 @@ public final class Resolver<Value: Sendable>: Sendable {
   }
 
   deinit {
-    if !cell.root.isSettledRoot { cell.rejectBroken(origin: origin) }
+    let root = cell.root
+    if !root.isSettledRoot, !root.isAbandoned { cell.rejectBroken(origin: origin) }
   }
 
   /// Fulfills the promise with `value`, unless it is settled already.
@@ -57,7 +58,7 @@ public final class Resolver<Value: Sendable>: Sendable {
         forwarder.dropBody()
       })
     promise.cell.attach(forwarder)
-    cell.onCancel { [weak forwarder] in forwarder?.abandon() }
+    cell.onCancel { [weak forwarder] in forwarder?.withdraw() }
   }
 
   /// Has `handler` called when the promise is cancelled, so that the producer can stop its work.
@@ -69,12 +70,25 @@ public final class Resolver<Value: Sendable>: Sendable {
   @inlinable
   public func onCancel(_ handler: @escaping @Sendable () -> Void) { cell.onCancel(handler) }
 
+  /// Lets go of the promise unsettled: it stays pending, for ever.
+  ///
+  /// What waits for it is dropped without being called, and so is what waits for that; a task that
+  /// awaits it is never resumed. For adapters to libraries whose promises may be given up in
+  /// silence; elsewhere let the resolver go, which rejects the promise.
+  @inlinable
+  public func abandon() { cell.abandonObservers() }
+
   /// Whether the promise has not settled yet.
   @inlinable
   public var isPending: Bool { !cell.root.isSettledRoot }
 }
 
 extension Cell {
+  @usableFromInline
+  final var isAbandoned: Bool {
+    input.load(ordering: .acquiring) & Input.abandoned != 0
+  }
+
   @usableFromInline
   final func rejectBroken(origin: Origin) {
     let error = BrokenPromise(origin: origin, reason: .resolverDropped)

@@ -27,7 +27,11 @@ struct Boom: Error, Equatable {}
     actor A {
       var n = 0
       func go() -> Promise<Int> {
-        Promise.value(3).map { self.n += $0; return self.n }.map { self.n += $0; return self.n }
+        Promise.value(3).map {
+          self.n += $0; return self.n
+        }.map {
+          self.n += $0; return self.n
+        }
       }
     }
     #expect(try await A().go().value == 6)
@@ -67,7 +71,7 @@ struct Boom: Error, Equatable {}
     #expect(try await r.value == 5)
     let s = p.recover(only: Boom()) { 6 }
     #expect(try await s.value == 6)
-    await p.catch { _ in }.finally { }.value
+    await p.catch { _ in }.finally {}.value
   }
   @Test func cancel() async throws {
     let (p, r) = Promise<Int>.withResolvers()
@@ -101,10 +105,14 @@ struct Boom: Error, Equatable {}
     #expect(a == 1 && b == "b")
     #expect(try await Promise.race(.value(1), .value(2)).value == 1)
     await #expect(throws: PromiseError.emptyInput) { try await Promise<Int>.race([]).value }
-    await #expect(throws: AggregateError.self) { try await Promise<Int>.any([.rejected(Boom())]).value }
+    await #expect(throws: AggregateError.self) {
+      try await Promise<Int>.any([.rejected(Boom())]).value
+    }
   }
   @Test func task() async throws {
-    let p = Promise { try await Task.sleep(for: .seconds(100)); return 1 }
+    let p = Promise {
+      try await Task.sleep(for: .seconds(100)); return 1
+    }
     p.cancel()
     await #expect(throws: CancellationError.self) { try await p.value }
   }

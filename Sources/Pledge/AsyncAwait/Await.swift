@@ -105,7 +105,7 @@ private final class Waiter: Sendable {
       state = .waiting(handler)
       return false
     }
-    if wasAbandoned { handler.abandon() }
+    if wasAbandoned { handler.withdraw() }
   }
 
   func abandon() {
@@ -114,7 +114,7 @@ private final class Waiter: Sendable {
       if case .waiting(let handler) = state { return handler }
       return nil
     }
-    handler?.abandon()
+    handler?.withdraw()
   }
 }
 

@@ -61,7 +61,9 @@ extension Cell {
               never return. Use `await`, or run the handlers elsewhere with `on:`.
               """)
         }
-        if target === busy || (target === queue && flags & Input.queueTarget != 0 && target !== GlobalExecutor.queue) {
+        if target === busy
+          || (target === queue && flags & Input.queueTarget != 0 && target !== GlobalExecutor.queue)
+        {
           return DeadlockError(
             description: """
               wait() inside a handler for a promise whose handlers run on the same executor would \
@@ -72,7 +74,9 @@ extension Cell {
       cell = unsafeDowncast(source, to: Cell.self)
     }
     // A handler runs, or is about to: is it the one that is waiting here?
-    if let running = state.pointee.running, running.toOpaque() == Unmanaged.passUnretained(cell).toOpaque() {
+    if let running = state.pointee.running,
+      running.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
+    {
       return DeadlockError(
         description: """
           wait() inside a handler for the promise that this handler shall settle would never \

@@ -73,7 +73,7 @@ final class InputObserver<State: Gathering>: Handler, @unchecked Sendable {
 
 extension Handler {
   fileprivate final func takeBack(withdrawing: Bool) {
-    if withdrawing { abandon() } else { leave() }
+    if withdrawing { withdraw() } else { leave() }
   }
 
   /// Stops observing; the source keeps us as a consumer, so it is not cancelled on our account.

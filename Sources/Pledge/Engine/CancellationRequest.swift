@@ -22,7 +22,8 @@ extension Cell {
   /// Takes back one consumer's interest; if it was the last one, the producer is asked to stop.
   final func withdrawConsumer() {
     let cell = root
-    let word = cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing).newValue
+    let word = cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing)
+      .newValue
     if Input.consumers(word) == 0, !cell.isSettledRoot { cell.cancelInput() }
   }
 
@@ -106,7 +107,7 @@ extension Cell {
       rest = handler.next
     }
     releaseOwnership()
-    for handler in own.reversed() { handler.abandon() }
+    for handler in own.reversed() { handler.withdraw() }
   }
 
   /// Gives up the ownership of the list, and delivers it if the cell has settled meanwhile.
@@ -152,7 +153,7 @@ extension Handler {
   ///
   /// - Returns: Whether the handler had not started.
   @usableFromInline @discardableResult
-  final func abandon() -> Bool {
+  final func withdraw() -> Bool {
     guard pinUnlessTaken() else { return false }
     let source = slot.map { unsafeDowncast($0, to: Cell.self) }
     let old = input.bitwiseOr(

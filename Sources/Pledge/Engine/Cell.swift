@@ -113,6 +113,8 @@ class Cell: @unchecked Sendable {
     static let shared: UInt64 = 1 << 9
     /// Cancellation stops here and does not climb to the source.
     @usableFromInline static let shield: UInt64 = 1 << 10
+    /// Nobody will ever settle the cell, on purpose.
+    @usableFromInline static let abandoned: UInt64 = 1 << 11
 
     /// One consumer: an observer that has not withdrawn.
     static let consumer: UInt64 = 1 << 16

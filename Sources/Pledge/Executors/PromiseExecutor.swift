@@ -29,7 +29,9 @@ extension PromiseExecutor {
 }
 
 /// Where the engine sends a handler. Not API.
-public struct _HandlerTarget {
+///
+/// `@unchecked Sendable`: an immutable reference to a thread-safe object, a queue or a scheduler.
+public struct _HandlerTarget: @unchecked Sendable {
   @usableFromInline let object: AnyObject?
   @usableFromInline let flags: UInt64
 
@@ -90,7 +92,8 @@ public struct PromiseJob: Sendable {
       guard let source = handler.takeSlot() else { return }
       withExtendedLifetime(source) {}
       handler.dropBody()
-      handler.reject(Rejection(BrokenPromise(origin: nil, reason: .executorDroppedJob), origin: nil))
+      handler.reject(
+        Rejection(BrokenPromise(origin: nil, reason: .executorDroppedJob), origin: nil))
     }
   }
 }

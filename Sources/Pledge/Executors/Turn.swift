@@ -24,7 +24,8 @@ struct QueueTurn {
 
   static func enqueue(_ handler: Handler, on object: AnyObject) {
     let state = ThreadState.current
-    if let turn = state.pointee.turn, turn.queue.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
+    if let turn = state.pointee.turn,
+      turn.queue.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
       turn.follower == nil, turn.budget > 0, InFlight.count(turn.stripe) == 1
     {
       state.pointee.turn?.follower = handler

@@ -68,7 +68,8 @@ extension Thenable {
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @preconcurrency
   public func tap(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
     tapped(
       _HandlerTarget(isolation: body.isolation),
@@ -82,7 +83,8 @@ extension Thenable {
   /// **Execution.** `body` runs on `executor`.
   @inlinable @preconcurrency
   public func tap(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
+    on executor: some PromiseExecutor,
+    _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
     tapped(executor._target, body)
   }

@@ -6,7 +6,8 @@ extension Promise {
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @preconcurrency
   public func recover(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredWithPromise(
       _HandlerTarget(isolation: body.isolation),
@@ -20,7 +21,8 @@ extension Promise {
   /// **Execution.** `body` runs on `executor`.
   @inlinable @preconcurrency
   public func recover(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
+    on executor: some PromiseExecutor,
+    _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredWithPromise(executor._target, body)
   }
@@ -110,7 +112,8 @@ extension Promise {
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @preconcurrency
   public func recover<E: Error>(
-    only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
+    only: E.Type,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
   ) -> Promise<Value> {
     recoveredOnly(
       _HandlerTarget(isolation: body.isolation),
@@ -136,7 +139,8 @@ extension Promise {
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @preconcurrency
   public func recover<E: Error>(
-    only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
+    only: E.Type,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredOnlyWithPromise(
       _HandlerTarget(isolation: body.isolation),
@@ -150,7 +154,8 @@ extension Promise {
   /// **Execution.** `body` runs on `executor`.
   @inlinable @preconcurrency
   public func recover<E: Error>(
-    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Promise<Value>
+    on executor: some PromiseExecutor, only: E.Type,
+    _ body: @escaping @Sendable (E) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredOnlyWithPromise(executor._target, body)
   }
@@ -188,7 +193,8 @@ extension Promise {
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @preconcurrency
   public func recover<E: Error & Equatable>(
-    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
+    only: E,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredEqualWithPromise(
       only, _HandlerTarget(isolation: body.isolation),
@@ -202,7 +208,8 @@ extension Promise {
   /// **Execution.** `body` runs on `executor`.
   @inlinable @preconcurrency
   public func recover<E: Error & Equatable>(
-    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Promise<Value>
+    on executor: some PromiseExecutor, only: E,
+    _ body: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredEqualWithPromise(only, executor._target, body)
   }
@@ -214,7 +221,8 @@ extension Promise {
   /// Recovers from the errors that `isWanted` accepts; it runs on the executor, too.
   @inlinable
   func recovered(
-    _ target: _HandlerTarget, when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    _ target: _HandlerTarget,
+    when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
     _ body: @escaping @Sendable (any Error) throws -> Value
   ) -> Promise<Value> {
     recoveredWithPromise(target, when: isWanted) { .value(try body($0)) }
@@ -222,7 +230,8 @@ extension Promise {
 
   @inlinable
   func recoveredWithPromise(
-    _ target: _HandlerTarget, when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
+    _ target: _HandlerTarget,
+    when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
     // The closure returns nil for an error that it does not want.

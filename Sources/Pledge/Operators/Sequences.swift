@@ -1,0 +1,318 @@
+// Operators on promises of sequences. Each is one hop for the whole sequence: the closure is called
+// for one element after the other, in order.
+
+extension Thenable where Value: Sequence, Value.Element: Sendable {
+  /// Returns a promise of what `transform` makes of each element.
+  ///
+  /// If `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func mapValues<U: Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> U
+  ) -> Promise<[U]> {
+    mappedValues(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
+  }
+
+  /// Returns a promise of what `transform` makes of each element.
+  ///
+  /// If `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func mapValues<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
+  ) -> Promise<[U]> {
+    mappedValues(executor._target, transform)
+  }
+
+  /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  ///
+  /// If `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func flatMapValues<U: Sequence & Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> U
+  ) -> Promise<[U.Element]> where U.Element: Sendable {
+    flatMappedValues(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
+  }
+
+  /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  ///
+  /// If `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func flatMapValues<U: Sequence & Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
+  ) -> Promise<[U.Element]> where U.Element: Sendable {
+    flatMappedValues(executor._target, transform)
+  }
+
+  /// Returns a promise of what `transform` makes of each element, without the nils.
+  ///
+  /// If `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func compactMapValues<U: Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> U?
+  ) -> Promise<[U]> {
+    compactMappedValues(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U?).self))
+  }
+
+  /// Returns a promise of what `transform` makes of each element, without the nils.
+  ///
+  /// If `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func compactMapValues<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U?
+  ) -> Promise<[U]> {
+    compactMappedValues(executor._target, transform)
+  }
+
+  /// Returns a promise of the elements that `isIncluded` accepts.
+  ///
+  /// If `isIncluded` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `isIncluded` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func filterValues(
+    @_inheritActorContext _ isIncluded:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> Bool
+  ) -> Promise<[Value.Element]> {
+    filteredValues(
+      _HandlerTarget(isolation: isIncluded.isolation),
+      Isolated(isIncluded).assumingIsolated(as: (@Sendable (Value.Element) throws -> Bool).self))
+  }
+
+  /// Returns a promise of the elements that `isIncluded` accepts.
+  ///
+  /// If `isIncluded` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** `isIncluded` runs on `executor`.
+  @inlinable @preconcurrency
+  public func filterValues(
+    on executor: some PromiseExecutor,
+    _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
+  ) -> Promise<[Value.Element]> {
+    filteredValues(executor._target, isIncluded)
+  }
+
+  /// Calls `transform` with each element and returns a promise of all the values, in order.
+  ///
+  /// All promises are started at once. The first rejection rejects the result.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func thenMap<U: Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U]> {
+    chainedValues(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(
+        as: (@Sendable (Value.Element) throws -> Promise<U>).self))
+  }
+
+  /// Calls `transform` with each element and returns a promise of all the values, in order.
+  ///
+  /// All promises are started at once. The first rejection rejects the result.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func thenMap<U: Sendable>(
+    on executor: some PromiseExecutor,
+    _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U]> {
+    chainedValues(executor._target, transform)
+  }
+
+  /// Calls `transform` with each element and returns a promise of the elements of all the values.
+  ///
+  /// All promises are started at once. The first rejection rejects the result.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func thenFlatMap<U: Sequence & Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U.Element]> where U.Element: Sendable {
+    flatChainedValues(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(
+        as: (@Sendable (Value.Element) throws -> Promise<U>).self))
+  }
+
+  /// Calls `transform` with each element and returns a promise of the elements of all the values.
+  ///
+  /// All promises are started at once. The first rejection rejects the result.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @preconcurrency
+  public func thenFlatMap<U: Sequence & Sendable>(
+    on executor: some PromiseExecutor,
+    _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U.Element]> where U.Element: Sendable {
+    flatChainedValues(executor._target, transform)
+  }
+
+  /// Returns a promise of the first element that `predicate` accepts.
+  ///
+  /// If there is none, the result is rejected with ``PromiseError/noElement``.
+  ///
+  /// **Execution.** `predicate` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func firstValue(
+    @_inheritActorContext where predicate:
+      @escaping @Sendable @isolated(any) (Value.Element) throws -> Bool
+  ) -> Promise<Value.Element> {
+    firstMatch(
+      _HandlerTarget(isolation: predicate.isolation),
+      Isolated(predicate).assumingIsolated(as: (@Sendable (Value.Element) throws -> Bool).self))
+  }
+
+  /// Returns a promise of the first element that `predicate` accepts.
+  ///
+  /// If there is none, the result is rejected with ``PromiseError/noElement``.
+  ///
+  /// **Execution.** `predicate` runs on `executor`.
+  @inlinable @preconcurrency
+  public func firstValue(
+    on executor: some PromiseExecutor,
+    where predicate: @escaping @Sendable (Value.Element) throws -> Bool
+  ) -> Promise<Value.Element> {
+    firstMatch(executor._target, predicate)
+  }
+
+  /// Returns a promise of the elements combined into one value, from left to right.
+  ///
+  /// **Execution.** `combine` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func reduceValues<U: Sendable>(
+    _ initial: U,
+    @_inheritActorContext _ combine:
+      @escaping @Sendable @isolated(any) (U, Value.Element) throws -> U
+  ) -> Promise<U> {
+    reducedValues(
+      initial, _HandlerTarget(isolation: combine.isolation),
+      Isolated(combine).assumingIsolated(as: (@Sendable (U, Value.Element) throws -> U).self))
+  }
+
+  /// Returns a promise of the elements combined into one value, from left to right.
+  ///
+  /// **Execution.** `combine` runs on `executor`.
+  @inlinable @preconcurrency
+  public func reduceValues<U: Sendable>(
+    on executor: some PromiseExecutor, _ initial: U,
+    _ combine: @escaping @Sendable (U, Value.Element) throws -> U
+  ) -> Promise<U> {
+    reducedValues(initial, executor._target, combine)
+  }
+}
+
+extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
+  /// Returns a promise of the elements in ascending order; sorted in place where they settle.
+  @inlinable
+  public func sortedValues() -> Promise<[Value.Element]> {
+    mapped(_HandlerTarget(immediate: ())) { $0.sorted() }
+  }
+}
+
+extension Thenable where Value: Collection, Value.Element: Sendable {
+  /// A promise of the first element; rejected with ``PromiseError/noElement`` if there is none.
+  @inlinable
+  public var firstValue: Promise<Value.Element> {
+    mapped(_HandlerTarget(immediate: ())) { value in
+      guard let first = value.first else { throw PromiseError.noElement }
+      return first
+    }
+  }
+}
+
+extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable {
+  /// A promise of the last element; rejected with ``PromiseError/noElement`` if there is none.
+  @inlinable
+  public var lastValue: Promise<Value.Element> {
+    mapped(_HandlerTarget(immediate: ())) { value in
+      guard let last = value.last else { throw PromiseError.noElement }
+      return last
+    }
+  }
+}
+
+// MARK: - What they are made of
+
+extension Thenable where Value: Sequence, Value.Element: Sendable {
+  @inlinable
+  func mappedValues<U: Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U
+  ) -> Promise<[U]> {
+    mapped(target) { value in try value.map(transform) }
+  }
+
+  @inlinable
+  func flatMappedValues<U: Sequence & Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U
+  ) -> Promise<[U.Element]> where U.Element: Sendable {
+    mapped(target) { value in try value.flatMap(transform) }
+  }
+
+  @inlinable
+  func compactMappedValues<U: Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U?
+  ) -> Promise<[U]> {
+    mapped(target) { value in try value.compactMap(transform) }
+  }
+
+  @inlinable
+  func filteredValues(
+    _ target: _HandlerTarget, _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
+  ) -> Promise<[Value.Element]> {
+    mapped(target) { value in try value.filter(isIncluded) }
+  }
+
+  @inlinable
+  func chainedValues<U: Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U]> {
+    chained(target) { value in Promise<[U]>.all(try value.map(transform)) }
+  }
+
+  @inlinable
+  func flatChainedValues<U: Sequence & Sendable>(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U.Element]> where U.Element: Sendable {
+    chainedValues(target, transform).mapped(_HandlerTarget(immediate: ())) { $0.flatMap { $0 } }
+  }
+
+  @inlinable
+  func firstMatch(
+    _ target: _HandlerTarget, _ predicate: @escaping @Sendable (Value.Element) throws -> Bool
+  ) -> Promise<Value.Element> {
+    mapped(target) { value in
+      guard let first = try value.first(where: predicate) else { throw PromiseError.noElement }
+      return first
+    }
+  }
+
+  @inlinable
+  func reducedValues<U: Sendable>(
+    _ initial: U, _ target: _HandlerTarget,
+    _ combine: @escaping @Sendable (U, Value.Element) throws -> U
+  ) -> Promise<U> {
+    mapped(target) { value in try value.reduce(initial, combine) }
+  }
+}

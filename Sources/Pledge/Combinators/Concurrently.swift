@@ -1,0 +1,213 @@
+import Synchronization
+
+extension Promise {
+  /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
+  ///
+  /// Elements are taken lazily, and started in order, when there is room. The values come in the
+  /// order of the elements. The first rejection, or throw, rejects the result; then no more
+  /// elements are taken, and what is pending goes on, or is cancelled with `cancellingRest`.
+  /// A `limit` of less than one rejects the result with ``PromiseError/invalidArgument(_:)``.
+  /// Cancelling the result cancels what is pending and takes no more elements.
+  ///
+  /// **Execution.** `transform`, and the iterator of `elements`, run in the isolation in which
+  /// `transform` was written, one call at a time.
+  @inlinable @preconcurrency
+  public static func all<S: Sequence & Sendable, T: Sendable>(
+    _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
+  ) -> Promise<[T]> where Value == [T] {
+    concurrently(
+      elements, limit, cancellingRest, _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> Promise<T>).self))
+  }
+
+  /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
+  ///
+  /// See the form without `on:`. `transform` runs on `executor`.
+  @inlinable
+  public static func all<S: Sequence & Sendable, T: Sendable>(
+    on executor: some PromiseExecutor, _ elements: S, concurrently limit: Int,
+    cancellingRest: Bool = false,
+    _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
+  ) -> Promise<[T]> where Value == [T] {
+    concurrently(elements, limit, cancellingRest, executor._target, transform)
+  }
+
+  /// Calls `transform` for each of `elements` as they come, with at most `limit` promises pending.
+  ///
+  /// As for sequences; while there is no room no element is awaited.
+  @preconcurrency
+  public static func all<S: AsyncSequence & Sendable, T: Sendable>(
+    _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
+  ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
+    guard limit >= 1 else { return badLimit(limit) }
+    let target = _HandlerTarget(isolation: transform.isolation)
+    let body = Isolated(transform).assumingIsolated(
+      as: (@Sendable (S.Element) throws -> Promise<T>).self)
+    let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
+    let feeding = Promise<Void> {
+      for try await element in elements {
+        let started = Promise<Void>.value(()).mapped(target) {
+          work.add(Promise<T>.attempt { try body(element) })
+        }
+        try await started.value
+        try await work.room(below: limit).value
+      }
+      work.close()
+    }
+    _ = feeding.caught(_HandlerTarget(immediate: ())) { work.fail($0) }
+    work.result.cell.onCancel { feeding.cancel() }
+    return work.result
+  }
+
+  @usableFromInline
+  static func badLimit<T>(_ limit: Int) -> Promise<[T]> where Value == [T] {
+    .rejected(
+      PromiseError.invalidArgument("`concurrently:` must be at least 1, not \(limit)."))
+  }
+
+  @inlinable
+  static func concurrently<S: Sequence & Sendable, T: Sendable>(
+    _ elements: S, _ limit: Int, _ cancellingRest: Bool, _ target: _HandlerTarget,
+    _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
+  ) -> Promise<[T]> where Value == [T] {
+    guard limit >= 1 else { return badLimit(limit) }
+    let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
+    let iterator = SerialIterator(elements.makeIterator())
+    // One visit of the executor an element: take it, start it, and come back when there is room.
+    @Sendable func startNext() -> Promise<Void> {
+      work.room(below: limit).chained(target) { _ in
+        guard let element = iterator.next() else {
+          work.close()
+          return .value(())
+        }
+        work.add(Promise<T>.attempt { try transform(element) })
+        return startNext()
+      }
+    }
+    _ = startNext().caught(_HandlerTarget(immediate: ())) { work.fail($0) }
+    return work.result
+  }
+}
+
+/// An iterator that is used by one visit of an executor after the other.
+///
+/// `@unchecked Sendable`: the next visit starts only when the one before has ended.
+@usableFromInline
+final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
+  @usableFromInline var iterator: Iterator
+  @inlinable init(_ iterator: Iterator) { self.iterator = iterator }
+  @inlinable func next() -> Iterator.Element? { iterator.next() }
+}
+
+/// The promises that a bounded `all` has started, and their values so far.
+@usableFromInline
+final class ConcurrentWork<T: Sendable>: Sendable {
+  private struct State {
+    var values: [T?] = []
+    var pending: [Int: Promise<T>] = [:]
+    var isClosed = false
+    var isOver = false
+    var room: (limit: Int, resolver: Resolver<Void>)?
+  }
+
+  @usableFromInline let result: Promise<[T]>
+  private let resolver: Resolver<[T]>
+  private let cancelsRest: Bool
+  private let state = Mutex(State())
+
+  @usableFromInline
+  init(cancelsRest: Bool) {
+    self.cancelsRest = cancelsRest
+    (result, resolver) = Promise<[T]>.withResolvers()
+    result.cell.onCancel { [weak self] in self?.end(with: CancellationError(), cancelling: true) }
+  }
+
+  /// A promise that is fulfilled when fewer than `limit` promises are pending, and rejected when
+  /// the work is over.
+  @usableFromInline
+  func room(below limit: Int) -> Promise<Void> {
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let isOver: Bool? = state.withLock { state in
+      if state.isOver { return true }
+      if state.pending.count >= limit {
+        state.room = (limit, resolver)
+        return nil
+      }
+      return false
+    }
+    switch isOver {
+    case true?: resolver.reject(CancellationError())
+    case false?: resolver.fulfill()
+    case nil: break
+    }
+    return promise
+  }
+
+  @usableFromInline
+  func add(_ promise: Promise<T>) {
+    let index: Int? = state.withLock { state in
+      guard !state.isOver else { return nil }
+      state.values.append(nil)
+      state.pending[state.values.count - 1] = promise
+      return state.values.count - 1
+    }
+    guard let index else {
+      promise.cancel()
+      return
+    }
+    promise.observe { [self] result in receive(result, index: index) }
+  }
+
+  @usableFromInline
+  func close() {
+    state.withLock { $0.isClosed = true }
+    fulfillIfComplete()
+  }
+
+  @usableFromInline
+  func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
+
+  private func receive(_ result: Result<T, any Error>, index: Int) {
+    switch result {
+    case .failure(let error):
+      fail(error)
+    case .success(let value):
+      let room: Resolver<Void>? = state.withLock { state in
+        state.values[index] = value
+        state.pending[index] = nil
+        guard let room = state.room, state.pending.count < room.limit else { return nil }
+        state.room = nil
+        return room.resolver
+      }
+      room?.fulfill()
+      fulfillIfComplete()
+    }
+  }
+
+  private func fulfillIfComplete() {
+    let values: [T]? = state.withLock { state in
+      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return nil }
+      state.isOver = true
+      return state.values.compactMap { $0 }
+    }
+    if let values { resolver.fulfill(values) }
+  }
+
+  private func end(with error: any Error, cancelling: Bool) {
+    let (room, pending) = state.withLock { state in
+      defer {
+        state.isOver = true
+        state.room = nil
+        state.pending = [:]
+      }
+      return (state.room?.resolver, state.isOver ? [] : Array(state.pending.values))
+    }
+    resolver.reject(error)
+    room?.reject(CancellationError())
+    if cancelling { for promise in pending { promise.cancel() } }
+  }
+}

@@ -1,0 +1,39 @@
+extension Thenable {
+  /// Passes the value on if `isValid` accepts it.
+  ///
+  /// Otherwise the result is rejected with ``PromiseError/validationFailed``; if `isValid` throws, with
+  /// that error.
+  ///
+  /// **Execution.** `isValid` runs in the isolation in which it was written.
+  @inlinable @preconcurrency
+  public func validate(
+    @_inheritActorContext _ isValid: @escaping @Sendable @isolated(any) (Value) throws -> Bool
+  ) -> Promise<Value> {
+    validated(
+      _HandlerTarget(isolation: isValid.isolation),
+      Isolated(isValid).assumingIsolated(as: (@Sendable (Value) throws -> Bool).self))
+  }
+
+  /// Passes the value on if `isValid` accepts it.
+  ///
+  /// Otherwise the result is rejected with ``PromiseError/validationFailed``; if `isValid` throws, with
+  /// that error.
+  ///
+  /// **Execution.** `isValid` runs on `executor`.
+  @inlinable @preconcurrency
+  public func validate(
+    on executor: some PromiseExecutor, _ isValid: @escaping @Sendable (Value) throws -> Bool
+  ) -> Promise<Value> {
+    validated(executor._target, isValid)
+  }
+
+  @inlinable
+  func validated(
+    _ target: _HandlerTarget, _ isValid: @escaping @Sendable (Value) throws -> Bool
+  ) -> Promise<Value> {
+    mapped(target) { value in
+      guard try isValid(value) else { throw PromiseError.validationFailed }
+      return value
+    }
+  }
+}

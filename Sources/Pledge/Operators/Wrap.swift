@@ -1,0 +1,97 @@
+extension Promise {
+  /// Makes a promise of what `body` hands to a completion handler `(Value?, Error?)`.
+  ///
+  /// An error wins over a value; with neither, the promise is rejected with
+  /// ``PromiseError/noValueAndNoError``. `body` runs inside this call; if it throws, the promise is
+  /// rejected with that error.
+  ///
+  /// ```swift
+  /// Promise.wrap { api.load(id, completion: $0) }
+  /// ```
+  @inlinable
+  public static func wrap(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable (Value?, (any Error)?) -> Void) throws -> Void
+  ) -> Promise {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { value, error in resolver.resolve(value, error) }
+    }
+  }
+
+  /// Makes a promise of what `body` hands to a completion handler `(Error?, Value?)`.
+  @inlinable
+  public static func wrap(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable ((any Error)?, Value?) -> Void) throws -> Void
+  ) -> Promise {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { error, value in resolver.resolve(value, error) }
+    }
+  }
+
+  /// Makes a promise of what `body` hands to a completion handler `(Result)`.
+  @inlinable
+  public static func wrap<Failure: Error>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable (Result<Value, Failure>) -> Void) throws -> Void
+  ) -> Promise {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { result in resolver.resolve(result) }
+    }
+  }
+
+  /// Makes a promise of what `body` hands to a completion handler `(A?, B?, Error?)`, of which both
+  /// values are wanted.
+  @inlinable
+  public static func wrap<A: Sendable, B: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable (A?, B?, (any Error)?) -> Void) throws -> Void
+  ) -> Promise where Value == (A, B) {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { first, second, error in
+        if let error {
+          resolver.reject(error)
+        } else if let first, let second {
+          resolver.fulfill((first, second))
+        } else {
+          resolver.reject(PromiseError.noValueAndNoError)
+        }
+      }
+    }
+  }
+
+  /// Makes a promise of what `body` hands to a completion handler `(Value)`.
+  @inlinable @_disfavoredOverload
+  public static func wrap(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable (Value) -> Void) throws -> Void
+  ) -> Promise {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { value in resolver.fulfill(value) }
+    }
+  }
+}
+
+extension Promise where Value == Void {
+  /// Makes a promise of what `body` hands to a completion handler `(Error?)`.
+  @inlinable
+  public static func wrap(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable ((any Error)?) -> Void) throws -> Void
+  ) -> Promise {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { error in resolver.resolve(error) }
+    }
+  }
+
+  /// Makes a promise that is fulfilled when `body` calls a completion handler without arguments.
+  @inlinable
+  public static func wrap(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable () -> Void) throws -> Void
+  ) -> Promise {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { resolver.fulfill() }
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import Dispatch
+import Synchronization
+
+/// All pending timers of the continuous clock, on one dispatch timer.
+///
+/// A timer that is cancelled leaves the heap at once: nothing of it stays until it would have fired.
+final class TimerHeap: Sendable {
+  static let shared = TimerHeap()
+
+  /// One pending timer.
+  ///
+  /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
+  final class Timer: @unchecked Sendable {
+    let deadline: ContinuousClock.Instant
+    fileprivate var index = -1
+    fileprivate var action: (@Sendable () -> Void)?
+
+    init(deadline: ContinuousClock.Instant, action: @escaping @Sendable () -> Void) {
+      self.deadline = deadline
+      self.action = action
+    }
+
+    /// Takes the timer out, unless it has fired.
+    func cancel() { TimerHeap.shared.remove(self) }
+  }
+
+  private struct State: ~Copyable {
+    var heap: [Timer] = []
+    var source: (any DispatchSourceTimer)?
+    var armedFor: ContinuousClock.Instant?
+  }
+
+  private let state = Mutex(State())
+
+  /// How many timers are pending.
+  var count: Int { state.withLock { $0.heap.count } }
+
+  func add(_ timer: Timer) {
+    state.withLock { state in
+      timer.index = state.heap.count
+      state.heap.append(timer)
+      Self.siftUp(&state.heap, from: timer.index)
+      arm(&state)
+    }
+  }
+
+  private func remove(_ timer: Timer) {
+    let action = state.withLock { state in
+      let index = timer.index
+      guard index >= 0 else { return nil as (@Sendable () -> Void)? }
+      Self.removeElement(&state.heap, at: index)
+      defer { timer.action = nil }
+      return timer.action
+    }
+    // What the action captured goes outside the lock.
+    withExtendedLifetime(action) {}
+  }
+
+  private func fire() {
+    let now = ContinuousClock.now
+    var due: [@Sendable () -> Void] = []
+    state.withLock { state in
+      state.armedFor = nil
+      while let first = state.heap.first, first.deadline <= now {
+        Self.removeElement(&state.heap, at: 0)
+        if let action = first.action { due.append(action) }
+        first.action = nil
+      }
+      arm(&state)
+    }
+    for action in due { action() }
+  }
+
+  private func arm(_ state: inout State) {
+    guard let deadline = state.heap.first?.deadline else { return }
+    if let armed = state.armedFor, armed <= deadline { return }
+    let source: any DispatchSourceTimer
+    if let existing = state.source {
+      source = existing
+    } else {
+      source = DispatchSource.makeTimerSource(queue: GlobalExecutor.queue)
+      source.setEventHandler { self.fire() }
+      state.source = source
+      source.activate()
+    }
+    state.armedFor = deadline
+    let delay = max(.zero, ContinuousClock.now.duration(to: deadline))
+    let (seconds, attoseconds) = delay.components
+    // A dispatch timer takes nanoseconds in 64 bits: 292 years, so a year at a time is enough.
+    let nanoseconds = min(seconds, 31_536_000) * 1_000_000_000 + attoseconds / 1_000_000_000 + 1
+    source.schedule(
+      deadline: .now() + .nanoseconds(Int(nanoseconds)), leeway: .microseconds(500))
+  }
+
+  // MARK: The heap
+
+  private static func place(_ heap: inout [Timer], _ timer: Timer, at index: Int) {
+    heap[index] = timer
+    timer.index = index
+  }
+
+  private static func siftUp(_ heap: inout [Timer], from start: Int) {
+    var index = start
+    let timer = heap[index]
+    while index > 0 {
+      let parent = (index - 1) / 2
+      if heap[parent].deadline <= timer.deadline { break }
+      place(&heap, heap[parent], at: index)
+      index = parent
+    }
+    place(&heap, timer, at: index)
+  }
+
+  private static func siftDown(_ heap: inout [Timer], from start: Int) {
+    var index = start
+    let timer = heap[index]
+    while true {
+      var child = 2 * index + 1
+      guard child < heap.count else { break }
+      if child + 1 < heap.count, heap[child + 1].deadline < heap[child].deadline { child += 1 }
+      if timer.deadline <= heap[child].deadline { break }
+      place(&heap, heap[child], at: index)
+      index = child
+    }
+    place(&heap, timer, at: index)
+  }
+
+  private static func removeElement(_ heap: inout [Timer], at index: Int) {
+    heap[index].index = -1
+    let last = heap.removeLast()
+    guard index < heap.count else { return }
+    place(&heap, last, at: index)
+    siftDown(&heap, from: index)
+    siftUp(&heap, from: last.index)
+  }
+}
