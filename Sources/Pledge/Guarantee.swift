@@ -70,7 +70,9 @@ extension Guarantee {
   @inlinable
   public var isPending: Bool { !cell.root.isSettledRoot }
 
-  /// This guarantee as a promise. It is the same one: nothing is allocated.
+  /// This guarantee as a promise.
+  ///
+  /// It is the same one: nothing is allocated.
   @inlinable
   public var promise: Promise<Value> { Promise(cell: cell) }
 }

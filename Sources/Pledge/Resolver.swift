@@ -109,8 +109,9 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
 
-  /// Has `handler` called when nobody waits for the guarantee any more. See
-  /// ``Resolver/onCancel(_:)``.
+  /// Has `handler` called when nobody waits for the guarantee any more.
+  ///
+  /// See ``Resolver/onCancel(_:)``.
   @inlinable
   public func onCancel(_ handler: @escaping @Sendable () -> Void) { resolver.onCancel(handler) }
 }

@@ -32,7 +32,9 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Blocks the calling thread until the guarantee is fulfilled. See ``Promise/wait()``.
+  /// Blocks the calling thread until the guarantee is fulfilled.
+  ///
+  /// See ``Promise/wait()``.
   @available(*, noasync, message: "blocks a thread; use `await guarantee.value`")
   public func wait() throws -> Value { try promise.wait() }
 }

@@ -43,8 +43,9 @@ extension Promise {
     }
   }
 
-  /// Returns a promise of the outcomes of all promises, in their order. It waits for every one of
-  /// them and fails only if it is cancelled.
+  /// Returns a promise of the outcomes of all promises, in their order.
+  ///
+  /// It waits for every one of them and fails only if it is cancelled.
   ///
   /// The errors count as handled. No promises give an empty array at once.
   @inlinable

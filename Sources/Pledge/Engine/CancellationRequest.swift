@@ -129,8 +129,10 @@ extension Cell {
 }
 
 extension Handler {
-  /// Runs this handler as if its source had been rejected with `CancellationError`, and leaves
-  /// the source to its other consumers. Does nothing once the handler has started.
+  /// Runs this handler as if its source had been rejected with `CancellationError`, and leaves the
+  /// source to its other consumers.
+  ///
+  /// Does nothing once the handler has started.
   final func detach() {
     while true {
       guard pinUnlessTaken() else { return }

@@ -147,13 +147,17 @@ extension Cell {
     }
   }
 
-  /// Whether the result can be read. Asked of a root only.
+  /// Whether the result can be read.
+  ///
+  /// Asked of a root only.
   @inlinable
   final var isSettledRoot: Bool {
     output.load(ordering: .acquiring) & Output.settled != 0
   }
 
-  /// Why the cell was rejected, or nil. Asked of a settled root only.
+  /// Why the cell was rejected, or nil.
+  ///
+  /// Asked of a settled root only.
   @inlinable
   final var rejection: Rejection? {
     guard let slot else { return nil }

@@ -1,7 +1,9 @@
 import Synchronization
 
 /// A cell that is fed by a handler: at once the promise an operator returns and the observer that
-/// waits in the list of the promise it was called on. One object a link.
+/// waits in the list of the promise it was called on.
+///
+/// One object a link.
 ///
 /// `run` and `body` stand for one generic closure each: `run` is a closure without captures that
 /// knows the types, `body` the user's closure with its type erased. `next` belongs to the list

@@ -28,7 +28,9 @@ extension PromiseExecutor {
   public var _target: _HandlerTarget { _HandlerTarget(scheduler: CustomScheduler(self)) }
 }
 
-/// Where the engine sends a handler. Not API.
+/// Where the engine sends a handler.
+///
+/// Not API.
 ///
 /// `@unchecked Sendable`: an immutable reference to a thread-safe object, a queue or a scheduler.
 public struct _HandlerTarget: @unchecked Sendable {
@@ -79,7 +81,9 @@ public struct PromiseJob: Sendable {
 
   init(_ handler: Handler) { token = Token(handler) }
 
-  /// Runs the handler. A second call does nothing.
+  /// Runs the handler.
+  ///
+  /// A second call does nothing.
   public func run() {
     token.handler.perform()
   }

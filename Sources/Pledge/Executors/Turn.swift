@@ -59,7 +59,9 @@ struct QueueTurn {
 }
 
 /// How many turns were sent to queues and have not ended, in 64 counters that all queues share by
-/// the hash of their address. Two queues on one counter only batch less.
+/// the hash of their address.
+///
+/// Two queues on one counter only batch less.
 private enum InFlight {
   private static let mask = 63
 
@@ -106,7 +108,9 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
 
   private let queue = Mutex(Queue())
 
-  /// Has `runTurn` called on the executor, later. To be overridden.
+  /// Has `runTurn` called on the executor, later.
+  ///
+  /// To be overridden.
   func scheduleTurn() { fatalError("Pledge: abstract") }
 
   override func enqueue(_ handler: Handler) {
@@ -118,7 +122,9 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
     if mustSchedule { scheduleTurn() }
   }
 
-  /// Runs handlers until none is left or the budget is spent. Called on the executor.
+  /// Runs handlers until none is left or the budget is spent.
+  ///
+  /// Called on the executor.
   final func runTurn() {
     let state = ThreadState.current
     let outer = (state.pointee.scheduler, state.pointee.turn)
@@ -154,7 +160,9 @@ final class MainScheduler: TurnScheduler, @unchecked Sendable {
   }
 }
 
-/// An actor's turns. There is one of these for each actor that has handlers waiting.
+/// An actor's turns.
+///
+/// There is one of these for each actor that has handlers waiting.
 final class ActorScheduler: TurnScheduler, @unchecked Sendable {
   private let actor: any Actor
 

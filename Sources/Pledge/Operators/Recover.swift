@@ -27,7 +27,9 @@ extension Promise {
     recoveredWithPromise(executor._target, body)
   }
 
-  /// Replaces an error by the guarantee that `body` returns. What comes of it cannot fail.
+  /// Replaces an error by the guarantee that `body` returns.
+  ///
+  /// What comes of it cannot fail.
   ///
   /// A value passes through.
   ///
@@ -41,7 +43,9 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Guarantee<Value>).self))
   }
 
-  /// Replaces an error by the guarantee that `body` returns. What comes of it cannot fail.
+  /// Replaces an error by the guarantee that `body` returns.
+  ///
+  /// What comes of it cannot fail.
   ///
   /// A value passes through.
   ///
@@ -53,7 +57,9 @@ extension Promise {
     recoveredWithGuarantee(executor._target, body)
   }
 
-  /// Replaces an error by the value that `body` returns. What comes of it cannot fail.
+  /// Replaces an error by the value that `body` returns.
+  ///
+  /// What comes of it cannot fail.
   ///
   /// A value passes through.
   ///
@@ -67,7 +73,9 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Value).self))
   }
 
-  /// Replaces an error by the value that `body` returns. What comes of it cannot fail.
+  /// Replaces an error by the value that `body` returns.
+  ///
+  /// What comes of it cannot fail.
   ///
   /// A value passes through.
   ///

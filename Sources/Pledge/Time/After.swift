@@ -26,7 +26,9 @@ extension Guarantee where Value == Void {
 }
 
 extension Promise where Value == Void {
-  /// Makes a promise that is fulfilled after `duration`. See ``Guarantee/after(_:clock:)``.
+  /// Makes a promise that is fulfilled after `duration`.
+  ///
+  /// See ``Guarantee/after(_:clock:)``.
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise<Void> {

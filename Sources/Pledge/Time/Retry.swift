@@ -8,7 +8,9 @@ public struct RetryPolicy: Sendable {
   public var attempts: Int
   /// How long to wait before another attempt; the argument is the number of attempts made.
   public var delay: @Sendable (_ attemptsMade: Int) -> Duration
-  /// Whether an error is worth another attempt. `CancellationError` never is.
+  /// Whether an error is worth another attempt.
+  ///
+  /// `CancellationError` never is.
   public var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
   /// A delay that an error asks for, which then replaces the policy's own ("retry after").
   public var requestedDelay: @Sendable (any Error) -> Duration? = { _ in nil }
@@ -48,7 +50,9 @@ public struct RetryPolicy: Sendable {
   }
 
   /// Waits for a random part of the delay ("full jitter"), so that clients do not come back all at
-  /// once. `random` returns a number from 0 up to, but not including, 1.
+  /// once.
+  ///
+  /// `random` returns a number from 0 up to, but not including, 1.
   public func withJitter(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
