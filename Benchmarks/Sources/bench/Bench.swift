@@ -1,0 +1,87 @@
+import ArgumentParser
+import Foundation
+
+@main
+struct Bench: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Measures promise libraries against each other and against hand-written code.",
+    discussion: """
+      Of each workload, all libraries are timed in one process, interleaved, in a new order every \
+      round; the result is the median. Allocations and peak memory come from a process for each \
+      cell. Compare the ratios of one run, never times of two runs.
+      """,
+    subcommands: [RunCell.self, Rounds.self, Count.self])
+
+  @Option(help: "Only cells whose 'workload/library' matches this regular expression.")
+  var filter: String?
+
+  @Option(help: "Timed rounds of each cell; 0 only counts allocations and memory.")
+  var rounds = 7
+
+  @Option(help: "Only sizes up to this one, of the workloads that have several.")
+  var maxSize = Int.max
+
+  @Option(help: "Give up a cell that takes longer than so many seconds for a round.")
+  var timeout = 120
+
+  @Option(help: "Write all numbers to this JSON file.")
+  var json: String?
+
+  @Option(help: "Write the tables to this Markdown file, rather than to standard output.")
+  var md: String?
+
+  @Option(help: "Write a plot of each sweep into this folder.")
+  var svg: String?
+
+  @Flag(help: "List workloads and libraries, and measure nothing.")
+  var list = false
+
+  func validate() throws {
+    if rounds < 0 { throw ValidationError("--rounds must not be negative.") }
+    if let filter, (try? Regex(filter)) == nil {
+      throw ValidationError("--filter '\(filter)' is not a regular expression.")
+    }
+  }
+
+  func run() throws {
+    let cells = try selectedCells()
+    if cells.isEmpty { throw ValidationError("No cell matches.") }
+    if list { return printList(cells) }
+
+    var runner = Runner(cells: cells, rounds: rounds, maxSize: maxSize, timeout: timeout)
+    runner.run()
+    let report = Report(results: runner.results, cells: cells, idlePeak: runner.idlePeak)
+    if let json { try write(report.json(), to: json) }
+    if let svg {
+      for plot in report.plots() { try write(plot.svg(), to: "\(svg)/\(plot.name).svg") }
+    }
+    let tables = report.markdown(
+      arguments: Array(CommandLine.arguments.dropFirst()), rounds: rounds)
+    if let md { try write(tables, to: md) } else { print(tables) }
+  }
+
+  private func selectedCells() throws -> [Registry.Cell] {
+    let cells = Registry.everything().cells
+    guard let filter else { return cells }
+    let pattern = try Regex(filter)
+    return cells.filter { "\($0.workload.name)/\($0.library)".contains(pattern) }
+  }
+
+  private func printList(_ cells: [Registry.Cell]) {
+    for workload in Workload.all {
+      let libraries = cells.filter { $0.workload.name == workload.name }.map(\.library)
+      if libraries.isEmpty { continue }
+      let sizes = workload.sizes.map(String.init).joined(separator: ", ")
+      print("\(workload.name) (\(sizes)), per \(workload.unit)")
+      print("    \(workload.summary)")
+      print("    \(libraries.joined(separator: ", "))")
+    }
+  }
+
+  private func write(_ text: String, to path: String) throws {
+    let url = URL(fileURLWithPath: path)
+    try FileManager.default.createDirectory(
+      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try text.write(to: url, atomically: true, encoding: .utf8)
+  }
+}

@@ -1,0 +1,96 @@
+import Dispatch
+import Foundation
+import Synchronization
+
+/// A line that a child wrote.
+struct Event {
+  let name: String
+  let library: String
+  let value: Double
+
+  init?(_ line: Substring) {
+    let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+    guard fields.count == 4, fields[0] == "bench" else { return nil }
+    name = String(fields[1])
+    library = String(fields[2])
+    value = Double(fields[3]) ?? .nan
+  }
+}
+
+/// How a child ended, if not well.
+struct ChildFailure: Error {
+  let reason: String
+}
+
+/// Runs this program again with other arguments and hands over what it reports.
+///
+/// - Parameter silence: A child that reports nothing for so many seconds is killed.
+func runChild(
+  _ arguments: [String], silence: Int, _ handle: (Event) -> Void
+) throws(ChildFailure) {
+  let process = Process()
+  #if os(Linux)
+    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+  #else
+    process.executableURL = Bundle.main.executableURL
+  #endif
+  process.arguments = arguments
+  var environment = ProcessInfo.processInfo.environment
+  environment["SWIFT_BACKTRACE"] = "enable=no"
+  process.environment = environment
+  let output = Pipe()
+  process.standardOutput = output
+  do { try process.run() } catch { throw ChildFailure(reason: "\(error)") }
+
+  let watchdog = Watchdog(seconds: silence, process: process.processIdentifier)
+  var buffer = Data()
+  // `availableData` is empty at the end of the stream only.
+  while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
+    watchdog.reset()
+    buffer.append(data)
+    while let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
+      let line = String(decoding: buffer[..<end], as: UTF8.self)
+      buffer = Data(buffer[(end + 1)...])
+      if let event = Event(line[...]) { handle(event) }
+    }
+  }
+  process.waitUntilExit()
+  let timedOut = watchdog.stop()
+  if timedOut { throw ChildFailure(reason: "no end after \(silence) s") }
+  let status = process.terminationStatus
+  if process.terminationReason == .uncaughtSignal {
+    throw ChildFailure(reason: "crash, signal \(status)")
+  }
+  if status != 0 { throw ChildFailure(reason: "exit status \(status)") }
+}
+
+/// Kills a process that has shown no sign of life for too long.
+private final class Watchdog: Sendable {
+  private let lastSign: Atomic<UInt64>
+  private let killed = Atomic(false)
+  /// Set before any other thread sees it; Dispatch's objects are safe to call from all of them.
+  private nonisolated(unsafe) let timer: any DispatchSourceTimer
+
+  init(seconds: Int, process: pid_t) {
+    lastSign = Atomic(DispatchTime.now().uptimeNanoseconds)
+    timer = DispatchSource.makeTimerSource(queue: .global())
+    timer.setEventHandler { [weak self] in
+      guard let self else { return }
+      let last = lastSign.load(ordering: .relaxed)
+      let now = DispatchTime.now().uptimeNanoseconds
+      guard now > last, now - last > UInt64(seconds) * 1_000_000_000 else { return }
+      killed.store(true, ordering: .relaxed)
+      kill(process, SIGKILL)
+    }
+    timer.schedule(deadline: .now() + 1, repeating: 1)
+    timer.resume()
+  }
+
+  func reset() { lastSign.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed) }
+
+  /// Ends the watch; tells whether the process was killed.
+  func stop() -> Bool {
+    timer.cancel()
+    return killed.load(ordering: .relaxed)
+  }
+}

@@ -1,0 +1,129 @@
+import Foundation
+
+/// What was found out about one library doing one workload at one size.
+struct CellResult: Sendable {
+  let workload: Workload
+  let library: String
+  let size: Int
+  var nanoseconds: Double?
+  var allocations: Double?
+  var bytes: Double?
+  var peakBytes: Int?
+  /// Why there are no numbers, or not all.
+  var failure: String?
+}
+
+/// Starts the children and gathers what they report.
+struct Runner {
+  let cells: [Registry.Cell]
+  let rounds: Int
+  let maxSize: Int
+  let timeout: Int
+
+  private(set) var results: [CellResult] = []
+  /// The peak memory of a child before it does anything.
+  private(set) var idlePeak = 0
+
+  init(cells: [Registry.Cell], rounds: Int, maxSize: Int, timeout: Int) {
+    self.cells = cells
+    self.rounds = rounds
+    self.maxSize = maxSize
+    self.timeout = timeout
+  }
+
+  mutating func run() {
+    for workload in Workload.all {
+      let candidates = cells.filter { $0.workload.name == workload.name }
+      var broken: Set<String> = []
+      for size in Set(candidates.flatMap(\.sizes)).sorted() {
+        if workload.isSweep && size > maxSize { continue }
+        let group = candidates.filter { cell in
+          !broken.contains(cell.library) && runs(cell, at: size)
+        }
+        var measured = group.map { count($0, size) }
+        time(workload, size, &measured)
+        for result in measured where result.failure != nil { broken.insert(result.library) }
+        results += measured
+      }
+    }
+  }
+
+  /// Whether a cell takes part at a size; the floor does at the odd sizes of others as well.
+  private func runs(_ cell: Registry.Cell, at size: Int) -> Bool {
+    if cell.sizes.contains(size) { return true }
+    return cell.library == cell.workload.floor && size <= cell.limit?.size ?? .max
+  }
+
+  private mutating func count(_ cell: Registry.Cell, _ size: Int) -> CellResult {
+    tell("\(cell.workload.name) \(size): counting \(cell.library)")
+    var result = CellResult(workload: cell.workload, library: cell.library, size: size)
+    var idle = idlePeak
+    do throws(ChildFailure) {
+      try runChild(
+        [
+          "child-count", "--workload", cell.workload.name, "--size", "\(size)",
+          "--library", cell.library,
+        ], silence: timeout
+      ) { event in
+        switch event.name {
+        case "idle": idle = Int(event.value)
+        case "allocations": result.allocations = event.value
+        case "bytes": result.bytes = event.value
+        case "peak": result.peakBytes = Int(event.value)
+        default: break
+        }
+      }
+    } catch {
+      result.failure = error.reason
+      tell("\(cell.workload.name) \(size): \(cell.library) failed: \(error.reason)")
+    }
+    idlePeak = idle
+    return result
+  }
+
+  /// Times all results of a group that have not failed.
+  private func time(_ workload: Workload, _ size: Int, _ results: inout [CellResult]) {
+    guard rounds > 0 else { return }
+    while true {
+      let libraries = results.filter { $0.failure == nil }.map(\.library)
+      if libraries.isEmpty { return }
+      tell("\(workload.name) \(size): timing \(libraries.joined(separator: ", "))")
+      var current = ""
+      var samples: [String: [Double]] = [:]
+      do throws(ChildFailure) {
+        try runChild(
+          [
+            "child-rounds", "--workload", workload.name, "--size", "\(size)",
+            "--timed-rounds", "\(rounds)",
+          ] + libraries.flatMap { ["--library", $0] }, silence: timeout
+        ) { event in
+          switch event.name {
+          case "start": current = event.library
+          case "time": samples[event.library, default: []].append(event.value)
+          default: break
+          }
+        }
+        for index in results.indices where results[index].failure == nil {
+          results[index].nanoseconds = median(samples[results[index].library] ?? [])
+        }
+        return
+      } catch {
+        // Without the library that failed, the others get another go.
+        tell("\(workload.name) \(size): \(current) failed: \(error.reason)")
+        let culprits = results.indices.filter { current.isEmpty || results[$0].library == current }
+        for index in culprits { results[index].failure = error.reason }
+      }
+    }
+  }
+
+  private func median(_ samples: [Double]) -> Double? {
+    if samples.isEmpty { return nil }
+    let sorted = samples.sorted()
+    let middle = sorted.count / 2
+    return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+  }
+
+  private func tell(_ message: String) {
+    FileHandle.standardError.write(Data((message + "\n").utf8))
+  }
+}

@@ -1,0 +1,17 @@
+extension Registry {
+  /// Everything that is compared, in the order of the columns.
+  ///
+  /// To add a library, write `Peers/<Library>.swift` with a function like these and name it here.
+  static func everything() -> Registry {
+    var registry = Registry()
+    // Pledge and its drop-in modules go here, before the peers.
+    addGCD(to: &registry)
+    addClosures(to: &registry)
+    addMutexPromise(to: &registry)
+    addNIOLoop(to: &registry)
+    addNIOEmbedded(to: &registry)
+    addSwiftConcurrency(to: &registry)
+    addOpenCombine(to: &registry)
+    return registry
+  }
+}

@@ -1,0 +1,176 @@
+import Dispatch
+import NIOCore
+import NIOPosix
+
+/// `EventLoopFuture` on the event loops that servers use.
+func addNIOLoop(to registry: inout Registry) {
+  let library = "NIO loop"
+
+  for count in 1...3 {
+    registry.add("google-then-\(count)", library: library) { tries in
+      let semaphore = DispatchSemaphore(value: 0)
+      for _ in 0..<tries {
+        var future = loop.makeSucceededFuture(true)
+        for _ in 1..<count { future = future.map { $0 } }
+        _ = future.map { _ in semaphore.signal() }
+        semaphore.wait()
+      }
+    }
+  }
+  registry.add("google-concurrent", library: library, note: "a loop for each core") { count in
+    let latch = Latch(count)
+    for _ in 0..<count {
+      group.next().makeSucceededFuture(true).whenSuccess { _ in latch.countDown() }
+    }
+    latch.wait()
+  }
+  registry.add("inline-chain", library: library) { chains in
+    onLoop {
+      let sum = Slot(0)
+      for _ in 0..<chains {
+        let promise = loop.makePromise(of: Int.self)
+        var future = promise.futureResult
+        for _ in 0..<chainLength { future = future.map { $0 &+ 1 } }
+        future.whenSuccess { sum.value &+= $0 }
+        promise.succeed(1)
+      }
+      check(sum.value, is: chains * (chainLength + 1))
+    }
+  }
+  registry.add("queue-chain", library: library) { chains in
+    let semaphore = DispatchSemaphore(value: 0)
+    let slot = Slot(0)
+    for _ in 0..<chains {
+      let promise = loop.makePromise(of: Int.self)
+      var future = promise.futureResult
+      for _ in 0..<chainLength { future = future.map { $0 &+ 1 } }
+      future.whenSuccess {
+        slot.value &+= $0
+        semaphore.signal()
+      }
+      promise.succeed(1)
+      semaphore.wait()
+    }
+    check(slot.value, is: chains * (chainLength + 1))
+  }
+  registry.add("resolved-map", library: library) { count in
+    onLoop {
+      let sum = Slot(0)
+      for _ in 0..<count {
+        loop.makeSucceededFuture(1).map { $0 &+ 1 }.whenSuccess { sum.value &+= $0 }
+      }
+      check(sum.value, is: 2 * count)
+    }
+  }
+  registry.add("fan-in", library: library) { count in
+    onLoop {
+      let sum = Slot(0)
+      let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
+      EventLoopFuture.whenAllSucceed(promises.map(\.futureResult), on: loop)
+        .whenSuccess { sum.value = $0.reduce(0, &+) }
+      for (index, promise) in promises.enumerated() { promise.succeed(index) }
+      check(sum.value, is: count * (count - 1) / 2)
+    }
+  }
+  registry.add("fan-out", library: library) { count in
+    onLoop {
+      let total = Slot(0)
+      let promise = loop.makePromise(of: Int.self)
+      for _ in 0..<count { promise.futureResult.whenSuccess { total.value &+= $0 } }
+      promise.succeed(1)
+      check(total.value, is: count)
+    }
+  }
+  addContended(to: &registry, library)
+  addDepth(to: &registry, library)
+  addAwaiting(to: &registry, library)
+}
+
+private let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
+private let loop = group.next()
+
+/// Does all the work on the loop's own thread, as a server's handlers do.
+private func onLoop(_ work: @escaping @Sendable () -> Void) {
+  let done = DispatchSemaphore(value: 0)
+  loop.execute {
+    work()
+    done.signal()
+  }
+  done.wait()
+}
+
+private func addContended(to registry: inout Registry, _ library: String) {
+  registry.add("contended-observe", library: library) { count in
+    let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
+    let latch = Latch(count)
+    contend(count) { number in
+      promises[number].succeed(number)
+    } _: { number in
+      promises[number].futureResult.whenSuccess { _ in latch.countDown() }
+    }
+    latch.wait()
+  }
+  registry.add("contended-settle", library: library) { count in
+    let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
+    let latch = Latch(count)
+    for promise in promises { promise.futureResult.whenSuccess { _ in latch.countDown() } }
+    contend(count) { number in
+      promises[number].succeed(number)
+    } _: { number in
+      promises[number].succeed(-number)
+    }
+    latch.wait()
+  }
+}
+
+private func addDepth(to registry: inout Registry, _ library: String) {
+  registry.add("recursive-loop-queue", library: library) { rounds in
+    let done = DispatchSemaphore(value: 0)
+    let slot = Slot(0)
+    loop.flatSubmit { step(0, rounds) }.whenSuccess {
+      slot.value = $0
+      done.signal()
+    }
+    done.wait()
+    check(slot.value, is: rounds)
+  }
+}
+
+private func step(_ round: Int, _ rounds: Int) -> EventLoopFuture<Int> {
+  if round == rounds { return loop.makeSucceededFuture(round) }
+  return loop.submit { round &+ 1 }.flatMap { step($0, rounds) }
+}
+
+private func addAwaiting(to registry: inout Registry, _ library: String) {
+  registry.addAsync("await-value", library: library, note: "get()") { count in
+    let future = loop.makeSucceededFuture(1)
+    var sum = 0
+    for _ in 0..<count { sum &+= (try? await future.get()) ?? 0 }
+    check(sum, is: count)
+  }
+  registry.add("async-bridge", library: library, note: "makeFutureWithTask") { count in
+    let latch = Latch(count)
+    for _ in 0..<count {
+      let promise = loop.makePromise(of: Int.self)
+      loop.makeFutureWithTask { try await promise.futureResult.get() }
+        .whenSuccess { _ in latch.countDown() }
+      promise.succeed(1)
+    }
+    latch.wait()
+  }
+  registry.add("timer", library: library, note: "scheduleTask") { count in
+    onLoop {
+      let promises = (0..<count).map { _ in
+        let promise = loop.makePromise(of: Int.self)
+        let timeout = loop.scheduleTask(in: .hours(1)) { promise.fail(CancellationError()) }
+        promise.futureResult.whenComplete { _ in timeout.cancel() }
+        return promise
+      }
+      for promise in promises { promise.succeed(1) }
+    }
+  }
+  registry.addPending("pending-map-bytes", library: library) {
+    let promise = loop.makePromise(of: Int.self)
+    return (promise, promise.futureResult.map { $0 &+ 1 })
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import MallocCounter
+
+/// The results of one run, and the ways to write them down.
+struct Report {
+  let results: [CellResult]
+  let cells: [Registry.Cell]
+  let idlePeak: Int
+
+  /// One object for each cell that has numbers.
+  func json() throws -> String {
+    struct Cell: Encodable {
+      let workload: String
+      let library: String
+      let size: Int
+      let ns: Double?
+      let allocations: Double?
+      let bytes: Double?
+      let peakRSS: Int?
+    }
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    let lines = try results.filter { $0.failure == nil }.map { result in
+      let counts = malloc_counter_is_available()
+      let cell = Cell(
+        workload: result.workload.name, library: result.library, size: result.size,
+        ns: result.nanoseconds.map(rounded),
+        allocations: counts ? result.allocations.map(rounded) : nil,
+        bytes: counts ? result.bytes.map(rounded) : nil, peakRSS: result.peakBytes)
+      return String(decoding: try encoder.encode(cell), as: UTF8.self)
+    }
+    return "[\n" + lines.map { "  " + $0 }.joined(separator: ",\n") + "\n]\n"
+  }
+
+  /// The libraries that have results, in the order of the columns.
+  var libraries: [String] {
+    var seen: Set<String> = []
+    return cells.map(\.library).filter { seen.insert($0).inserted }
+  }
+
+  func sizes(of workload: Workload) -> [Int] {
+    Set(results.filter { $0.workload.name == workload.name }.map(\.size)).sorted()
+  }
+
+  func cell(_ workload: Workload, _ library: String) -> Registry.Cell? {
+    cells.first { $0.workload.name == workload.name && $0.library == library }
+  }
+
+  func result(_ workload: Workload, _ library: String, _ size: Int) -> CellResult? {
+    results.first {
+      $0.workload.name == workload.name && $0.library == library && $0.size == size
+    }
+  }
+
+  private func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
+}
+
+/// Three significant digits, and no exponent.
+func short(_ value: Double) -> String {
+  switch abs(value) {
+  case 100.0...: return String(Int(value.rounded()))
+  case 10.0...: return trimmed(String(format: "%.1f", value))
+  default: return trimmed(String(format: "%.2f", value))
+  }
+}
+
+private func trimmed(_ number: String) -> String {
+  var number = number
+  while number.contains("."), let last = number.last, last == "0" || last == "." {
+    number.removeLast()
+    if last == "." { break }
+  }
+  return number
+}
+
+/// A count of bytes for people.
+func bytes(_ value: Double) -> String {
+  switch value {
+  case Double(1 << 30)...: short(value / Double(1 << 30)) + " GiB"
+  case Double(1 << 20)...: short(value / Double(1 << 20)) + " MiB"
+  case Double(1 << 10)...: short(value / Double(1 << 10)) + " KiB"
+  default: short(value) + " B"
+  }
+}
+
+/// A size with its thousands set apart.
+func grouped(_ value: Int) -> String {
+  var digits = String(value)
+  var groups: [String] = []
+  while digits.count > 3 {
+    groups.insert(String(digits.suffix(3)), at: 0)
+    digits.removeLast(3)
+  }
+  return ([digits] + groups).joined(separator: ",")
+}

@@ -1,0 +1,107 @@
+/// One kind of work that every library does in its own way.
+struct Workload: Sendable {
+  let name: String
+  /// What one unit of work is; all costs are given per unit.
+  let unit: String
+  /// The library whose cost is the lower bound, and so the denominator of the ratios.
+  let floor: String
+  /// What a body is called with; more than one size makes the workload a sweep.
+  let sizes: [Int]
+  /// Units of work in a body called with size 1.
+  var unitsPerSize = 1
+  /// Smaller sizes are repeated until a timed round has done this much.
+  var sizePerRound = 1
+  /// The stack of the thread that bodies run on.
+  var stackSize = 8 << 20
+  let summary: String
+
+  var isSweep: Bool { sizes.count > 1 }
+
+  func units(_ size: Int) -> Int { size * unitsPerSize }
+
+  func repeats(_ size: Int) -> Int { max(1, sizePerRound / size) }
+}
+
+/// Links in a chain of the workloads that measure short chains.
+let chainLength = 10
+
+extension Workload {
+  /// The smallest stack that Dispatch gives its workers: what is safe here is safe everywhere.
+  private static let smallStack = 512 << 10
+
+  /// Every workload, in the order of the tables.
+  static let all: [Workload] = [
+    googleThen(1), googleThen(2), googleThen(3),
+    Workload(
+      name: "google-concurrent", unit: "promise", floor: "GCD", sizes: [10_000],
+      summary: "Resolved promises with one `then` each on a concurrent queue; wait for all."),
+    Workload(
+      name: "inline-chain", unit: "link", floor: "Closures", sizes: [10_000],
+      unitsPerSize: chainLength,
+      summary: "Ten `map`s that hop to no queue on a pending promise, then settle it."),
+    Workload(
+      name: "queue-chain", unit: "link", floor: "GCD", sizes: [2_000],
+      unitsPerSize: chainLength,
+      summary: "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
+    Workload(
+      name: "main-actor-chain", unit: "link", floor: "GCD", sizes: [2_000],
+      unitsPerSize: chainLength,
+      summary: "As `queue-chain`, on the main actor, waited for on another thread."),
+    Workload(
+      name: "resolved-map", unit: "promise", floor: "Closures", sizes: [100_000],
+      summary: "Make a resolved promise, `map` it inline, read the result."),
+    Workload(
+      name: "fan-in", unit: "element", floor: "Closures", sizes: [1_000, 10_000, 100_000],
+      sizePerRound: 100_000,
+      summary: "Make n pending promises, join them, settle each, get all values."),
+    Workload(
+      name: "fan-out", unit: "observer", floor: "Closures", sizes: [1_000, 10_000],
+      sizePerRound: 100_000,
+      summary: "Attach n observers to one pending promise, then settle it."),
+    Workload(
+      name: "contended-observe", unit: "promise", floor: "Mutex promise", sizes: [100_000],
+      summary: "One thread settles each promise while another attaches an observer to it."),
+    Workload(
+      name: "contended-settle", unit: "promise", floor: "Mutex promise", sizes: [100_000],
+      summary: "Two threads settle each promise at once; it has one observer already."),
+    Workload(
+      name: "recursive-loop", unit: "round", floor: "Closures",
+      sizes: [10_000, 100_000, 1_000_000, 10_000_000], sizePerRound: 100_000,
+      summary: "`step(i)` is `work().then { step(i + 1) }`, with work that is done already."),
+    Workload(
+      name: "recursive-loop-queue", unit: "round", floor: "GCD",
+      sizes: [10_000, 100_000, 1_000_000, 10_000_000], sizePerRound: 100_000,
+      summary: "As `recursive-loop`, with every round on a serial queue (event loop, task)."),
+    Workload(
+      name: "deep-chain", unit: "link", floor: "Closures",
+      sizes: [10_000, 100_000, 1_000_000], sizePerRound: 100_000, stackSize: smallStack,
+      summary: "A chain of n inline `map`s: build, settle, release, with a stack of 512 KiB."),
+    Workload(
+      name: "deep-chain-drop", unit: "link", floor: "Closures",
+      sizes: [10_000, 100_000, 1_000_000], sizePerRound: 100_000, stackSize: smallStack,
+      summary: "As `deep-chain`, but dropped without being settled."),
+    Workload(
+      name: "await-value", unit: "await", floor: "async call", sizes: [100_000],
+      summary: "`await` the value of a promise that is settled already."),
+    Workload(
+      name: "async-bridge", unit: "bridge", floor: "Closures", sizes: [10_000],
+      summary: "A task awaits a promise and settles another; all at once, wait for the last."),
+    Workload(
+      name: "cancel", unit: "promise", floor: "Closures", sizes: [100_000],
+      summary: "Make a pending promise with one `map`, cancel it; its producer is told."),
+    Workload(
+      name: "timer", unit: "timeout", floor: "GCD", sizes: [100_000],
+      summary: "Give n pending promises a timeout of an hour, then settle them all."),
+    Workload(
+      name: "pending-map-bytes", unit: "promise", floor: "Closures", sizes: [10_000],
+      summary: "Make a pending promise with one `map` and keep both; bytes are live bytes."),
+  ]
+
+  static subscript(name: String) -> Workload? { all.first { $0.name == name } }
+
+  private static func googleThen(_ count: Int) -> Workload {
+    Workload(
+      name: "google-then-\(count)", unit: "try", floor: "GCD", sizes: [10_000],
+      summary: "A resolved promise, \(count) `then` on a serial queue, wait for the last.")
+  }
+}

@@ -1,0 +1,38 @@
+// swift-tools-version: 6.1
+import Foundation
+import PackageDescription
+
+// Inside Pledge's repository Pledge is taken from there, elsewhere from its home.
+let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+let isInsideRepository =
+  FileManager.default.fileExists(atPath: root.appendingPathComponent("Package.swift").path)
+  && FileManager.default.fileExists(atPath: root.appendingPathComponent("Sources/Pledge").path)
+
+let pledge: Package.Dependency =
+  isInsideRepository
+  ? .package(name: "Pledge", path: "../..")
+  : .package(url: "https://github.com/pledge-swift/pledge", from: "1.0.0")
+let pledgeName = isInsideRepository ? "Pledge" : "pledge"
+
+let package = Package(
+  name: "PromiseKit",
+  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  products: [
+    .library(name: "PromiseKit", targets: ["PromiseKit"])
+  ],
+  traits: [
+    .trait(
+      name: "Deprecations",
+      description: "Also the deprecated names, which PromiseKit has outside of SwiftPM only.")
+  ],
+  dependencies: [pledge],
+  targets: [
+    .target(
+      name: "PromiseKit",
+      dependencies: [.product(name: "Pledge", package: pledgeName)]),
+    .testTarget(
+      name: "PromiseKitTests", dependencies: ["PromiseKit"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
+  ],
+  swiftLanguageModes: [.v6]
+)

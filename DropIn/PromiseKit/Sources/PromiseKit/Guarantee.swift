@@ -1,0 +1,148 @@
+import Foundation
+import Pledge
+
+/// A promise that cannot fail.
+///
+/// Its operators take closures that do not throw, and return guarantees. A closure that throws, or
+/// that returns a ``Promise``, makes a ``Promise`` of it. A guarantee that goes away before its
+/// value is there logs ``LogEvent/pendingGuaranteeDeallocated``.
+public final class Guarantee<T>: Thenable {
+  let core: Core<T>
+  /// Nil if the value is there already, or sure to come.
+  let watch: Watch<T>?
+
+  init(core: Core<T>, watch: Watch<T>? = nil) {
+    self.core = core
+    self.watch = watch
+  }
+
+  init(_: PMKUnambiguousInitializer) {
+    let (core, resolver) = Core<T>.withResolvers()
+    self.core = core
+    watch = Watch(resolver)
+  }
+
+  var box: GuaranteeBox<T> { GuaranteeBox(watch: watch) }
+
+  /// Makes a guarantee that is fulfilled with `value`.
+  public static func value(_ value: T) -> Guarantee<T> { Guarantee(core: .value(Boxed(value))) }
+
+  /// Makes a guarantee that `body` resolves through the function it is given, now or later.
+  ///
+  /// `body` runs inside this call.
+  public convenience init(resolver body: (@escaping (T) -> Void) -> Void) {
+    self.init(.pending)
+    body(box.seal)
+  }
+
+  /// Calls `to` with the value: inside this call if it is there already, else on the thread that
+  /// resolves the guarantee.
+  public func pipe(to: @escaping (Result<T>) -> Void) {
+    pipe { (value: T) in to(.fulfilled(value)) }
+  }
+
+  func pipe(to: @escaping (T) -> Void) {
+    if case .success(let box) = core.currentResult { return to(box.value) }
+    nonisolated(unsafe) let handler = to
+    core.observe(on: .immediate) { result in
+      if case .success(let box) = result { handler(box.value) }
+    }
+  }
+
+  /// The value as a result: nil while the guarantee is pending.
+  public var result: Result<T>? {
+    guard case .success(let box) = core.currentResult else { return nil }
+    return .fulfilled(box.value)
+  }
+
+  /// Makes a pending guarantee and the function that resolves it.
+  public class func pending() -> (guarantee: Guarantee<T>, resolve: (T) -> Void) {
+    let guarantee = Guarantee<T>(.pending)
+    return (guarantee, guarantee.box.seal)
+  }
+}
+
+// Everything in a guarantee may be used from any thread; the value goes to whoever waits for it.
+extension Guarantee: @unchecked Sendable where T: Sendable {}
+
+/// The write side of a guarantee.
+struct GuaranteeBox<T> {
+  let watch: Watch<T>?
+
+  /// Resolves the guarantee, unless it is resolved already.
+  func seal(_ value: T) { watch?.resolve(value) }
+}
+
+extension Guarantee {
+  /// Calls `body` with the value; what comes of it has none.
+  @discardableResult
+  public func done(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) -> Void
+  ) -> Guarantee<Void> {
+    map(on: on, flags: flags, body)
+  }
+
+  /// Calls `body` with the value, and passes the value on.
+  public func get(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) -> Void
+  ) -> Guarantee<T> {
+    map(on: on, flags: flags) { value in
+      body(value)
+      return value
+    }
+  }
+
+  /// Returns a guarantee of what `body` makes of the value.
+  public func map<U>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) -> U
+  ) -> Guarantee<U> {
+    nonisolated(unsafe) let body = body
+    let watch = Watch<U>()
+    let core = core.map(on: place(on, flags)) { box in
+      let result = Boxed(body(box.value))
+      watch.keep()
+      return result
+    }
+    return Guarantee<U>(core: core, watch: watch)
+  }
+
+  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  @discardableResult
+  public func then<U>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) -> Guarantee<U>
+  ) -> Guarantee<U> {
+    nonisolated(unsafe) let body = body
+    let watch = Watch<U>()
+    let core = core.then(on: place(on, flags)) { box -> Core<U> in
+      let inner = body(box.value)
+      watch.handOver(to: inner.watch)
+      return inner.core
+    }
+    return Guarantee<U>(core: core, watch: watch)
+  }
+
+  /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  public func asVoid() -> Guarantee<Void> { map(on: nil) { _ in } }
+
+  /// Blocks the calling thread until the guarantee is resolved.
+  ///
+  /// On the main thread this logs ``LogEvent/waitOnMainThread``.
+  public func wait() -> T {
+    switch waitForResult() {
+    case .fulfilled(let value): value
+    case .rejected(let error): fatalError("PromiseKit: a guarantee was broken: \(error)")
+    }
+  }
+}
+
+extension Guarantee where T == Void {
+  /// Makes a guarantee that is fulfilled.
+  public convenience init() { self.init(core: .value(Boxed(()))) }
+
+  /// A guarantee that is fulfilled.
+  public static var value: Guarantee<Void> { .value(()) }
+}

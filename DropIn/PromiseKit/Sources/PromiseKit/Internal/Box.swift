@@ -1,0 +1,40 @@
+import Pledge
+
+/// How the internal initializers `Promise<T>(.pending)` and `Guarantee<T>(.pending)` are told from
+/// the public ones.
+enum PMKUnambiguousInitializer {
+  case pending
+}
+
+/// The write side of a promise that is not made by an operator.
+struct Box<T> {
+  let core: Core<T>
+  private let resolver: Pledge.Resolver<Boxed<T>>?
+
+  /// A box that is still open.
+  init() {
+    (core, resolver) = Core<T>.withResolvers()
+  }
+
+  /// The box of a promise that is settled by Pledge alone.
+  init(sealedBy core: Core<T>) {
+    self.core = core
+    resolver = nil
+  }
+
+  /// Settles the promise, unless it is settled already.
+  func seal(_ result: Result<T>) {
+    switch result {
+    case .fulfilled(let value):
+      resolver?.fulfill(Boxed(value))
+    case .rejected(let error):
+      if resolver?.reject(error) == true { core.cauterize() }
+    }
+  }
+
+  /// The outcome as it stands now.
+  func inspect() -> Result<T>? { core.currentResult.map { Result($0) } }
+
+  /// Leaves the promise pending for ever.
+  func abandon() { resolver?.abandon() }
+}

@@ -1,0 +1,65 @@
+import Dispatch
+import Pledge
+
+/// A value of any type on its way through Pledge, whose values are `Sendable`.
+///
+/// `@unchecked Sendable`: the value is written once, before the promise settles, and only read
+/// afterwards. What it refers to is guarded as PromiseKit has always had it: by the program, whose
+/// handlers run one after the other on the main queue unless it says otherwise.
+struct Boxed<T>: @unchecked Sendable {
+  let value: T
+
+  init(_ value: T) { self.value = value }
+}
+
+/// The Pledge promise behind a thenable.
+typealias Core<T> = Pledge.Promise<Boxed<T>>
+
+extension Thenable {
+  /// The Pledge promise behind this thenable, for a caller that is about to attach a handler to it.
+  func attach() -> Core<T> {
+    if let promise = self as? Promise<T> {
+      promise.handlerCount.wrappingAdd(1, ordering: .relaxed)
+      return promise.core
+    }
+    if let guarantee = self as? Guarantee<T> { return guarantee.core }
+    // A class of the user's: all there is to it is `pipe`.
+    let resolver = Resolver<T>(Box(), logsLoss: false)
+    pipe { resolver.resolve($0) }
+    return resolver.box.core
+  }
+}
+
+// PromiseKit has no report of unhandled errors, so errors are marked as handled where they enter
+// Pledge: at a resolver, and where a handler throws.
+extension Pledge.Promise {
+  /// A rejected promise whose error is never reported.
+  static func silentlyRejected(_ error: any Error) -> Self {
+    let promise = Self.rejected(error)
+    promise.cauterize()
+    return promise
+  }
+
+  /// The promise that `body` returns, or a rejected one if it throws.
+  static func silently(_ body: () throws -> Self) -> Self {
+    do {
+      return try body()
+    } catch {
+      return silentlyRejected(error)
+    }
+  }
+
+  /// This promise, whose error is never reported.
+  var silenced: Self {
+    cauterize()
+    return self
+  }
+}
+
+/// An error of Pledge's own by the name that it has in PromiseKit.
+func exposed(_ error: any Error) -> any Error {
+  if let error = error as? Pledge.PromiseError, case .returnedItself = error {
+    return PMKError.returnedSelf
+  }
+  return error
+}

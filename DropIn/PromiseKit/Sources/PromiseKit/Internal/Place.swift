@@ -1,0 +1,36 @@
+import Dispatch
+import Pledge
+
+/// Where a handler with these arguments runs.
+func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> any PromiseExecutor {
+  guard let queue else { return ImmediateExecutor.immediate }
+  guard let flags else { return queue }
+  return FlaggedQueue(queue: queue, flags: flags)
+}
+
+/// A queue whose jobs are submitted with flags.
+private struct FlaggedQueue: PromiseExecutor {
+  let queue: DispatchQueue
+  let flags: DispatchWorkItemFlags
+
+  func enqueue(_ job: PromiseJob) {
+    queue.async(flags: flags) { job.run() }
+  }
+}
+
+extension Optional where Wrapped: DispatchQueue {
+  /// Runs `body` in place if there is no queue.
+  func async(flags: DispatchWorkItemFlags?, _ body: @escaping () -> Void) {
+    nonisolated(unsafe) let body = body
+    switch self {
+    case nil:
+      body()
+    case .some(let queue):
+      if let flags {
+        queue.async(flags: flags) { body() }
+      } else {
+        queue.async { body() }
+      }
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import Foundation
+
+extension Thenable {
+  /// Blocks the calling thread until the outcome is there.
+  func waitForResult() -> Result<T> {
+    if Thread.isMainThread { conf.logHandler(.waitOnMainThread) }
+    if let result { return result }
+    let group = DispatchGroup()
+    group.enter()
+    nonisolated(unsafe) var outcome: Result<T>?
+    pipe {
+      outcome = $0
+      group.leave()
+    }
+    group.wait()
+    guard let outcome else { fatalError("PromiseKit: a thenable called its handler without a result") }
+    return outcome
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import Pledge
+import Synchronization
+
+/// A value that will be there later, or the error that tells why it will not.
+///
+/// ```swift
+/// firstly {
+///   fetchUser(id: 7)
+/// }.then { user in
+///   fetchAvatar(of: user)
+/// }.done { avatar in
+///   imageView.image = avatar
+/// }.catch { error in
+///   show(error)
+/// }
+/// ```
+///
+/// Handlers run on the main queue unless they are given another one with `on:`; `on: nil` runs them
+/// in place, on the thread that resolves the promise.
+public final class Promise<T>: Thenable, CatchMixin {
+  /// What does the work; shared by all promises that stand for the same outcome.
+  let core: Core<T>
+  /// How many handlers were attached, for `debugDescription`.
+  let handlerCount = Atomic<Int>(0)
+  /// Keeps the resolver of `Promise(.pending)`, which nobody else holds.
+  private let resolver: Resolver<T>?
+
+  init(core: Core<T>) {
+    self.core = core
+    resolver = nil
+  }
+
+  init(_: PMKUnambiguousInitializer) {
+    let resolver = Resolver<T>(Box(), logsLoss: false)
+    core = resolver.box.core
+    self.resolver = resolver
+  }
+
+  var box: Box<T> { resolver?.box ?? Box(sealedBy: core) }
+
+  /// Makes a promise that is fulfilled with `value`.
+  public static func value(_ value: T) -> Promise<T> { Promise(core: .value(Boxed(value))) }
+
+  /// Makes a promise that is rejected with `error`.
+  public init(error: Error) {
+    core = .silentlyRejected(error)
+    resolver = nil
+  }
+
+  /// Makes a promise with the fate of another thenable.
+  public init<U: Thenable>(_ bridge: U) where U.T == T {
+    core = bridge.attach()
+    resolver = nil
+  }
+
+  /// Makes a promise that `body` resolves through the resolver it is given, now or later.
+  ///
+  /// `body` runs inside this call. If it throws, the promise is rejected with that error.
+  public init(resolver body: (Resolver<T>) throws -> Void) {
+    let box = Box<T>()
+    core = box.core
+    resolver = nil
+    let resolver = Resolver(box)
+    do {
+      try body(resolver)
+    } catch {
+      resolver.reject(error)
+    }
+  }
+
+  /// Makes a pending promise and the resolver that resolves it.
+  public class func pending() -> (promise: Promise<T>, resolver: Resolver<T>) {
+    let box = Box<T>()
+    return (Promise(core: box.core), Resolver(box))
+  }
+
+  /// Calls `to` with the outcome: inside this call if it is there already, else on the thread that
+  /// resolves the promise.
+  public func pipe(to: @escaping (Result<T>) -> Void) {
+    if let result { return to(result) }
+    nonisolated(unsafe) let handler = to
+    attach().observe(on: .immediate) { handler(Result($0)) }
+  }
+
+  /// The outcome as it stands now: nil while the promise is pending.
+  public var result: Result<T>? { core.currentResult.map { Result($0) } }
+}
+
+// Everything in a promise may be used from any thread; the value goes to whoever waits for it.
+extension Promise: @unchecked Sendable where T: Sendable {}
+
+extension Promise {
+  /// Blocks the calling thread until the promise is resolved; returns the value or throws the error.
+  ///
+  /// On the main thread this logs ``LogEvent/waitOnMainThread``. A chain that needs the blocked
+  /// thread never goes on.
+  public func wait() throws -> T {
+    switch waitForResult() {
+    case .fulfilled(let value): return value
+    case .rejected(let error): throw error
+    }
+  }
+}
+
+extension Promise where T == Void {
+  /// Makes a promise that is fulfilled.
+  public convenience init() { self.init(core: .value(Boxed(()))) }
+
+  /// A promise that is fulfilled.
+  public static var value: Promise<Void> { .value(()) }
+}
+
+extension Promise: CustomStringConvertible {
+  /// The outcome, or the type while there is none: `Promise(3)`, `Promise(…Int)`.
+  public var description: String {
+    switch result {
+    case nil: "Promise(…\(T.self))"
+    case .rejected(let error): "Promise(\(error))"
+    case .fulfilled(let value): "Promise(\(value))"
+    }
+  }
+}
+
+extension Promise: CustomDebugStringConvertible {
+  /// The type, the state and the outcome: `Promise<Int>.fulfilled(3)`.
+  public var debugDescription: String {
+    switch result {
+    case nil:
+      "Promise<\(T.self)>.pending(handlers: \(handlerCount.load(ordering: .relaxed)))"
+    case .rejected(let error):
+      "Promise<\(T.self)>.rejected(\(type(of: error)).\(error))"
+    case .fulfilled(let value):
+      "Promise<\(T.self)>.fulfilled(\(value))"
+    }
+  }
+}

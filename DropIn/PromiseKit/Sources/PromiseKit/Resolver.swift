@@ -1,0 +1,83 @@
+/// The write side of a ``Promise``: resolves it, once.
+///
+/// The first resolution wins; later ones are ignored. Handlers that run in place have run when a
+/// call returns. A resolver that goes away while its promise is pending logs
+/// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending for ever.
+public final class Resolver<T> {
+  let box: Box<T>
+  private let logsLoss: Bool
+
+  init(_ box: Box<T>, logsLoss: Bool = true) {
+    self.box = box
+    self.logsLoss = logsLoss
+  }
+
+  deinit {
+    guard box.core.isPending else { return }
+    if logsLoss { conf.logHandler(.pendingPromiseDeallocated) }
+    box.abandon()
+  }
+}
+
+// Pledge's resolver may be used from any thread; the value goes to whoever waits for it.
+extension Resolver: @unchecked Sendable where T: Sendable {}
+
+extension Resolver {
+  /// Fulfills the promise with `value`.
+  public func fulfill(_ value: T) { box.seal(.fulfilled(value)) }
+
+  /// Rejects the promise with `error`.
+  public func reject(_ error: Error) { box.seal(.rejected(error)) }
+
+  /// Resolves the promise with `result`.
+  public func resolve(_ result: Result<T>) { box.seal(result) }
+
+  /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  ///
+  /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
+  public func resolve(_ obj: T?, _ error: Error?) {
+    if let error {
+      reject(error)
+    } else if let obj {
+      fulfill(obj)
+    } else {
+      reject(PMKError.invalidCallingConvention)
+    }
+  }
+
+  /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  public func resolve(_ obj: T, _ error: Error?) {
+    if let error {
+      reject(error)
+    } else {
+      fulfill(obj)
+    }
+  }
+
+  /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  ///
+  /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
+  public func resolve(_ error: Error?, _ obj: T?) { resolve(obj, error) }
+
+  /// Resolves the promise with `result`.
+  public func resolve<E: Error>(_ result: Swift.Result<T, E>) {
+    switch result {
+    case .success(let value): fulfill(value)
+    case .failure(let error): reject(error)
+    }
+  }
+}
+
+extension Resolver where T == Void {
+  /// Rejects the promise if there is an error, and fulfills it otherwise.
+  public func resolve(_ error: Error?) {
+    if let error {
+      reject(error)
+    } else {
+      fulfill(())
+    }
+  }
+
+  /// Fulfills the promise.
+  public func fulfill_() { fulfill(()) }
+}

@@ -1,0 +1,125 @@
+import Dispatch
+import Pledge
+
+/// What can be waited for: a ``Promise``, a ``Guarantee``, or a class of your own.
+public protocol Thenable: AnyObject {
+  /// The type of the value.
+  associatedtype T
+
+  /// Calls `to` with the outcome: inside this call if it is there already, else when it comes.
+  func pipe(to: @escaping (Result<T>) -> Void)
+
+  /// The outcome as it stands now: nil while there is none.
+  var result: Result<T>? { get }
+}
+
+extension Thenable {
+  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  ///
+  /// If this one is rejected, or `body` throws, the result is rejected with that error. A `body`
+  /// that returns the very promise that this call returned rejects it with
+  /// ``PMKError/returnedSelf``.
+  public func then<U: Thenable>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) throws -> U
+  ) -> Promise<U.T> {
+    nonisolated(unsafe) let body = body
+    return Promise(
+      core: attach().then(on: place(on, flags)) { box -> Core<U.T> in
+        .silently { try body(box.value).attach() }
+      })
+  }
+
+  /// Returns a promise of what `transform` makes of the value.
+  ///
+  /// If this one is rejected, or `transform` throws, the result is rejected with that error.
+  public func map<U>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T) throws -> U
+  ) -> Promise<U> {
+    nonisolated(unsafe) let transform = transform
+    return Promise(
+      core: attach().then(on: place(on, flags)) { box -> Core<U> in
+        .silently { .value(Boxed(try transform(box.value))) }
+      })
+  }
+
+  /// Returns a promise of what `transform` makes of the value, unless that is nil.
+  ///
+  /// Nil rejects the result with ``PMKError/compactMap(_:_:)``.
+  public func compactMap<U>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T) throws -> U?
+  ) -> Promise<U> {
+    map(on: on, flags: flags) { value in
+      guard let result = try transform(value) else { throw PMKError.compactMap(value, U.self) }
+      return result
+    }
+  }
+
+  /// Calls `body` with the value; what comes of it has none.
+  ///
+  /// If this one is rejected, or `body` throws, the result is rejected with that error.
+  public func done(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) throws -> Void
+  ) -> Promise<Void> {
+    map(on: on, flags: flags, body)
+  }
+
+  /// Calls `body` with the value, and passes the value on.
+  ///
+  /// If this one is rejected, or `body` throws, the result is rejected with that error.
+  public func get(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (T) throws -> Void
+  ) -> Promise<T> {
+    map(on: on, flags: flags) { value in
+      try body(value)
+      return value
+    }
+  }
+
+  /// Calls `body` with the outcome, whatever it is, and passes it on.
+  public func tap(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (Result<T>) -> Void
+  ) -> Promise<T> {
+    nonisolated(unsafe) let body = body
+    let loss = LossLog()
+    return Promise(
+      core: attach().tap(on: place(on, flags)) { result in
+        body(Result(result))
+        loss.cancel()
+      })
+  }
+
+  /// Returns a promise that is fulfilled, without a value, when this one is.
+  public func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
+
+  /// The error, if there is one by now.
+  public var error: Error? {
+    guard case .rejected(let error) = result else { return nil }
+    return error
+  }
+
+  /// Whether there is no outcome yet.
+  public var isPending: Bool { result == nil }
+
+  /// Whether there is an outcome.
+  public var isResolved: Bool { result != nil }
+
+  /// Whether there is a value.
+  public var isFulfilled: Bool { result?.isFulfilled ?? false }
+
+  /// Whether there is an error.
+  public var isRejected: Bool {
+    if case .rejected = result { true } else { false }
+  }
+
+  /// The value, if there is one by now.
+  public var value: T? {
+    guard case .fulfilled(let value) = result else { return nil }
+    return value
+  }
+}

@@ -1,0 +1,72 @@
+import Dispatch
+
+/// Returns a promise of how each of `promises` turned out, in their order.
+///
+/// It waits for all of them, and is rejected, with the last error, only if none has a value.
+///
+/// - Parameters:
+///   - queue: Where the promises are waited for.
+///   - promises: The promises to wait for.
+/// - Returns: A new pending promise.
+public func any<Value>(
+  on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
+) -> Promise<[Maybe<Value>]> {
+  any(on: queue, promises)
+}
+
+/// Returns a promise of how each of `promises` turned out, in their order.
+///
+/// It waits for all of them, and is rejected, with the last error, only if none has a value.
+///
+/// - Parameters:
+///   - queue: Where the promises are waited for.
+///   - promises: The promises to wait for.
+/// - Returns: A new pending promise; no promises give an empty array.
+public func any<Value, Container: Sequence>(
+  on queue: DispatchQueue = .promises, _ promises: Container
+) -> Promise<[Maybe<Value>]> where Container.Element == Promise<Value> {
+  let promises = Array(promises)
+  return gather(on: queue, resolved: promises).then(on: queue) { _ in
+    promises.map { $0.resolution }
+  }
+}
+
+/// Returns a promise of how both promises turned out.
+///
+/// It waits for both, and is rejected, with the last error, only if none has a value.
+///
+/// - Parameters:
+///   - queue: Where the promises are waited for.
+///   - promiseA: The first promise to wait for.
+///   - promiseB: The second promise to wait for.
+/// - Returns: A new pending promise of a tuple.
+public func any<A, B>(
+  on queue: DispatchQueue = .promises,
+  _ promiseA: Promise<A>,
+  _ promiseB: Promise<B>
+) -> Promise<(Maybe<A>, Maybe<B>)> {
+  gather(on: queue, resolved: [promiseA, promiseB]).then(on: queue) { _ in
+    (promiseA.resolution, promiseB.resolution)
+  }
+}
+
+/// Returns a promise of how all three promises turned out.
+///
+/// It waits for all of them, and is rejected, with the last error, only if none has a value.
+///
+/// - Parameters:
+///   - queue: Where the promises are waited for.
+///   - promiseA: The first promise to wait for.
+///   - promiseB: The second promise to wait for.
+///   - promiseC: The third promise to wait for.
+/// - Returns: A new pending promise of a tuple.
+public func any<A, B, C>(
+  on queue: DispatchQueue = .promises,
+  _ promiseA: Promise<A>,
+  _ promiseB: Promise<B>,
+  _ promiseC: Promise<C>
+) -> Promise<(Maybe<A>, Maybe<B>, Maybe<C>)> {
+  gather(on: queue, resolved: [promiseA, promiseB, promiseC]).then(on: queue) { _ in
+    (promiseA.resolution, promiseB.resolution, promiseC.resolution)
+  }
+}

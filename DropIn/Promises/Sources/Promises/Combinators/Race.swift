@@ -1,0 +1,32 @@
+import Dispatch
+
+/// Returns a promise that is resolved as the first of `promises` to be resolved.
+///
+/// - Parameters:
+///   - queue: Where the promises are waited for.
+///   - promises: The promises to wait for: one at least.
+/// - Returns: A new pending promise.
+public func race<Value>(
+  on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
+) -> Promise<Value> {
+  race(on: queue, promises)
+}
+
+/// Returns a promise that is resolved as the first of `promises` to be resolved.
+///
+/// - Parameters:
+///   - queue: Where the promises are waited for.
+///   - promises: The promises to wait for: one at least.
+/// - Returns: A new pending promise.
+public func race<Value>(
+  on queue: DispatchQueue = .promises, _ promises: [Promise<Value>]
+) -> Promise<Value> {
+  assert(!promises.isEmpty, "No promises to race")
+  let result = Promise<Value>()
+  queue.hop {
+    for promise in promises {
+      promise.observe(on: queue) { result.resolve($0) }
+    }
+  }
+  return result
+}

@@ -1,0 +1,71 @@
+import Foundation
+
+/// A value or an error: how one promise of several turned out.
+public enum Maybe<Value> {
+  /// The promise was fulfilled with this value.
+  case value(Value)
+  /// The promise was rejected with this error.
+  case error(Error)
+
+  /// Makes a value.
+  public init(_ value: Value) { self = .value(value) }
+
+  /// Makes an error.
+  public init(_ error: Error) { self = .error(error) }
+
+  /// The value, or nil if there is an error.
+  public var value: Value? {
+    guard case .value(let value) = self else { return nil }
+    return value
+  }
+
+  /// The error, or nil if there is a value.
+  public var error: Error? {
+    guard case .error(let error) = self else { return nil }
+    return error
+  }
+}
+
+extension Maybe: Sendable where Value: Sendable {}
+
+extension Maybe {
+  init(_ outcome: Swift.Result<Value, any Error>) {
+    switch outcome {
+    case .success(let value): self = .value(value)
+    case .failure(let error): self = .error(error)
+    }
+  }
+
+  /// The value or the error as an object: nil for a nil value, an `NSError` for an error.
+  public func asAnyObject() -> AnyObject? {
+    switch self {
+    case .value(let value): Promise<Value>.asAnyObject(value)
+    case .error(let error): error as NSError
+    }
+  }
+}
+
+/// Makes an error of an `NSError`, and a value of anything else.
+///
+/// It is a programmer error if `value` is neither an `NSError` nor a `Value`.
+public func asMaybe<Value>(_ value: AnyObject) -> Maybe<Value> {
+  if let error = value as? NSError { return .error(error) }
+  guard let value = Promise<Value>.asValue(value) else {
+    preconditionFailure("Cannot cast \(type(of: value)) to \(Value.self)")
+  }
+  return .value(value)
+}
+
+extension Maybe: Equatable where Value: Equatable {}
+
+/// Whether both have equal values, or errors of the same domain, code and user info.
+public func == <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool {
+  switch (lhs, rhs) {
+  case (.value(let lhs), .value(let rhs)): lhs == rhs
+  case (.error(let lhs), .error(let rhs)): (lhs as NSError).isEqual(rhs as NSError)
+  default: false
+  }
+}
+
+/// Whether the two differ in value or error.
+public func != <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool { !(lhs == rhs) }

@@ -1,0 +1,67 @@
+import Dispatch
+import Pledge
+
+extension Promise {
+  /// Work that makes the value of a promise.
+  public typealias Do<T> = () throws -> T
+
+  /// Makes a pending promise with the result of `work`.
+  ///
+  /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
+  /// error. Its result has to be a `Value`; it is a programmer error to read the promise otherwise.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `work` runs.
+  ///   - work: Makes the value.
+  public convenience init<T>(on queue: DispatchQueue = .promises, _ work: @escaping Do<T>) {
+    self.init()
+    queue.hop {
+      do {
+        self.fulfill(converting: try work())
+      } catch {
+        self.reject(error)
+      }
+    }
+  }
+
+  /// Makes a pending promise that is resolved as the one that `work` returns.
+  ///
+  /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
+  /// error. The value of the promise it returns has to be a `Value`.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `work` runs.
+  ///   - work: Makes the promise.
+  public convenience init<T>(
+    on queue: DispatchQueue = .promises, _ work: @escaping Do<Promise<T>>
+  ) {
+    let (source, resolver) = Pledge.Promise<Pledge.Promise<UncheckedBox<Value>>>.withResolvers()
+    self.init(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
+    queue.hop {
+      do {
+        let inner = try work()
+        if let inner = inner as? Promise<Value> {
+          self.adopt(inner, on: queue)
+        } else {
+          inner.observe(on: queue) { outcome in
+            switch outcome {
+            case .success(let value): self.fulfill(converting: value)
+            case .failure(let error): self.reject(error)
+            }
+          }
+        }
+      } catch {
+        self.reject(error)
+      }
+    }
+  }
+
+  /// Fulfills the promise with a value that shall be a `Value`.
+  private func fulfill<T>(converting value: T) {
+    if let error = rejection(hiddenIn: value) {
+      reject(error)
+    } else {
+      fulfill(with: UncheckedBox(converting: value))
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import Dispatch
+
+extension Promise {
+  /// Returns a promise that has the promise of `recovery` take the place of an error.
+  ///
+  /// A value passes through. If `recovery` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `recovery` runs.
+  ///   - recovery: Takes the error and returns a promise.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func recover(
+    on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Promise
+  ) -> Promise {
+    chain(on: queue, to: .adopter()) { outcome, result in
+      switch outcome {
+      case .success(let value): result.fulfill(value)
+      case .failure(let error): result.adopt(try recovery(error.asPromiseError), on: queue)
+      }
+    }
+  }
+
+  /// Returns a promise that has the value of `recovery` take the place of an error.
+  ///
+  /// A value passes through. If `recovery` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `recovery` runs.
+  ///   - recovery: Takes the error and returns a value.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func recover(
+    on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Value
+  ) -> Promise {
+    chain(on: queue) { outcome, result in
+      switch outcome {
+      case .success(let value): result.fulfill(value)
+      case .failure(let error): result.fulfill(try recovery(error.asPromiseError))
+      }
+    }
+  }
+}

@@ -1,0 +1,59 @@
+import Dispatch
+
+extension Promise {
+  /// What is done with the value of a promise.
+  public typealias Then<Result> = (Value) throws -> Result
+
+  /// Returns a promise that is resolved as the one that `work` returns.
+  ///
+  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `work` runs.
+  ///   - work: Takes the value and returns a promise.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func then<Result>(
+    on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
+  ) -> Promise<Result> {
+    chain(on: queue, to: .adopter()) { outcome, result in
+      result.adopt(try work(try outcome.get()), on: queue)
+    }
+  }
+
+  /// Returns a promise that is fulfilled with what `work` returns.
+  ///
+  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `work` runs.
+  ///   - work: Takes the value and returns another.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func then<Result>(
+    on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
+  ) -> Promise<Result> {
+    chain(on: queue) { outcome, result in
+      result.fulfill(try work(try outcome.get()))
+    }
+  }
+
+  /// Returns a promise of the same value, which is fulfilled when `work` has run.
+  ///
+  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `work` runs.
+  ///   - work: Takes the value.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func then(
+    on queue: DispatchQueue = .promises, _ work: @escaping Then<Void>
+  ) -> Promise {
+    chain(on: queue) { outcome, result in
+      let value = try outcome.get()
+      try work(value)
+      result.fulfill(value)
+    }
+  }
+}

@@ -1,0 +1,38 @@
+import Foundation
+
+extension Promise {
+  /// Returns a promise that is resolved as this one, but not later than in `interval` seconds.
+  ///
+  /// If this promise takes longer, the result is rejected with ``PromiseError/timedOut``. The clock
+  /// starts with this call.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the outcome is waited for, and where the timer fires.
+  ///   - interval: How many seconds to wait.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func timeout(
+    on queue: DispatchQueue = .promises, _ interval: TimeInterval
+  ) -> Promise {
+    let result = chain(on: queue) { outcome, result in result.resolve(outcome) }
+    queue.after(interval) { [weak result] in result?.reject(PromiseError.timedOut) }
+    return result
+  }
+
+  /// Returns a promise of the same value, which is fulfilled `interval` seconds later.
+  ///
+  /// An error passes through at once.
+  ///
+  /// - Parameters:
+  ///   - queue: Where the outcome is waited for, and where the timer fires.
+  ///   - interval: How many seconds to wait when the value is there.
+  /// - Returns: A new pending promise.
+  public func delay(
+    on queue: DispatchQueue = .promises, _ interval: TimeInterval
+  ) -> Promise<Value> {
+    chain(on: queue) { outcome, result in
+      let value = try outcome.get()
+      queue.after(interval) { result.fulfill(value) }
+    }
+  }
+}

@@ -1,0 +1,23 @@
+import Dispatch
+
+extension Promise {
+  /// Returns a promise of the same value if `predicate` accepts it.
+  ///
+  /// Otherwise the result is rejected with ``PromiseError/validationFailure``. An error passes
+  /// through.
+  ///
+  /// - Parameters:
+  ///   - queue: Where `predicate` runs.
+  ///   - predicate: Whether the value will do.
+  /// - Returns: A new pending promise.
+  @discardableResult
+  public func validate(
+    on queue: DispatchQueue = .promises, _ predicate: @escaping (Value) -> Bool
+  ) -> Promise {
+    chain(on: queue) { outcome, result in
+      let value = try outcome.get()
+      guard predicate(value) else { throw PromiseError.validationFailure }
+      result.fulfill(value)
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Dispatch
+import Pledge
+
+/// A value that will be there later, or the error that tells why it will not.
+///
+/// ```swift
+/// getUser(id: 7).then { user in
+///   getAvatar(of: user)
+/// }.then { avatar in
+///   self.imageView.image = avatar
+/// }.catch { error in
+///   self.show(error)
+/// }
+/// ```
+///
+/// A promise is pending until it is fulfilled with a value or rejected with an error; the first
+/// resolution counts, and later ones are ignored. One object is both what is waited for and what
+/// ``fulfill(_:)`` and ``reject(_:)`` resolve.
+///
+/// Handlers run on the queue given by `on:`, by default on `DispatchQueue.promises`, which is the
+/// main queue unless changed. They always take a hop there, also if the promise is resolved already.
+///
+/// A promise that nobody can resolve any more goes away in silence, and its handlers with it.
+public final class Promise<Value> {
+  /// The promise that does the work.
+  let storage: Pledge.Promise<UncheckedBox<Value>>
+
+  /// What resolves `storage`; nil where the promise was made resolved.
+  let ending: Ending<Value>?
+
+  init(storage: Pledge.Promise<UncheckedBox<Value>>, ending: Ending<Value>?) {
+    self.storage = storage
+    self.ending = ending
+    if ending != nil { DispatchGroup.promises.enter() }
+  }
+
+  /// Makes a promise that is pending until it is resolved by hand.
+  public static func pending() -> Promise<Value> { Promise() }
+
+  /// Makes a promise that is pending until it is resolved by hand.
+  public convenience init() {
+    let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withResolvers()
+    self.init(storage: storage, ending: .direct(resolver))
+  }
+
+  /// Makes a promise that is rejected with `error`.
+  public convenience init(_ error: Error) {
+    self.init(storage: .silentlyRejected(error), ending: nil)
+  }
+
+  /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
+  ///
+  /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
+  public convenience init(_ work: @autoclosure () throws -> Value) {
+    let storage: Pledge.Promise<UncheckedBox<Value>>
+    do {
+      let value = try work()
+      if let error = rejection(hiddenIn: value) {
+        storage = .silentlyRejected(error)
+      } else {
+        storage = .value(UncheckedBox(value))
+      }
+    } catch {
+      storage = .silentlyRejected(error)
+    }
+    self.init(storage: storage, ending: nil)
+  }
+
+  deinit {
+    guard let ending, ending.isPending else { return }
+    ReleaseQueue.abandon(ending)
+    DispatchGroup.promises.leave()
+  }
+
+  /// Fulfills the promise with `resolution`, unless it is resolved already.
+  ///
+  /// May be called from any thread. A value that is an `NSError` rejects the promise.
+  public func fulfill(_ resolution: Value) {
+    if let error = rejection(hiddenIn: resolution) {
+      reject(error)
+    } else {
+      fulfill(with: UncheckedBox(resolution))
+    }
+  }
+
+  /// Rejects the promise with `error`, unless it is resolved already.
+  ///
+  /// May be called from any thread.
+  public func reject(_ error: Error) {
+    guard let ending, ending.reject(error) else { return }
+    // Nobody is told of rejections without a handler: this counts as one.
+    storage.observe(on: .immediate) { _ in }
+    DispatchGroup.promises.leave()
+  }
+
+  func fulfill(with box: UncheckedBox<Value>) {
+    guard let ending, ending.fulfill(box) else { return }
+    DispatchGroup.promises.leave()
+  }
+}
+
+/// A promise may be shared between threads if its value may.
+///
+/// Guarded by the engine: `storage` and `ending` are immutable and `Sendable` themselves.
+extension Promise: @unchecked Sendable where Value: Sendable {}
+
+extension Promise: CustomStringConvertible {
+  /// The state, as in `Pending: Int`, `Fulfilled: 3` or `Rejected: timedOut`.
+  public var description: String {
+    switch outcome {
+    case nil: "Pending: \(String(describing: Value.self))"
+    case .success(let value): "Fulfilled: \(isNil(value) ? "nil" : String(describing: value))"
+    case .failure(let error): "Rejected: \(String(describing: error.asPromiseError))"
+    }
+  }
+}

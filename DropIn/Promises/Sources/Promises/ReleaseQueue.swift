@@ -1,0 +1,39 @@
+import Foundation
+
+/// Gives up promises one after the other where giving up one lets go of the next, and so on down
+/// the stack: a chain of any length goes away in constant stack.
+enum ReleaseQueue {
+  /// `@unchecked Sendable`: each thread has one of its own.
+  private final class List: @unchecked Sendable {
+    var isBusy = false
+    var waiting: [any Abandonable] = []
+  }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { pointer in
+      let pointer: UnsafeMutableRawPointer? = pointer
+      if let pointer { Unmanaged<List>.fromOpaque(pointer).release() }
+    }
+    return key
+  }()
+
+  private static var list: List {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<List>.fromOpaque(pointer).takeUnretainedValue()
+    }
+    let list = List()
+    pthread_setspecific(key, Unmanaged.passRetained(list).toOpaque())
+    return list
+  }
+
+  /// Abandons `ending` now, or when what this thread is giving up already is gone.
+  static func abandon(_ ending: some Abandonable) {
+    let list = list
+    list.waiting.append(ending)
+    guard !list.isBusy else { return }
+    list.isBusy = true
+    while let next = list.waiting.popLast() { next.abandon() }
+    list.isBusy = false
+  }
+}

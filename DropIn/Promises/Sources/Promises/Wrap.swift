@@ -1,0 +1,131 @@
+import Dispatch
+
+/// Makes a promise of a call whose completion handler takes nothing.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of nil.
+public func wrap(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping () -> Void) throws -> Void
+) -> Promise<Any?> {
+  Promise<Any?>(on: queue) { fulfill, _ in
+    try work { fulfill(nil) }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes a value.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of the value.
+public func wrap<Value>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Value) -> Void) throws -> Void
+) -> Promise<Value> {
+  Promise<Value>(on: queue) { fulfill, _ in
+    try work { value in fulfill(value) }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes an optional value.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of the value, or of nil.
+public func wrap<Value>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Value?) -> Void) throws -> Void
+) -> Promise<Value?> {
+  Promise<Value?>(on: queue) { fulfill, _ in
+    try work { value in fulfill(value) }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes a value and an error.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of the value, rejected if there is an error.
+public func wrap<Value>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Value, Error?) -> Void) throws -> Void
+) -> Promise<Value> {
+  Promise<Value>(on: queue) { fulfill, reject in
+    try work { value, error in
+      if let error { reject(error) } else { fulfill(value) }
+    }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes an error and a value.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of the value, rejected if there is an error.
+public func wrap<Value>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Error?, Value) -> Void) throws -> Void
+) -> Promise<Value> {
+  Promise<Value>(on: queue) { fulfill, reject in
+    try work { error, value in
+      if let error { reject(error) } else { fulfill(value) }
+    }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes an optional value and an error.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of the value, or of nil, rejected if there is an error.
+public func wrap<Value>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Value?, Error?) -> Void) throws -> Void
+) -> Promise<Value?> {
+  Promise<Value?>(on: queue) { fulfill, reject in
+    try work { value, error in
+      if let error { reject(error) } else { fulfill(value) }
+    }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes an error and an optional value.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of the value, or of nil, rejected if there is an error.
+public func wrap<Value>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Error?, Value?) -> Void) throws -> Void
+) -> Promise<Value?> {
+  Promise<Value?>(on: queue) { fulfill, reject in
+    try work { error, value in
+      if let error { reject(error) } else { fulfill(value) }
+    }
+  }
+}
+
+/// Makes a promise of a call whose completion handler takes two optional values and an error.
+///
+/// - Parameters:
+///   - queue: Where `work` runs.
+///   - work: Makes the call, and passes on the completion handler it is given.
+/// - Returns: A pending promise of both values, rejected if there is an error.
+public func wrap<Value1, Value2>(
+  on queue: DispatchQueue = .promises,
+  _ work: @escaping (@escaping (Value1?, Value2?, Error?) -> Void) throws -> Void
+) -> Promise<(Value1?, Value2?)> {
+  Promise<(Value1?, Value2?)>(on: queue) { fulfill, reject in
+    try work { value1, value2, error in
+      if let error { reject(error) } else { fulfill((value1, value2)) }
+    }
+  }
+}

@@ -1,0 +1,27 @@
+import Foundation
+
+/// What tests of promises need now and then.
+public struct Test {
+  /// Has `work` run on the main queue in `interval` seconds.
+  public static func delay(_ interval: TimeInterval, work: @escaping () -> Void) {
+    DispatchQueue.main.asyncAfter(
+      deadline: .now() + interval, execute: DispatchWorkItem(block: work))
+  }
+
+  /// Errors to reject promises with.
+  public enum Error: Int, CustomNSError {
+    /// An error with the code 13.
+    case code13 = 13
+    /// An error with the code 42.
+    case code42 = 42
+
+    /// The domain of both errors.
+    public static var errorDomain: String { "com.google.Promises.Test.Error" }
+
+    /// The raw value.
+    public var errorCode: Int { rawValue }
+
+    /// Nothing.
+    public var errorUserInfo: [String: Any] { [:] }
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+
+/// A list of downloads, as a person writes it.
+///
+/// Each line is one file: an address, more addresses that serve the same file,
+/// and options. Blank lines, and all that follows a `#` at the start of a word,
+/// are skipped. A word with spaces in it goes in double quotes.
+///
+/// ```
+/// # The same file from two places, verified:
+/// https://a.example/x.iso https://b.example/x.iso sha256=9f86d0…
+/// https://a.example/?id=7 out="annual report.pdf"
+/// ```
+public enum DownloadList {
+  /// Returns the downloads in `text`, one for each line that holds any.
+  ///
+  /// Every faulty line is reported, not only the first: the error that is
+  /// thrown lists them all.
+  ///
+  /// - Parameters:
+  ///   - text: The list.
+  ///   - source: Where the list came from, for messages: a file name, say.
+  /// - Returns: The downloads, in the order of the lines.
+  public static func parse(
+    _ text: String, source: String = "list"
+  ) throws(DownloadListError) -> [DownloadRequest] {
+    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    return try parse(lines) { "\(source):\($0)" }
+  }
+
+  /// Returns the downloads in `arguments`, each of which is read like one line.
+  ///
+  /// - Parameter arguments: The words of a command line.
+  /// - Returns: The downloads, in the order of the arguments.
+  public static func parse(
+    arguments: [String]
+  ) throws(DownloadListError) -> [DownloadRequest] {
+    try parse(arguments.map { Substring($0) }) { "argument \($0)" }
+  }
+
+  private static func parse(
+    _ lines: [Substring], location: (Int) -> String
+  ) throws(DownloadListError) -> [DownloadRequest] {
+    var requests: [DownloadRequest] = []
+    var problems: [DownloadListError.Problem] = []
+    var placeOfName: [String: String] = [:]
+    for (index, line) in lines.enumerated() {
+      let place = location(index + 1)
+      do throws(LineFault) {
+        guard let request = try parse(line: line) else { continue }
+        if let name = request.name, let earlier = placeOfName.updateValue(place, forKey: name) {
+          throw LineFault(
+            "\"\(name)\" is already the name asked for in \(earlier)", "choose another out= name")
+        }
+        requests.append(request)
+      } catch {
+        problems.append(.init(location: place, fault: error.fault, remedy: error.remedy))
+      }
+    }
+    guard problems.isEmpty else { throw DownloadListError(problems: problems) }
+    return requests
+  }
+
+  private static func parse(line: Substring) throws(LineFault) -> DownloadRequest? {
+    let words = try words(of: line)
+    if words.isEmpty { return nil }
+    var request = DownloadRequest(mirrors: [])
+    for word in words {
+      if let digits = word.value(of: "sha256=") {
+        guard request.checksum == nil else { throw LineFault.twice("sha256=") }
+        request.checksum = try checksum(digits)
+      } else if let name = word.value(of: "out=") {
+        guard request.name == nil else { throw LineFault.twice("out=") }
+        request.name = try fileName(name)
+      } else {
+        let address = try address(word)
+        if !request.mirrors.contains(address) { request.mirrors.append(address) }
+      }
+    }
+    guard !request.mirrors.isEmpty else {
+      throw LineFault("there is no address in this line", "start it with the address of the file")
+    }
+    return request
+  }
+
+  private static func checksum(_ digits: String) throws(LineFault) -> SHA256Checksum {
+    guard let checksum = SHA256Checksum(hex: digits) else {
+      throw LineFault(
+        "\"\(digits)\" is not a SHA-256 checksum", "write its 64 hexadecimal digits after sha256=")
+    }
+    return checksum
+  }
+
+  private static func fileName(_ name: String) throws(LineFault) -> String {
+    guard FileNames.isSafe(name) else {
+      throw LineFault(
+        "\"\(name)\" cannot be used as a file name",
+        "write a plain name after out=, such as \(FileNames.safe(name))")
+    }
+    return name
+  }
+
+  private static func address(_ word: String) throws(LineFault) -> URL {
+    guard let separator = word.range(of: "://") else {
+      throw LineFault(
+        "\"\(word)\" is neither an address nor an option",
+        "write addresses with http:// or https:// and options as sha256=HEX or out=NAME")
+    }
+    let scheme = word[..<separator.lowerBound].lowercased()
+    guard scheme == "http" || scheme == "https" else {
+      throw LineFault(
+        "\"\(word)\" is not an http or https address",
+        "give an address that starts with http:// or https://")
+    }
+    guard let url = URL(string: word), let host = url.host(), !host.isEmpty else {
+      throw LineFault("\"\(word)\" is not a valid address", "check its host name and its spelling")
+    }
+    return url
+  }
+
+  private static func words(of line: Substring) throws(LineFault) -> [String] {
+    var words: [String] = []
+    var word: String?
+    var isQuoted = false
+    for character in line where character != "\u{FEFF}" {
+      if character == "\"" {
+        isQuoted.toggle()
+        word = word ?? ""
+      } else if isQuoted {
+        word?.append(character)
+      } else if character.isWhitespace {
+        if let complete = word { words.append(complete) }
+        word = nil
+      } else if character == "#", word == nil {
+        return words
+      } else {
+        word = (word ?? "") + String(character)
+      }
+    }
+    guard !isQuoted else {
+      throw LineFault("a double quote is never closed", "put a second one at the end of the word")
+    }
+    if let complete = word { words.append(complete) }
+    return words
+  }
+}
+
+/// What is wrong with a list of downloads, line by line.
+public struct DownloadListError: Error, Equatable, CustomStringConvertible {
+  /// One faulty line.
+  public struct Problem: Sendable, Equatable, CustomStringConvertible {
+    /// The line, as in `list.txt:3`, or the argument.
+    public var location: String
+
+    /// What is wrong with it.
+    public var fault: String
+
+    /// What to do about it.
+    public var remedy: String
+
+    /// The problem in one line of text.
+    public var description: String { "\(location): \(fault); \(remedy)" }
+  }
+
+  /// The faulty lines, in order; there is at least one.
+  public var problems: [Problem]
+
+  /// The problems, one a line.
+  public var description: String {
+    problems.map(\.description).joined(separator: "\n")
+  }
+}
+
+private struct LineFault: Error {
+  var fault: String
+  var remedy: String
+
+  init(_ fault: String, _ remedy: String) {
+    self.fault = fault
+    self.remedy = remedy
+  }
+
+  static func twice(_ option: String) -> LineFault {
+    LineFault("\(option) is given twice", "keep one of them")
+  }
+}
+
+extension String {
+  fileprivate func value(of option: String) -> String? {
+    hasPrefix(option) ? String(dropFirst(option.count)) : nil
+  }
+}

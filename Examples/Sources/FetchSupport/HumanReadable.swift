@@ -1,0 +1,63 @@
+/// Quantities written for people.
+public enum HumanReadable {
+  /// Returns a number of bytes in decimal units, as in `1.2 MB`.
+  ///
+  /// - Parameter count: The number of bytes.
+  /// - Returns: At most three digits before the unit, and one decimal from
+  ///   kilobytes upwards.
+  public static func bytes(_ count: Int) -> String {
+    guard count.magnitude >= 1000 else { return "\(count) B" }
+    let sign = count < 0 ? "-" : ""
+    let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
+    var divisor: UInt = 100
+    for unit in units {
+      let tenths = (count.magnitude + divisor / 2) / divisor
+      if tenths < 10_000 || unit == units.last { return sign + decimal(tenths) + " " + unit }
+      divisor *= 1000
+    }
+    return "\(count) B"
+  }
+
+  /// Returns a length of time, as in `340 ms`, `2.4 s`, `3 min 07 s` or
+  /// `1 h 02 min`.
+  ///
+  /// - Parameter duration: The length of time; below zero counts as zero.
+  /// - Returns: The two largest units that matter.
+  public static func duration(_ duration: Duration) -> String {
+    let (seconds, attoseconds) = max(duration, .zero).components
+    let milliseconds = attoseconds / 1_000_000_000_000_000
+    if seconds == 0 { return "\(milliseconds) ms" }
+    if seconds < 60 {
+      let tenths = UInt(seconds * 10 + (milliseconds + 50) / 100)
+      if tenths < 600 { return decimal(tenths) + " s" }
+    }
+    let rounded = seconds + (milliseconds >= 500 ? 1 : 0)
+    let (minutes, rest) = rounded.quotientAndRemainder(dividingBy: 60)
+    if minutes < 60 { return "\(minutes) min \(twoDigits(rest)) s" }
+    return "\(minutes / 60) h \(twoDigits(minutes % 60)) min"
+  }
+
+  /// Returns a speed, as in `3.1 MB/s`.
+  ///
+  /// - Parameters:
+  ///   - count: The number of bytes.
+  ///   - duration: The time that they took.
+  /// - Returns: The speed, or nil if no time has passed.
+  public static func speed(_ count: Int, in duration: Duration) -> String? {
+    bytesPerSecond(count, in: duration).map { bytes($0) + "/s" }
+  }
+
+  static func bytesPerSecond(_ count: Int, in duration: Duration) -> Int? {
+    let seconds = duration / .seconds(1)
+    guard seconds > 0 else { return nil }
+    return Int(exactly: (Double(count) / seconds).rounded())
+  }
+
+  private static func decimal(_ tenths: UInt) -> String {
+    "\(tenths / 10).\(tenths % 10)"
+  }
+
+  private static func twoDigits(_ number: Int64) -> String {
+    number < 10 ? "0\(number)" : "\(number)"
+  }
+}

@@ -1,0 +1,135 @@
+/// One file in a summary.
+public struct SummaryRow: Sendable, Equatable {
+  /// How a download ended.
+  public enum Status: Sendable, Equatable {
+    /// The file is complete.
+    case done
+    /// The file was given up, for this reason.
+    case failed(String)
+  }
+
+  /// The name of the file.
+  public var name: String
+
+  /// The size of the file, if it is known.
+  public var size: Int?
+
+  /// How long the download took.
+  public var time: Duration
+
+  /// How often it was tried.
+  public var tries: Int
+
+  /// Where the file came from, if it did.
+  public var mirror: String?
+
+  /// How the download ended.
+  public var status: Status
+
+  /// Creates a row.
+  ///
+  /// - Parameters:
+  ///   - name: The name of the file.
+  ///   - size: The size of the file, if it is known.
+  ///   - time: How long the download took.
+  ///   - tries: How often it was tried.
+  ///   - mirror: Where the file came from, if it did.
+  ///   - status: How the download ended.
+  public init(
+    name: String, size: Int?, time: Duration, tries: Int, mirror: String?, status: Status
+  ) {
+    self.name = name
+    self.size = size
+    self.time = time
+    self.tries = tries
+    self.mirror = mirror
+    self.status = status
+  }
+}
+
+/// A table of what became of each download, with totals.
+public enum SummaryTable {
+  /// Returns the table as text.
+  ///
+  /// - Parameters:
+  ///   - rows: The downloads.
+  ///   - elapsed: How long they took together.
+  ///   - width: The columns there are; names and reasons are shortened to fit.
+  ///     Without it, nothing is shortened.
+  /// - Returns: Lines of aligned columns: a header, the rows, the totals.
+  public static func render(
+    _ rows: [SummaryRow], elapsed: Duration, width: Int? = nil
+  ) -> String {
+    let header = ["File", "Size", "Time", "Tries", "Mirror", "Status"]
+    var lines = [header] + rows.map(cells) + [totals(of: rows, elapsed: elapsed)]
+    if let width { fit(&lines, in: width) }
+    let widths = columnWidths(of: lines)
+    let rule = widths.map { String(repeating: "-", count: $0) }
+    lines.insert(rule, at: 1)
+    lines.insert(rule, at: lines.count - 1)
+    return lines.map { line(of: $0, widths: widths) + "\n" }.joined()
+  }
+
+  private static let nameColumn = 0
+  private static let statusColumn = 5
+  private static let rightAligned: Set = [1, 2, 3]
+  private static let gap = "  "
+
+  private static func cells(of row: SummaryRow) -> [String] {
+    let status =
+      switch row.status {
+      case .done: "done"
+      case .failed(let reason): "failed: \(singleLine(reason))"
+      }
+    return [
+      singleLine(row.name), row.size.map(HumanReadable.bytes) ?? "-",
+      HumanReadable.duration(row.time), "\(row.tries)", row.mirror.map(singleLine) ?? "-", status,
+    ]
+  }
+
+  private static func totals(of rows: [SummaryRow], elapsed: Duration) -> [String] {
+    let done = rows.filter { $0.status == .done }
+    let failures = rows.count - done.count
+    return [
+      "\(done.count) of \(rows.count) files",
+      HumanReadable.bytes(done.reduce(0) { $0 + ($1.size ?? 0) }),
+      HumanReadable.duration(elapsed),
+      "\(rows.reduce(0) { $0 + $1.tries })",
+      "",
+      failures == 0 ? "all done" : "\(failures) failed",
+    ]
+  }
+
+  private static func fit(_ lines: inout [[String]], in width: Int) {
+    for (column, least) in [(nameColumn, 16), (statusColumn, 10), (nameColumn, 8)] {
+      let widths = columnWidths(of: lines)
+      let excess = widths.reduce(0, +) + gap.count * (widths.count - 1) - width
+      guard excess > 0 else { return }
+      let room = max(least, widths[column] - excess)
+      for index in lines.indices {
+        lines[index][column] = TextWidth.shortened(lines[index][column], to: room)
+      }
+    }
+  }
+
+  private static func columnWidths(of lines: [[String]]) -> [Int] {
+    lines.reduce(into: [0, 0, 0, 0, 0, 0]) { widths, cells in
+      for (column, cell) in cells.enumerated() {
+        widths[column] = max(widths[column], TextWidth.columns(of: cell))
+      }
+    }
+  }
+
+  private static func line(of cells: [String], widths: [Int]) -> String {
+    let padded = zip(cells, widths).enumerated().map { column, cell in
+      TextWidth.padded(cell.0, to: cell.1, alignRight: rightAligned.contains(column))
+    }
+    var line = padded.joined(separator: gap)
+    while line.last == " " { line.removeLast() }
+    return line
+  }
+
+  private static func singleLine(_ text: String) -> String {
+    String(text.map { $0.isNewline || $0 == "\t" ? " " : $0 })
+  }
+}

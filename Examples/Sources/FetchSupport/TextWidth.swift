@@ -1,0 +1,48 @@
+/// Text measured in the columns of a terminal.
+enum TextWidth {
+  /// Returns how many columns `text` takes.
+  static func columns(of text: String) -> Int {
+    text.reduce(0) { $0 + columns(of: $1) }
+  }
+
+  /// Returns `text` with spaces after it, or before it, up to `width` columns.
+  static func padded(_ text: String, to width: Int, alignRight: Bool = false) -> String {
+    let padding = String(repeating: " ", count: max(0, width - columns(of: text)))
+    return alignRight ? padding + text : text + padding
+  }
+
+  /// Returns `text` with its middle left out where it takes over `width` columns.
+  static func shortened(_ text: String, to width: Int) -> String {
+    guard columns(of: text) > width else { return text }
+    guard width > 1 else { return width == 1 ? "…" : "" }
+    let tail = suffix(of: text, within: (width - 1) / 2)
+    let head = prefix(of: text, within: width - 1 - columns(of: tail))
+    return head + "…" + tail
+  }
+
+  /// Returns the longest start of `text` that takes at most `width` columns.
+  static func prefix(of text: String, within width: Int) -> String {
+    var room = width
+    return String(
+      text.prefix { character in
+        room -= columns(of: character)
+        return room >= 0
+      })
+  }
+
+  private static func suffix(of text: String, within width: Int) -> String {
+    String(prefix(of: String(text.reversed()), within: width).reversed())
+  }
+
+  private static func columns(of character: Character) -> Int {
+    guard let first = character.unicodeScalars.first, !first.isASCII else { return 1 }
+    let isWide = wideRanges.contains { $0.contains(first.value) }
+    return isWide || first.properties.isEmojiPresentation ? 2 : 1
+  }
+
+  /// East Asian scripts and symbols, which take two columns.
+  private static let wideRanges: [ClosedRange<UInt32>] = [
+    0x1100...0x115F, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97C, 0xAC00...0xD7A3,
+    0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x20000...0x3FFFD,
+  ]
+}

@@ -1,0 +1,59 @@
+import FlyingSocks
+import Foundation
+
+/// The body of an answer, computed while it is sent.
+struct Body: AsyncBufferedSequence {
+  typealias Element = UInt8
+
+  /// Thrown where the connection is to be cut off.
+  struct CutOff: Error {}
+
+  var content: Content
+  var conduct: Conduct
+  var pieceSize: Int
+  var pause: @Sendable () async throws -> Void
+
+  init(_ content: Content, _ conduct: Conduct, _ configuration: Configuration) {
+    let duration = configuration.slowPause
+    let sleep = configuration.sleep
+    let pieces = Swift.max(1, configuration.slowPieces)
+    self.content = content
+    self.conduct = conduct
+    self.pieceSize = conduct == .slow ? Swift.max(1, (content.size + pieces - 1) / pieces) : 65_536
+    self.pause = { try await sleep(duration) }
+  }
+
+  func makeAsyncIterator() -> Iterator {
+    Iterator(body: self)
+  }
+
+  struct Iterator: AsyncBufferedIteratorProtocol {
+    let body: Body
+    private var position = 0
+
+    init(body: Body) {
+      self.body = body
+    }
+
+    mutating func next() async throws -> UInt8? {
+      try await nextBuffer(suggested: 1)?.first
+    }
+
+    mutating func nextBuffer(suggested count: Int) async throws -> Data? {
+      let size = body.content.size
+      let end = body.conduct == .cutOff ? size / 2 : size
+      guard position < end else {
+        if end < size { throw CutOff() }
+        return nil
+      }
+      if body.conduct == .slow, position > 0 { try await body.pause() }
+      let range = position..<Swift.min(end, position + Swift.min(count, body.pieceSize))
+      var bytes = body.content.bytes(range)
+      if body.conduct == .wrongBytes, range.contains(size / 2) {
+        bytes[bytes.startIndex + size / 2 - position] ^= 0xFF
+      }
+      position = range.upperBound
+      return bytes
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import FlyingFox
+import Foundation
+import Synchronization
+
+/// The files, what was asked for them, and the answers.
+final class Site: Sendable {
+  struct Page: Sendable {
+    var name: String
+    var content: Content
+    var sha256: String
+  }
+
+  private struct Records {
+    var attempts: [[Int]]
+    var tallies: [Tally]
+  }
+
+  let configuration: Configuration
+  let pages: [Page]
+  private let indexByName: [String: Int]
+  private let records: Mutex<Records>
+
+  init(_ configuration: Configuration) {
+    let width = String(max(0, configuration.fileCount - 1)).count
+    pages = (0..<configuration.fileCount).map { index in
+      let digits = String(index)
+      let padding = String(repeating: "0", count: width - digits.count)
+      let seed = Scramble.word(UInt64(index), configuration.seed)
+      let content = Content(
+        seed: seed, size: Self.size(Scramble.unit(0, ~seed), configuration.sizes))
+      return Page(name: "file-\(padding)\(digits).bin", content: content, sha256: content.sha256)
+    }
+    indexByName = Dictionary(uniqueKeysWithValues: pages.enumerated().map { ($1.name, $0) })
+    let noAttempts = [Int](repeating: 0, count: pages.count)
+    let mirrors = configuration.mirrorCount
+    records = Mutex(
+      Records(
+        attempts: Array(repeating: noAttempts, count: mirrors),
+        tallies: Array(repeating: Tally(), count: mirrors)))
+    self.configuration = configuration
+  }
+
+  var tallies: [Tally] {
+    records.withLock { $0.tallies }
+  }
+
+  func response(to request: HTTPRequest, mirror: Int) -> HTTPResponse {
+    guard request.method == .GET else {
+      let headers: HTTPHeaders = [HTTPHeader("Allow"): "GET"]
+      return HTTPResponse(statusCode: .methodNotAllowed, headers: headers)
+    }
+    guard let name = request.path.wholeMatch(of: /\/files\/([^\/]+)/)?.1,
+      let index = indexByName[String(name)]
+    else {
+      return HTTPResponse(statusCode: .notFound, body: Data("There is no such file.\n".utf8))
+    }
+    let content = pages[index].content
+    switch conduct(file: index, mirror: mirror, size: content.size) {
+    case .busy:
+      return busy()
+    case .busyWithRetryAfter:
+      return busy([HTTPHeader("Retry-After"): "\(configuration.retryAfter)"])
+    case let conduct:
+      return HTTPResponse(
+        statusCode: .ok,
+        body: HTTPBodySequence(
+          from: Body(content, conduct, configuration), count: content.size,
+          suggestedBufferSize: 65_536))
+    }
+  }
+
+  private func conduct(file: Int, mirror: Int, size: Int) -> Conduct {
+    let attempt = records.withLock { records in
+      records.attempts[mirror][file] += 1
+      return records.attempts[mirror][file]
+    }
+    let occasion = Occasion(file: file, mirror: mirror, attempt: attempt)
+    var conduct = configuration.script.conduct(on: occasion)
+    // An empty file has no half to cut off and no byte to be wrong.
+    if size == 0, conduct != .honest, conduct != .busyWithRetryAfter { conduct = .busy }
+    records.withLock { $0.tallies[mirror].count(conduct) }
+    return conduct
+  }
+
+  private func busy(_ headers: HTTPHeaders = [:]) -> HTTPResponse {
+    HTTPResponse(
+      statusCode: .serviceUnavailable, headers: headers, body: Data("Come back later.\n".utf8))
+  }
+
+  private static func size(_ unit: Double, _ sizes: ClosedRange<Int>) -> Int {
+    let low = Double(sizes.lowerBound)
+    let high = Double(sizes.upperBound)
+    let size = (low + 1) * pow((high + 1) / (low + 1), unit) - 1
+    return min(max(Int(size.rounded()), sizes.lowerBound), sizes.upperBound)
+  }
+}

@@ -1,0 +1,116 @@
+import FetchSupport
+import Foundation
+import Pledge
+
+/// Downloads files: mirrors raced, attempts repeated, checksums verified, nothing half-written.
+struct Downloader: Sendable {
+  let directory: URL
+  let concurrency: Int
+  let policy: RetryPolicy
+  let attemptTimeout: Duration
+  /// How long a further mirror waits for those before it.
+  let headStart: Duration
+  let transfers: HTTPTransfers
+  let console: Console
+
+  /// Downloads all files, at most `concurrency` at a time, and never fails as a whole.
+  func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
+    Promise.all(files, concurrently: concurrency) { file in
+      download(file)
+        .map { Outcome.saved($0) }
+        .recover { error in
+          if error is CancellationError { throw error }
+          return Outcome.failed(file, error)
+        }
+        .get { outcome in console.finished(outcome) }
+    }
+  }
+
+  /// Downloads one file; tries again as the policy says.
+  func download(_ file: Download) -> Promise<Saved> {
+    let start = ContinuousClock.now
+    let attempts = Counter()
+    return Promise.retry(policy) {
+      attempts.increment()
+      return fromAnyMirror(file)
+    }
+    .map { copy in
+      try copy.part.commit()
+      return Saved(
+        file: file, mirror: copy.mirror, byteCount: copy.part.byteCount,
+        attempts: attempts.value, time: .now - start)
+    }
+  }
+
+  /// Asks the mirrors, each a little later than the one before; the first good copy wins and the
+  /// others are cancelled.
+  func fromAnyMirror(_ file: Download) -> Promise<Copy> {
+    Promise.any(
+      file.mirrors.enumerated().map { index, mirror in
+        Promise.after(headStart * index)
+          .then { _ in copy(of: file, from: mirror, number: index + 1) }
+          .timeout(after: attemptTimeout)
+      })
+  }
+
+  /// Streams one copy to a partial file and verifies it.
+  func copy(of file: Download, from mirror: URL, number: Int) -> Promise<Copy> {
+    Promise.attempt { try PartialFile(for: file.name, in: directory, copy: number) }
+      .then { part in
+        transfers.get(mirror) { data in
+          try part.append(data)
+          console.received(data.count)
+        }
+        .map { _ in
+          if let expected = file.checksum {
+            let actual = try SHA256Checksum(ofFileAt: part.url)
+            guard actual == expected else {
+              throw ChecksumMismatch(expected: expected, actual: actual)
+            }
+          }
+          return Copy(part: part, mirror: mirror)
+        }
+        .tap { result in
+          if case .failure = result { part.discard() }
+        }
+      }
+  }
+}
+
+/// One file to download.
+struct Download: Sendable {
+  let name: String
+  let mirrors: [URL]
+  let checksum: SHA256Checksum?
+}
+
+/// A verified copy under its partial name.
+struct Copy: Sendable {
+  let part: PartialFile
+  let mirror: URL
+}
+
+/// A file that is there, under its own name.
+struct Saved: Sendable {
+  let file: Download
+  let mirror: URL
+  let byteCount: Int
+  let attempts: Int
+  let time: Duration
+}
+
+/// What became of a download.
+enum Outcome: Sendable {
+  case saved(Saved)
+  case failed(Download, any Error)
+}
+
+/// The bytes that arrived are not those that were promised.
+struct ChecksumMismatch: Error, CustomStringConvertible {
+  let expected: SHA256Checksum
+  let actual: SHA256Checksum
+
+  var description: String {
+    "wrong checksum \(actual.hex.prefix(12))…, expected \(expected.hex.prefix(12))…"
+  }
+}

@@ -1,0 +1,52 @@
+import Dispatch
+import Pledge
+
+/// Tells whether the calling code runs on a certain executor.
+///
+/// ```swift
+/// let probe = ExecutorProbe(queue)
+/// let promise = Promise.value(1).done(on: queue) { _ in try probe.expectCurrent() }
+/// try await expectFulfillment(of: promise)
+/// ```
+public struct ExecutorProbe: Sendable {
+  private let name: String
+  private let check: @Sendable () -> Bool
+
+  /// Makes a probe that knows its executor by `isCurrent`.
+  public init(name: String, isCurrent: @escaping @Sendable () -> Bool) {
+    self.name = name
+    check = isCurrent
+  }
+
+  /// Makes a probe for `queue` and the queues that have it as a target.
+  public init(_ queue: DispatchQueue) {
+    let key = DispatchSpecificKey<Void>()
+    queue.setSpecific(key: key, value: ())
+    let box = UncheckedBox(key)
+    self.init(name: "the queue \(queue.label)") {
+      DispatchQueue.getSpecific(key: box.content) != nil
+    }
+  }
+
+  /// Makes a probe for `executor`.
+  public init(_ executor: ManualExecutor) {
+    self.init(name: "the manual executor") { executor.isCurrent }
+  }
+
+  /// Whether the calling code runs on the executor.
+  public var isCurrent: Bool { check() }
+
+  /// Throws an ``ExpectationFailure`` unless the calling code runs on the executor.
+  public func expectCurrent(fileID: StaticString = #fileID, line: UInt = #line) throws {
+    if check() { return }
+    throw ExpectationFailure(
+      "Expected to run on \(name)", origin: Origin(fileID: fileID, line: line))
+  }
+}
+
+extension ExecutorProbe {
+  private static let mainProbe = ExecutorProbe(DispatchQueue.main)
+
+  /// A probe for the main actor, that is the main queue.
+  public static var main: ExecutorProbe { mainProbe }
+}

@@ -1,0 +1,100 @@
+import Pledge
+
+/// Waits for `promise` and returns its value.
+///
+/// Throws an ``ExpectationFailure`` if it is rejected, or has not settled within `limit`.
+@discardableResult
+public func expectFulfillment<T: Sendable>(
+  of promise: Promise<T>, within limit: Duration = .seconds(10),
+  fileID: StaticString = #fileID, line: UInt = #line
+) async throws -> T {
+  try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
+  switch await promise.result {
+  case .success(let value):
+    return value
+  case .failure(let error):
+    throw ExpectationFailure(
+      "Expected a value, but the promise was rejected: \(error)",
+      origin: Origin(fileID: fileID, line: line))
+  }
+}
+
+/// Waits for `promise` and checks that it is fulfilled with `value`.
+///
+/// Throws an ``ExpectationFailure`` if it is not, or has not settled within `limit`.
+public func expectFulfillment<T: Sendable & Equatable>(
+  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(10),
+  fileID: StaticString = #fileID, line: UInt = #line
+) async throws {
+  let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
+  if found == value { return }
+  throw ExpectationFailure(
+    "Expected the value \(value), found \(found)", origin: Origin(fileID: fileID, line: line))
+}
+
+/// Waits for `promise` and returns the error with which it is rejected, which then is handled.
+///
+/// Throws an ``ExpectationFailure`` if it is fulfilled, or has not settled within `limit`.
+@discardableResult
+public func expectRejection<T: Sendable>(
+  of promise: Promise<T>, within limit: Duration = .seconds(10),
+  fileID: StaticString = #fileID, line: UInt = #line
+) async throws -> any Error {
+  try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
+  switch await promise.result {
+  case .success(let value):
+    throw ExpectationFailure(
+      "Expected a rejection, but the promise was fulfilled: \(value)",
+      origin: Origin(fileID: fileID, line: line))
+  case .failure(let error):
+    return error
+  }
+}
+
+/// Waits for `promise` and returns the error of the type `type` with which it is rejected.
+///
+/// Throws an ``ExpectationFailure`` if it is fulfilled, is rejected with an error of another type,
+/// or has not settled within `limit`.
+@discardableResult
+public func expectRejection<T: Sendable, E: Error>(
+  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(10),
+  fileID: StaticString = #fileID, line: UInt = #line
+) async throws -> E {
+  let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
+  if let error = error as? E { return error }
+  throw ExpectationFailure(
+    "Expected a rejection with \(type), found \(error)",
+    origin: Origin(fileID: fileID, line: line))
+}
+
+/// Waits for `promise` and checks that it is rejected with `expected`.
+///
+/// Throws an ``ExpectationFailure`` if it is not, or has not settled within `limit`.
+public func expectRejection<T: Sendable, E: Error & Equatable>(
+  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(10),
+  fileID: StaticString = #fileID, line: UInt = #line
+) async throws {
+  let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
+  if error as? E == expected { return }
+  throw ExpectationFailure(
+    "Expected a rejection with \(expected), found \(error)",
+    origin: Origin(fileID: fileID, line: line))
+}
+
+/// Waits for `promise` and checks that it is rejected with `CancellationError`.
+public func expectCancellation<T: Sendable>(
+  of promise: Promise<T>, within limit: Duration = .seconds(10),
+  fileID: StaticString = #fileID, line: UInt = #line
+) async throws {
+  try await expectRejection(
+    of: promise, with: CancellationError.self, within: limit, fileID: fileID, line: line)
+}
+
+/// Throws an ``ExpectationFailure`` if `promise` has settled.
+public func expectPending<T: Sendable>(
+  _ promise: Promise<T>, fileID: StaticString = #fileID, line: UInt = #line
+) throws {
+  if promise.isPending { return }
+  throw ExpectationFailure(
+    "Expected a pending promise, found \(promise)", origin: Origin(fileID: fileID, line: line))
+}

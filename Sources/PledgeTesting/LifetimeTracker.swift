@@ -1,0 +1,110 @@
+import Pledge
+import Synchronization
+
+/// Counts objects that are alive, to prove that values and closures are let go of.
+///
+/// ```swift
+/// let lifetimes = LifetimeTracker()
+/// _ = promise.map { [token = lifetimes.track()] in use(token, $0) }
+/// resolver.fulfill(1)
+/// try await lifetimes.expectNoneAlive()
+/// ```
+public final class LifetimeTracker: Sendable {
+  /// An object that its tracker counts for as long as it lives.
+  public final class Token: Sendable {
+    /// What the object stands for, as failures name it.
+    public let label: String
+    private let tracker: LifetimeTracker
+
+    fileprivate init(_ label: String, _ tracker: LifetimeTracker) {
+      self.label = label
+      self.tracker = tracker
+    }
+
+    deinit { tracker.remove(label) }
+  }
+
+  private struct State {
+    var live: [String: Int] = [:]
+    var count = 0
+    var made = 0
+    var watchers: [GuaranteeResolver<Void>] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Makes a tracker that has nothing to count yet.
+  public init() {}
+
+  /// Makes an object that is counted for as long as it lives.
+  ///
+  /// Capture it in a closure, or use it as a value.
+  public func track(_ label: String = "object") -> Token {
+    state.withLock { state in
+      state.live[label, default: 0] += 1
+      state.count += 1
+      state.made += 1
+    }
+    return Token(label, self)
+  }
+
+  /// How many objects are alive.
+  public var liveCount: Int { state.withLock { $0.count } }
+
+  /// How many objects were made.
+  public var madeCount: Int { state.withLock { $0.made } }
+
+  /// Waits until no object is alive.
+  ///
+  /// A handler's closure may be let go of on another thread, a moment after its promise settled;
+  /// so this waits, up to `limit`, and then throws an ``ExpectationFailure`` that names who is
+  /// still alive.
+  public func expectNoneAlive(
+    within limit: Duration = .seconds(10), fileID: StaticString = #fileID, line: UInt = #line
+  ) async throws {
+    let watch = Watch(limit: limit)
+    watch.add(noneAlive().promise)
+    let origin = Origin(fileID: fileID, line: line)
+    do {
+      try await watch.wait(origin)
+    } catch {
+      throw failure(origin)
+    }
+  }
+
+  /// Throws an ``ExpectationFailure`` if an object is alive now.
+  public func expectNoneAliveNow(fileID: StaticString = #fileID, line: UInt = #line) throws {
+    if liveCount > 0 { throw failure(Origin(fileID: fileID, line: line)) }
+  }
+
+  private func failure(_ origin: Origin) -> ExpectationFailure {
+    let live = state.withLock { $0.live }
+    let list = live.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
+    return ExpectationFailure(
+      "Expected all to be let go of, but alive are: \(list.joined(separator: ", "))",
+      origin: origin)
+  }
+
+  private func noneAlive() -> Guarantee<Void> {
+    let (guarantee, resolver) = Guarantee<Void>.withResolvers()
+    let isDone = state.withLock { state in
+      if state.count == 0 { return true }
+      state.watchers.append(resolver)
+      return false
+    }
+    if isDone { resolver.fulfill() }
+    return guarantee
+  }
+
+  fileprivate func remove(_ label: String) {
+    let due: [GuaranteeResolver<Void>] = state.withLock { state in
+      state.count -= 1
+      let left = state.live[label, default: 1] - 1
+      state.live[label] = left > 0 ? left : nil
+      guard state.count == 0 else { return [] }
+      defer { state.watchers = [] }
+      return state.watchers
+    }
+    for watcher in due { watcher.fulfill() }
+  }
+}

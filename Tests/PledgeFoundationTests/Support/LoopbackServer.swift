@@ -1,0 +1,260 @@
+import Dispatch
+import Foundation
+import Pledge
+import Synchronization
+
+/// A small HTTP/1.1 server on 127.0.0.1 inside this process, one thread a connection.
+///
+/// | path | what it does |
+/// |---|---|
+/// | `/ok` | 200 with `hello` |
+/// | `/bytes/N` | 200 with N bytes |
+/// | `/status/N` | status N with the body `status N`; `?after=S` adds a Retry-After of S |
+/// | `/redirect` | 302 to `/ok` |
+/// | `/echo` | 200 with the body that was sent |
+/// | `/truncated` | announces 1000 bytes, sends 10 and hangs up |
+/// | `/hang` | never answers |
+/// | `/slow` | announces 1000 bytes, sends 10 and waits for the client to hang up |
+/// | `/steps/N` | N pieces of 1000 bytes, one for each `step()`; `?chunked` hides the length |
+final class LoopbackServer: Sendable {
+  struct Request: Sendable {
+    var method = ""
+    var path = ""
+    var query = ""
+    var headers: [String: String] = [:]
+    var body = Data()
+  }
+
+  /// What happened on the server, for tests to wait for.
+  enum Event: Hashable, Sendable {
+    case arrived(String)
+    case hungUp(String)
+  }
+
+  let port: UInt16
+  private let listener: Int32
+  private let steps = DispatchSemaphore(value: 0)
+  private let events = Mutex<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
+  private let connections = Mutex(0)
+
+  init() throws {
+    let closeOnExec: Int32 = 0o2_000_000
+    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | closeOnExec, 0)
+    guard listener >= 0 else { throw POSIXError(.EMFILE) }
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let bound = withUnsafeMutablePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        bind(listener, address, length) == 0 && listen(listener, 128) == 0
+          && getsockname(listener, address, &length) == 0
+      }
+    }
+    guard bound else { throw POSIXError(.EADDRINUSE) }
+    self.listener = listener
+    port = UInt16(bigEndian: address.sin_port)
+    Thread.detachNewThread { [weak self] in
+      while true {
+        let client = accept(listener, nil, nil)
+        guard client >= 0, let self else {
+          close(client)
+          close(listener)
+          return
+        }
+        self.connections.withLock { $0 += 1 }
+        Thread.detachNewThread { self.serve(client) }
+      }
+    }
+  }
+
+  deinit { shutdown(listener, Int32(SHUT_RDWR)) }
+
+  func url(_ path: String) throws -> URL {
+    guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else {
+      throw URLError(.badURL)
+    }
+    return url
+  }
+
+  /// How many connections are open now.
+  var openConnections: Int { connections.withLock { $0 } }
+
+  /// Lets `/steps` send its next piece.
+  func step() { steps.signal() }
+
+  /// Fulfilled when `event` has happened; each happening fulfills one guarantee.
+  func next(_ event: Event) -> Guarantee<Void> {
+    Guarantee { resolver in
+      let happened = events.withLock { events in
+        var entry = events[event] ?? (0, [])
+        defer { events[event] = entry }
+        guard entry.count == 0 else {
+          entry.count -= 1
+          return true
+        }
+        entry.waiting.append(resolver)
+        return false
+      }
+      if happened { resolver.fulfill() }
+    }
+  }
+
+  private func note(_ event: Event) {
+    let resolver: GuaranteeResolver<Void>? = events.withLock { events in
+      var entry = events[event] ?? (0, [])
+      defer { events[event] = entry }
+      guard entry.waiting.isEmpty else { return entry.waiting.removeFirst() }
+      entry.count += 1
+      return nil
+    }
+    resolver?.fulfill()
+  }
+}
+
+// MARK: - One connection
+
+extension LoopbackServer {
+  private func serve(_ client: Int32) {
+    let connection = Connection(descriptor: client)
+    if let request = connection.readRequest() {
+      note(.arrived(request.path))
+      answer(request, on: connection)
+      connection.finish()
+    }
+    close(client)
+    connections.withLock { $0 -= 1 }
+  }
+
+  private func answer(_ request: Request, on connection: Connection) {
+    let parts = request.path.split(separator: "/").map(String.init)
+    let number = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+    switch parts.first {
+    case "ok":
+      connection.send(status: 200, body: Data("hello".utf8))
+    case "bytes":
+      connection.send(status: 200, body: Data(repeating: 0x78, count: number))
+    case "status":
+      var headers: [String] = []
+      if request.query.hasPrefix("after=") {
+        let value = request.query.dropFirst("after=".count)
+        headers.append("Retry-After: \(value.removingPercentEncoding ?? "")")
+      }
+      connection.send(status: number, headers: headers, body: Data("status \(number)".utf8))
+    case "redirect":
+      connection.send(status: 302, headers: ["Location: /ok"], body: Data())
+    case "echo":
+      let type = request.headers["content-type"] ?? "none"
+      connection.send(
+        status: 200, headers: ["X-Method: \(request.method)", "X-Type: \(type)"],
+        body: request.body)
+    case "truncated":
+      connection.sendHead(status: 200, headers: ["Content-Length: 1000"])
+      connection.send(Data(repeating: 0x78, count: 10))
+    case "hang":
+      connection.waitForHangUp()
+      note(.hungUp(request.path))
+    case "slow":
+      connection.sendHead(status: 200, headers: ["Content-Length: 1000"])
+      connection.send(Data(repeating: 0x78, count: 10))
+      connection.waitForHangUp()
+      note(.hungUp(request.path))
+    case "steps":
+      sendSteps(number, chunked: request.query == "chunked", on: connection)
+    default:
+      connection.send(status: 404, body: Data("not here".utf8))
+    }
+  }
+
+  private func sendSteps(_ count: Int, chunked: Bool, on connection: Connection) {
+    let piece = Data(repeating: 0x78, count: 1000)
+    connection.sendHead(
+      status: 200,
+      headers: [chunked ? "Transfer-Encoding: chunked" : "Content-Length: \(1000 * count)"])
+    for _ in 0..<count {
+      steps.wait()
+      if chunked { connection.send(Data("3e8\r\n".utf8)) }
+      connection.send(piece)
+      if chunked { connection.send(Data("\r\n".utf8)) }
+    }
+    if chunked { connection.send(Data("0\r\n\r\n".utf8)) }
+  }
+}
+
+private struct Connection {
+  let descriptor: Int32
+
+  func readRequest() -> LoopbackServer.Request? {
+    var received = Data()
+    let end = Data("\r\n\r\n".utf8)
+    var head = received.range(of: end)
+    while head == nil {
+      guard let more = receive() else { return nil }
+      received += more
+      head = received.range(of: end)
+    }
+    guard let head else { return nil }
+    var request = LoopbackServer.Request()
+    let lines = String(decoding: received[..<head.lowerBound], as: UTF8.self)
+      .components(separatedBy: "\r\n")
+    let words = lines[0].split(separator: " ")
+    guard words.count == 3 else { return nil }
+    request.method = String(words[0])
+    let target = words[1].split(separator: "?", maxSplits: 1)
+    request.path = String(target[0])
+    request.query = target.count > 1 ? String(target[1]) : ""
+    for line in lines.dropFirst() {
+      guard let colon = line.firstIndex(of: ":") else { continue }
+      let name = line[..<colon].lowercased()
+      request.headers[name] = line[line.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+    }
+    if request.headers["expect"] != nil { send(Data("HTTP/1.1 100 Continue\r\n\r\n".utf8)) }
+    request.body = received[head.upperBound...]
+    let length = Int(request.headers["content-length"] ?? "0") ?? 0
+    while request.body.count < length {
+      guard let more = receive() else { return nil }
+      request.body += more
+    }
+    return request
+  }
+
+  func send(status: Int, headers: [String] = [], body: Data) {
+    sendHead(status: status, headers: headers + ["Content-Length: \(body.count)"])
+    send(body)
+  }
+
+  func sendHead(status: Int, headers: [String]) {
+    let lines = ["HTTP/1.1 \(status) Some", "Connection: close"] + headers
+    send(Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
+  }
+
+  func send(_ data: Data) {
+    data.withUnsafeBytes { bytes in
+      var sent = 0
+      while sent < bytes.count {
+        let count = Glibc.send(
+          descriptor, bytes.baseAddress?.advanced(by: sent), bytes.count - sent,
+          Int32(MSG_NOSIGNAL))
+        guard count > 0 else { return }
+        sent += count
+      }
+    }
+  }
+
+  /// Blocks until the client has closed its end.
+  func waitForHangUp() {
+    while receive() != nil {}
+  }
+
+  /// Sends what is left and waits for the client to have it.
+  func finish() {
+    shutdown(descriptor, Int32(SHUT_WR))
+    waitForHangUp()
+  }
+
+  private func receive() -> Data? {
+    var buffer = [UInt8](repeating: 0, count: 65_536)
+    let count = recv(descriptor, &buffer, buffer.count, 0)
+    return count > 0 ? Data(buffer[..<count]) : nil
+  }
+}

@@ -1,0 +1,131 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Contract, lines 8 and 9.
+@Suite struct ErrorContract {
+  init() { DiagnosticsLog.install() }
+
+  @Test func line8_droppedResolver_rejectsWithBrokenPromise_namingFileAndLine() async throws {
+    func make() -> (Promise<Int>, UInt) {
+      let (promise, _) = Promise<Int>.withResolvers(); let line: UInt = #line
+      return (promise, line)
+    }
+    let (promise, line) = make()
+    let error = try await expectRejection(of: promise, with: BrokenPromise.self)
+    #expect(error.reason == .resolverDropped)
+    #expect(error.origin?.line == line)
+    #expect(error.origin?.fileID == #fileID)
+    #expect(error.description.contains("ErrorContract.swift:\(line)"))
+  }
+
+  @Test func line8_droppedByAClosureInit_rejectsToo() async throws {
+    let promise = Promise<Int> { _ in }
+    try await expectRejection(of: promise, with: BrokenPromise.self)
+    let wrapped = Promise<Int>.wrap { (_: @escaping @Sendable (Int?, (any Error)?) -> Void) in }
+    try await expectRejection(of: wrapped, with: BrokenPromise.self)
+  }
+
+  @Test func line8_executorThatDropsItsJob_rejectsWithBrokenPromise() async throws {
+    let executor = ManualExecutor()
+    let promise = Promise.value(1).map(on: executor) { $0 }
+    #expect(executor.dropAll() == 1)
+    let error = try await expectRejection(of: promise, with: BrokenPromise.self)
+    #expect(error.reason == .executorDroppedJob)
+  }
+
+  @Test func line8_droppedAfterSettlement_doesNothing() async throws {
+    let promise = Promise<Int> { $0.fulfill(1) }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func line9_unhandledRejection_isReportedOnce_withErrorAndOrigin() {
+    let error = Boom(code: 9001)
+    var line: UInt = 0
+    do {
+      let promise = Promise<Int>.rejected(error); line = #line
+      let next = promise.map(on: .immediate) { $0 + 1 }
+      _ = promise.map(on: .immediate) { $0 + 2 }
+      #expect(!next.isPending)
+      #expect(DiagnosticsLog.reports(of: error).isEmpty)
+    }
+    let reports = DiagnosticsLog.reports(of: error)
+    #expect(reports.count == 1)
+    #expect(reports.first??.line == line)
+    #expect(reports.first??.fileID == #fileID)
+  }
+
+  @Test func line9_throwInAHandler_isReported() {
+    let error = Boom(code: 9002)
+    _ = Promise.value(1).map(on: .immediate) { _ -> Int in throw error }
+    #expect(DiagnosticsLog.reports(of: error).count == 1)
+  }
+
+  @Test func line9_handledRejections_areNotReported() async throws {
+    let error = Boom(code: 9003)
+    Promise<Int>.rejected(error).catch(on: .immediate) { _ in }
+    _ = Promise<Int>.rejected(error).recover(on: .immediate) { _ in 1 }
+    Promise<Int>.rejected(error).cauterize()
+    _ = try? await Promise<Int>.rejected(error).value
+    _ = await Promise<Int>.rejected(error).result
+    Promise<Int>.rejected(error).observe(on: .immediate) { _ in }
+    _ = Promise.allSettled([Promise<Int>.rejected(error)])
+    _ = try? await Promise.any([Promise<Int>.rejected(error), .value(1)]).value
+    #expect(DiagnosticsLog.reports(of: error).isEmpty)
+  }
+
+  @Test func line9_lookingIsNotHandling() {
+    let error = Boom(code: 9004)
+    do {
+      let promise = Promise<Int>.rejected(error)
+      #expect(promise.currentResult != nil)
+      _ = promise.tap(on: .immediate) { _ in }
+      _ = promise.finally(on: .immediate) {}
+    }
+    #expect(DiagnosticsLog.reports(of: error).count == 1)
+  }
+
+  @Test func line9_catchOnlyOfAnotherType_isNotHandling() {
+    let error = Boom(code: 9005)
+    _ = Promise<Int>.rejected(error).catch(on: .immediate, only: OtherError.self) { _ in }
+    #expect(DiagnosticsLog.reports(of: error).count == 1)
+    _ = Promise<Int>.rejected(Boom(code: 9006)).catch(on: .immediate, only: Boom.self) { _ in }
+    #expect(DiagnosticsLog.reports(of: Boom(code: 9006)).isEmpty)
+  }
+
+  @Test func line9_cancellation_isNotReported() {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    _ = promise.map(on: .immediate) { $0 }
+    promise.cancel()
+    _ = resolver
+    #expect(DiagnosticsLog.reports(of: CancellationError()).isEmpty)
+  }
+
+  @Test func line9_lateLosersOfARace_countAsHandled() {
+    for keep in [true, false] {
+      let error = Boom(code: keep ? 9007 : 9008)
+      do {
+        let (loser, resolver) = Promise<Int>.withResolvers()
+        // Kept alive by another consumer, or by the wish of the caller.
+        let other = keep ? loser.map(on: .immediate) { $0 } : nil
+        _ = Promise.race([.value(1), loser], cancellingLosers: keep)
+        other?.catch(on: .immediate) { _ in }
+        resolver.reject(error)
+      }
+      #expect(DiagnosticsLog.reports(of: error).isEmpty, "keep: \(keep)")
+    }
+  }
+
+  @Test func line9_laterRejectionsInAll_countAsHandled() async throws {
+    let first = Boom(code: 9009), second = Boom(code: 9010)
+    do {
+      let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
+      let all = Promise.all([a.promise, b.promise])
+      a.resolver.reject(first)
+      b.resolver.reject(second)
+      try await expectRejection(of: all, with: first)
+    }
+    #expect(DiagnosticsLog.reports(of: second).isEmpty)
+  }
+}

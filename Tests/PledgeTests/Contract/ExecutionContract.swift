@@ -1,0 +1,121 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Contract, lines 5 to 7.
+@Suite struct ExecutionContract {
+  @Test(arguments: When.allCases, Place.all)
+  func line5_onGiven_runsThere(when: When, place: Place) async throws {
+    let promise = when.fulfill(1) { promise in
+      promise.done(on: place.executor) { _ in try place.probe.expectCurrent() }
+    }
+    try await expectFulfillment(of: promise)
+  }
+
+  @MainActor @Test(arguments: When.allCases)
+  func line5_omittedInMainActorCode_runsOnTheMainActor(when: When) async throws {
+    var count = 0
+    let promise = when.fulfill(1) { promise in
+      promise.map { value in
+        MainActor.assertIsolated()
+        count += value
+        return count
+      }
+    }
+    try await expectFulfillment(of: promise, with: 1)
+    #expect(count == 1)
+  }
+
+  @Test(arguments: When.allCases)
+  func line5_omittedInActorCode_runsOnThatActor(when: When) async throws {
+    actor Counter {
+      var count = 0
+      func add(when: When) -> Promise<Int> {
+        when.fulfill(3) { promise in
+          promise.map { value in
+            self.assertIsolated()
+            self.count += value
+            return self.count
+          }.then { value in
+            self.assertIsolated()
+            self.count += value
+            return .value(self.count)
+          }
+        }
+      }
+    }
+    try await expectFulfillment(of: Counter().add(when: when), with: 6)
+  }
+
+  @Test(arguments: When.allCases)
+  func line5_omittedInNonisolatedCode_runsOnTheGlobalExecutor(when: When) async throws {
+    let promise = when.fulfill(1) { promise in
+      promise.done { _ in try Place.global.probe.expectCurrent() }
+    }
+    try await expectFulfillment(of: promise)
+  }
+
+  @MainActor @Test func line5_nonisolatedExecutorGivenInMainActorCode_leavesTheMainActor()
+    async throws
+  {
+    let place = Place.serialQueue
+    let promise = Promise.value(1).done(on: place.executor) { _ in
+      try place.probe.expectCurrent()
+    }
+    try await expectFulfillment(of: promise)
+  }
+
+  @Test(arguments: When.allCases)
+  func line6_thenFlattens(when: When) async throws {
+    let inner = Promise<String>.withResolvers()
+    let outer = when.fulfill(1) { promise in promise.then { _ in inner.promise } }
+    DispatchQueue.global().async { inner.resolver.fulfill("inner") }
+    try await expectFulfillment(of: outer, with: "inner")
+  }
+
+  @Test func line6_thenReturningItself_rejectsWithAnErrorThatSaysSo() async throws {
+    let (start, resolver) = Promise<Int>.withResolvers()
+    let itself = Box<Promise<Int>?>(nil)
+    let promise = start.then(on: .immediate) { _ in itself.value ?? .value(0) }
+    itself.value = promise
+    resolver.fulfill(1)
+    try await expectRejection(of: promise, with: PromiseError.returnedItself)
+    #expect(PromiseError.returnedItself.description.contains("waiting for it"))
+    itself.value = nil
+  }
+
+  @Test func line6_thenReturningItselfThroughAnother_isNoticed() async throws {
+    let (start, resolver) = Promise<Int>.withResolvers()
+    let itself = Box<Promise<Int>?>(nil)
+    let promise = start.then(on: .immediate) { _ in
+      Promise.value(2).then(on: .immediate) { _ in itself.value ?? .value(0) }
+    }
+    itself.value = promise
+    resolver.fulfill(1)
+    #expect(promise.isPending || promise.state == "rejected: \(PromiseError.returnedItself)")
+    promise.cancel()
+    itself.value = nil
+  }
+
+  // Line 7, at a size for every run; `Stress/Depth.swift` has more.
+  @Test func line7_recursiveLoop_isConstantInStackAndMemory() async throws {
+    @Sendable func work() -> Promise<Int> { .value(1) }
+    let rounds = Box<Int>(0)
+    @Sendable func step() -> Promise<Int> {
+      work().then { n in
+        rounds.value += n
+        return rounds.value == 50_000 ? .value(42) : step()
+      }
+    }
+    try await expectFulfillment(of: step(), with: 42, within: .seconds(60))
+  }
+
+  @Test func line7_longChain_settlesInConstantStack() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    var last = promise
+    for _ in 0..<50_000 { last = last.map { $0 + 1 } }
+    resolver.fulfill(0)
+    try await expectFulfillment(of: last, with: 50_000, within: .seconds(60))
+  }
+}

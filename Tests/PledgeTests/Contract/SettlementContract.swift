@@ -1,0 +1,189 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Contract, lines 1 to 4.
+@Suite struct SettlementContract {
+  @Test func line1_promiseSettlesOnce_firstSettlementWins() {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    #expect(resolver.isPending)
+    #expect(resolver.fulfill(1))
+    #expect(!resolver.isPending)
+    #expect(!resolver.fulfill(2))
+    #expect(!resolver.reject(Boom()))
+    #expect(!resolver.resolve(.success(3)))
+    #expect(!resolver.resolve(Result<Int, Boom>.failure(Boom())))
+    #expect(promise.state == "fulfilled: 1")
+  }
+
+  @Test func line1_rejectionFirst_winsToo() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    #expect(resolver.reject(Boom(code: 1)))
+    #expect(!resolver.fulfill(2))
+    #expect(!resolver.reject(Boom(code: 3)))
+    try await expectRejection(of: promise, with: Boom(code: 1))
+  }
+
+  @Test func line1_ofManyThreads_justOneSettles() async throws {
+    for round in 0..<200 {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let wins = Recorder<Int>()
+      DispatchQueue.concurrentPerform(iterations: 4) { index in
+        if resolver.fulfill(index) { wins.record(index) }
+      }
+      #expect(wins.count == 1, "round \(round)")
+      #expect(promise.currentResult.flatMap { try? $0.get() } == wins.events.first)
+    }
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func line2_handlerRunsOnce_afterAttachAndOutsideSettle(when: When, place: Place) async throws {
+    if place.description == "immediate" { return }
+    let queue = place.executor
+    let calls = CallCounter()
+    // Held by the test thread while it attaches and settles. A handler on another thread may run
+    // meanwhile, but never on this thread inside these calls.
+    let busy = Box<Bool>(true)
+    let testThread = ThreadMark()
+    let promise = when.fulfill(1) { promise in
+      promise.map(on: queue) { value in
+        calls.call()
+        #expect(!(busy.value && testThread.isCurrent), "ran inside attach or settle")
+        return value
+      }
+    }
+    busy.value = false
+    try await expectFulfillment(of: promise, with: 1)
+    try calls.expectOnce()
+  }
+
+  @Test func line2_manualExecutor_nothingRunsInsideAttachOrSettle() throws {
+    let executor = ManualExecutor()
+    let calls = CallCounter()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let first = promise.done(on: executor) { _ in calls.call() }
+    resolver.fulfill(1)
+    let second = promise.done(on: executor) { _ in calls.call() }
+    #expect(calls.count == 0)
+    #expect(first.isPending && second.isPending)
+    #expect(executor.runAll() == 2)
+    try calls.expect(2)
+    executor.runAll()
+    try calls.expect(2)
+  }
+
+  @Test func line2_immediate_optsOut() {
+    let order = Recorder<String>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    promise.done(on: .immediate) { _ in order.record("first") }.cauterize()
+    resolver.fulfill(1)
+    order.record("settled")
+    promise.done(on: .immediate) { _ in order.record("second") }.cauterize()
+    order.record("attached")
+    #expect(order.events == ["first", "settled", "second", "attached"])
+  }
+
+  @Test func line3_userCode_mayUseItsOwnPromiseFromEverywhere() async throws {
+    // Had the library held a lock, any of these calls would hang or trap.
+    final class Reentrant: Sendable {
+      let promise: Promise<Int>
+      let seen: Recorder<String>
+      init(_ promise: Promise<Int>, _ seen: Recorder<String>) {
+        self.promise = promise
+        self.seen = seen
+      }
+      deinit {
+        promise.done(on: .immediate) { [seen] in seen.record("deinit \($0)") }.cauterize()
+      }
+    }
+    let seen = Recorder<String>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    promise.map(on: .immediate) { [token = Reentrant(promise, seen)] value in
+      _ = token
+      #expect(!promise.isPending)
+      #expect(!resolver.fulfill(3))
+      promise.done(on: .immediate) { seen.record("nested \($0)") }.cauterize()
+      promise.cancel()
+      return value
+    }.cauterize()
+    resolver.fulfill(1)
+    #expect(seen.events == ["nested 1", "deinit 1"])
+  }
+
+  @Test func line3_onCancel_mayUseThePromise() {
+    let seen = Recorder<String>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel {
+      seen.record("cancelled")
+      #expect(promise.isPending)
+      promise.cancel()
+      resolver.onCancel { seen.record("told at once") }
+      promise.catch(on: .immediate) { seen.record("\(type(of: $0))") }
+    }
+    promise.cancel()
+    #expect(seen.events == ["cancelled", "told at once", "CancellationError"])
+  }
+
+  @Test func line3_unhandledRejectionHook_mayUsePromises() async throws {
+    DiagnosticsLog.install()
+    // The error goes away inside the settlement of another promise.
+    let (promise, resolver) = Promise<Promise<Int>?>.withResolvers()
+    let done = promise.done(on: .immediate) { _ in }
+    resolver.fulfill(.rejected(Boom(code: 333)))
+    try await expectFulfillment(of: done)
+  }
+
+  @Test(arguments: [Place.immediate, .serialQueue, .main, .actor, .custom])
+  func line4_handlersOnOneSerialExecutor_runInOrder(place: Place) async throws {
+    for _ in 0..<20 {
+      let order = Recorder<Int>()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      var all: [Promise<Void>] = []
+      for index in 0..<10 { all.append(promise.done(on: place.executor) { _ in order.record(index) }) }
+      DispatchQueue.global().async { resolver.fulfill(1) }
+      // Attached before, during or after the settlement, as it comes.
+      for index in 10..<200 {
+        all.append(promise.done(on: place.executor) { _ in order.record(index) })
+      }
+      try await waitForPromises(all)
+      if place.description != "immediate" {
+        try order.expect(Array(0..<200))
+      } else {
+        #expect(order.events.sorted() == Array(0..<200))
+      }
+    }
+  }
+
+  @Test func line4_handlersAttachedInsideHandlers_runAfterThoseBefore() {
+    let executor = ManualExecutor()
+    let order = Recorder<Int>()
+    let promise = Promise.value(1)
+    promise.done(on: executor) { _ in
+      order.record(1)
+      promise.done(on: executor) { _ in order.record(3) }.cauterize()
+    }.cauterize()
+    promise.done(on: executor) { _ in order.record(2) }.cauterize()
+    executor.runAll()
+    #expect(order.events == [1, 2, 3])
+  }
+
+  @Test func line4_throughAChainOnAQueue_followersDoNotOvertake() async throws {
+    let queue = DispatchQueue(label: "order")
+    let order = Recorder<Int>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (other, otherResolver) = Promise<Int>.withResolvers()
+    let done = [
+      promise.done(on: queue) { _ in
+        order.record(1)
+        otherResolver.fulfill(1)
+      },
+      other.done(on: queue) { _ in order.record(3) },
+      promise.done(on: queue) { _ in order.record(2) },
+      other.done(on: queue) { _ in order.record(4) },
+    ]
+    resolver.fulfill(1)
+    try await waitForPromises(done)
+    try order.expect([1, 2, 3, 4])
+  }
+}

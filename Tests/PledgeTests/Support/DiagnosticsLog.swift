@@ -1,0 +1,25 @@
+import Pledge
+import PledgeTesting
+
+/// All that the hook for unhandled rejections was told in this process.
+///
+/// The hook is one for the process, and tests run side by side: each looks for its own errors.
+enum DiagnosticsLog {
+  private static let recorder: Recorder<(error: String, origin: Origin?)> = {
+    let recorder = Recorder<(error: String, origin: Origin?)>()
+    Diagnostics.setHandler { event in
+      switch event {
+      case .unhandledRejection(let error, let origin):
+        recorder.record(("\(error)", origin))
+      }
+    }
+    return recorder
+  }()
+
+  static func install() { _ = recorder }
+
+  /// The places of origin of the reports on `error`.
+  static func reports(of error: any Error) -> [Origin?] {
+    recorder.events.filter { $0.error == "\(error)" }.map(\.origin)
+  }
+}

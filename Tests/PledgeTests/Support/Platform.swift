@@ -1,0 +1,52 @@
+import Foundation
+import Synchronization
+
+func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
+
+enum SmallThread {
+  /// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits for its end.
+  static func run(stackSize: Int, _ body: @escaping @Sendable () -> Void) {
+    let done = DispatchSemaphore(value: 0)
+    let thread = Thread {
+      body()
+      done.signal()
+    }
+    thread.stackSize = stackSize
+    thread.start()
+    done.wait()
+  }
+}
+
+/// The memory that the process has resident, in bytes; nil where that cannot be read.
+func residentMemory() -> Int? {
+  guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
+    return nil
+  }
+  let fields = text.split(separator: " ")
+  guard fields.count > 1, let pages = Int(fields[1]) else { return nil }
+  return pages * 4096
+}
+
+/// A random source that a seed determines.
+struct SeededRandom: RandomNumberGenerator {
+  private var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next() -> UInt64 {
+    // SplitMix64.
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return z ^ (z >> 31)
+  }
+}
+
+/// Remembers the thread on which it was made.
+struct ThreadMark: Sendable {
+  private let id = ThreadMark.current
+
+  private static var current: UInt { UInt(bitPattern: ObjectIdentifier(Thread.current)) }
+
+  var isCurrent: Bool { id == ThreadMark.current }
+}

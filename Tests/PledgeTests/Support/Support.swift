@@ -1,0 +1,153 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Synchronization
+import Testing
+
+struct Boom: Error, Hashable {
+  var code = 0
+}
+
+struct OtherError: Error, Hashable {}
+
+/// When a promise settles, seen from the operator that is called on it.
+enum When: CaseIterable, CustomStringConvertible {
+  /// Before the operator is called.
+  case already
+  /// Right after, on the same thread.
+  case immediately
+  /// After, on another thread.
+  case later
+
+  var description: String {
+    switch self {
+    case .already: "already settled"
+    case .immediately: "settled immediately after"
+    case .later: "settled later"
+    }
+  }
+
+  /// Has `body` attach to a promise that settles with `outcome`, at the time of this case.
+  func settle<T: Sendable, R>(
+    _ outcome: Result<T, any Error>, _ body: (Promise<T>) -> R
+  ) -> R {
+    let (promise, resolver) = Promise<T>.withResolvers()
+    if self == .already { resolver.resolve(outcome) }
+    let result = body(promise)
+    switch self {
+    case .already: break
+    case .immediately: resolver.resolve(outcome)
+    case .later: DispatchQueue.global().async { resolver.resolve(outcome) }
+    }
+    return result
+  }
+
+  func fulfill<T: Sendable, R>(_ value: T, _ body: (Promise<T>) -> R) -> R {
+    settle(.success(value), body)
+  }
+
+  func reject<R>(_ error: any Error = Boom(), _ body: (Promise<Int>) -> R) -> R {
+    settle(.failure(error), body)
+  }
+}
+
+/// An executor of every kind, and the means to tell that code runs there.
+struct Place: Sendable, CustomStringConvertible {
+  let description: String
+  let executor: any PromiseExecutor
+  let probe: ExecutorProbe
+
+  static let immediate = Place(
+    description: "immediate", executor: .immediate,
+    probe: ExecutorProbe(name: "any thread") { true })
+  static let serialQueue: Place = {
+    let queue = DispatchQueue(label: "pledge.tests.serial")
+    return Place(description: "serial queue", executor: queue, probe: ExecutorProbe(queue))
+  }()
+  static let concurrentQueue: Place = {
+    let queue = DispatchQueue(label: "pledge.tests.concurrent", attributes: .concurrent)
+    return Place(description: "concurrent queue", executor: queue, probe: ExecutorProbe(queue))
+  }()
+  static let global = Place(
+    description: "global", executor: .global,
+    probe: ExecutorProbe(name: "not the main queue") { !ExecutorProbe.main.isCurrent })
+  static let main = Place(
+    description: "main", executor: .main, probe: .main)
+  static let actor: Place = {
+    let actor = QueueActor()
+    return Place(
+      description: "actor", executor: .actor(actor), probe: ExecutorProbe(actor.queue))
+  }()
+  static let custom: Place = {
+    let executor = PumpedExecutor()
+    return Place(
+      description: "custom", executor: executor, probe: ExecutorProbe(executor.manual))
+  }()
+
+  static let all: [Place] = [
+    immediate, serialQueue, concurrentQueue, global, main, actor, custom,
+  ]
+}
+
+/// An actor that runs on a queue, so that a test can tell whether it is there.
+actor QueueActor {
+  nonisolated let queue: DispatchQueue
+  private nonisolated let executor: QueueSerialExecutor
+
+  init() {
+    queue = DispatchQueue(label: "pledge.tests.actor")
+    executor = QueueSerialExecutor(queue: queue)
+  }
+
+  nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+}
+
+final class QueueSerialExecutor: SerialExecutor {
+  let queue: DispatchQueue
+  init(queue: DispatchQueue) { self.queue = queue }
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+  }
+}
+
+/// A user's executor: a manual one that a queue drives.
+final class PumpedExecutor: PromiseExecutor {
+  let manual = ManualExecutor()
+  private let queue = DispatchQueue(label: "pledge.tests.pump")
+
+  func enqueue(_ job: PromiseJob) {
+    manual.enqueue(job)
+    queue.async { self.manual.runNext() }
+  }
+}
+
+/// A value that a test's closures may write, guarded by a lock.
+final class Box<Value: Sendable>: Sendable {
+  private let content: Mutex<Value>
+  init(_ value: Value) { content = Mutex(value) }
+  var value: Value {
+    get { content.withLock { $0 } }
+    set { content.withLock { $0 = newValue } }
+  }
+}
+
+/// A thread that is not one of Dispatch's.
+func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
+  SmallThread.run(stackSize: stackSize, body)
+}
+
+extension Promise {
+  /// The outcome now, as text, for short expectations.
+  var state: String {
+    switch currentResult {
+    case nil: "pending"
+    case .success(let value): "fulfilled: \(value)"
+    case .failure(let error): "rejected: \(error)"
+    }
+  }
+}
+
+/// Whether to run the long forms of the tests.
+let isFullRun = environment("PLEDGE_FULL") == "1"
