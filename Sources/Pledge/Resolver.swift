@@ -15,7 +15,13 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   deinit {
     let root = cell.root
-    if !root.isSettledRoot, !root.isAbandoned { cell.rejectBroken(origin: origin) }
+    guard !root.isSettledRoot, !root.isAbandoned else { return }
+    if cell.isCancellationRequested {
+      // The producer let go because it was told to.
+      cell.reject(.cancellation())
+    } else {
+      cell.rejectBroken(origin: origin)
+    }
   }
 
   /// Fulfills the promise with `value`, unless it is settled already.
@@ -37,6 +43,17 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func resolve(_ result: Result<Value, some Error>) -> Bool {
+    switch result {
+    case .success(let value): fulfill(value)
+    case .failure(let error): reject(error)
+    }
+  }
+
+  /// Settles the promise with `result`, unless it is settled already.
+  ///
+  /// - Returns: Whether this call settled the promise.
+  @inlinable @discardableResult
+  public func resolve(_ result: Result<Value, any Error>) -> Bool {
     switch result {
     case .success(let value): fulfill(value)
     case .failure(let error): reject(error)

@@ -43,7 +43,7 @@ final class Console: Sendable {
         return state.renderer.update(state.progress)
       case .failed(let file, let error):
         state.progress.filesFailed += 1
-        return state.renderer.announce("fetch: \(file.name): \(error)", state.progress)
+        return state.renderer.announce("fetch: \(file.name): \(reason(for: error))", state.progress)
       }
     }
   }

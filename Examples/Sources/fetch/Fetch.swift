@@ -130,6 +130,14 @@ struct Fetch: AsyncParsableCommand {
   }
 
   private func requestedDownloads() throws -> [DownloadRequest] {
+    do {
+      return try parsedDownloads()
+    } catch let error as DownloadListError {
+      throw ValidationError(error.description)
+    }
+  }
+
+  private func parsedDownloads() throws -> [DownloadRequest] {
     var requests = try DownloadList.parse(arguments: downloads)
     if let list {
       let data =
@@ -164,7 +172,7 @@ extension Outcome {
       SummaryRow(
         name: file.name, size: nil, time: .zero,
         tries: (error as? RetryError)?.errors.count ?? 1, mirror: nil,
-        status: .failed("\((error as? RetryError)?.last ?? error)"))
+        status: .failed(reason(for: (error as? RetryError)?.last ?? error)))
     }
   }
 }

@@ -146,7 +146,7 @@ extension Handler {
       input.bitwiseOr(Input.detached, ordering: .acquiringAndReleasing)
       unpin()
       deliver(self, rejected: true)
-      if let source { unsafeDowncast(source, to: Cell.self).root.noteDeadObserver() }
+      if let source { unsafeDowncast(source, to: Cell.self).root.loseObserver() }
       return
     }
   }
@@ -170,8 +170,19 @@ extension Handler {
     deliver(self, rejected: true)
     let parent = source.root
     if old & Input.cancelled == 0 { parent.withdrawConsumer() }
-    parent.noteDeadObserver()
+    parent.loseObserver()
     return true
+  }
+}
+
+extension Cell {
+  /// Accounts for an observer that has turned away from this root.
+  fileprivate final func loseObserver() {
+    if isSettledRoot {
+      rejection?.markHandled()
+    } else {
+      noteDeadObserver()
+    }
   }
 }
 

@@ -229,7 +229,13 @@ extension Cell {
   /// Rejects this cell's root, unless it is settled already.
   @usableFromInline @discardableResult
   final func reject(_ rejection: Rejection) -> Bool {
-    guard let cell = claim() else { return false }
+    guard let cell = claim() else {
+      // Late settlements are ignored, so this error is nobody's business any more.
+      rejection.markHandled()
+      return false
+    }
+    // Whoever has cancelled does not wait for an error.
+    if cell.input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
     cell.publish(rejection)
     return true
   }

@@ -66,6 +66,9 @@ extension Cell {
         handler.next = nil
         if handler.input.load(ordering: .acquiring) & Input.detached == 0 {
           deliver(handler, rejected: isRejected)
+        } else {
+          // It has turned away, so the error does not go unnoticed by mistake.
+          rejection?.markHandled()
         }
       }
       let (done, now) = output.compareExchange(

@@ -47,7 +47,7 @@ public enum LogEvent {
 }
 
 /// Which errors a handler takes.
-public enum CatchPolicy {
+public enum CatchPolicy: Sendable {
   /// All of them, cancellation included.
   case allErrors
   /// All but those that say that something was cancelled.

@@ -49,7 +49,7 @@ extension Promise {
   ) {
     let handler = UncheckedBox(handler)
     storage.observe(on: Hop(queue: queue)) { result in
-      handler.value(result.map { delivered($0.value) })
+      handler.value(result.map { $0.value })
     }
   }
 

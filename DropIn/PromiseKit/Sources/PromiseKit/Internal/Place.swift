@@ -9,7 +9,9 @@ func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> any Prom
 }
 
 /// A queue whose jobs are submitted with flags.
-private struct FlaggedQueue: PromiseExecutor {
+///
+/// `@unchecked Sendable`: both are immutable; the flags are a number.
+private struct FlaggedQueue: PromiseExecutor, @unchecked Sendable {
   let queue: DispatchQueue
   let flags: DispatchWorkItemFlags
 

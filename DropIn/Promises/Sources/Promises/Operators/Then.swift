@@ -17,7 +17,7 @@ extension Promise {
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
   ) -> Promise<Result> {
     chain(on: queue, to: .adopter()) { outcome, result in
-      result.adopt(try work(try outcome.get()), on: queue)
+      result.adopt(try work(delivered(try outcome.get())), on: queue)
     }
   }
 
@@ -34,7 +34,7 @@ extension Promise {
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
   ) -> Promise<Result> {
     chain(on: queue) { outcome, result in
-      result.fulfill(try work(try outcome.get()))
+      result.fulfill(try work(delivered(try outcome.get())))
     }
   }
 
@@ -52,7 +52,7 @@ extension Promise {
   ) -> Promise {
     chain(on: queue) { outcome, result in
       let value = try outcome.get()
-      try work(value)
+      try work(delivered(value))
       result.fulfill(value)
     }
   }

@@ -16,7 +16,7 @@ extension Promise {
   ) -> Promise {
     chain(on: queue) { outcome, result in
       let value = try outcome.get()
-      guard predicate(value) else { throw PromiseError.validationFailure }
+      guard predicate(delivered(value)) else { throw PromiseError.validationFailure }
       result.fulfill(value)
     }
   }

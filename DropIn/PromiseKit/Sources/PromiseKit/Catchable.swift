@@ -1,0 +1,165 @@
+import Dispatch
+import Pledge
+
+/// A thenable that may fail, and whose errors can be handled.
+public protocol CatchMixin: Thenable {}
+
+extension CatchMixin {
+  /// Handles the error, and ends the chain.
+  ///
+  /// By default an error that says that something was cancelled does not reach `body`.
+  @discardableResult
+  public func `catch`(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) -> Void
+  ) -> PMKFinalizer {
+    nonisolated(unsafe) let body = body
+    let place = place(on, flags)
+    let watch = Watch<Void>()
+    let fulfilled = attach().map(on: .immediate) { _ in
+      watch.keep()
+      return Boxed(())
+    }
+    let core = fulfilled.recover(on: .immediate) { error -> Core<Void> in
+      let error = exposed(error)
+      if policy.skips(error) {
+        watch.keep()
+        return .value(Boxed(()))
+      }
+      return Pledge.Promise.value(()).map(on: place) {
+        body(error)
+        watch.keep()
+        return Boxed(())
+      }
+    }
+    return PMKFinalizer(Guarantee(core: core, watch: watch))
+  }
+
+  /// Replaces an error by the fate of the thenable that `body` returns.
+  ///
+  /// If `body` throws, the result is rejected with that error. By default an error that says that
+  /// something was cancelled does not reach `body` and passes through.
+  public func recover<U: Thenable>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) throws -> U
+  ) -> Promise<T> where U.T == T {
+    recovering(place(on, flags), policy) { try body($0).attach() }
+  }
+
+  /// Replaces an error, whatever it is, by the guarantee that `body` returns.
+  @discardableResult
+  public func recover(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (Error) -> Guarantee<T>
+  ) -> Guarantee<T> {
+    nonisolated(unsafe) let body = body
+    let watch = Watch<T>()
+    let core =
+      attach()
+      .tap(on: .immediate) { result in
+        if case .success = result { watch.keep() }
+      }
+      .recover(on: place(on, flags)) { error -> Core<T> in
+        let inner = body(exposed(error))
+        watch.handOver(to: inner.watch)
+        return inner.core
+      }
+    return Guarantee(core: core, watch: watch)
+  }
+
+  /// Calls `body` when the outcome is there, whatever it is, and passes the outcome on.
+  public func ensure(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping () -> Void
+  ) -> Promise<T> {
+    nonisolated(unsafe) let body = body
+    return Promise(core: attach().finally(on: place(on, flags)) { body() })
+  }
+
+  /// Calls `body` when the outcome is there, waits for the guarantee that it returns, and passes
+  /// the outcome on.
+  public func ensureThen(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping () -> Guarantee<Void>
+  ) -> Promise<T> {
+    nonisolated(unsafe) let body = body
+    return Promise(
+      core: attach().finally(on: place(on, flags)) { () -> Core<Void> in body().done {}.core })
+  }
+
+  /// Ends the chain and logs its error, if any, as ``LogEvent/cauterized(_:)``.
+  @discardableResult
+  public func cauterize() -> PMKFinalizer {
+    self.catch { conf.logHandler(.cauterized($0)) }
+  }
+
+  /// Replaces an error that the policy accepts; all others pass through without a hop.
+  private func recovering(
+    _ place: any PromiseExecutor, _ policy: CatchPolicy,
+    _ body: @escaping (any Error) throws -> Core<T>
+  ) -> Promise<T> {
+    nonisolated(unsafe) let body = body
+    let replace: @Sendable (any Error) -> Core<T> = { error in .silently { try body(error) } }
+    if policy == .allErrors {
+      return Promise(core: attach().recover(on: place) { replace(exposed($0)) })
+    }
+    return Promise(
+      core: attach().recover(on: .immediate) { error -> Core<T> in
+        let error = exposed(error)
+        if policy.skips(error) { return .silentlyRejected(error) }
+        return Pledge.Promise.value(()).then(on: place) { replace(error) }
+      })
+  }
+}
+
+extension CatchMixin where T == Void {
+  /// Handles the error, whatever it is; what comes of it cannot fail.
+  @discardableResult
+  public func recover(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping (Error) -> Void
+  ) -> Guarantee<Void> {
+    recover(on: on, flags: flags) { error -> Guarantee<Void> in
+      body(error)
+      return .value(())
+    }
+  }
+
+  /// Handles the error, and goes on.
+  ///
+  /// If `body` throws, the result is rejected with that error. By default an error that says that
+  /// something was cancelled does not reach `body` and passes through.
+  public func recover(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) throws -> Void
+  ) -> Promise<Void> {
+    recovering(place(on, flags), policy) { error in
+      try body(error)
+      return .value(Boxed(()))
+    }
+  }
+}
+
+extension CatchPolicy {
+  /// Whether a handler with this policy is not told of `error`.
+  fileprivate func skips(_ error: any Error) -> Bool {
+    self == .allErrorsExceptCancellation && error.isCancelled
+  }
+}
+
+/// What `catch` returns: the end of a chain, but for a `finally`.
+public class PMKFinalizer {
+  let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
+
+  init(_ guarantee: Guarantee<Void>) {
+    pending = (guarantee, guarantee.box.seal)
+  }
+
+  /// Calls `body` when the error has been handled, or when there was none.
+  public func finally(
+    on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
+    _ body: @escaping () -> Void
+  ) {
+    pending.guarantee.done(on: on, flags: flags) { body() }
+  }
+}

@@ -1,0 +1,82 @@
+import Foundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The errors of PromiseKit itself.
+// `@unchecked Sendable`: the values that two cases carry are there to be printed.
+public enum PMKError: Error, @unchecked Sendable {
+  /// A completion handler was called with neither a value nor an error.
+  case invalidCallingConvention
+  /// A handler returned the promise that waits for it.
+  case returnedSelf
+  /// A function was called with arguments that make no sense.
+  case badInput
+  /// Something was cancelled.
+  case cancelled
+  /// A closure returned nil: the value it was given, and the type it should have returned.
+  @available(*, deprecated, message: "See: `compactMap`")
+  case flatMap(Any, Any.Type)
+  /// A closure returned nil: the value it was given, and the type it should have returned.
+  case compactMap(Any, Any.Type)
+  /// The first or last element of an empty sequence was asked for.
+  case emptySequence
+  /// All thenables of a `race(fulfilled:)` were rejected.
+  case noWinner
+}
+
+extension PMKError: CustomDebugStringConvertible {
+  /// Says what was wrong.
+  public var debugDescription: String {
+    switch self {
+    case .flatMap(let value, let type):
+      "Could not `flatMap<\(type)>`: \(value)"
+    case .compactMap(let value, let type):
+      "Could not `compactMap<\(type)>`: \(value)"
+    case .invalidCallingConvention:
+      "A closure was called with an invalid calling convention, probably (nil, nil)"
+    case .returnedSelf:
+      "A promise handler returned itself"
+    case .badInput:
+      "Bad input was provided to a PromiseKit function"
+    case .cancelled:
+      "The asynchronous sequence was cancelled"
+    case .emptySequence:
+      "The first or last element was requested for an empty sequence"
+    case .noWinner:
+      "All thenables passed to race(fulfilled:) were rejected"
+    }
+  }
+}
+
+extension PMKError: LocalizedError {
+  /// Says what was wrong.
+  public var errorDescription: String? { debugDescription }
+}
+
+/// An error that may say that something was cancelled.
+public protocol CancellableError: Error {
+  /// Whether this error says that something was cancelled.
+  var isCancelled: Bool { get }
+}
+
+extension Error {
+  /// Whether this error says that something was cancelled.
+  ///
+  /// By default `catch` and `recover` do not take such errors.
+  public var isCancelled: Bool {
+    if let error = self as? PMKError, case .cancelled = error { return true }
+    if let error = self as? any CancellableError { return error.isCancelled }
+    if self is CancellationError { return true }
+    if let error = self as? URLError, error.code == .cancelled { return true }
+    if let error = self as? CocoaError, error.code == .userCancelled { return true }
+    #if canImport(Darwin)
+      let error = self as NSError
+      // The user did not want to pay.
+      return error.domain == "SKErrorDomain" && error.code == 2
+    #else
+      return false
+    #endif
+  }
+}

@@ -1,0 +1,13 @@
+/// Starts a chain with what `body` returns; `body` runs inside this call.
+///
+/// If `body` throws, the promise is rejected with that error.
+public func firstly<U: Thenable>(execute body: () throws -> U) -> Promise<U.T> {
+  do {
+    return Promise(try body())
+  } catch {
+    return Promise(error: error)
+  }
+}
+
+/// Starts a chain with the guarantee that `body` returns; `body` runs inside this call.
+public func firstly<T>(execute body: () -> Guarantee<T>) -> Guarantee<T> { body() }

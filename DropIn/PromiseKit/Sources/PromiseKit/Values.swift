@@ -1,0 +1,96 @@
+import Dispatch
+
+// One hop for the whole sequence: the closure is called for one element after the other, in order.
+
+extension Thenable where T: Sequence {
+  /// Returns a promise of what `transform` makes of each element.
+  public func mapValues<U>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T.Iterator.Element) throws -> U
+  ) -> Promise<[U]> {
+    map(on: on, flags: flags) { try $0.map(transform) }
+  }
+
+  /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  public func flatMapValues<U: Sequence>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T.Iterator.Element) throws -> U
+  ) -> Promise<[U.Iterator.Element]> {
+    map(on: on, flags: flags) { try $0.flatMap(transform) }
+  }
+
+  /// Returns a promise of what `transform` makes of each element, without the nils.
+  public func compactMapValues<U>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T.Iterator.Element) throws -> U?
+  ) -> Promise<[U]> {
+    map(on: on, flags: flags) { try $0.compactMap(transform) }
+  }
+
+  /// Calls `transform` for each element, and waits for all the thenables that it returns.
+  public func thenMap<U: Thenable>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T.Iterator.Element) throws -> U
+  ) -> Promise<[U.T]> {
+    then(on: on, flags: flags) { when(fulfilled: try $0.map(transform)) }
+  }
+
+  /// Calls `transform` for each element, waits for all the thenables that it returns, and joins
+  /// their sequences.
+  public func thenFlatMap<U: Thenable>(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ transform: @escaping (T.Iterator.Element) throws -> U
+  ) -> Promise<[U.T.Iterator.Element]> where U.T: Sequence {
+    thenMap(on: on, flags: flags, transform).map(on: nil) { $0.flatMap { $0 } }
+  }
+
+  /// Returns a promise of the elements that `isIncluded` accepts.
+  public func filterValues(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    _ isIncluded: @escaping (T.Iterator.Element) -> Bool
+  ) -> Promise<[T.Iterator.Element]> {
+    map(on: on, flags: flags) { $0.filter(isIncluded) }
+  }
+}
+
+extension Thenable where T: Collection {
+  /// A promise of the first element, rejected with ``PMKError/emptySequence`` if there is none.
+  public var firstValue: Promise<T.Iterator.Element> {
+    map(on: nil) { values in
+      guard let first = values.first else { throw PMKError.emptySequence }
+      return first
+    }
+  }
+
+  /// Returns a promise of the first element that `test` accepts.
+  ///
+  /// It is rejected with ``PMKError/emptySequence`` if there is none.
+  public func firstValue(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
+    where test: @escaping (T.Iterator.Element) -> Bool
+  ) -> Promise<T.Iterator.Element> {
+    map(on: on, flags: flags) { values in
+      guard let first = values.first(where: test) else { throw PMKError.emptySequence }
+      return first
+    }
+  }
+
+  /// A promise of the last element, rejected with ``PMKError/emptySequence`` if there is none.
+  ///
+  /// The collection must be able to step backwards.
+  public var lastValue: Promise<T.Iterator.Element> {
+    map(on: nil) { values in
+      guard !values.isEmpty else { throw PMKError.emptySequence }
+      return values[values.index(values.endIndex, offsetBy: -1)]
+    }
+  }
+}
+
+extension Thenable where T: Sequence, T.Iterator.Element: Comparable {
+  /// Returns a promise of the elements in ascending order.
+  public func sortedValues(
+    on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil
+  ) -> Promise<[T.Iterator.Element]> {
+    map(on: on, flags: flags) { $0.sorted() }
+  }
+}

@@ -1,0 +1,45 @@
+import Pledge
+
+/// Waits for all `promises`, whatever comes of them; gives their outcomes in order.
+public func when<T>(resolved promises: Promise<T>...) -> Guarantee<[Result<T>]> {
+  when(resolved: promises)
+}
+
+/// Waits for all `promises`, whatever comes of them; gives their outcomes in order.
+public func when<T>(resolved promises: [Promise<T>]) -> Guarantee<[Result<T>]> {
+  guarantee(Pledge.Promise.all(promises.map { outcome(of: $0) })) { $0.map(\.value) }
+}
+
+/// Waits for the thenables of an iterator, of which at most `concurrently` are pending at a time.
+///
+/// Gives their outcomes in the order of the iterator; a rejection does not end it. A number that is
+/// not positive gives the one outcome `.rejected(PMKError.badInput)`.
+public func when<It: IteratorProtocol>(
+  resolved promiseIterator: It, concurrently: Int
+) -> Guarantee<[Result<It.Element.T>]> where It.Element: Thenable {
+  guard concurrently > 0 else { return .value([.rejected(PMKError.badInput)]) }
+  return guarantee(
+    all(promiseIterator, concurrently) { outcome(of: $0) }
+  ) { $0.map(\.value) }
+}
+
+/// A promise of the outcome of `thenable`, which is never rejected.
+private func outcome<U: Thenable>(of thenable: U) -> Core<Result<U.T>> {
+  thenable.attach()
+    .map(on: .immediate) { Boxed(Result.fulfilled($0.value)) }
+    .recover(on: .immediate) { .value(Boxed(Result.rejected(exposed($0)))) }
+}
+
+/// A guarantee of what `transform` makes of the value of a promise that is never rejected.
+func guarantee<T: Sendable, U>(
+  _ core: Pledge.Promise<T>, _ transform: @escaping @Sendable (T) -> U
+) -> Guarantee<U> {
+  if case .success(let value) = core.currentResult { return .value(transform(value)) }
+  let watch = Watch<U>()
+  return Guarantee(
+    core: core.map(on: .immediate) { value in
+      watch.keep()
+      return Boxed(transform(value))
+    },
+    watch: watch)
+}

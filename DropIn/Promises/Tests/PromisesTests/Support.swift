@@ -1,0 +1,43 @@
+import Foundation
+import XCTest
+
+@testable import Promises
+
+// XCTest and not Swift Testing: the module keeps a default queue and a group for the whole process,
+// and handlers run on the main queue unless told otherwise. So tests run one after the other, on the
+// main thread, whose run loop `waitForPromises` turns.
+
+/// Waits until all promises are resolved.
+func settle(file: StaticString = #filePath, line: UInt = #line) {
+  XCTAssert(waitForPromises(timeout: 10), "promises are still pending", file: file, line: line)
+}
+
+/// What happened, in order. Guarded by its lock.
+final class Log: @unchecked Sendable {
+  private let lock = NSLock()
+  private var lines: [String] = []
+
+  func add(_ line: String) { lock.withLock { lines.append(line) } }
+  var all: [String] { lock.withLock { lines } }
+  var count: Int { lock.withLock { lines.count } }
+}
+
+/// An error of the program's own.
+enum Failure: Error, Equatable {
+  case first, second
+}
+
+/// A serial queue that knows itself.
+struct MarkedQueue {
+  private static let key = DispatchSpecificKey<String>()
+  let queue: DispatchQueue
+  private let label: String
+
+  init(_ label: String = #function, attributes: DispatchQueue.Attributes = []) {
+    self.label = label
+    queue = DispatchQueue(label: label, attributes: attributes)
+    queue.setSpecific(key: Self.key, value: label)
+  }
+
+  var isCurrent: Bool { DispatchQueue.getSpecific(key: Self.key) == label }
+}

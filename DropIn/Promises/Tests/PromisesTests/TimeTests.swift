@@ -1,0 +1,71 @@
+import Foundation
+import XCTest
+
+@testable import Promises
+
+final class TimeTests: XCTestCase {
+  func test_timeout_rejectsWhatTakesTooLong() {
+    let never = Promise<Int>()
+    let log = Log()
+    let promise = never.timeout(0.02)
+    promise.catch { log.add("\($0 as? PromiseError == .timedOut) \($0 is PromiseError)") }
+    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.1))
+    XCTAssertEqual(promise.error as? PromiseError, .timedOut)
+    XCTAssertEqual(log.all, ["true true"])
+    never.fulfill(1)
+    settle()
+    XCTAssertTrue(promise.isRejected)
+  }
+
+  func test_timeout_leavesWhatIsInTime() {
+    let value = Promise<Int> { 1 }.timeout(10)
+    let error = Promise<Int>(Failure.first).timeout(10)
+    settle()
+    XCTAssertEqual(value.value, 1)
+    XCTAssertEqual(error.error as? Failure, .first)
+  }
+
+  func test_timeout_doesNotKeepItsPromise() {
+    weak var weakPromise: Promise<Int>?
+    do {
+      let source = Promise<Int>()
+      weakPromise = source.timeout(1000)
+      XCTAssertNotNil(weakPromise)
+    }
+    XCTAssertNil(weakPromise)
+    settle()
+  }
+
+  func test_delay_holdsBackTheValue() {
+    let start = Date()
+    let queue = MarkedQueue()
+    let promise = Promise(1).delay(0.1)
+    let other = Promise(1).delay(on: queue.queue, 0.05)
+    settle()
+    XCTAssertGreaterThanOrEqual(Date().timeIntervalSince(start), 0.1)
+    XCTAssertEqual(promise.value, 1)
+    XCTAssertEqual(other.value, 1)
+  }
+
+  func test_delay_passesAnErrorOnAtOnce() {
+    let start = Date()
+    let promise = Promise<Int>(Failure.first).delay(10)
+    settle()
+    XCTAssertLessThan(Date().timeIntervalSince(start), 5)
+    XCTAssertEqual(promise.error as? Failure, .first)
+  }
+
+  func test_intervals_mayBeExtreme() {
+    let source = Promise<Int>()
+    for interval in [TimeInterval.infinity, .greatestFiniteMagnitude, 1e12] {
+      XCTAssertTrue(source.timeout(interval).isPending)
+    }
+    let promise = Promise(1).delay(-1)
+    let late = source.timeout(-.infinity)
+    source.fulfill(1)
+    settle()
+    XCTAssertEqual(promise.value, 1)
+    XCTAssertFalse(late.isPending)
+  }
+}
+
