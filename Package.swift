@@ -16,6 +16,7 @@ let package = Package(
     .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(
       name: "PledgeFoundationTests", dependencies: ["PledgeFoundation", "PledgeTesting"]),
+    .testTarget(name: "DocumentationTests", dependencies: ["Pledge", "PledgeTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

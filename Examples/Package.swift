@@ -34,7 +34,13 @@ let package = Package(
       ]
     ),
     .testTarget(name: "FetchSupportTests", dependencies: ["FetchSupport"]),
-    .testTarget(name: "UnreliableServerTests", dependencies: ["UnreliableServer"]),
+    .testTarget(
+      name: "UnreliableServerTests",
+      dependencies: [
+        "UnreliableServer",
+        .product(name: "Crypto", package: "swift-crypto"),
+      ]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

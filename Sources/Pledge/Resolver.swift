@@ -35,7 +35,10 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func reject(_ error: any Error) -> Bool {
-    cell.reject(Rejection(error, origin: origin))
+    // Claimed first: an error that comes too late is ignored, and so must not be reported.
+    guard let cell = cell.claim() else { return false }
+    cell.publish(Rejection(error, origin: origin))
+    return true
   }
 
   /// Settles the promise with `result`, unless it is settled already.

@@ -4,7 +4,7 @@ extension Registry {
   /// To add a library, write `Peers/<Library>.swift` with a function like these and name it here.
   static func everything() -> Registry {
     var registry = Registry()
-    // Pledge and its drop-in modules go here, before the peers.
+    addPledge(to: &registry)
     addGCD(to: &registry)
     addClosures(to: &registry)
     addMutexPromise(to: &registry)

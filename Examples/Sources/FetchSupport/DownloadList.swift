@@ -112,7 +112,8 @@ public enum DownloadList {
         "\"\(word)\" is not an http or https address",
         "give an address that starts with http:// or https://")
     }
-    guard let url = URL(string: word), let host = url.host(), !host.isEmpty else {
+    let rest = word[separator.lowerBound...]
+    guard let url = URL(string: scheme + rest), let host = url.host(), !host.isEmpty else {
       throw LineFault("\"\(word)\" is not a valid address", "check its host name and its spelling")
     }
     return url

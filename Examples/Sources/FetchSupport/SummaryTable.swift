@@ -54,8 +54,8 @@ public enum SummaryTable {
   /// - Parameters:
   ///   - rows: The downloads.
   ///   - elapsed: How long they took together.
-  ///   - width: The columns there are; names and reasons are shortened to fit.
-  ///     Without it, nothing is shortened.
+  ///   - width: The columns there are. Long names and reasons are shortened to
+  ///     fit as far as they can be; without a width, nothing is.
   /// - Returns: Lines of aligned columns: a header, the rows, the totals.
   public static func render(
     _ rows: [SummaryRow], elapsed: Duration, width: Int? = nil
@@ -101,13 +101,15 @@ public enum SummaryTable {
   }
 
   private static func fit(_ lines: inout [[String]], in width: Int) {
-    for (column, least) in [(nameColumn, 16), (statusColumn, 10), (nameColumn, 8)] {
+    for (column, least) in [(nameColumn, 16), (statusColumn, 20), (nameColumn, 8)] {
       let widths = columnWidths(of: lines)
       let excess = widths.reduce(0, +) + gap.count * (widths.count - 1) - width
       guard excess > 0 else { return }
-      let room = max(least, widths[column] - excess)
+      let totals = TextWidth.columns(of: lines[lines.count - 1][column])
+      let room = max(least, totals, widths[column] - excess)
       for index in lines.indices {
-        lines[index][column] = TextWidth.shortened(lines[index][column], to: room)
+        lines[index][column] = TextWidth.shortened(
+          lines[index][column], to: room, keepEnd: column == nameColumn)
       }
     }
   }

@@ -11,11 +11,11 @@ enum TextWidth {
     return alignRight ? padding + text : text + padding
   }
 
-  /// Returns `text` with its middle left out where it takes over `width` columns.
-  static func shortened(_ text: String, to width: Int) -> String {
+  /// Returns `text` in at most `width` columns, its middle or its end left out.
+  static func shortened(_ text: String, to width: Int, keepEnd: Bool = true) -> String {
     guard columns(of: text) > width else { return text }
     guard width > 1 else { return width == 1 ? "…" : "" }
-    let tail = suffix(of: text, within: (width - 1) / 2)
+    let tail = keepEnd ? suffix(of: text, within: (width - 1) / 2) : ""
     let head = prefix(of: text, within: width - 1 - columns(of: tail))
     return head + "…" + tail
   }

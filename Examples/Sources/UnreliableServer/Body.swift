@@ -46,7 +46,10 @@ struct Body: AsyncBufferedSequence {
         if end < size { throw CutOff() }
         return nil
       }
-      if body.conduct == .slow, position > 0 { try await body.pause() }
+      if body.conduct == .slow, position > 0 {
+        try await body.pause()
+        try Task.checkCancellation()
+      }
       let range = position..<Swift.min(end, position + Swift.min(count, body.pieceSize))
       var bytes = body.content.bytes(range)
       if body.conduct == .wrongBytes, range.contains(size / 2) {

@@ -148,7 +148,9 @@ final class ConcurrentWork<T: Sendable>: Sendable {
   }
 
   @usableFromInline
-  func add(_ promise: Promise<T>) {
+  func add(_ shared: Promise<T>) {
+    // A promise of our own, so that cancelling it spares the one of others.
+    let promise = shared.mapped(_HandlerTarget(immediate: ())) { $0 }
     let index: Int? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.values.append(nil)

@@ -13,10 +13,13 @@ class Gathering: @unchecked Sendable {
   @usableFromInline
   init() {}
 
-  /// Observes `cell`; if the gathering is finished already, does nothing.
+  /// Observes `cell`; if the gathering is finished already, lets go of it at once.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
-    guard !isFinished else { return }
+    if let withdrawing = finishedWithdrawing {
+      if withdrawing { cell.cancelIfDeserted() } else { cell.root.keep() }
+      return
+    }
     // Attached first: an observer can be taken back only once it is in its place.
     cell.attach(observer)
     let withdrawing: Bool? = state.withLock { state in
@@ -46,11 +49,10 @@ class Gathering: @unchecked Sendable {
     for observer in observers { observer.takeBack(withdrawing: withdrawing) }
   }
 
-  /// Whether the inputs need not be observed any more.
-  @usableFromInline
-  final var isFinished: Bool {
+  /// How the inputs were let go of, once they need not be observed any more.
+  private final var finishedWithdrawing: Bool? {
     state.withLock { state in
-      if case .finished = state { true } else { false }
+      if case .finished(let withdrawing) = state { withdrawing } else { nil }
     }
   }
 }
@@ -76,13 +78,25 @@ extension Handler {
     if withdrawing { withdraw() } else { leave() }
   }
 
-  /// Stops observing; the source keeps us as a consumer, so it is not cancelled on our account.
+  /// Stops observing; the source is kept, so it is not cancelled on our account.
   final func leave() {
     guard pinUnlessTaken() else { return }
     let source = slot.map { unsafeDowncast($0, to: Cell.self) }
     let old = input.bitwiseOr(Input.detached, ordering: .acquiringAndReleasing).oldValue
     slot = nil
     unpin()
-    if let source, old & Input.detached == 0 { source.root.noteDeadObserver() }
+    guard let source, old & Input.detached == 0 else { return }
+    let cell = source.root
+    cell.keep()
+    cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing)
+    cell.noteDeadObserver()
+  }
+}
+
+extension Cell {
+  /// Notes that somebody who has let go of this cell wants it to go on and handles its rejection.
+  final func keep() {
+    input.bitwiseOr(Input.kept, ordering: .acquiringAndReleasing)
+    if isSettledRoot { rejection?.markHandled() }
   }
 }

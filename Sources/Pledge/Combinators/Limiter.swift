@@ -8,7 +8,7 @@ import Synchronization
 /// ```
 public final class Limiter: Sendable {
   private struct Waiting {
-    let start: @Sendable () -> Void
+    let start: @Sendable (Limiter) -> Void
     let clear: @Sendable () -> Void
   }
 
@@ -51,10 +51,10 @@ public final class Limiter: Sendable {
     let ticket = state.withLock { state in
       defer { state.nextTicket += 1 }
       state.waiting[state.nextTicket] = Waiting(
-        start: {
+        start: { limiter in
           let inner: Promise<T> = Promise.attempt { try operation() }
           // First the room, then the result: who waits for the result may submit the next one.
-          resolver.resolve(with: inner.finished(_HandlerTarget(immediate: ())) { self.leave() })
+          resolver.resolve(with: inner.finished(_HandlerTarget(immediate: ())) { limiter.leave() })
         },
         clear: { resolver.reject(CancellationError()) })
       return state.nextTicket
@@ -117,7 +117,7 @@ public final class Limiter: Sendable {
         return nil
       }
       guard let next else { return }
-      next.start()
+      next.start(self)
     }
   }
 

@@ -72,10 +72,6 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
       observe(input.cell, with: InputObserver(self, index: index, source: input.cell, run: run))
     }
     result.onCancel { self.finish(withdrawing: true) }
-    if isFinished, cancelsLosers {
-      // Decided on the way: whoever was not observed any more has lost, too.
-      for input in inputs { input.cell.cancelIfDeserted() }
-    }
     return Promise(cell: result)
   }
 

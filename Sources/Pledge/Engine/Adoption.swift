@@ -61,7 +61,7 @@ extension Handler {
     }
     if inner.tryLink(to: outer) { return }
     if outer === self {
-      inner.attach(self, isCounted: true)
+      inner.attach(self, isCounted: true, isVisible: true)
     } else {
       // The outer cell cannot stand in two lists, so a forwarder of its own waits for it.
       let forwarder = Handler(
@@ -75,6 +75,7 @@ extension Handler {
 extension Cell {
   /// Links this cell, which must have no observers and no result, to `outer`.
   fileprivate final func tryLink(to outer: Cell) -> Bool {
+    guard input.load(ordering: .acquiring) & Input.kept == 0 else { return false }
     guard outer.pinUnlessTaken() else { return false }
     defer { outer.unpin() }
     guard outer.input.load(ordering: .acquiring) & Input.detached == 0, outer.slot === self else {

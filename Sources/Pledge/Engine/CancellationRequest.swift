@@ -24,13 +24,13 @@ extension Cell {
     let cell = root
     let word = cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing)
       .newValue
-    if Input.consumers(word) == 0, !cell.isSettledRoot { cell.cancelInput() }
+    if Input.isDeserted(word), !cell.isSettledRoot { cell.cancelInput() }
   }
 
   /// Asks the producer to stop if nobody waits for this promise.
   final func cancelIfDeserted() {
     let cell = root
-    if Input.consumers(cell.input.load(ordering: .acquiring)) == 0, !cell.isSettledRoot {
+    if Input.isDeserted(cell.input.load(ordering: .acquiring)), !cell.isSettledRoot {
       cell.cancelInput()
     }
   }
@@ -75,7 +75,7 @@ extension Cell {
       let word = parent.input.wrappingSubtract(
         Input.consumer, ordering: .acquiringAndReleasing
       ).newValue
-      if Input.consumers(word) > 0 {
+      if !Input.isDeserted(word) {
         handler.detach()
         return
       }

@@ -68,8 +68,8 @@ class Cell: @unchecked Sendable {
       // The strong reference that `link` took.
       ReleaseQueue.release(Unmanaged<Cell>.fromOpaque(address))
     } else {
-      // Observers hold their source, so a cell with observers cannot go away.
-      assertionFailure("Pledge: a promise went away with observers attached")
+      // Observers that wait hold their source; these have turned away.
+      HandlerList.release(HandlerList.Node.fromOpaque(address))
     }
   }
 
@@ -115,6 +115,9 @@ class Cell: @unchecked Sendable {
     @usableFromInline static let shield: UInt64 = 1 << 10
     /// Nobody will ever settle the cell, on purpose.
     @usableFromInline static let abandoned: UInt64 = 1 << 11
+    /// A combinator has let go of this cell and wants it to go on: it counts as consumed, and its
+    /// rejection as handled.
+    static let kept: UInt64 = 1 << 12
 
     /// One consumer: an observer that has not withdrawn.
     static let consumer: UInt64 = 1 << 16
@@ -122,6 +125,7 @@ class Cell: @unchecked Sendable {
     static let dead: UInt64 = 1 << 40
 
     static func consumers(_ word: UInt64) -> Int { Int((word >> 16) & 0xFF_FFFF) }
+    static func isDeserted(_ word: UInt64) -> Bool { consumers(word) == 0 && word & kept == 0 }
     static func deadObservers(_ word: UInt64) -> Int { Int(word >> 40) }
   }
 }
@@ -217,6 +221,9 @@ extension Cell {
       let (done, now) = output.weakCompareExchange(
         expected: word, desired: next, ordering: .acquiringAndReleasing)
       if done {
+        if let rejection, input.load(ordering: .acquiring) & Input.kept != 0 {
+          rejection.markHandled()
+        }
         if !isOwned, let list { deliverAll(from: list) }
         break
       }
@@ -237,7 +244,14 @@ extension Cell {
     // Whoever has cancelled does not wait for an error.
     if cell.input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
     cell.publish(rejection)
+    if cell !== self { dropInput() }
     return true
+  }
+
+  /// Lets go of what this cell waited for, once the root it is linked to has settled.
+  @usableFromInline
+  final func dropInput() {
+    withExtendedLifetime(takeSlot()) {}
   }
 }
 

@@ -28,12 +28,29 @@ class Handler: Cell, @unchecked Sendable {
   }
 
   /// Runs the handler, once: later calls, and calls after another took it over, do nothing.
-  final func perform(_ state: UnsafeMutablePointer<ThreadState> = ThreadState.current) {
+  ///
+  /// `isInPlace` says that this may not be the handler's executor.
+  final func perform(
+    _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, isInPlace: Bool = false
+  ) {
     guard let source = takeSlot() else { return }
+    if isInPlace, target != nil, isCancelledAndWantsToKnow {
+      // It was let pass a value that does not concern it, and was cancelled on the way: a
+      // rejection does concern it, and is for its executor.
+      slot = source
+      input.bitwiseAnd(~Input.taken, ordering: .acquiringAndReleasing)
+      deliver(self, rejected: true)
+      return
+    }
     let outer = state.pointee.running
     state.pointee.running = Unmanaged.passUnretained(self)
     run(self, unsafeDowncast(source, to: Cell.self))
     state.pointee.running = outer
+  }
+
+  private final var isCancelledAndWantsToKnow: Bool {
+    let wanted = Input.detached | Input.wantsRejection
+    return input.load(ordering: .acquiring) & wanted == wanted
   }
 
   /// Takes the user's closure out, so that what it captured can go before the promise settles.
@@ -152,6 +169,7 @@ extension Cell {
       unsafeDowncast(cell, to: Root<Value>.self).value = value
     }
     cell.publish()
+    if cell !== self { dropInput() }
     return true
   }
 

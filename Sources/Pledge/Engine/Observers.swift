@@ -6,11 +6,12 @@ extension Cell {
   /// Adds `handler` to the observers of this cell's root, or hands it to its executor at once if
   /// that is settled.
   ///
-  /// `isCounted` says that the caller has counted the handler as a consumer of this cell.
+  /// `isCounted` says that the caller has counted the handler as a consumer of this cell;
+  /// `isVisible`, that others know the handler already and may cancel it meanwhile.
   ///
   /// - Complexity: O(1), amortised.
   @usableFromInline
-  final func attach(_ handler: Handler, isCounted: Bool = false) {
+  final func attach(_ handler: Handler, isCounted: Bool = false, isVisible: Bool = false) {
     var cell = self
     var isCounted = isCounted
     var word = cell.output.load(ordering: .acquiring)
@@ -19,7 +20,15 @@ extension Cell {
       isCounted = false
       cell = followLinks()
       word = cell.output.load(ordering: .acquiring)
-      handler.slot = cell
+      if isVisible {
+        guard handler.redirect(from: self, to: cell) else {
+          // Whoever cancelled it has taken back an interest that it had yet to show.
+          cell.input.wrappingAdd(Input.consumer, ordering: .relaxed)
+          return
+        }
+      } else {
+        handler.slot = cell
+      }
       handler.input.bitwiseOr(Input.viaLink, ordering: .relaxed)
       cell.input.bitwiseOr(Input.shared, ordering: .relaxed)
     }
@@ -28,14 +37,17 @@ extension Cell {
       return
     }
     // Counted before it can be seen, so that nobody takes the cell for deserted.
-    if !isCounted { cell.input.wrappingAdd(Input.consumer, ordering: .relaxed) }
+    let flags =
+      isCounted
+      ? cell.input.load(ordering: .relaxed)
+      : cell.input.wrappingAdd(Input.consumer, ordering: .relaxed).newValue
     let node = Unmanaged.passRetained(handler)
     let address = UInt(bitPattern: node.toOpaque())
     while true {
       if word & Output.linked != 0 {
         cell.input.wrappingSubtract(Input.consumer, ordering: .relaxed)
         node.release()
-        cell.attach(handler)
+        cell.attach(handler, isVisible: isVisible)
         return
       }
       if word & Output.settled != 0, word & Output.owned == 0 {
@@ -47,9 +59,10 @@ extension Cell {
       let (done, now) = cell.output.weakCompareExchange(
         expected: word, desired: address | (word & Output.mask),
         successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
-      if done { return }
+      if done { break }
       word = now
     }
+    if flags & Input.abandoned != 0 { cell.abandonObservers() }
   }
 
   /// Delivers the observers in `list`, then whoever was attached meanwhile, and gives up the
@@ -102,7 +115,7 @@ extension Cell {
       word = now
     }
     guard let list = Output.pointer(word) else { return }
-    var (living, dead, count) = HandlerList.partition(list)
+    let (living, dead, count) = HandlerList.partition(list)
     input.wrappingSubtract(Input.dead &* UInt64(count), ordering: .relaxed)
 
     // Put the living back below whoever came meanwhile, or deliver them if the cell has settled.
@@ -135,10 +148,18 @@ extension Cell {
       HandlerList.cut(newer, above: living)
       word = now
     }
-    while let node = dead {
-      dead = node._withUnsafeGuaranteedRef { $0.next }
-      node.release()
-    }
+    HandlerList.release(dead)
+  }
+}
+
+extension Handler {
+  /// Makes a handler that waits for `linked` wait for its root; false if it waits no more.
+  fileprivate final func redirect(from linked: Cell, to root: Cell) -> Bool {
+    guard pinUnlessTaken() else { return false }
+    let isWaiting = slot === linked
+    if isWaiting { slot = root }
+    unpin()
+    return isWaiting
   }
 }
 
@@ -204,6 +225,15 @@ enum HandlerList {
       }
     }
     return (living, dead, count)
+  }
+
+  /// Lets go of all nodes of a list.
+  static func release(_ list: Node?) {
+    var rest = list
+    while let node = rest {
+      rest = node._withUnsafeGuaranteedRef { $0.next }
+      node.release()
+    }
   }
 
   /// Hangs `older` below the last node of `newer`.

@@ -61,7 +61,7 @@ enum Trampoline {
       return
     }
     state.pointee.depth += 1
-    handler.perform(state)
+    handler.perform(state, isInPlace: true)
     state.pointee.depth -= 1
     if state.pointee.depth == 0, !state.pointee.deferred.isEmpty { drain(state) }
   }
@@ -78,7 +78,7 @@ enum Trampoline {
         state.pointee.deferred.removeFirst(next + 1)
         state.pointee.nextDeferred = 0
       }
-      handler.perform(state)
+      handler.perform(state, isInPlace: true)
     }
     state.pointee.deferred.removeAll(keepingCapacity: true)
     state.pointee.nextDeferred = 0

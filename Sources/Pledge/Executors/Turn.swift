@@ -40,6 +40,16 @@ struct QueueTurn {
     queue.async { run(handler, on: queue, stripe: stripe) }
   }
 
+  /// Sends the handler that shall follow in this thread's turn to its queue, since the one that
+  /// runs now is about to block.
+  static func giveUpFollower() {
+    let state = ThreadState.current
+    guard let turn = state.pointee.turn, let follower = turn.follower else { return }
+    state.pointee.turn?.follower = nil
+    send(
+      follower, to: unsafeDowncast(turn.queue.takeUnretainedValue(), to: DispatchQueue.self))
+  }
+
   private static func run(_ first: Handler, on queue: DispatchQueue, stripe: Int) {
     let state = ThreadState.current
     // A turn may start inside another one where a handler waits and the thread serves a queue
@@ -181,8 +191,17 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
   }
 
   /// A reference that does not keep its object alive.
-  private struct Weak: Sendable {
+  ///
+  /// An object, as a struct with a weak reference and another field is not copied rightly inside
+  /// an optional (Swift 6.3).
+  private final class Weak: Sendable {
     weak let scheduler: ActorScheduler?
+    let identity: ObjectIdentifier
+
+    init(_ scheduler: ActorScheduler) {
+      self.scheduler = scheduler
+      identity = ObjectIdentifier(scheduler)
+    }
   }
 
   private static let all = Mutex<[ObjectIdentifier: Weak]>([:])
@@ -193,7 +212,7 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
     return all.withLock { all in
       if let scheduler = all[id]?.scheduler { return scheduler }
       let scheduler = ActorScheduler(actor)
-      all[id] = Weak(scheduler: scheduler)
+      all[id] = Weak(scheduler)
       return scheduler
     }
   }
@@ -202,7 +221,7 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
     let id = ObjectIdentifier(actor)
     Self.all.withLock { all in
       // A new one may have taken the place meanwhile.
-      if all[id]?.scheduler == nil { all[id] = nil }
+      if all[id]?.identity == ObjectIdentifier(self) { all[id] = nil }
     }
   }
 }

@@ -31,7 +31,7 @@ extension Promise {
   /// is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency @_disfavoredOverload
+  @inlinable @preconcurrency
   public func finally<T: Thenable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> T
   ) -> Promise<Value> {
@@ -46,7 +46,7 @@ extension Promise {
   /// is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency @_disfavoredOverload
+  @inlinable @preconcurrency
   public func finally<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> T
   ) -> Promise<Value> {

@@ -21,7 +21,14 @@ extension Guarantee where Value == Void {
   ) -> Guarantee<Void> {
     if clock is ContinuousClock { return after(duration) }
     guard duration > .zero else { return .value(()) }
-    return Guarantee(cell: Promise { try await clock.sleep(for: duration) }.cell)
+    return sleep(duration, on: clock)
+  }
+
+  private static func sleep<C: Clock>(_ duration: Duration, on clock: C) -> Guarantee<Void>
+  where C.Duration == Duration {
+    // The time starts now, and not when the task does.
+    let deadline = clock.now.advanced(by: duration)
+    return Guarantee(cell: Promise { try await clock.sleep(until: deadline, tolerance: nil) }.cell)
   }
 }
 

@@ -40,12 +40,15 @@ public struct RetryPolicy: Sendable {
     attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
   ) -> RetryPolicy {
     RetryPolicy(attempts: attempts) { made in
-      var delay = first
+      var delay = min(first, maximum)
       for _ in 1..<max(made, 1) {
+        // Compared as numbers of seconds: a duration would trap where they overflow.
+        let next = delay / .seconds(1) * factor
+        guard next < maximum / .seconds(1) else { return maximum }
+        guard next > 0 else { return .zero }
         delay = delay * factor
-        if delay >= maximum { break }
       }
-      return min(delay, maximum)
+      return delay
     }
   }
 

@@ -66,14 +66,27 @@ extension Error {
   ///
   /// By default `catch` and `recover` do not take such errors.
   public var isCancelled: Bool {
-    if let error = self as? PMKError, case .cancelled = error { return true }
-    if let error = self as? any CancellableError { return error.isCancelled }
-    if self is CancellationError { return true }
-    if let error = self as? URLError, error.code == .cancelled { return true }
-    if let error = self as? CocoaError, error.code == .userCancelled { return true }
+    do {
+      throw self
+    } catch PMKError.cancelled {
+      return true
+    } catch let error as any CancellableError {
+      return error.isCancelled
+    } catch is CancellationError {
+      return true
+    } catch URLError.cancelled {
+      return true
+    } catch CocoaError.userCancelled {
+      return true
+    } catch {
+      return error.isPaymentCancellation
+    }
+  }
+
+  /// Whether the user did not want to pay.
+  private var isPaymentCancellation: Bool {
     #if canImport(Darwin)
       let error = self as NSError
-      // The user did not want to pay.
       return error.domain == "SKErrorDomain" && error.code == 2
     #else
       return false

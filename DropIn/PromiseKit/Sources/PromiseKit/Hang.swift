@@ -1,3 +1,4 @@
+import CoreFoundation
 import Foundation
 
 /// Runs the run loop of the current thread until `promise` is resolved; returns the value or throws
@@ -7,32 +8,24 @@ import Foundation
 public func hang<T>(_ promise: Promise<T>) throws -> T {
   #if canImport(Darwin)
     guard Thread.isMainThread else { fatalError("Only call hang() on the main thread.") }
+    let mode = CFRunLoopMode.defaultMode
+  #else
+    let mode = kCFRunLoopDefaultMode
   #endif
   if promise.isPending {
-    let loop = RunLoopWaker()
-    _ = promise.ensure { loop.stop() }
-    loop.run { promise.isPending }
+    // A run loop may be stopped from any thread.
+    nonisolated(unsafe) let loop = CFRunLoopGetCurrent()
+    // Keeps the loop from ending at once for want of anything to wait for.
+    var context = CFRunLoopSourceContext()
+    let source = CFRunLoopSourceCreate(nil, 0, &context)
+    CFRunLoopAddSource(loop, source, mode)
+    defer { CFRunLoopRemoveSource(loop, source, mode) }
+    _ = promise.ensure { CFRunLoopStop(loop) }
+    while promise.isPending { CFRunLoopRun() }
   }
   switch promise.result {
   case .fulfilled(let value): return value
   case .rejected(let error): throw error
-  case nil: fatalError("PromiseKit: the run loop ended before the promise was resolved")
+  case nil: fatalError("PromiseKit: a resolved promise is pending again")
   }
-}
-
-/// A run loop that is kept running, and can be told to look at its condition again.
-private final class RunLoopWaker: @unchecked Sendable {
-  // `CFRunLoopStop` may be called from any thread; the port is added and removed by one.
-  private let loop = RunLoop.current
-  private let port = Port()
-
-  func run(while condition: () -> Bool) {
-    loop.add(port, forMode: .default)
-    defer { loop.remove(port, forMode: .default) }
-    while condition() {
-      _ = loop.run(mode: .default, before: Date(timeIntervalSinceNow: 0.01))
-    }
-  }
-
-  func stop() {}
 }

@@ -51,6 +51,7 @@ public final class Promise<Value> {
   /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
+  @_disfavoredOverload
   public convenience init(_ work: @autoclosure () throws -> Value) {
     let storage: Pledge.Promise<UncheckedBox<Value>>
     do {
@@ -87,7 +88,8 @@ public final class Promise<Value> {
   ///
   /// May be called from any thread.
   public func reject(_ error: Error) {
-    guard let ending, ending.reject(error) else { return }
+    // Asked first, because the engine reports an error that comes too late as one nobody handled.
+    guard let ending, ending.isPending, ending.reject(error) else { return }
     // Nobody is told of rejections without a handler: this counts as one.
     storage.observe(on: .immediate) { _ in }
     DispatchGroup.promises.leave()

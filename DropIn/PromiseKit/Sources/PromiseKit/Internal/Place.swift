@@ -4,19 +4,22 @@ import Pledge
 /// Where a handler with these arguments runs.
 func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> any PromiseExecutor {
   guard let queue else { return ImmediateExecutor.immediate }
-  guard let flags else { return queue }
-  return FlaggedQueue(queue: queue, flags: flags)
+  // Pledge runs several handlers in one visit of the main queue.
+  if flags == nil, queue === DispatchQueue.main { return queue }
+  return HopExecutor(queue: queue, flags: flags)
 }
 
-/// A queue whose jobs are submitted with flags.
+/// A queue that is visited once for each handler.
+///
+/// So a handler on a concurrent queue may block until other handlers on that queue have run.
 ///
 /// `@unchecked Sendable`: both are immutable; the flags are a number.
-private struct FlaggedQueue: PromiseExecutor, @unchecked Sendable {
+private struct HopExecutor: PromiseExecutor, @unchecked Sendable {
   let queue: DispatchQueue
-  let flags: DispatchWorkItemFlags
+  let flags: DispatchWorkItemFlags?
 
   func enqueue(_ job: PromiseJob) {
-    queue.async(flags: flags) { job.run() }
+    queue.async(flags: flags ?? []) { job.run() }
   }
 }
 

@@ -8,6 +8,7 @@ import Dispatch
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
 /// - Returns: A new promise; no promises give an empty array at once.
+@_disfavoredOverload
 public func all<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
 ) -> Promise<[Value]> {

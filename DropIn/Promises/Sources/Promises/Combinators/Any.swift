@@ -8,6 +8,7 @@ import Dispatch
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
 /// - Returns: A new pending promise.
+@_disfavoredOverload
 public func any<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
 ) -> Promise<[Maybe<Value>]> {

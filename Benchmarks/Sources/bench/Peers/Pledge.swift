@@ -1,0 +1,199 @@
+import Dispatch
+import Pledge
+
+/// The library itself, used as a client package uses it.
+func addPledge(to registry: inout Registry) {
+  let library = "Pledge"
+  let serial = DispatchQueue(label: "bench.serial")
+  let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
+
+  for count in 1...3 {
+    registry.add("google-then-\(count)", library: library) { tries in
+      let semaphore = DispatchSemaphore(value: 0)
+      for _ in 0..<tries {
+        var promise = Promise.value(true)
+        for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
+        _ = promise.map(on: serial) { _ in semaphore.signal() }
+        semaphore.wait()
+      }
+    }
+  }
+  registry.add("google-concurrent", library: library) { count in
+    let latch = Latch(count)
+    for _ in 0..<count {
+      _ = Promise.value(true).map(on: concurrent) { _ in latch.countDown() }
+    }
+    latch.wait()
+  }
+  registry.add("inline-chain", library: library) { chains in
+    let sum = Slot(0)
+    for _ in 0..<chains {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      chain(chainLength, from: promise).observe(on: .immediate) { sum.value &+= $0.value }
+      resolver.fulfill(1)
+    }
+    check(sum.value, is: chains * (chainLength + 1))
+  }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
+  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main) }
+  registry.add("resolved-map", library: library) { count in
+    let sum = Slot(0)
+    for _ in 0..<count {
+      Promise.value(1).map(on: .immediate) { $0 &+ 1 }
+        .observe(on: .immediate) { sum.value &+= $0.value }
+    }
+    check(sum.value, is: 2 * count)
+  }
+  registry.add("fan-in", library: library) { count in
+    let sum = Slot(0)
+    let inputs = (0..<count).map { _ in Promise<Int>.withResolvers() }
+    Promise.all(inputs.map(\.promise))
+      .observe(on: .immediate) { sum.value = ((try? $0.get()) ?? []).reduce(0, &+) }
+    for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
+    check(sum.value, is: count * (count - 1) / 2)
+  }
+  registry.add("fan-out", library: library) { count in
+    let total = Slot(0)
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    for _ in 0..<count { promise.observe(on: .immediate) { total.value &+= $0.value } }
+    resolver.fulfill(1)
+    check(total.value, is: count)
+  }
+  addContended(to: &registry, library)
+  addDepth(to: &registry, library, serial)
+  addAwaiting(to: &registry, library)
+}
+
+extension Result where Success == Int {
+  fileprivate var value: Int {
+    if case .success(let value) = self { value } else { 0 }
+  }
+}
+
+private func chain(_ links: Int, from root: Promise<Int>) -> Promise<Int> {
+  var promise = root
+  for _ in 0..<links { promise = promise.map(on: .immediate) { $0 &+ 1 } }
+  return promise
+}
+
+private func hopChains(_ chains: Int, on executor: some PromiseExecutor) {
+  let semaphore = DispatchSemaphore(value: 0)
+  let total = Slot(0)
+  for _ in 0..<chains {
+    let (root, resolver) = Promise<Int>.withResolvers()
+    var promise = root
+    for _ in 0..<chainLength { promise = promise.map(on: executor) { $0 &+ 1 } }
+    promise.observe(on: .immediate) {
+      total.value &+= $0.value
+      semaphore.signal()
+    }
+    resolver.fulfill(1)
+    semaphore.wait()
+  }
+  check(total.value, is: chains * (chainLength + 1))
+}
+
+private func addContended(to registry: inout Registry, _ library: String) {
+  registry.add("contended-observe", library: library) { count in
+    let inputs = (0..<count).map { _ in Promise<Int>.withResolvers() }
+    let latch = Latch(count)
+    contend(count) { number in
+      inputs[number].resolver.fulfill(number)
+    } _: { number in
+      inputs[number].promise.observe(on: .immediate) { _ in latch.countDown() }
+    }
+    latch.wait()
+  }
+  registry.add("contended-settle", library: library) { count in
+    let inputs = (0..<count).map { _ in Promise<Int>.withResolvers() }
+    let latch = Latch(count)
+    for input in inputs { input.promise.observe(on: .immediate) { _ in latch.countDown() } }
+    contend(count) { number in
+      inputs[number].resolver.fulfill(number)
+    } _: { number in
+      inputs[number].resolver.fulfill(-number)
+    }
+    latch.wait()
+  }
+}
+
+private func addDepth(to registry: inout Registry, _ library: String, _ queue: DispatchQueue) {
+  registry.add("recursive-loop", library: library) { rounds in
+    loop(rounds, on: .immediate)
+  }
+  registry.add("recursive-loop-queue", library: library) { rounds in
+    loop(rounds, on: queue)
+  }
+  registry.add("deep-chain", library: library) { links in
+    let result = Slot(0)
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    chain(links, from: promise).observe(on: .immediate) { result.value = $0.value }
+    resolver.fulfill(1)
+    check(result.value, is: links + 1)
+  }
+  registry.add(
+    "deep-chain-drop", library: library, note: "the end of the chain is rejected"
+  ) { links in
+    let broken = Slot(false)
+    do {
+      let (promise, _) = Promise<Int>.withResolvers()
+      chain(links, from: promise).observe(on: .immediate) { _ in broken.value = true }
+    }
+    check(broken.value ? 1 : 0, is: 1)
+  }
+}
+
+private func loop(_ rounds: Int, on executor: some PromiseExecutor) {
+  let done = DispatchSemaphore(value: 0)
+  let slot = Slot(0)
+  step(0, rounds, on: executor).observe(on: .immediate) {
+    slot.value = $0.value
+    done.signal()
+  }
+  done.wait()
+  check(slot.value, is: rounds)
+}
+
+private func step(
+  _ round: Int, _ rounds: Int, on executor: some PromiseExecutor
+) -> Promise<Int> {
+  if round == rounds { return .value(round) }
+  return Promise.value(round &+ 1).then(on: executor) { step($0, rounds, on: executor) }
+}
+
+private func addAwaiting(to registry: inout Registry, _ library: String) {
+  registry.addAsync("await-value", library: library) { count in
+    let promise = Promise.value(1)
+    var sum = 0
+    for _ in 0..<count { sum &+= (try? await promise.value) ?? 0 }
+    check(sum, is: count)
+  }
+  registry.add("async-bridge", library: library) { count in
+    let latch = Latch(count)
+    for _ in 0..<count {
+      let (source, resolver) = Promise<Int>.withResolvers()
+      Promise { try await source.value }.observe(on: .immediate) { _ in latch.countDown() }
+      resolver.fulfill(1)
+    }
+    latch.wait()
+  }
+  registry.add("cancel", library: library) { count in
+    let told = Latch(count)
+    for _ in 0..<count {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.onCancel { told.countDown() }
+      promise.map(on: .immediate) { $0 &+ 1 }.cancel()
+    }
+    told.wait()
+  }
+  registry.add("timer", library: library) { count in
+    let inputs = (0..<count).map { _ in Promise<Int>.withResolvers() }
+    let limited = inputs.map { $0.promise.timeout(after: .seconds(3600)) }
+    for input in inputs { input.resolver.fulfill(1) }
+    check(limited.count, is: count)
+  }
+  registry.addPending("pending-map-bytes", library: library) {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    return (resolver, promise, promise.map(on: .immediate) { $0 &+ 1 })
+  }
+}

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Builds the documentation of Pledge; exits non-zero on any warning.
+#
+#   Documentation/build-docs.sh [output folder]
+#
+# SCRATCH names the build folder (default: .build-docs).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+scratch=${SCRATCH:-.build-docs}
+output=${1:-$scratch/Pledge.doccarchive}
+graphs=$scratch/symbol-graphs
+
+# On a Mac the tools come from Xcode, elsewhere from the toolchain that `swift` belongs to.
+sdk=()
+if [ "$(uname)" = Darwin ]; then
+  docc=(xcrun docc)
+  extract=(xcrun swift-symbolgraph-extract)
+  sdk=(-sdk "$(xcrun --show-sdk-path)")
+else
+  toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
+  docc=("$toolchain/docc")
+  extract=("$toolchain/swift-symbolgraph-extract")
+fi
+
+swift build --scratch-path "$scratch" --target Pledge
+
+# Extracted from the built module, and not emitted by the build: a build that has nothing to do
+# emits nothing.
+target=$(swift -print-target-info | sed -n 's/^ *"triple": "\(.*\)",*$/\1/p' | head -1)
+modules=$(swift build --scratch-path "$scratch" --show-bin-path)/Modules
+rm -rf "$graphs"
+mkdir -p "$graphs"
+"${extract[@]}" -module-name Pledge -I "$modules" -target "$target" ${sdk[@]+"${sdk[@]}"} \
+  -minimum-access-level public -output-dir "$graphs"
+
+rm -rf "$output"
+"${docc[@]}" convert Sources/Pledge/Pledge.docc \
+  --additional-symbol-graph-dir "$graphs" \
+  --fallback-display-name Pledge \
+  --fallback-bundle-identifier org.pledge.Pledge \
+  --analyze --warnings-as-errors \
+  --output-path "$output"
+echo "Documentation: $output"

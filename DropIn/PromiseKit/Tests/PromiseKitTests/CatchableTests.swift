@@ -1,0 +1,199 @@
+import Foundation
+import PromiseKit
+import XCTest
+
+final class CatchableTests: PromiseKitTestCase {
+  private struct Cancelled: CancellableError {
+    let isCancelled: Bool
+  }
+
+  func testCatchAndFinally() {
+    let recorder = Recorder<String>()
+    let done = expectation(description: "")
+    Promise<Int>(error: TestError.dummy)
+      .catch { recorder.record("catch \($0)") }
+      .finally {
+        recorder.record("finally")
+        done.fulfill()
+      }
+    XCTAssertEqual(recorder.values, [])
+    wait(for: [done], timeout: 10)
+    XCTAssertEqual(recorder.values, ["catch dummy", "finally"])
+  }
+
+  func testFinallyAfterAValue() {
+    let done = expectation(description: "")
+    Promise.value(1).catch { _ in XCTFail() }.finally { done.fulfill() }
+    wait(for: [done], timeout: 10)
+    var count = 0
+    Promise.value(1).catch(on: nil) { _ in XCTFail() }.finally(on: nil) { count += 1 }
+    XCTAssertEqual(count, 1)
+  }
+
+  func testCatchSkipsCancellation() {
+    var count = 0
+    Promise<Int>(error: PMKError.cancelled).catch(on: nil) { _ in XCTFail() }
+      .finally(on: nil) { count += 1 }
+    XCTAssertEqual(count, 1)
+    Promise<Int>(error: PMKError.cancelled).catch(on: nil, policy: .allErrors) { _ in count += 1 }
+    XCTAssertEqual(count, 2)
+    conf.catchPolicy = .allErrors
+    Promise<Int>(error: PMKError.cancelled).catch(on: nil) { _ in count += 1 }
+    XCTAssertEqual(count, 3)
+  }
+
+  func testSkippedErrorEndsTheChainInPlace() {
+    var count = 0
+    Promise<Int>(error: PMKError.cancelled).catch { _ in XCTFail() }.finally(on: nil) { count += 1 }
+    XCTAssertEqual(count, 1)
+  }
+
+  func testIsCancelled() {
+    XCTAssertTrue(PMKError.cancelled.isCancelled)
+    XCTAssertTrue(Cancelled(isCancelled: true).isCancelled)
+    XCTAssertFalse(Cancelled(isCancelled: false).isCancelled)
+    XCTAssertTrue((Cancelled(isCancelled: true) as Error).isCancelled)
+    XCTAssertFalse((Cancelled(isCancelled: false) as Error).isCancelled)
+    XCTAssertTrue(URLError(.cancelled).isCancelled)
+    XCTAssertFalse(URLError(.badURL).isCancelled)
+    XCTAssertTrue(CocoaError(.userCancelled).isCancelled)
+    XCTAssertTrue(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled).isCancelled)
+    XCTAssertTrue(NSError(domain: NSCocoaErrorDomain, code: 3072).isCancelled)
+    XCTAssertTrue(CancellationError().isCancelled)
+    XCTAssertFalse(TestError.dummy.isCancelled)
+    XCTAssertFalse(PMKError.badInput.isCancelled)
+  }
+
+  func testRecover() throws {
+    let failed = Promise<Int>(error: TestError.dummy)
+    XCTAssertEqual(try value(of: failed.recover { _ in Promise.value(1) }), 1)
+    XCTAssertEqual(try value(of: failed.recover { _ in .value(2) }), 2)
+    let failing = failed.recover { _ -> Promise<Int> in throw TestError.other }
+    XCTAssertEqual(error(of: failing) as? TestError, .other)
+    XCTAssertEqual(try value(of: Promise.value(3).recover { _ in Promise.value(1) }), 3)
+    let guarantee: Guarantee<Int> = Promise.value(4).recover { _ in .value(1) }
+    XCTAssertEqual(try value(of: guarantee), 4)
+    XCTAssertEqual(
+      try value(of: failed.recover(policy: .allErrors) { _ in Promise.value(5) }), 5)
+  }
+
+  func testRecoverOfVoid() throws {
+    let failed = Promise<Void>(error: TestError.dummy)
+    let guarantee: Guarantee<Void> = failed.recover { _ in }
+    try value(of: guarantee)
+    let promise: Promise<Void> = failed.recover { error in
+      if error as? TestError == .other { throw error }
+    }
+    try value(of: promise)
+    let failing = failed.recover { throw $0 }
+    XCTAssertEqual(error(of: failing) as? TestError, .dummy)
+  }
+
+  func testRecoverAndCancellation() throws {
+    let cancelled = Promise<Int>(error: PMKError.cancelled)
+    let skipped = cancelled.recover { _ -> Promise<Int> in
+      XCTFail()
+      throw TestError.dummy
+    }
+    XCTAssertTrue(skipped.error?.isCancelled ?? false)
+    XCTAssertEqual(try value(of: cancelled.recover(policy: .allErrors) { _ in Promise.value(1) }), 1)
+    XCTAssertEqual(try value(of: cancelled.recover { _ in .value(2) }), 2)
+    try value(of: cancelled.asVoid().recover { _ in })
+    let skippedVoid: Promise<Void> = cancelled.asVoid().recover { _ in
+      XCTFail()
+      throw TestError.dummy
+    }
+    XCTAssertTrue(skippedVoid.error?.isCancelled ?? false)
+  }
+
+  func testEnsure() throws {
+    let recorder = Recorder<Int>()
+    XCTAssertEqual(try value(of: Promise.value(1).ensure { recorder.record(1) }), 1)
+    let failed = Promise<Int>(error: TestError.dummy).ensure { recorder.record(2) }
+    XCTAssertEqual(error(of: failed) as? TestError, .dummy)
+    let cancelled = Promise<Int>(error: PMKError.cancelled).ensure { recorder.record(3) }
+    XCTAssertNotNil(error(of: cancelled))
+    XCTAssertEqual(recorder.values, [1, 2, 3])
+  }
+
+  func testEnsureThen() throws {
+    let recorder = Recorder<String>()
+    let (guarantee, resolve) = Guarantee<Void>.pending()
+    let end = DispatchQueue(label: "return")
+    conf.Q.return = end
+    let promise = Promise.value(1).ensureThen(on: nil) {
+      recorder.record("ensure")
+      return guarantee
+    }
+    XCTAssertEqual(recorder.values, ["ensure"])
+    XCTAssertTrue(promise.isPending)
+    end.suspend()
+    resolve(())
+    XCTAssertTrue(promise.isPending)
+    end.resume()
+    XCTAssertEqual(try value(of: promise), 1)
+    let failed = Promise<Int>(error: TestError.dummy).ensureThen { Guarantee() }
+    XCTAssertEqual(error(of: failed) as? TestError, .dummy)
+  }
+
+  func testCauterize() {
+    let done = expectation(description: "")
+    done.expectedFulfillmentCount = 2
+    Promise<Int>(error: TestError.dummy).cauterize().finally { done.fulfill() }
+    Promise<Int>(error: PMKError.cancelled).cauterize().finally { done.fulfill() }
+    wait(for: [done], timeout: 10)
+    XCTAssertEqual(log.values, ["cauterized(PromiseKitTests.TestError.dummy)"])
+  }
+
+  func testFinalizerOfAPromiseThatGoesAway() {
+    do {
+      let (promise, _) = Promise<Int>.pending()
+      promise.catch { _ in }
+    }
+    XCTAssertEqual(log.values.sorted(), ["pendingGuaranteeDeallocated", "pendingPromiseDeallocated"])
+  }
+
+  func testFinalizerIsCompletedOnce() {
+    Promise<Int>(error: TestError.dummy).catch(on: nil) { _ in }
+    Promise.value(1).catch(on: nil) { _ in }
+    XCTAssertEqual(log.values, [])
+  }
+
+  func testErrorsAreNotReported() throws {
+    // Pledge writes its report to standard error, when the last reference is gone.
+    let pipe = Pipe()
+    let saved = dup(2)
+    dup2(pipe.fileHandleForWriting.fileDescriptor, 2)
+    for _ in 0..<3 {
+      _ = Promise<Int>(error: TestError.dummy)
+      _ = Promise<Int> { $0.reject(TestError.dummy) }
+      _ = Promise<Int> { _ in throw TestError.dummy }
+      _ = Promise.value(1).map(on: nil) { _ in throw TestError.dummy }
+      _ = Promise.value(1).done(on: nil) { _ in throw TestError.dummy }
+      _ = Promise.value(1).get(on: nil) { _ in throw TestError.dummy }
+      _ = Promise.value(1).tap(on: nil) { _ in }.compactMap(on: nil) { _ -> Int? in nil }
+      _ = Promise.value(1).then(on: nil) { _ -> Promise<Int> in throw TestError.dummy }
+      _ = Promise<Int>(error: TestError.dummy).recover(on: nil) { error -> Promise<Int> in
+        throw error
+      }
+      _ = Promise<Int>(error: PMKError.cancelled).recover(on: nil) { _ in Promise.value(1) }
+      _ = Promise<Int>(error: TestError.dummy).ensure(on: nil) {}
+      _ = when(fulfilled: [Promise<Int>(error: TestError.dummy)])
+      _ = when(fulfilled: Promise<Int>(error: TestError.dummy), Promise.value(1))
+      _ = when(resolved: [Promise<Int>(error: TestError.dummy)])
+      var numbers = [1, 2, 3].makeIterator()
+      let work = AnyIterator { numbers.next().map { _ in Promise<Int>(error: TestError.dummy) } }
+      _ = when(fulfilled: work, concurrently: 1)
+      _ = race(Promise<Int>(error: TestError.dummy), Promise.value(1))
+      _ = race(fulfilled: [Promise<Int>(error: TestError.dummy)])
+      _ = race([Promise<Int>]())
+      _ = firstly { () -> Promise<Int> in throw TestError.dummy }
+    }
+    dup2(saved, 2)
+    close(saved)
+    try pipe.fileHandleForWriting.close()
+    let text = String(data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8)
+    XCTAssertEqual(text, "")
+  }
+}
+

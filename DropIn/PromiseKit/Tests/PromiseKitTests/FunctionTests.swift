@@ -1,0 +1,129 @@
+import Foundation
+import PromiseKit
+import XCTest
+
+final class FunctionTests: PromiseKitTestCase {
+  func testFirstly() throws {
+    var ran = false
+    let promise = firstly { () -> Promise<Int> in
+      ran = true
+      return .value(1)
+    }
+    XCTAssertTrue(ran)
+    XCTAssertEqual(promise.value, 1)
+    XCTAssertNotNil(firstly { () -> Promise<Int> in throw TestError.dummy }.error)
+    let guarantee = Guarantee.value(1)
+    XCTAssertTrue(firstly { guarantee } === guarantee)
+    let inner = Promise.value(1)
+    XCTAssertFalse(firstly { inner } === inner)
+    XCTAssertEqual(try value(of: firstly { .value(1) }.map { $0 + 1 }), 2)
+  }
+
+  func testAfter() throws {
+    let start = Date()
+    try value(of: after(seconds: 0.02))
+    XCTAssertGreaterThanOrEqual(Date().timeIntervalSince(start), 0.019)
+    XCTAssertTrue(after(.milliseconds(50)).isPending)
+    try value(of: after(.microseconds(1)))
+    try value(of: after(.nanoseconds(1)))
+    try value(of: after(.seconds(0)))
+    XCTAssertTrue(after(seconds: .infinity).isPending)
+  }
+
+  func testHang() throws {
+    XCTAssertEqual(try hang(Promise(after(.milliseconds(2)).map { 1 })), 1)
+    XCTAssertEqual(try hang(Promise.value(2)), 2)
+    XCTAssertThrowsError(try hang(after(.milliseconds(1)).map { throw TestError.dummy }))
+  }
+
+  func testQueue() throws {
+    let queue = DispatchQueue(label: "queue")
+    let guarantee: Guarantee<Int> = queue.async(.promise) {
+      dispatchPrecondition(condition: .onQueue(queue))
+      return 1
+    }
+    XCTAssertEqual(try value(of: guarantee), 1)
+    let promise = queue.async(.promise) { throw TestError.dummy }
+    XCTAssertEqual(error(of: promise) as? TestError, .dummy)
+    let group = DispatchGroup()
+    let grouped = queue.async(.promise, group: group, qos: .utility, flags: .barrier) { 2 }
+    group.wait()
+    XCTAssertEqual(try value(of: grouped), 2)
+  }
+
+  func testErrorTexts() {
+    XCTAssertEqual(
+      PMKError.compactMap("a", Int.self).debugDescription, "Could not `compactMap<Int>`: a")
+    XCTAssertEqual(
+      PMKError.invalidCallingConvention.debugDescription,
+      "A closure was called with an invalid calling convention, probably (nil, nil)")
+    XCTAssertEqual(PMKError.returnedSelf.errorDescription, "A promise handler returned itself")
+    XCTAssertEqual(
+      PMKError.badInput.errorDescription, "Bad input was provided to a PromiseKit function")
+    XCTAssertEqual(
+      PMKError.cancelled.errorDescription, "The asynchronous sequence was cancelled")
+    XCTAssertEqual(
+      PMKError.emptySequence.errorDescription,
+      "The first or last element was requested for an empty sequence")
+    XCTAssertEqual(
+      PMKError.noWinner.localizedDescription,
+      "All thenables passed to race(fulfilled:) were rejected")
+  }
+
+  func testConfiguration() {
+    let fresh = PromiseKit.conf
+    XCTAssertTrue(fresh.Q.map === DispatchQueue.main)
+    XCTAssertTrue(fresh.Q.return === DispatchQueue.main)
+    XCTAssertEqual(fresh.catchPolicy, .allErrorsExceptCancellation)
+    PromiseKit.conf.Q.map = nil
+    XCTAssertNil(conf.Q.map)
+    XCTAssertEqual("\(PromiseKit.LogEvent.waitOnMainThread)", "waitOnMainThread")
+  }
+
+  func testAsync() async throws {
+    let promised = try await Promise.value(1).async()
+    XCTAssertEqual(promised, 1)
+    let guaranteed = await after(.milliseconds(1)).map { 2 }.async()
+    XCTAssertEqual(guaranteed, 2)
+    do {
+      try await Promise<Void>(error: PMKError.cancelled).async()
+      XCTFail()
+    } catch {
+      XCTAssertTrue(error.isCancelled)
+    }
+  }
+
+  func testNamespacer() {
+    let namespacer = PMKNamespacer.promise
+    XCTAssertEqual("\(namespacer)", "promise")
+  }
+}
+
+/// The default log handler prints; its lines are part of the behaviour.
+final class DefaultLogTests: XCTestCase {
+  func testLines() throws {
+    let pipe = Pipe()
+    fflush(stdout)
+    let saved = dup(1)
+    dup2(pipe.fileHandleForWriting.fileDescriptor, 1)
+    PromiseKit.conf.logHandler(.waitOnMainThread)
+    PromiseKit.conf.logHandler(.pendingPromiseDeallocated)
+    PromiseKit.conf.logHandler(.pendingGuaranteeDeallocated)
+    PromiseKit.conf.logHandler(.cauterized(TestError.dummy))
+    fflush(stdout)
+    dup2(saved, 1)
+    close(saved)
+    try pipe.fileHandleForWriting.close()
+    let text = String(
+      data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8)
+    XCTAssertEqual(
+      text,
+      """
+      PromiseKit: warning: `wait()` called on main thread!
+      PromiseKit: warning: pending promise deallocated
+      PromiseKit: warning: pending guarantee deallocated
+      PromiseKit:cauterized-error: dummy
+
+      """)
+  }
+}

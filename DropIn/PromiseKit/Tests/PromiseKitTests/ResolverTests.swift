@@ -1,0 +1,87 @@
+import PromiseKit
+import XCTest
+
+final class ResolverTests: PromiseKitTestCase {
+  private func optional(_ handler: (Int?, Error?) -> Void) { handler(1, nil) }
+  private func optionalNothing(_ handler: (Int?, Error?) -> Void) { handler(nil, nil) }
+  private func optionalBoth(_ handler: (Int?, Error?) -> Void) { handler(1, TestError.dummy) }
+  private func plain(_ handler: (Int, Error?) -> Void) { handler(2, nil) }
+  private func plainFailing(_ handler: (Int, Error?) -> Void) { handler(2, TestError.dummy) }
+  private func errorFirst(_ handler: (Error?, Int?) -> Void) { handler(nil, 3) }
+  private func errorFirstNothing(_ handler: (Error?, Int?) -> Void) { handler(nil, nil) }
+  private func errorOnly(_ error: Error?, _ handler: (Error?) -> Void) { handler(error) }
+  private func swiftResult(_ handler: (Swift.Result<Int, TestError>) -> Void) {
+    handler(.success(4))
+  }
+  private func swiftFailure(_ handler: (Swift.Result<Int, TestError>) -> Void) {
+    handler(.failure(.dummy))
+  }
+  private func valueOnly(_ handler: (Int) -> Void) { handler(5) }
+
+  func testEveryShapeOfCompletionHandler() {
+    XCTAssertEqual(Promise<Int> { optional($0.resolve) }.value, 1)
+    assertCase(Promise<Int> { optionalNothing($0.resolve) }.error) { $0.isCallingConvention }
+    XCTAssertEqual(Promise<Int> { optionalBoth($0.resolve) }.error as? TestError, .dummy)
+    XCTAssertEqual(Promise<Int> { plain($0.resolve) }.value, 2)
+    XCTAssertEqual(Promise<Int> { plainFailing($0.resolve) }.error as? TestError, .dummy)
+    XCTAssertEqual(Promise<Int> { errorFirst($0.resolve) }.value, 3)
+    assertCase(Promise<Int> { errorFirstNothing($0.resolve) }.error) { $0.isCallingConvention }
+    XCTAssertTrue(Promise<Void> { errorOnly(nil, $0.resolve) }.isFulfilled)
+    XCTAssertTrue(Promise<Void> { errorOnly(TestError.dummy, $0.resolve) }.isRejected)
+    XCTAssertEqual(Promise<Int> { swiftResult($0.resolve) }.value, 4)
+    XCTAssertEqual(Promise<Int> { swiftFailure($0.resolve) }.error as? TestError, .dummy)
+    XCTAssertEqual(Promise<Int> { valueOnly($0.fulfill) }.value, 5)
+    XCTAssertEqual(Promise<Int> { seal in valueOnly(seal.fulfill) }.value, 5)
+    XCTAssertTrue(Promise<Void> { $0.fulfill(()) }.isFulfilled)
+    XCTAssertTrue(Promise<Void> { $0.fulfill_() }.isFulfilled)
+    XCTAssertEqual(Promise<Int> { $0.resolve(.fulfilled(6)) }.value, 6)
+    XCTAssertTrue(Promise<Int> { $0.resolve(.rejected(TestError.dummy)) }.isRejected)
+  }
+
+  func testHandlersInPlaceRunBeforeTheCallReturns() {
+    let (promise, seal) = Promise<Int>.pending()
+    var seen: Int?
+    promise.done(on: nil) { seen = $0 }.cauterize()
+    seal.fulfill(1)
+    XCTAssertEqual(seen, 1)
+  }
+
+  func testDroppedResolverLogs() {
+    let promise = Promise<Int>.pending().promise
+    XCTAssertEqual(log.values, ["pendingPromiseDeallocated"])
+    XCTAssertTrue(promise.isPending)
+    do { let (_, seal) = Promise<Int>.pending(); seal.fulfill(1) }
+    do { _ = Promise<Int> { $0.reject(TestError.dummy) } }
+    XCTAssertEqual(log.values.count, 1)
+    do { _ = Promise<Int> { _ in } }
+    XCTAssertEqual(log.values.count, 2)
+  }
+
+  func testDerivedPromisesDoNotLogButTap() {
+    do {
+      let (promise, _) = Promise<Int>.pending()
+      _ = promise.map { $0 }.done { _ in }
+    }
+    XCTAssertEqual(log.values, ["pendingPromiseDeallocated"])
+    do {
+      let (promise, _) = Promise<Int>.pending()
+      _ = promise.tap { _ in }
+    }
+    XCTAssertEqual(log.values.count, 3)
+  }
+
+  func testHandlersOfADroppedResolverAreNeverCalledAndGo() {
+    weak var kept: NSObject?
+    let promise: Promise<Int>
+    do {
+      let object = NSObject()
+      kept = object
+      let (pending, seal) = Promise<Int>.pending()
+      promise = pending
+      pending.tap(on: nil) { _ in XCTFail("called with \(object)") }.cauterize()
+      XCTAssertNotNil(seal)
+    }
+    XCTAssertNil(kept)
+    XCTAssertTrue(promise.isPending)
+  }
+}

@@ -1,0 +1,172 @@
+import PromiseKit
+import XCTest
+
+final class ThenableTests: PromiseKitTestCase {
+  func testThen() throws {
+    XCTAssertEqual(try value(of: Promise.value(1).then { Promise.value($0 + 1) }), 2)
+    XCTAssertEqual(try value(of: Promise.value(1).then { Guarantee.value($0 + 1) } as Promise), 2)
+    let failing = Promise.value(1).then { _ -> Promise<Int> in throw TestError.dummy }
+    XCTAssertEqual(error(of: failing) as? TestError, .dummy)
+  }
+
+  func testThenAdoptsForeignThenables() {
+    let (outer, inner) = (Foreign<Int>(), Foreign<String>())
+    let promise = outer.then(on: nil) { _ in inner }
+    outer.resolve(.fulfilled(1))
+    XCTAssertTrue(promise.isPending)
+    inner.resolve(.fulfilled("x"))
+    XCTAssertEqual(promise.value, "x")
+  }
+
+  func testRejectionSkipsBodiesInPlace() {
+    let (promise, seal) = Promise<Int>.pending()
+    let end = promise.map { _ in XCTFail() }.then { Promise.value(1) }.done { _ in XCTFail() }
+    seal.reject(TestError.dummy)
+    XCTAssertEqual(end.error as? TestError, .dummy)
+  }
+
+  func testReturningSelf() {
+    var promise: Promise<Int>!
+    promise = after(.milliseconds(1)).then { () -> Promise<Int> in promise }
+    assertCase(error(of: promise)) { $0.isReturnedSelf }
+
+    var recovered: Promise<Void>!
+    recovered = after(.milliseconds(1)).done { throw TestError.dummy }
+      .recover { _ -> Promise<Void> in recovered }
+    assertCase(error(of: recovered)) { $0.isReturnedSelf }
+
+    let first = Promise()
+    first.then(on: nil) { first }.catch(on: nil) { _ in XCTFail() }
+  }
+
+  func testMap() throws {
+    XCTAssertEqual(try value(of: Promise.value(1).map { "\($0)" }), "1")
+    XCTAssertEqual(try value(of: Promise.value("abc").map(\.count)), 3)
+    XCTAssertNotNil(error(of: Promise.value(1).map { _ -> Int in throw TestError.dummy }))
+  }
+
+  func testCompactMap() throws {
+    XCTAssertEqual(try value(of: Promise.value("1").compactMap { Int($0) }), 1)
+    XCTAssertEqual(try value(of: Promise.value("1").compactMap(Int.init)), 1)
+    XCTAssertNotNil(error(of: Promise.value(1).compactMap { _ -> Int? in throw TestError.dummy }))
+    guard case PMKError.compactMap(let value, let type)? =
+      error(of: Promise.value("x").compactMap { Int($0) })
+    else { return XCTFail() }
+    XCTAssertEqual(value as? String, "x")
+    XCTAssertTrue(type == Int.self)
+  }
+
+  func testDoneGetTapAsVoid() throws {
+    let recorder = Recorder<String>()
+    try value(of: Promise.value(1).done { recorder.record("done \($0)") })
+    XCTAssertEqual(try value(of: Promise.value(2).get { recorder.record("get \($0)") }), 2)
+    XCTAssertEqual(
+      try value(of: Promise.value(3).tap { recorder.record("tap \($0)") }), 3)
+    XCTAssertNotNil(error(of: Promise.value(1).get { _ in throw TestError.dummy }))
+    XCTAssertNotNil(error(of: Promise.value(1).done { _ in throw TestError.dummy }))
+    let rejected = Promise<Int>(error: TestError.dummy).tap {
+      recorder.record("tap \($0.isFulfilled)")
+    }
+    XCTAssertEqual(error(of: rejected) as? TestError, .dummy)
+    XCTAssertEqual(recorder.values, ["done 1", "get 2", "tap fulfilled(3)", "tap false"])
+    XCTAssertTrue(Promise.value(1).asVoid().isFulfilled)
+  }
+
+  func testDefaultQueuesAreRead() throws {
+    let map = DispatchQueue(label: "map")
+    let end = DispatchQueue(label: "return")
+    conf.Q = (map: map, return: end)
+    let promise = Promise.value(1)
+      .map { _ in dispatchPrecondition(condition: .onQueue(map)) }
+      .then { () -> Promise<Int> in
+        dispatchPrecondition(condition: .onQueue(map))
+        return .value(1)
+      }
+      .compactMap { (_: Int) -> [Int]? in
+        dispatchPrecondition(condition: .onQueue(map))
+        return [1]
+      }
+      .mapValues { (_: Int) -> Int in
+        dispatchPrecondition(condition: .onQueue(map))
+        return 1
+      }
+      .tap { _ in dispatchPrecondition(condition: .onQueue(map)) }
+      .get { _ in dispatchPrecondition(condition: .onQueue(end)) }
+      .done { _ in dispatchPrecondition(condition: .onQueue(end)) }
+      .ensure { dispatchPrecondition(condition: .onQueue(end)) }
+      .map { _ in throw TestError.dummy }
+      .recover { _ -> Promise<Void> in
+        dispatchPrecondition(condition: .onQueue(map))
+        throw TestError.dummy
+      }
+    let done = expectation(description: "")
+    promise.catch { _ in dispatchPrecondition(condition: .onQueue(end)) }
+      .finally {
+        dispatchPrecondition(condition: .onQueue(end))
+        done.fulfill()
+      }
+    wait(for: [done], timeout: 10)
+    conf.Q = (map: nil, return: nil)
+    XCTAssertEqual(Promise.value(1).map { $0 + 1 }.value, 2)
+  }
+
+  func testHandlersHopEvenWhenAlreadyOnTheQueue() throws {
+    let recorder = Recorder<String>()
+    let inner = Promise().done {
+      Promise().done { recorder.record("handler") }.cauterize()
+      recorder.record("after")
+    }
+    XCTAssertEqual(recorder.values, [])
+    try value(of: inner)
+    try value(of: Promise().done {})
+    XCTAssertEqual(recorder.values, ["after", "handler"])
+  }
+
+  func testHandlersOfOneQueueRunInOrder() throws {
+    let (promise, seal) = Promise<Int>.pending()
+    let recorder = Recorder<Int>()
+    promise.done { _ in recorder.record(0) }.cauterize()
+    _ = promise.ensure { recorder.record(1) }
+    promise.recover { _ in .value(1) }.done(on: nil) { _ in }
+    _ = promise.map { _ in recorder.record(2) }
+    seal.fulfill(1)
+    _ = promise.get { _ in recorder.record(3) }
+    try value(of: promise.done { _ in recorder.record(4) })
+    XCTAssertEqual(recorder.values, [0, 1, 2, 3, 4])
+  }
+
+  func testInPlace() {
+    var resolved = false
+    Promise.value(1).done(on: nil) { _ in resolved = true }.cauterize()
+    XCTAssertTrue(resolved)
+    XCTAssertEqual(Promise.value(1).map(on: nil) { $0 + 1 }.value, 2)
+  }
+
+  func testFlags() throws {
+    let queue = DispatchQueue(label: "flags", attributes: .concurrent)
+    let promise = Promise.value(1).map(on: queue, flags: .barrier) { _ in
+      dispatchPrecondition(condition: .onQueueAsBarrier(queue))
+    }.done(on: queue) { dispatchPrecondition(condition: .onQueue(queue)) }
+    try value(of: promise)
+    XCTAssertEqual(Promise.value(1).map(on: nil, flags: .barrier) { $0 }.value, 1)
+  }
+
+  func testWaitingOnAConcurrentQueueInsideAHandlerOnIt() throws {
+    let global = DispatchQueue.global()
+    let promise = Promise.value(1).map(on: global) { _ -> Int in
+      try Promise.value(2).map(on: global) { $0 + 1 }.wait()
+    }
+    XCTAssertEqual(try value(of: promise), 3)
+  }
+
+  func testForeignCatchMixin() throws {
+    let foreign = Foreign<Int>()
+    let done = expectation(description: "")
+    foreign.catch { error in XCTAssertEqual(error as? TestError, .dummy) }
+      .finally { done.fulfill() }
+    foreign.resolve(.rejected(TestError.dummy))
+    wait(for: [done], timeout: 10)
+    XCTAssertTrue(foreign.isRejected)
+    XCTAssertEqual(try value(of: foreign.recover { _ in Promise.value(3) }), 3)
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Pledge
+import XCTest
+
+@testable import Promises
+
+final class BridgeTests: XCTestCase {
+  func test_pledgeToPromise() {
+    let (pledge, resolver) = Pledge.Promise<Int>.withResolvers()
+    let promise = Promise(pledge)
+    let failed = Promise<Int>(Pledge.Promise<Int>.rejected(Failure.first))
+    XCTAssertTrue(promise.isPending)
+    resolver.fulfill(42)
+    settle()
+    XCTAssertEqual(promise.value, 42)
+    XCTAssertEqual(failed.error as? Failure, .first)
+  }
+
+  func test_promiseToPledge() async throws {
+    let promise = Promise<Int>(on: .global()) { 42 }
+    let value = try await promise.pledge.map { $0 + 1 }.value
+    XCTAssertEqual(value, 43)
+    let failed = Promise<Int>(Failure.first).pledge
+    XCTAssertEqual(failed.currentResult.map { "\($0)" }, "failure(\(Failure.first))")
+    failed.cauterize()
+  }
+
+  func test_get_returnsOrThrows() async throws {
+    let value = try await Promise<Int>(on: .global()) { 42 }.get()
+    XCTAssertEqual(value, 42)
+    do {
+      _ = try await Promise<Int>(on: .global()) { throw Failure.first }.get()
+      XCTFail("did not throw")
+    } catch {
+      XCTAssertEqual(error as? Failure, .first)
+    }
+  }
+
+  func test_get_whenThePromiseGoesAway_throws() async {
+    do {
+      _ = try await Promise<Int>().get()
+      XCTFail("did not throw")
+    } catch {
+      XCTAssertTrue(error is BrokenPromise)
+    }
+  }
+
+  func test_get_whenTheTaskIsCancelled_throws() async {
+    let promise = Promise<Int>()
+    let task = Task { try await promise.get() }
+    task.cancel()
+    let result = await task.result
+    XCTAssertThrowsError(try result.get()) { XCTAssertTrue($0 is CancellationError) }
+    XCTAssertTrue(promise.isPending)
+    promise.fulfill(1)
+  }
+
+  func test_sendability_followsTheValue() {
+    func need<T: Sendable>(_: T.Type) {}
+    need(Promise<Int>.self)
+    need(Maybe<Int>.self)
+    need(PromiseError.self)
+  }
+}

@@ -1,0 +1,163 @@
+import Foundation
+import Pledge
+import XCTest
+
+@testable import Promises
+
+typealias Promise = Promises.Promise
+typealias PromiseError = Promises.PromiseError
+
+/// Counts itself.
+private final class Tracked {
+  nonisolated(unsafe) static var count = 0
+  init() { Tracked.count += 1 }
+  deinit { Tracked.count -= 1 }
+}
+
+final class LifetimeTests: XCTestCase {
+  func test_chain_livesThroughItsUpstream() {
+    let promise = Promise<Int>()
+    weak var first: Promise<Int>?
+    weak var last: Promise<Int>?
+    do {
+      let derived = promise.then { $0 + 1 }
+      first = derived
+      last = derived.catch { _ in }.always {}
+    }
+    XCTAssertNotNil(first)
+    XCTAssertNotNil(last)
+    promise.fulfill(1)
+    settle()
+    XCTAssertNil(first)
+    XCTAssertNil(last)
+  }
+
+  func test_promiseThatNobodyCanResolve_goesAwayInSilence() {
+    let reports = Log()
+    Diagnostics.setHandler { reports.add("\($0)") }
+    defer { Diagnostics.setHandler(nil) }
+    weak var weakPromise: Promise<Int>?
+    weak var derived: Promise<Int>?
+    do {
+      let tracked = Tracked()
+      let promise = Promise<Int>.pending()
+      weakPromise = promise
+      derived = promise.then { value -> Int in
+        XCTFail("called")
+        return withExtendedLifetime(tracked) { value }
+      }.then { value in Promise(withExtendedLifetime(tracked) { value }) }
+        .always { XCTFail("called") }
+        .timeout(1000)
+        .delay(1)
+      _ = all([promise, Promise(1)])
+      _ = any(promise, Promise("a"))
+      _ = race(promise, promise)
+      XCTAssertNotNil(derived)
+    }
+    settle()
+    XCTAssertNil(weakPromise)
+    XCTAssertNil(derived)
+    XCTAssertEqual(Tracked.count, 0)
+    XCTAssertEqual(reports.all, [])
+  }
+
+  func test_upstreamThatGoesAway_leavesTheDerivedPromisePending() {
+    var promise: Promise<Int>? = Promise()
+    let derived = promise?.then { $0 }
+    promise = nil
+    XCTAssertEqual(derived?.isPending, true)
+    derived?.fulfill(1)
+    settle()
+    XCTAssertEqual(derived?.value, 1)
+  }
+
+  func test_handlers_areLetGoWhenTheyHaveRun() {
+    let promise = Promise<Int>()
+    do {
+      let tracked = Tracked()
+      promise.then { _ in withExtendedLifetime(tracked) {} }
+      promise.catch { _ in withExtendedLifetime(tracked) {} }
+      promise.then { _ in withExtendedLifetime(tracked) { Promise(1) } }
+    }
+    XCTAssertEqual(Tracked.count, 1)
+    promise.fulfill(1)
+    settle()
+    XCTAssertEqual(Tracked.count, 0)
+  }
+
+  func test_values_areLetGoWithTheirPromises() {
+    do {
+      _ = Promise(Tracked())
+      _ = Promise<Tracked> { Tracked() }.then { Promise($0) }.delay(0.01)
+      let promise = Promise<Tracked>()
+      promise.fulfill(Tracked())
+    }
+    settle()
+    XCTAssertEqual(Tracked.count, 0)
+  }
+
+  func test_rejections_areNeverReported() {
+    let reports = Log()
+    Diagnostics.setHandler { reports.add("\($0)") }
+    defer { Diagnostics.setHandler(nil) }
+    do {
+      let promise = Promise<Int>()
+      promise.reject(Failure.first)
+      promise.reject(Failure.second)
+      _ = Promise<Int>(Failure.first)
+      _ = Promise<Int> { throw Failure.first }
+      promise.then { _ in }.then { _ in Promise(1) }.delay(1).timeout(0)
+      promise.recover { _ in Promise(Failure.second) }
+      Promise(1).validate { _ in false }
+      _ = all(promise, promise)
+      _ = any(promise, promise)
+      _ = race(promise, promise)
+      _ = retry(attempts: 1, delay: 0) { Promise<Int>(Failure.first) }
+      _ = Promise<Int>().timeout(0)
+    }
+    settle()
+    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05))
+    XCTAssertEqual(reports.all, [])
+  }
+
+  func test_group_holdsPendingPromisesAndHandlers() {
+    var promise: Promise<Int>? = Promise()
+    XCTAssertFalse(waitForPromises(timeout: 0.05))
+    promise = nil
+    XCTAssertTrue(waitForPromises(timeout: 0.05))
+    promise = Promise()
+    promise?.then { $0 }
+    promise?.fulfill(1)
+    XCTAssertEqual(DispatchGroup.promises.wait(timeout: .now()), .timedOut)
+    settle()
+    // A promise that was made resolved does not count.
+    let resolved = Promise(1)
+    XCTAssertEqual(DispatchGroup.promises.wait(timeout: .now()), .success)
+    withExtendedLifetime(resolved) {}
+  }
+
+  func test_waitForPromises_awayFromTheMainThread() {
+    let done = expectation(description: "waited")
+    let promise = Promise<Int> { fulfill, _ in
+      DispatchQueue.main.asyncAfter(deadline: .now() + 0.05) { fulfill(1) }
+    }
+    DispatchQueue.global().async {
+      XCTAssertTrue(waitForPromises(timeout: 10))
+      done.fulfill()
+    }
+    wait(for: [done], timeout: 10)
+    XCTAssertEqual(promise.value, 1)
+  }
+
+  func test_defaultQueue_isMainUnlessChanged() {
+    XCTAssertTrue(DispatchQueue.promises === DispatchQueue.main)
+    let queue = MarkedQueue()
+    DispatchQueue.promises = queue.queue
+    let promise = Promise(1).then { _ in queue.isCurrent }
+    DispatchQueue.promises = .main
+    let after = Promise(1).then { _ in Thread.isMainThread }
+    settle()
+    XCTAssertEqual(promise.value, true)
+    XCTAssertEqual(after.value, true)
+  }
+}

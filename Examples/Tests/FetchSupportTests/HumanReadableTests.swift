@@ -1,0 +1,55 @@
+import Foundation
+import Testing
+
+@testable import FetchSupport
+
+@Suite struct HumanReadableTests {
+  @Test(arguments: [
+    (0, "0 B"), (1, "1 B"), (999, "999 B"), (1000, "1.0 kB"), (1049, "1.0 kB"), (1050, "1.1 kB"),
+    (999_949, "999.9 kB"), (999_950, "1.0 MB"), (1_234_567, "1.2 MB"), (999_999_999, "1.0 GB"),
+    (2_500_000_000_000, "2.5 TB"), (Int.max, "9.2 EB"), (-1500, "-1.5 kB"), (Int.min, "-9.2 EB"),
+  ])
+  func bytes_useTheLargestUnitThatFits(count: Int, text: String) {
+    #expect(HumanReadable.bytes(count) == text)
+  }
+
+  @Test(arguments: [
+    (Duration.zero, "0 ms"), (.milliseconds(-5), "0 ms"), (.microseconds(999), "0 ms"),
+    (.milliseconds(340), "340 ms"), (.milliseconds(999), "999 ms"), (.seconds(1), "1.0 s"),
+    (.milliseconds(2_449), "2.4 s"), (.milliseconds(2_450), "2.5 s"),
+    (.milliseconds(59_949), "59.9 s"), (.milliseconds(59_950), "1 min 00 s"),
+    (.seconds(187), "3 min 07 s"), (.milliseconds(3_599_500), "1 h 00 min"),
+    (.seconds(7_500), "2 h 05 min"), (.seconds(360_000), "100 h 00 min"),
+  ])
+  func duration_usesTheTwoLargestUnits(duration: Duration, text: String) {
+    #expect(HumanReadable.duration(duration) == text)
+  }
+
+  @Test func speed_whenNoTimeHasPassed_isUnknown() {
+    #expect(HumanReadable.speed(5, in: .zero) == nil)
+    #expect(HumanReadable.speed(3_000_000, in: .milliseconds(1500)) == "2.0 MB/s")
+    #expect(HumanReadable.speed(Int.max, in: .nanoseconds(1)) == nil)
+  }
+}
+
+@Suite struct RetryAfterTests {
+  private let now = Date(timeIntervalSince1970: 784_111_777)
+
+  @Test(arguments: [
+    ("0", Duration.zero), (" 120 ", .seconds(120)),
+    ("Sun, 06 Nov 1994 08:49:40 GMT", .seconds(3)),
+    ("Sun, 06 Nov 1994 08:49:37 GMT", .zero),
+    ("Sat, 05 Nov 1994 08:49:37 GMT", .zero),
+  ])
+  func delay_ofSoundValue_isWhatItSays(value: String, delay: Duration) {
+    #expect(RetryAfter.delay(value, now: now) == delay)
+  }
+
+  @Test(arguments: [
+    "", "soon", "-1", "1.5", "99999999999", "٣", "Sun, 32 Nov 1994 08:49:37 GMT",
+    "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
+  ])
+  func delay_ofNonsense_isNil(value: String) {
+    #expect(RetryAfter.delay(value, now: now) == nil)
+  }
+}

@@ -1,0 +1,77 @@
+import Testing
+
+@testable import FetchSupport
+
+@Suite struct SummaryTableTests {
+  private let rows = [
+    SummaryRow(
+      name: "a.iso", size: 734_003_200, time: .seconds(75), tries: 1, mirror: "a.example",
+      status: .done),
+    SummaryRow(
+      name: "日本語.txt", size: 12, time: .milliseconds(40), tries: 3, mirror: "b.example:8080",
+      status: .done),
+    SummaryRow(
+      name: "gone.bin", size: nil, time: .milliseconds(1500), tries: 5, mirror: nil,
+      status: .failed("503\nService Unavailable")),
+  ]
+
+  @Test func render_alignsColumnsAndAddsTotals() {
+    #expect(
+      SummaryTable.render(rows, elapsed: .seconds(77)) == """
+        File              Size        Time  Tries  Mirror          Status
+        ------------  --------  ----------  -----  --------------  -------------------------------
+        a.iso         734.0 MB  1 min 15 s      1  a.example       done
+        日本語.txt        12 B       40 ms      3  b.example:8080  done
+        gone.bin             -       1.5 s      5  -               failed: 503 Service Unavailable
+        ------------  --------  ----------  -----  --------------  -------------------------------
+        2 of 3 files  734.0 MB  1 min 17 s      9                  1 failed
+
+        """)
+  }
+
+  @Test func render_whenAllIsDone_saysSo() {
+    let table = SummaryTable.render(Array(rows.prefix(1)), elapsed: .seconds(80))
+    #expect(table.contains("1 of 1 files  734.0 MB  1 min 20 s      1             all done\n"))
+  }
+
+  @Test func render_ofNoRows_hasTotals() {
+    let table = SummaryTable.render([], elapsed: .zero)
+    #expect(table.split(separator: "\n").count == 4)
+    #expect(table.contains("0 of 0 files"))
+  }
+
+  @Test func render_inANarrowTerminal_shortensNamesAndReasons() {
+    var rows = rows
+    rows[0].name = String(repeating: "long-", count: 20) + "name.iso"
+    let lines = SummaryTable.render(rows, elapsed: .seconds(77), width: 90).split(separator: "\n")
+    #expect(lines.allSatisfy { TextWidth.columns(of: String($0)) <= 90 })
+    #expect(lines[2].hasPrefix("long-lon…ame.iso  "))
+    #expect(lines[4].contains("failed: 503"))
+    #expect(lines[4].hasSuffix("…"))
+    #expect(lines.last?.hasPrefix("2 of 3 files  ") == true)
+  }
+
+  @Test func render_whenNothingFitsAnyMore_keepsTheNumbers() {
+    let table = SummaryTable.render(rows, elapsed: .seconds(77), width: 10)
+    #expect(table.contains("2 of 3 files"))
+    #expect(table.contains("734.0 MB"))
+  }
+}
+
+@Suite struct TextWidthTests {
+  @Test(arguments: [
+    ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("…", 1), ("👍🏽", 2), ("한", 2),
+  ])
+  func columns_ofText_areThoseOfATerminal(text: String, columns: Int) {
+    #expect(TextWidth.columns(of: text) == columns)
+  }
+
+  @Test func shortened_staysWithinItsWidth() {
+    #expect(TextWidth.shortened("abcdefgh", to: 8) == "abcdefgh")
+    #expect(TextWidth.shortened("abcdefgh", to: 5) == "ab…gh")
+    #expect(TextWidth.shortened("abcdefgh", to: 5, keepEnd: false) == "abcd…")
+    #expect(TextWidth.shortened("日本語日本語", to: 6) == "日…語")
+    #expect(TextWidth.shortened("abc", to: 1) == "…")
+    #expect(TextWidth.shortened("abc", to: 0) == "")
+  }
+}

@@ -1,0 +1,37 @@
+import Foundation
+import Testing
+
+@testable import FetchSupport
+
+@Suite struct TerminalTests {
+  @Test func canRedraw_onAPipe_isFalse() throws {
+    let pipe = Pipe()
+    let descriptor = pipe.fileHandleForWriting.fileDescriptor
+    #expect(!Terminal.canRedraw(descriptor, environment: [:]))
+    #expect(Terminal.width(descriptor) == nil)
+  }
+
+  @Test func canRedraw_onATerminal_isTrueUnlessItIsDumb() throws {
+    try withTerminal(columns: 91) { terminal in
+      #expect(Terminal.canRedraw(terminal, environment: ["TERM": "xterm"]))
+      #expect(!Terminal.canRedraw(terminal, environment: ["TERM": "dumb"]))
+    }
+  }
+
+  @Test func width_ofATerminal_isItsNumberOfColumns() throws {
+    try withTerminal(columns: 91) { #expect(Terminal.width($0) == 91) }
+    try withTerminal(columns: 0) { #expect(Terminal.width($0) == nil) }
+  }
+
+  private func withTerminal(columns: UInt16, _ body: (Int32) throws -> Void) throws {
+    var controller: Int32 = -1
+    var terminal: Int32 = -1
+    var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    try #require(openpty(&controller, &terminal, nil, nil, &size) == 0)
+    defer {
+      close(terminal)
+      close(controller)
+    }
+    try body(terminal)
+  }
+}

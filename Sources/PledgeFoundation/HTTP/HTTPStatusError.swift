@@ -1,0 +1,123 @@
+import Foundation
+import Pledge
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// The error of an HTTP answer whose status does not tell of success.
+public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
+  /// The statuses that tell of success.
+  public static let successes = 200..<300
+
+  /// The status, such as 404.
+  public let status: Int
+  /// Who answered, after all redirections.
+  public let url: URL?
+  /// The header fields, by their names as the server wrote them.
+  public let headers: [String: String]
+  /// How long the server asks to wait before the next attempt, if it does.
+  ///
+  /// That is the header field Retry-After, be it in seconds or as a date; never negative.
+  public let retryAfter: Duration?
+  /// What came with the status; for a download the first 64 KiB of it.
+  public let body: Data
+
+  /// Makes the error of `response`, which came with `body`.
+  public init(_ response: HTTPURLResponse, body: Data = Data()) {
+    status = response.statusCode
+    url = response.url
+    self.body = body
+    var headers: [String: String] = [:]
+    for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
+    self.headers = headers
+    retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { text in
+      let date = response.value(forHTTPHeaderField: "Date").flatMap(HTTPDate.parse)
+      return HTTPDate.delay(text, from: date ?? Date())
+    }
+  }
+
+  /// Says which status came from where.
+  public var description: String {
+    let reason = HTTPURLResponse.localizedString(forStatusCode: status)
+    return "HTTP status \(status) (\(reason))" + (url.map { " from \($0.absoluteString)" } ?? "")
+  }
+}
+
+/// Dates and delays as HTTP writes them (RFC 9110, 5.6.7 and 10.2.3).
+enum HTTPDate {
+  static func delay(_ text: String, from now: Date) -> Duration? {
+    let text = text.trimmingCharacters(in: .whitespaces)
+    if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
+      return Int64(text).map { .seconds($0) }
+    }
+    guard let date = parse(text) else { return nil }
+    return .seconds(max(0, date.timeIntervalSince(now)))
+  }
+
+  static func parse(_ text: String) -> Date? {
+    let formatter = DateFormatter()
+    formatter.locale = Locale(identifier: "en_US_POSIX")
+    formatter.timeZone = TimeZone(secondsFromGMT: 0)
+    for format in [
+      "EEE, dd MMM yyyy HH:mm:ss 'GMT'", "EEEE, dd-MMM-yy HH:mm:ss 'GMT'",
+      "EEE MMM d HH:mm:ss yyyy",
+    ] {
+      formatter.dateFormat = format
+      if let date = formatter.date(from: text) { return date }
+    }
+    return nil
+  }
+}
+
+extension Promise where Value == (data: Data, response: URLResponse) {
+  /// Passes the answer on if its HTTP status tells of success.
+  ///
+  /// Otherwise, that is outside of 200..<300, the result is rejected with ``HTTPStatusError``, which
+  /// holds the body. Answers that did not come by HTTP pass. No closure runs. Cancelling the result
+  /// cancels this promise.
+  public func validate() -> Promise {
+    validate(on: .immediate) { data, response in
+      try response.requireSuccess(body: data)
+      return true
+    }
+  }
+}
+
+extension Promise where Value == (Data, URLResponse) {
+  /// Passes the answer on if its HTTP status tells of success.
+  ///
+  /// For what Foundation's own methods return: `Promise { try await session.data(from: url) }`.
+  /// A status outside of 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
+  /// Cancelling the result cancels this promise.
+  public func validate() -> Promise {
+    validate(on: .immediate) { data, response in
+      try response.requireSuccess(body: data)
+      return true
+    }
+  }
+}
+
+extension URLResponse {
+  fileprivate func requireSuccess(body: Data) throws {
+    guard let response = self as? HTTPURLResponse else { return }
+    guard !HTTPStatusError.successes.contains(response.statusCode) else { return }
+    throw HTTPStatusError(response, body: body)
+  }
+}
+
+extension RetryPolicy {
+  /// The same policy, which waits as long as the server asked for in ``HTTPStatusError/retryAfter``.
+  ///
+  /// - Parameter limit: The longest wait that a server may ask for; a longer one becomes this.
+  public func honoringRetryAfter(limit: Duration = .seconds(300)) -> RetryPolicy {
+    var policy = self
+    policy.requestedDelay = { [requestedDelay] error in
+      guard let wanted = (error as? HTTPStatusError)?.retryAfter else {
+        return requestedDelay(error)
+      }
+      return min(wanted, limit)
+    }
+    return policy
+  }
+}

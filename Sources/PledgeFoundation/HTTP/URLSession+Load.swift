@@ -1,0 +1,181 @@
+import Foundation
+import Pledge
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// Foundation has `data(from:)`, `upload(for:from:)` and `download(from:)` as asynchronous methods.
+// A method of the same name that returns a promise would differ in the return type alone, and which
+// of the two a line means would depend on the context it stands in. So these have verbs or labels of
+// their own: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
+
+extension URLSession {
+  /// Loads the contents of `url`.
+  ///
+  /// ```swift
+  /// URLSession.shared.load(url)
+  ///   .validate()
+  ///   .map { data, _ in try JSONDecoder().decode(User.self, from: data) }
+  /// ```
+  ///
+  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
+  /// HTTP status counts as a success; see ``Pledge/Promise/validate()-(Promise<(data:Data,response:URLResponse)>)``.
+  ///
+  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// connection; the promise is then rejected with `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - url: What to load.
+  ///   - progress: Counts the bytes as they arrive. Its total is negative, which is to say
+  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
+  public func load(
+    _ url: URL, progress: Progress? = nil, fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    load(URLRequest(url: url), progress: progress, fileID: fileID, line: line)
+  }
+
+  /// Loads what `request` asks for.
+  ///
+  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
+  /// HTTP status counts as a success.
+  ///
+  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// connection; the promise is then rejected with `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - request: What to load, and how.
+  ///   - progress: Counts the bytes as they arrive. Its total is negative, which is to say
+  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
+  public func load(
+    _ request: URLRequest, progress: Progress? = nil, fileID: StaticString = #fileID,
+    line: UInt = #line
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    guard let progress else {
+      return perform(fileID: fileID, line: line) { dataTask(with: request, completionHandler: $0) }
+    }
+    let transfer = Transfer(progress: progress, counting: .received)
+    return transfer.promise(in: self, fileID: fileID, line: line) { $0.dataTask(with: request) }
+  }
+
+  /// Sends `data` to `url` and loads the answer.
+  ///
+  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
+  /// HTTP status counts as a success.
+  ///
+  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// connection; the promise is then rejected with `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - data: The body.
+  ///   - url: Where to.
+  ///   - method: The HTTP method.
+  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  public func upload(
+    _ data: Data, to url: URL, method: String = "POST", progress: Progress? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    return upload(data, with: request, progress: progress, fileID: fileID, line: line)
+  }
+
+  /// Sends `data` as the body of `request` and loads the answer.
+  ///
+  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
+  /// HTTP status counts as a success.
+  ///
+  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// connection; the promise is then rejected with `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - data: The body.
+  ///   - request: Where to, and how; its own body is ignored.
+  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  public func upload(
+    _ data: Data, with request: URLRequest, progress: Progress? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    guard let progress else {
+      return perform(fileID: fileID, line: line) {
+        uploadTask(with: request, from: data, completionHandler: $0)
+      }
+    }
+    let transfer = Transfer(progress: progress, counting: .sent)
+    return transfer.promise(in: self, fileID: fileID, line: line) {
+      $0.uploadTask(with: request, from: data)
+    }
+  }
+
+  /// Sends the file `file` to `url` and loads the answer.
+  ///
+  /// The request starts inside this call, and the file is read as it is sent. The promise is
+  /// rejected with `URLError` if the file cannot be read or the request fails. Any HTTP status
+  /// counts as a success.
+  ///
+  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// connection; the promise is then rejected with `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - file: The file that is the body.
+  ///   - url: Where to.
+  ///   - method: The HTTP method.
+  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  public func upload(
+    fileAt file: URL, to url: URL, method: String = "POST", progress: Progress? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    var request = URLRequest(url: url)
+    request.httpMethod = method
+    return upload(fileAt: file, with: request, progress: progress, fileID: fileID, line: line)
+  }
+
+  /// Sends the file `file` as the body of `request` and loads the answer.
+  ///
+  /// The request starts inside this call, and the file is read as it is sent. The promise is
+  /// rejected with `URLError` if the file cannot be read or the request fails. Any HTTP status
+  /// counts as a success.
+  ///
+  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// connection; the promise is then rejected with `CancellationError`.
+  ///
+  /// - Parameters:
+  ///   - file: The file that is the body.
+  ///   - request: Where to, and how; its own body is ignored.
+  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  public func upload(
+    fileAt file: URL, with request: URLRequest, progress: Progress? = nil,
+    fileID: StaticString = #fileID, line: UInt = #line
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    guard let progress else {
+      return perform(fileID: fileID, line: line) {
+        uploadTask(with: request, fromFile: file, completionHandler: $0)
+      }
+    }
+    let transfer = Transfer(progress: progress, counting: .sent)
+    return transfer.promise(in: self, fileID: fileID, line: line) {
+      $0.uploadTask(with: request, fromFile: file)
+    }
+  }
+
+  /// Starts the task that `make` returns, and makes a promise of its outcome.
+  private func perform(
+    fileID: StaticString, line: UInt,
+    _ make: (@escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void) -> URLSessionTask
+  ) -> Promise<(data: Data, response: URLResponse)> {
+    Promise(fileID: fileID, line: line) { resolver in
+      let task = make { data, response, error in
+        if let error {
+          resolver.reject(error)
+        } else if let response {
+          resolver.fulfill((data ?? Data(), response))
+        } else {
+          resolver.reject(PromiseError.noValueAndNoError)
+        }
+      }
+      // The promise is rejected with `CancellationError` before the task can tell of its own error.
+      resolver.onCancel { task.cancel() }
+      task.resume()
+    }
+  }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import Pledge
+import Synchronization
+
+extension NotificationCenter {
+  /// Makes a guarantee that is fulfilled when the next notification of that name is posted.
+  ///
+  /// Its observer is removed at once when that happens.
+  ///
+  /// **Cancellation.** Cancelling all that came of the guarantee removes the observer at once.
+  ///
+  /// - Parameters:
+  ///   - name: Which notification.
+  ///   - object: Whose notification; nil for that of any object.
+  public func next(_ name: Notification.Name, object: AnyObject? = nil) -> Guarantee<Void> {
+    next(name, object: object) { _ in () }
+  }
+
+  /// Makes a guarantee of what `transform` takes from the next notification of that name.
+  ///
+  /// A notification holds values of any type, so it cannot be passed to other threads as it is:
+  ///
+  /// ```swift
+  /// center.next(.downloaded) { $0.userInfo?["file"] as? URL }.done { file in … }
+  /// ```
+  ///
+  /// If `transform` returns nil, the guarantee waits for another notification. The observer is
+  /// removed at once when the guarantee is fulfilled.
+  ///
+  /// **Execution.** `transform` runs on the thread that posts, inside that call, never under a lock.
+  ///
+  /// **Cancellation.** Cancelling all that came of the guarantee removes the observer at once.
+  ///
+  /// - Parameters:
+  ///   - name: Which notification.
+  ///   - object: Whose notification; nil for that of any object.
+  ///   - transform: Takes what is wanted from the notification, or returns nil to wait for another.
+  public func next<Value: Sendable>(
+    _ name: Notification.Name, object: AnyObject? = nil,
+    transform: @escaping @Sendable (Notification) -> Value?
+  ) -> Guarantee<Value> {
+    Guarantee { resolver in
+      let observer = OneTimeObserver(center: self)
+      observer.start(name, object) { notification in
+        guard let value = transform(notification) else { return }
+        // Several threads may post at a time; one of them is first.
+        if observer.stop() { resolver.fulfill(value) }
+      }
+      resolver.onCancel { observer.stop() }
+    }
+  }
+}
+
+/// An observer that can be stopped at any time, also while it is being added.
+///
+/// `@unchecked Sendable`: what changes lies in `state`, and notification centers are thread-safe.
+private final class OneTimeObserver: @unchecked Sendable {
+  /// `@unchecked Sendable`: a token is only ever handed back to its center.
+  private enum State: @unchecked Sendable {
+    case starting
+    case observing(any NSObjectProtocol)
+    case stopped
+  }
+
+  private let center: NotificationCenter
+  private let state = Mutex(State.starting)
+
+  init(center: NotificationCenter) { self.center = center }
+
+  func start(
+    _ name: Notification.Name, _ object: AnyObject?,
+    _ handler: @escaping @Sendable (Notification) -> Void
+  ) {
+    let token = center.addObserver(
+      forName: name, object: object, queue: nil, using: handler)
+    let isLate = state.withLock { state in
+      if case .stopped = state { return true }
+      state = .observing(token)
+      return false
+    }
+    if isLate { center.removeObserver(token) }
+  }
+
+  /// Removes the observer; returns whether this call was the first.
+  @discardableResult
+  func stop() -> Bool {
+    var token: (any NSObjectProtocol)?
+    let isFirst = state.withLock { state in
+      if case .stopped = state { return false }
+      if case .observing(let observer) = state { token = observer }
+      state = .stopped
+      return true
+    }
+    if let token { center.removeObserver(token) }
+    return isFirst
+  }
+}

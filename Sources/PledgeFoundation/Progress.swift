@@ -1,0 +1,130 @@
+import Dispatch
+import Foundation
+import Pledge
+
+/// All changes that Pledge makes to instances of `Progress` are made on this queue.
+///
+/// `Progress` passes a change on to its parent; on Linux it does so without a lock.
+let progressQueue = DispatchQueue(label: "Pledge.Progress")
+
+/// The progress of one transfer.
+///
+/// `@unchecked Sendable`: an immutable reference to an object that is changed on one queue.
+final class TransferProgress: @unchecked Sendable {
+  private let progress: Progress
+
+  init(_ progress: Progress) { self.progress = progress }
+
+  func begin(_ cancel: @escaping @Sendable () -> Void) {
+    progress.kind = .file
+    progress.totalUnitCount = -1
+    progress.cancellationHandler = cancel
+    if progress.isCancelled { cancel() }
+  }
+
+  /// A negative total: nobody knows.
+  func expect(_ total: Int64) {
+    progressQueue.sync {
+      if progress.totalUnitCount != total { progress.totalUnitCount = total }
+    }
+  }
+
+  func advance(to bytes: Int64) {
+    progressQueue.sync { progress.completedUnitCount = bytes }
+  }
+
+  func end(successfully: Bool) {
+    progress.cancellationHandler = nil
+    guard successfully else { return }
+    progressQueue.sync {
+      // Something of nothing is no fraction: an empty body counts as one unit.
+      let count = max(1, progress.completedUnitCount, progress.totalUnitCount)
+      progress.totalUnitCount = count
+      progress.completedUnitCount = count
+    }
+  }
+}
+
+extension Promise {
+  /// Returns a promise of all the values, in the order of `promises`, that tells how far it is.
+  ///
+  /// ```swift
+  /// let progress = Progress()
+  /// Promise.all(chapters.map(typeset), progress: progress, weights: chapters.map(\.pageCount))
+  /// ```
+  ///
+  /// `progress` gets the sum of the weights as its total. Each promise that is fulfilled adds its
+  /// weight to what is completed, before the result is fulfilled. The first rejection rejects the
+  /// result, and `progress` moves no more. To tell the progress inside a promise, too, use
+  /// `Progress.addChild(_:withPendingUnitCount:)` and give the promise's own work the child.
+  ///
+  /// **Execution.** What observes `progress` is called on a serial queue of Pledge's own.
+  ///
+  /// **Cancellation.** Cancelling the result, or `progress`, withdraws from all promises.
+  ///
+  /// - Parameters:
+  ///   - promises: What to wait for.
+  ///   - progress: What tells how far it is; its units are those of `weights`.
+  ///   - weights: One for each promise, none negative; nil counts each promise as 1. Other weights
+  ///     reject the result with `PromiseError.invalidArgument`.
+  ///   - cancellingRest: Whether a rejection cancels the promises that have no other consumer.
+  public static func all<T: Sendable>(
+    _ promises: some Sequence<Promise<T>>, progress: Progress, weights: [Int64]? = nil,
+    cancellingRest: Bool = false
+  ) -> Promise where Value == [T] {
+    let inputs = Array(promises)
+    let weights = weights ?? Array(repeating: 1, count: inputs.count)
+    guard let total = sum(weights), weights.count == inputs.count else {
+      return .rejected(
+        PromiseError.invalidArgument(
+          "There must be one weight for each promise, none negative, and a sum below 2^63."))
+    }
+    let tally = Tally(progress, total: total)
+    let counted = zip(inputs, weights).map { input, weight in
+      input.get(on: progressQueue) { _ in tally.add(weight) }
+    }
+    let result = Promise.all(counted, cancellingRest: cancellingRest).finally(on: progressQueue) {
+      tally.stop()
+      progress.cancellationHandler = nil
+    }
+    progress.cancellationHandler = { result.cancel() }
+    // It may have settled already.
+    progressQueue.async { if !result.isPending { progress.cancellationHandler = nil } }
+    if progress.isCancelled { result.cancel() }
+    return result
+  }
+
+  private static func sum(_ weights: [Int64]) -> Int64? {
+    var total: Int64 = 0
+    for weight in weights {
+      let (sum, overflow) = total.addingReportingOverflow(weight)
+      guard weight >= 0, !overflow else { return nil }
+      total = sum
+    }
+    return total
+  }
+}
+
+/// Adds up weights.
+///
+/// `@unchecked Sendable`: after `init` all is used on `progressQueue` alone.
+private final class Tally: @unchecked Sendable {
+  private let progress: Progress
+  private var isStopped = false
+
+  init(_ progress: Progress, total: Int64) {
+    self.progress = progress
+    progress.totalUnitCount = total
+    progress.completedUnitCount = 0
+  }
+
+  func add(_ weight: Int64) {
+    dispatchPrecondition(condition: .onQueue(progressQueue))
+    if !isStopped { progress.completedUnitCount += weight }
+  }
+
+  func stop() {
+    dispatchPrecondition(condition: .onQueue(progressQueue))
+    isStopped = true
+  }
+}

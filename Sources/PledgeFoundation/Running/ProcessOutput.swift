@@ -1,0 +1,80 @@
+import Foundation
+
+#if os(macOS) || os(Linux)
+  /// What a process left behind.
+  public struct ProcessOutput: Sendable, Hashable {
+    /// How a process ended.
+    public enum Ending: Sendable, Hashable {
+      /// It ended by itself, with this status.
+      case exit(Int32)
+      /// This signal ended it.
+      case signal(Int32)
+    }
+
+    /// How it ended.
+    public let ending: Ending
+    /// What it wrote to its standard output.
+    public let standardOutput: Data
+    /// What it wrote to its standard error.
+    public let standardError: Data
+
+    /// Makes the output of a process, say for a test.
+    public init(ending: Ending, standardOutput: Data = Data(), standardError: Data = Data()) {
+      self.ending = ending
+      self.standardOutput = standardOutput
+      self.standardError = standardError
+    }
+
+    /// The exit status as a shell tells it: 128 and the number of the signal if one ended it.
+    public var status: Int32 {
+      switch ending {
+      case .exit(let status): status
+      case .signal(let signal): 128 + signal
+      }
+    }
+
+    /// Whether it ended by itself with status 0.
+    public var isSuccess: Bool { ending == .exit(0) }
+
+    /// What it wrote to its standard output, as text without the line breaks at the end.
+    ///
+    /// Bytes that are not UTF-8 become replacement characters.
+    public var text: String { Self.text(standardOutput) }
+
+    /// What it wrote to its standard error, as text without the line breaks at the end.
+    ///
+    /// Bytes that are not UTF-8 become replacement characters.
+    public var errorText: String { Self.text(standardError) }
+
+    private static func text(_ data: Data) -> String {
+      let end = data.lastIndex { $0 != 0x0A && $0 != 0x0D }.map { $0 + 1 } ?? data.startIndex
+      return String(decoding: data[..<end], as: UTF8.self)
+    }
+  }
+
+  /// The error of a process that did not end with status 0.
+  public struct ProcessError: Error, Sendable, CustomStringConvertible {
+    /// The program and its arguments.
+    public let command: [String]
+    /// What it left behind.
+    public let output: ProcessOutput
+
+    /// Makes the error of `command`, which left `output` behind.
+    public init(command: [String], output: ProcessOutput) {
+      self.command = command
+      self.output = output
+    }
+
+    /// Says how the process ended, and the last line it wrote to standard error.
+    public var description: String {
+      let name = command.first ?? "A process"
+      let ending =
+        switch output.ending {
+        case .exit(let status): "ended with status \(status)"
+        case .signal(let signal): "was ended by signal \(signal)"
+        }
+      let last = output.errorText.split(whereSeparator: \.isNewline).last
+      return "\(name) \(ending)" + (last.map { ": \($0)" } ?? ".")
+    }
+  }
+#endif

@@ -1,0 +1,95 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+// The examples of AsyncAwait.md, and tests of what it says.
+
+func greeting() async throws -> String {
+  let user = try await fetchUser(id: 7).value
+  return "Hello, \(user.name)"
+}
+
+func summary() async throws -> String {
+  let user = fetchUser(id: 7)
+  let news = fetchNews()
+  return try await "\(user.value.name) has \(news.value.count) news"
+}
+
+func loadProfile() -> Promise<Profile> {
+  Promise {
+    let user = try await server.user(id: 7)
+    return Profile(name: user.name)
+  }
+}
+
+private func callingAsyncFunctions() -> Promise<Profile> {
+  let profile = fetchUser(id: 7).then { user in
+    Promise { try await server.profile(of: user) }
+  }
+
+  return profile
+}
+
+actor Avatars {
+  private var known: [Int: Promise<Avatar>] = [:]
+
+  func avatar(of user: User) -> Promise<Avatar> {
+    if let avatar = known[user.id] { return avatar.uncancellable() }
+    let avatar = fetchAvatar(of: user)
+    known[user.id] = avatar
+    return avatar.uncancellable()
+  }
+}
+
+func names(of ids: [Int]) async throws -> Set<String> {
+  try await withThrowingTaskGroup(of: String.self) { group in
+    for id in ids {
+      let user = fetchUser(id: id)
+      group.addTask { try await user.value.name }
+    }
+    return try await group.reduce(into: []) { names, name in names.insert(name) }
+  }
+}
+
+func names(of ids: [Int]) -> Promise<Set<String>> {
+  Promise.all(ids, concurrently: 8) { id in fetchUser(id: id) }
+    .map { users in Set(users.map { user in user.name }) }
+}
+
+@Suite struct AsyncAwaitArticle {
+  @Test func examples_giveTheirValues() async throws {
+    #expect(try await greeting() == "Hello, Ada")
+    #expect(try await summary() == "Ada has 1 news")
+    #expect(try await loadProfile().value.name == "Ada")
+    #expect(try await callingAsyncFunctions().value.name == "Ada")
+    #expect(try await Avatars().avatar(of: User()).value.byteCount == 3)
+    let awaited: Set<String> = try await names(of: [1, 2, 3])
+    let promised: Promise<Set<String>> = names(of: [1, 2, 3])
+    #expect(try await awaited == promised.value)
+  }
+
+  @MainActor @Test func asyncClosure_runsInTheIsolationItWasWrittenIn() async throws {
+    let promise = Promise {
+      await Task.yield()
+      return ExecutorProbe.main.isCurrent
+    }
+    #expect(try await promise.value)
+  }
+
+  @Test func asyncClosureThatDoesNotThrow_makesAGuarantee() async {
+    let guarantee = Guarantee {
+      await Task.yield()
+      return 1
+    }
+    #expect(await guarantee.value == 1)
+  }
+
+  @Test func boundedAll_takesAnAsyncSequence() async throws {
+    let stream = AsyncStream { continuation in
+      for id in 1...20 { continuation.yield(id) }
+      continuation.finish()
+    }
+    let users = Promise.all(stream, concurrently: 3) { id in fetchUser(id: id) }
+    #expect(try await users.value.map(\.id) == Array(1...20))
+  }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Testing
+
+// Every example of the README and of the articles stands, in the same words, in this target: so it
+// compiles, and goes on compiling.
+
+@Suite struct ExamplesAreCompiled {
+  @Test(arguments: pages)
+  func everyExample_standsInThisTargetInTheSameWords(page: String) throws {
+    let sources = try Self.sources()
+    let examples = Self.examples(in: try Self.text(of: page))
+    for example in examples where !sources.contains(Self.normalized(example)) {
+      Issue.record("\(page) has an example that Tests/DocumentationTests lacks:\n\(example)")
+    }
+  }
+
+  @Test func thereAreExamples() throws {
+    let count = try Self.pages.map { Self.examples(in: try Self.text(of: $0)).count }.reduce(0, +)
+    #expect(count >= 40)
+  }
+
+  private static let catalog = "Sources/Pledge/Pledge.docc"
+
+  private static var pages: [String] {
+    let files = (try? FileManager.default.contentsOfDirectory(atPath: root + catalog)) ?? []
+    return ["README.md", "CONTRIBUTING.md"]
+      + files.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+  }
+
+  private static var root: String {
+    URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+      .deletingLastPathComponent().path + "/"
+  }
+
+  private static func text(of page: String) throws -> String {
+    try String(contentsOfFile: root + page, encoding: .utf8)
+  }
+
+  /// The blocks between "```swift" and "```".
+  private static func examples(in page: String) -> [String] {
+    page.components(separatedBy: "```swift\n").dropFirst().map { rest in
+      rest.components(separatedBy: "\n```").first ?? ""
+    }
+  }
+
+  /// All of this target, in normal form.
+  private static func sources() throws -> String {
+    let folder = URL(filePath: #filePath).deletingLastPathComponent().path
+    let files = try FileManager.default.contentsOfDirectory(atPath: folder)
+    return try files.filter { $0.hasSuffix(".swift") }.sorted()
+      .map { normalized(try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) }
+      .joined()
+  }
+
+  /// The lines without their indentation, and without blank ones and imports.
+  private static func normalized(_ code: String) -> String {
+    code.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }
+      .filter { !$0.isEmpty && !$0.hasPrefix("import ") }
+      .map { $0 + "\n" }.joined()
+  }
+}

@@ -1,0 +1,163 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Cancelling promises that adopted another one.
+@Suite struct AdoptionCancellation {
+  let told = CallCounter()
+  let inner = Promise<Int>.withResolvers()
+  let start = Promise<Void>.withResolvers()
+
+  init() { inner.resolver.onCancel { [told] in told.call() } }
+
+  @Test func cancellingTheOuter_beforeTheHandlerRuns_leavesTheInnerAlone() async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    outer.cancel()
+    try await expectCancellation(of: outer)
+    try expectPending(inner.promise)
+    try told.expectNever()
+  }
+
+  @Test func cancellingTheOuter_whileItWaits_reachesTheInner() async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    start.resolver.fulfill()
+    try expectPending(outer)
+    outer.cancel()
+    try await expectCancellation(of: outer)
+    try await expectCancellation(of: inner.promise)
+    try told.expectOnce()
+  }
+
+  @Test func cancellingWhatComesOfTheOuter_reachesTheInner() async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    let last = outer.map { $0 }.get { _ in }
+    start.resolver.fulfill()
+    last.cancel()
+    try await expectCancellation(of: last)
+    try told.expectOnce()
+  }
+
+  @Test func throughSeveralLevels_reachesTheInnermost() async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in
+      Promise.value(1).then(on: .immediate) { _ in
+        Promise.value(2).then(on: .immediate) { _ in inner.promise }
+      }
+    }
+    start.resolver.fulfill()
+    outer.cancel()
+    try await expectCancellation(of: outer)
+    try told.expectOnce()
+  }
+
+  @Test func throughTheInnersOwnChain_reachesItsProducer() async throws {
+    let chain = inner.promise.map(on: .immediate) { $0 + 1 }
+    let outer = start.promise.then(on: .immediate) { chain }
+    start.resolver.fulfill()
+    outer.cancel()
+    try await expectCancellation(of: outer)
+    try told.expectOnce()
+  }
+
+  @Test func cancellationWhileTheHandlerRuns_reachesThePromiseItReturns() async throws {
+    let executor = ManualExecutor()
+    let outerBox = Box<Promise<Int>?>(nil)
+    let outer = start.promise.then(on: executor) { [inner] in
+      outerBox.value?.cancel()
+      return inner.promise
+    }
+    outerBox.value = outer
+    start.resolver.fulfill()
+    executor.runAll()
+    try await expectCancellation(of: outer)
+    try told.expectOnce()
+    outerBox.value = nil
+  }
+
+  @Test(arguments: [true, false])
+  func innerThatIsShared_isSpared(sharedBefore: Bool) async throws {
+    var other: Promise<Int>?
+    if sharedBefore { other = inner.promise.map { $0 + 1 } }
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    let last = outer.map { $0 }
+    start.resolver.fulfill()
+    if !sharedBefore { other = inner.promise.map { $0 + 1 } }
+    last.cancel()
+    try await expectCancellation(of: last)
+    try told.expectNever()
+    inner.resolver.fulfill(1)
+    try await expectFulfillment(of: try #require(other), with: 2)
+  }
+
+  @Test(arguments: [true, false])
+  func outerCancelledByName_sparesTheSharedInner(sharedBefore: Bool) async throws {
+    var other: Promise<Int>?
+    if sharedBefore { other = inner.promise.map { $0 + 1 } }
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    let caught = outer.map { $0 }
+    start.resolver.fulfill()
+    if !sharedBefore { other = inner.promise.map { $0 + 1 } }
+    outer.cancel()
+    try await expectCancellation(of: caught)
+    try told.expectNever()
+    inner.resolver.fulfill(1)
+    try await expectFulfillment(of: try #require(other), with: 2)
+  }
+
+  @Test func onePromiseAdoptedTwice_isCancelledWithTheSecond() async throws {
+    let first = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    let second = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    start.resolver.fulfill()
+    let firstEnd = first.map(on: .immediate) { $0 }
+    let secondEnd = second.map(on: .immediate) { $0 }
+    firstEnd.cancel()
+    try await expectCancellation(of: firstEnd)
+    try told.expectNever()
+    try expectPending(secondEnd)
+    secondEnd.cancel()
+    try await expectCancellation(of: secondEnd)
+    try told.expectOnce()
+  }
+
+  @Test func recoverAndFinally_adoptToo() async throws {
+    let recovered = Promise<Int>.rejected(Boom()).recover(on: .immediate) { [inner] _ in
+      inner.promise
+    }
+    recovered.cancel()
+    try await expectCancellation(of: recovered)
+    try told.expectOnce()
+
+    let cleanup = Promise<Void>.withResolvers()
+    let finished = Promise.value(1).finally(on: .immediate) { cleanup.promise }
+    finished.cancel()
+    try await expectCancellation(of: finished)
+    // Clean-up is not cancelled with what it cleans up after.
+    #expect(cleanup.promise.isPending)
+  }
+
+  @Test func resolverThatFollowsAPromise_withdrawsFromIt() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.resolve(with: inner.promise)
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    try told.expectOnce()
+  }
+
+  @Test func adoptionAgainstCancellation_bothOrders() async throws {
+    // The threads meet at random places; each outcome must be a whole one.
+    for _ in 0..<500 {
+      let told = CallCounter()
+      let (inner, innerResolver) = Promise<Int>.withResolvers()
+      innerResolver.onCancel { told.call() }
+      let (start, startResolver) = Promise<Void>.withResolvers()
+      let outers = (0..<2).map { _ in start.then(on: .immediate) { inner } }
+      let ends = outers.map { $0.map(on: .immediate) { $0 } }
+      DispatchQueue.concurrentPerform(iterations: 3) { index in
+        if index == 2 { startResolver.fulfill() } else { ends[index].cancel() }
+      }
+      for end in ends { try await expectCancellation(of: end) }
+      #expect(told.count <= 1)
+      innerResolver.fulfill(1)
+    }
+  }
+}

@@ -1,0 +1,267 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// What cancelling does to producers, to handlers and to their neighbours.
+@Suite struct Cancellation {
+  @Test func onCancel_thenCancel_isCalledOnce_inOrder() {
+    let order = Recorder<Int>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { order.record(1) }
+    resolver.onCancel { order.record(2) }
+    promise.cancel()
+    promise.cancel()
+    #expect(order.events == [1, 2])
+    #expect(promise.isCancelled)
+  }
+
+  @Test func cancel_thenOnCancel_isCalledAtOnce() {
+    let told = CallCounter()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    promise.cancel()
+    resolver.onCancel { told.call() }
+    #expect(told.count == 1)
+  }
+
+  @Test func onCancelAgainstCancel_bothOrders() {
+    for _ in 0..<1_000 {
+      let told = CallCounter()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 { promise.cancel() } else { resolver.onCancel { told.call() } }
+      }
+      #expect(told.count == 1)
+    }
+  }
+
+  @Test func settleAgainstCancel_bothOrders() async throws {
+    for _ in 0..<1_000 {
+      let told = CallCounter()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.onCancel { told.call() }
+      let last = promise.map(on: .immediate) { $0 + 1 }
+      let wins = CallCounter()
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 { last.cancel() } else if resolver.fulfill(1) { wins.call() }
+      }
+      #expect(!last.isPending && !promise.isPending)
+      if wins.count == 0 {
+        #expect(told.count == 1)
+        try await expectCancellation(of: last)
+      }
+    }
+  }
+
+  @Test func catchOnAQueue_runsThere_alsoWhenCancelMeetsAValue() async throws {
+    let place = Place.serialQueue
+    for round in 0..<2_000 {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let strays = CallCounter()
+      let caught = promise.catch(on: place.executor) { _ in
+        if !place.probe.isCurrent { strays.call() }
+      }
+      let other = promise.map(on: .immediate) { $0 }
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == round % 2 { caught.promise.cancel() } else { resolver.fulfill(1) }
+      }
+      try await waitForPromises(other, caught.promise)
+      #expect(strays.count == 0)
+    }
+  }
+
+  @Test func onCancelAfterSettlement_isLetGoUnused() async throws {
+    let told = CallCounter()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.fulfill(1)
+    resolver.onCancel { told.call() }
+    promise.cancel()
+    #expect(promise.state == "fulfilled: 1")
+    try told.expectNever()
+    #expect(!promise.isCancelled)
+  }
+
+  @Test func onCancelHandler_maySettleThePromiseOtherwise() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { [weak resolver] in resolver?.fulfill(7) }
+    promise.cancel()
+    try await expectFulfillment(of: promise, with: 7)
+  }
+
+  @Test func cancelByName_reachesAllConsumers() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let consumers = (0..<3).map { n in promise.map { $0 + n } }
+    promise.cancel()
+    for consumer in consumers { try await expectCancellation(of: consumer) }
+    #expect(!resolver.fulfill(1))
+  }
+
+  @Test func cancelInTheMiddle_stopsBothDirections() async throws {
+    let told = CallCounter()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { told.call() }
+    let middle = promise.map { $0 }
+    let end = middle.map { $0 }
+    middle.cancel()
+    try await expectCancellation(of: end)
+    try await expectCancellation(of: promise)
+    try told.expectOnce()
+  }
+
+  @Test func handlersThatWaitForTheirExecutor_doNotRunOnceCancelled() async throws {
+    let executor = ManualExecutor()
+    let ran = CallCounter()
+    let mapped = Promise.value(1).map(on: executor) { value in
+      ran.call()
+      return value
+    }
+    #expect(executor.count == 1)
+    mapped.cancel()
+    executor.runAll()
+    try await expectCancellation(of: mapped)
+    try ran.expectNever()
+  }
+
+  @Test func runningHandler_isNotInterrupted_andItsPromiseIsRejectedAfterwards() async throws {
+    let executor = ManualExecutor()
+    let box = Box<Promise<Int>?>(nil)
+    let mapped = Promise.value(1).map(on: executor) { value in
+      box.value?.cancel()
+      #expect(box.value?.isCancelled == true)
+      return value
+    }
+    box.value = mapped
+    executor.runAll()
+    try await expectCancellation(of: mapped)
+    box.value = nil
+  }
+
+  @Test func uncancellable_shieldsSharedWork() async throws {
+    let told = CallCounter()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { told.call() }
+    let shielded = promise.uncancellable()
+    let last = shielded.map { $0 }
+    last.cancel()
+    try await expectCancellation(of: last)
+    try await expectCancellation(of: shielded)
+    try expectPending(promise)
+    try told.expectNever()
+    resolver.fulfill(1)
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func uncancellable_passesTheOutcome() async throws {
+    for when in When.allCases {
+      try await expectFulfillment(of: when.fulfill(1) { $0.uncancellable() }, with: 1)
+      try await expectRejection(of: when.reject { $0.uncancellable() }, with: Boom())
+    }
+  }
+
+  @Test func losersOfARace_areCancelledUnlessShared() async throws {
+    let told = CallCounter()
+    let (loser, loserResolver) = Promise<Int>.withResolvers()
+    loserResolver.onCancel { told.call() }
+    let (shared, sharedResolver) = Promise<Int>.withResolvers()
+    let other = shared.map { $0 }
+    let (winner, winnerResolver) = Promise<Int>.withResolvers()
+    let race = Promise.race([loser, shared, winner])
+    winnerResolver.fulfill(1)
+    try await expectFulfillment(of: race, with: 1)
+    try await expectCancellation(of: loser)
+    try told.expectOnce()
+    try expectPending(shared)
+    sharedResolver.fulfill(2)
+    try await expectFulfillment(of: other, with: 2)
+  }
+
+  @Test(arguments: [true, false])
+  func losersOfARaceDecidedAtOnce_areCancelledWhenWanted(cancelling: Bool) async throws {
+    let (early, earlyResolver) = Promise<Int>.withResolvers()
+    let (late, lateResolver) = Promise<Int>.withResolvers()
+    let race = Promise.race([early, .value(1), late], cancellingLosers: cancelling)
+    try await expectFulfillment(of: race, with: 1)
+    #expect(early.isPending == !cancelling)
+    #expect(late.isPending == !cancelling)
+    _ = (earlyResolver, lateResolver)
+  }
+
+  @Test(arguments: [true, false])
+  func keptLoser_isNotDesertedWhenItsOtherConsumerCancels(decidedAtOnce: Bool) async throws {
+    let (loser, resolver) = Promise<Int>.withResolvers()
+    let (winner, winnerResolver) = Promise<Int>.withResolvers()
+    if decidedAtOnce { winnerResolver.fulfill(1) }
+    let race = Promise.race([winner, loser], cancellingLosers: false)
+    winnerResolver.fulfill(1)
+    try await expectFulfillment(of: race, with: 1)
+    loser.map(on: .immediate) { $0 }.cancel()
+    try expectPending(loser)
+    resolver.fulfill(2)
+    try await expectFulfillment(of: loser, with: 2)
+  }
+
+  @Test func cancellingARace_withdrawsFromAll() async throws {
+    let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
+    let race = Promise.race([a.promise, b.promise])
+    race.cancel()
+    try await expectCancellation(of: race)
+    try await expectCancellation(of: a.promise)
+    try await expectCancellation(of: b.promise)
+  }
+
+  @Test(arguments: [true, false])
+  func restOfAFailedAll_isCancelledWhenWanted(cancelling: Bool) async throws {
+    let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
+    let all = Promise.all([a.promise, b.promise], cancellingRest: cancelling)
+    a.resolver.reject(Boom())
+    try await expectRejection(of: all, with: Boom())
+    #expect(b.promise.isPending == !cancelling)
+  }
+
+  @Test func restOfAnAllThatFailsAtOnce_isCancelledWhenWanted() async throws {
+    let before = Promise<Int>.withResolvers(), after = Promise<Int>.withResolvers()
+    let all = Promise.all(
+      [before.promise, .rejected(Boom()), after.promise], cancellingRest: true)
+    try await expectRejection(of: all, with: Boom())
+    #expect(!before.promise.isPending)
+    #expect(!after.promise.isPending)
+  }
+
+  @Test func cancellingAll_withdrawsFromAll_alsoOfSeveralTypes() async throws {
+    let a = Promise<Int>.withResolvers(), b = Promise<String>.withResolvers()
+    let all = Promise.all(a.promise, b.promise)
+    all.cancel()
+    try await expectCancellation(of: a.promise)
+    try await expectCancellation(of: b.promise)
+    try await expectRejection(of: all.asVoid(), with: CancellationError.self)
+  }
+
+  @Test func cancellingBoundedAll_sparesWhatOthersShare() async throws {
+    let (shared, resolver) = Promise<Int>.withResolvers()
+    let other = shared.map { $0 + 1 }
+    let all = Promise.all(on: .immediate, [1], concurrently: 1) { _ in shared }
+    all.cancel()
+    try await expectCancellation(of: all)
+    try expectPending(shared)
+    resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 2)
+  }
+
+  @Test func taskOfAPromise_isCancelledWithIt() async throws {
+    let started = Promise<Void>.withResolvers()
+    let ended = Promise<Bool>.withResolvers()
+    let promise = Promise<Int> {
+      started.resolver.fulfill()
+      await withTaskCancellationHandler {
+        _ = await Promise<Int>.withResolvers().promise.result
+      } onCancel: {
+      }
+      ended.resolver.fulfill(Task.isCancelled)
+      return 1
+    }
+    try await expectFulfillment(of: started.promise)
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    try await expectFulfillment(of: ended.promise)
+  }
+}

@@ -1,0 +1,144 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Every value, closure and promise is let go of, whatever becomes of it.
+@Suite struct Lifetimes {
+  let lifetimes = LifetimeTracker()
+
+  /// Attaches a handler of every kind to `promise`; each captures a tracked object.
+  private func attachAll(to promise: Promise<Int>, on executor: any PromiseExecutor) {
+    let l = lifetimes
+    func token(_ label: String) -> LifetimeTracker.Token { l.track(label) }
+    promise.map(on: executor) { [t = token("map")] in $0 + t.label.count }.cauterize()
+    promise.compactMap(on: executor) { [t = token("compactMap")] in $0 + t.label.count }
+      .cauterize()
+    promise.then(on: executor) { [t = token("then")] in Promise.value((t, $0)) }.cauterize()
+    promise.done(on: executor) { [t = token("done")] _ in _ = t }.cauterize()
+    promise.get(on: executor) { [t = token("get")] _ in _ = t }.cauterize()
+    promise.tap(on: executor) { [t = token("tap")] _ in _ = t }.cauterize()
+    promise.validate(on: executor) { [t = token("validate")] _ in t.label.isEmpty }.cauterize()
+    promise.finally(on: executor) { [t = token("finally")] in _ = t }.cauterize()
+    promise.finally(on: executor) { [t = token("finally then")] in
+      Promise.value(t)
+    }.cauterize()
+    promise.recover(on: executor) { [t = token("recover")] _ in Promise.value(t.label.count) }
+      .cauterize()
+    promise.recover(on: executor, only: Boom.self) { [t = token("only")] _ in t.label.count }
+      .cauterize()
+    promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
+    promise.observe(on: executor) { [t = token("observe")] _ in _ = t }
+    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count) }
+      .cauterize()
+    promise.map(on: executor) { [t = token("value")] _ in t }.map { $0 }.cauterize()
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func afterFulfillment(when: When, place: Place) async throws {
+    when.fulfill(1) { attachAll(to: $0, on: place.executor) }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func afterRejection(when: When, place: Place) async throws {
+    when.reject { attachAll(to: $0, on: place.executor) }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test(arguments: Place.all)
+  func afterCancellation(place: Place) async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { [t = lifetimes.track("onCancel")] in _ = t }
+    attachAll(to: promise, on: place.executor)
+    promise.cancel()
+    try await lifetimes.expectNoneAlive()
+    #expect(!resolver.isPending)
+  }
+
+  @Test(arguments: Place.all)
+  func afterTheResolverIsDropped(place: Place) async throws {
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.onCancel { [t = lifetimes.track("onCancel")] in _ = t }
+      attachAll(to: promise, on: place.executor)
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func afterAbandonment() async throws {
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      attachAll(to: promise, on: Place.immediate.executor)
+      resolver.abandon()
+      #expect(promise.isPending)
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func afterAnExecutorDropsItsJobs() async throws {
+    let executor = ManualExecutor()
+    attachAll(to: .value(1), on: executor)
+    executor.dropAll()
+    executor.runAll()
+    // `reduce` and `finally` go on with further handlers.
+    executor.dropAll()
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func closuresGoBeforeTheResultSettles() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let aliveAtSettlement = Box<Int>(-1)
+    let l = lifetimes
+    promise.map(on: .immediate) { [t = l.track("map")] in $0 + t.label.count }
+      .done(on: .immediate) { _ in aliveAtSettlement.value = l.liveCount }
+      .cauterize()
+    resolver.fulfill(1)
+    #expect(aliveAtSettlement.value == 0)
+  }
+
+  @Test func valuesLiveAsLongAsTheirPromise() async throws {
+    var promise: Promise<LifetimeTracker.Token>? = .value(lifetimes.track("value"))
+    #expect(lifetimes.liveCount == 1)
+    var next = promise?.map(on: .immediate) { $0 }
+    promise = nil
+    #expect(lifetimes.liveCount == 1)
+    _ = next
+    next = nil
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func afterATimeout_andBeforeOne() async throws {
+    let clock = TestClock()
+    let (never, neverResolver) = Promise<LifetimeTracker.Token>.withResolvers()
+    let late = never.map(on: .immediate) { [t = lifetimes.track("late")] value in (t, value) }
+      .map(on: .immediate) { $0.0 }.timeout(after: .seconds(1), clock: clock)
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(1))
+    try await expectRejection(of: late, with: TimeoutError.self)
+    #expect(!neverResolver.isPending)
+    do {
+      let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+      let inTime = promise.timeout(after: .seconds(1), clock: clock)
+      await clock.sleepers(reach: 1)
+      resolver.fulfill(lifetimes.track("in time"))
+      _ = try await inTime.value
+      await clock.sleepers(reach: 0)
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func afterAwait_andACancelledAwait() async throws {
+    let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+    let other = promise.map { $0 }
+    let task = Task { [t = lifetimes.track("task")] in
+      _ = t
+      _ = try await promise.value
+    }
+    task.cancel()
+    _ = await task.result
+    resolver.reject(Boom())
+    try await expectRejection(of: other, with: Boom())
+    try await lifetimes.expectNoneAlive()
+  }
+}

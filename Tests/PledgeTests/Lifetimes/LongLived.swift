@@ -1,0 +1,139 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import Pledge
+
+/// What thousands of short-lived users leave behind on a promise that outlives them: next to nothing.
+@Suite struct LongLived {
+  let lifetimes = LifetimeTracker()
+  let longLived = Promise<Int>.withResolvers()
+  let rounds = 10_000
+  /// The garbage that may wait for the next sweep.
+  let slack = 64
+
+  init() {
+    // Somebody waits for it all the time.
+    longLived.promise.done(on: .immediate) { _ in }.cauterize()
+  }
+
+  @Test(arguments: [true, false])
+  func racesAgainstIt(cancellingLosers: Bool) async throws {
+    for _ in 0..<rounds {
+      let token = lifetimes.track("race")
+      let (quick, resolver) = Promise<Int>.withResolvers()
+      Promise.race([longLived.promise, quick], cancellingLosers: cancellingLosers)
+        .done(on: .immediate) { _ in _ = token }.cauterize()
+      resolver.fulfill(1)
+      #expect(lifetimes.liveCount <= slack)
+    }
+    try expectPending(longLived.promise)
+    longLived.resolver.fulfill(1)
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func racesOfWhichItHoldsTheValue() async throws {
+    for _ in 0..<rounds {
+      let never = Promise<LifetimeTracker.Token>.withResolvers()
+      let it = longLived.promise.map(on: .immediate) { [l = lifetimes] _ in l.track("late") }
+      let race = Promise.race([it, .value(lifetimes.track("value"))])
+      #expect(!race.isPending)
+      never.resolver.reject(CancellationError())
+      #expect(lifetimes.liveCount <= slack)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func allsThatFail(cancellingRest: Bool) async throws {
+    for _ in 0..<rounds {
+      let token = lifetimes.track("all")
+      let (quick, resolver) = Promise<Int>.withResolvers()
+      Promise.all([longLived.promise, quick], cancellingRest: cancellingRest)
+        .catch(on: .immediate) { _ in _ = token }
+      resolver.reject(Boom())
+      #expect(lifetimes.liveCount <= slack)
+    }
+    try expectPending(longLived.promise)
+  }
+
+  @Test func chainsThatAreCancelled() async throws {
+    for _ in 0..<rounds {
+      let token = lifetimes.track("chain")
+      let chain = longLived.promise.map(on: .immediate) { value in (token, value) }
+        .map(on: .immediate) { $0.1 }
+      chain.cancel()
+      #expect(lifetimes.liveCount <= slack)
+    }
+    try expectPending(longLived.promise)
+  }
+
+  @Test func adoptionsThatAreCancelled() async throws {
+    for _ in 0..<rounds {
+      let token = lifetimes.track("adoption")
+      let outer = Promise.value(1).then(on: .immediate) { [longLived] _ in longLived.promise }
+        .map(on: .immediate) { value in (token, value) }.asVoid()
+      outer.cancel()
+      #expect(!outer.isPending)
+      #expect(lifetimes.liveCount <= slack)
+    }
+    try expectPending(longLived.promise)
+  }
+
+  @Test func awaitsThatAreCancelled() async throws {
+    for _ in 0..<1_000 {
+      let task = Task { [longLived, token = lifetimes.track("await")] in
+        _ = token
+        return try await longLived.promise.value
+      }
+      task.cancel()
+      _ = await task.result
+    }
+    try expectPending(longLived.promise)
+    longLived.resolver.fulfill(1)
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func timeoutsOfIt() async throws {
+    let clock = TestClock()
+    for _ in 0..<200 {
+      let token = lifetimes.track("timeout")
+      let late = longLived.promise.map(on: .immediate) { value in (token, value) }.asVoid()
+        .timeout(after: .seconds(1), clock: clock)
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .seconds(1))
+      try await expectRejection(of: late, with: TimeoutError.self)
+      #expect(lifetimes.liveCount <= slack)
+    }
+    try expectPending(longLived.promise)
+  }
+
+  @Test func followersThatWereSettledOtherwise() async throws {
+    for _ in 0..<rounds {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.resolve(with: longLived.promise)
+      promise.done(on: .immediate) { [token = lifetimes.track("follower")] _ in _ = token }
+        .cauterize()
+      resolver.fulfill(1)
+    }
+    #expect(lifetimes.liveCount <= slack)
+    try expectPending(longLived.promise)
+  }
+
+  @Test func observersInTheList_areBounded() async throws {
+    for _ in 0..<rounds {
+      longLived.promise.map(on: .immediate) { $0 }.cancel()
+    }
+    #expect(observerCount(of: longLived.promise) <= slack)
+  }
+
+  private func observerCount(of promise: Promise<Int>) -> Int {
+    var count = 0
+    var address = Cell.Output.pointer(promise.cell.output.load(ordering: .acquiring))
+    while let node = address.map({ Unmanaged<Handler>.fromOpaque($0) }) {
+      count += 1
+      address = node.takeUnretainedValue().next?.toOpaque()
+    }
+    return count
+  }
+}
