@@ -33,6 +33,7 @@ let package = Package(
     .testTarget(
       name: "PromiseKitTests", dependencies: ["PromiseKit"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(name: "PromiseKitSwift6Tests", dependencies: ["PromiseKit"]),
   ],
   swiftLanguageModes: [.v6]
 )

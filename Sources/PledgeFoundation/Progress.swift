@@ -49,7 +49,7 @@ extension Promise {
   /// Returns a promise of all the values, in the order of `promises`, that tells how far it is.
   ///
   /// ```swift
-  /// let progress = Progress()
+  /// let progress = Progress(totalUnitCount: -1)
   /// Promise.all(chapters.map(typeset), progress: progress, weights: chapters.map(\.pageCount))
   /// ```
   ///

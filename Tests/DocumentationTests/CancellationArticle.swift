@@ -9,17 +9,13 @@ private func cancelling() {
   page.cancel()
 }
 
-private enum Producer {
-  static func downloadPage(from mirror: String) -> Promise<Page> { Producer.make(mirror) }
-  private static func make(_ mirror: String) -> Promise<Page> {
-    func downloadPage(from mirror: String) -> Promise<Page> {
-      Promise { resolver in
-        let transfer = Transfer(of: mirror) { result in resolver.resolve(result) }
-        resolver.onCancel { transfer.stop() }
-        transfer.start()
-      }
+private struct Producer {
+  func downloadPage(from mirror: String) -> Promise<Page> {
+    Promise { resolver in
+      let transfer = Transfer(of: mirror) { result in resolver.resolve(result) }
+      resolver.onCancel { transfer.stop() }
+      transfer.start()
     }
-    return downloadPage(from: mirror)
   }
 }
 
@@ -98,7 +94,7 @@ private func cancellingAGuarantee() -> Promise<Void> {
   }
 
   @Test func producerThatStops_mayRejectByItself() async throws {
-    let page = Producer.downloadPage(from: "mirror")
+    let page = Producer().downloadPage(from: "mirror")
     page.cancel()
     try await expectCancellation(of: page)
   }

@@ -92,7 +92,7 @@ private struct Marked: Error {
   let mark: String
 }
 
-@Suite(.serialized) struct ErrorsArticle {
+@Suite struct ErrorsArticle {
   @Test func catch_seesCancellationToo() async throws {
     let (promise, _resolver) = Promise<Int>.withResolvers()
     let recorder = Recorder<Bool>()
@@ -142,41 +142,42 @@ private struct Marked: Error {
     #expect(try await expectRejection(of: empty, with: PromiseError.self) == .emptyInput)
   }
 
-  @Test func rejectionThatNobodyHandled_isReportedOnce() async throws {
-    let reports = Recorder<String>()
-    Diagnostics.setHandler { event in
-      if case .unhandledRejection(let error as Marked, let origin) = event {
-        reports.record("\(error.mark) \(origin?.fileID ?? "somewhere")")
+  // In a process of its own: the hook is one for the whole process.
+  @Test func rejectionThatNobodyHandled_isReportedOnce() async {
+    await #expect(processExitsWith: .success) {
+      let reports = Recorder<String>()
+      Diagnostics.setHandler { event in
+        if case .unhandledRejection(let error as Marked, let origin) = event {
+          reports.record("\(error.mark) \(origin?.fileID ?? "somewhere")")
+        }
       }
-    }
-    defer { Diagnostics.setHandler(nil) }
 
-    // Those that look but do not handle.
-    do {
-      let promise = Promise<Int>.rejected(Marked(mark: "looked at"))
-      _ = promise.currentResult
-      let branches = [promise.tap(on: .immediate) { _ in }, promise.finally(on: .immediate) {}]
-      withExtendedLifetime(branches) {}
+      // Those that look but do not handle.
+      do {
+        let promise = Promise<Int>.rejected(Marked(mark: "looked at"))
+        _ = promise.currentResult
+        let branches = [promise.tap(on: .immediate) { _ in }, promise.finally(on: .immediate) {}]
+        withExtendedLifetime(branches) {}
+      }
+      // One branch that handles is enough.
+      do {
+        let promise = Promise<Int>.rejected(Marked(mark: "one branch"))
+        _ = promise.map(on: .immediate) { $0 }
+        promise.cauterize()
+      }
+      // Those that handle.
+      do {
+        _ = await Promise<Int>.rejected(Marked(mark: "awaited")).result
+        Promise<Int>.rejected(Marked(mark: "observed")).observe(on: .immediate) { _ in }
+        let promise = Promise<Int>.rejected(Marked(mark: "settled"))
+        _ = await Promise.allSettled([promise]).result
+      }
+      // A handler's throw has no known origin.
+      do {
+        _ = Promise.value(1).map(on: .immediate) { _ -> Int in throw Marked(mark: "thrown") }
+      }
+      #expect(
+        reports.events == ["looked at DocumentationTests/ErrorsArticle.swift", "thrown somewhere"])
     }
-    // One branch that handles is enough.
-    do {
-      let promise = Promise<Int>.rejected(Marked(mark: "one branch"))
-      _ = promise.map(on: .immediate) { $0 }
-      promise.cauterize()
-    }
-    // Those that handle.
-    do {
-      _ = await Promise<Int>.rejected(Marked(mark: "awaited")).result
-      Promise<Int>.rejected(Marked(mark: "observed")).observe(on: .immediate) { _ in }
-      let promise = Promise<Int>.rejected(Marked(mark: "settled"))
-      _ = await Promise.allSettled([promise]).result
-    }
-    // A handler's throw has no known origin.
-    do {
-      _ = Promise.value(1).map(on: .immediate) { _ -> Int in throw Marked(mark: "thrown") }
-    }
-    await reports.reaches(2).value
-    #expect(
-      reports.events == ["looked at DocumentationTests/ErrorsArticle.swift", "thrown somewhere"])
   }
 }

@@ -4,7 +4,7 @@ import Testing
 
 // The examples of GettingStarted.md.
 
-private enum Declared {
+private struct Declared {
   func fetchUser(id: Int) -> Promise<User> {
     Promise { try await server.user(id: id) }
   }

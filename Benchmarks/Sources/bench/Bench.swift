@@ -15,7 +15,7 @@ struct Bench: ParsableCommand {
   @Option(help: "Only cells whose 'workload/library' matches this regular expression.")
   var filter: String?
 
-  @Option(help: "Timed rounds of each cell; 0 only counts allocations and memory.")
+  @Option(help: "Timed rounds, at least; 0 only counts allocations and memory.")
   var rounds = 7
 
   @Option(help: "Only sizes up to this one, of the workloads that have several.")

@@ -137,7 +137,11 @@ extension Promise {
         resolver.reject(error)
       }
     }
-    promise.cell.onCancel { task.cancel() }
+    promise.cell.onCancel { [cell = promise.cell] in
+      // First the promise: the task may be quick to end, and with a value.
+      cell.reject(Rejection.cancellation())
+      task.cancel()
+    }
     self = promise
   }
 }

@@ -59,7 +59,8 @@ extension Cell {
         cell.unpin()
         return
       }
-      let isLinked = source.root === cell
+      // Linked to this cell, or to one that this cell is linked to itself.
+      let isLinked = source.root === cell.root
       cell.unpin()
       if isLinked {
         cell = source
@@ -137,7 +138,7 @@ extension Handler {
     while true {
       guard pinUnlessTaken() else { return }
       let source = slot
-      if let source, unsafeDowncast(source, to: Cell.self).root === self {
+      if let source, unsafeDowncast(source, to: Cell.self).root === root {
         unpin()
         unsafeDowncast(source, to: Cell.self).cancelInput()
         return

@@ -26,7 +26,7 @@ struct QueueTurn {
     let state = ThreadState.current
     if let turn = state.pointee.turn,
       turn.queue.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
-      turn.follower == nil, turn.budget > 0, InFlight.count(turn.stripe) == 1
+      turn.follower == nil, turn.budget > 0, SentTurns.count(turn.stripe) == 1
     {
       state.pointee.turn?.follower = handler
       return
@@ -35,8 +35,8 @@ struct QueueTurn {
   }
 
   private static func send(_ handler: Handler, to queue: DispatchQueue) {
-    let stripe = InFlight.stripe(of: queue)
-    InFlight.add(stripe)
+    let stripe = SentTurns.stripe(of: queue)
+    SentTurns.add(stripe)
     queue.async { run(handler, on: queue, stripe: stripe) }
   }
 
@@ -64,7 +64,7 @@ struct QueueTurn {
       state.pointee.turn?.budget -= 1
     }
     state.pointee.turn = outer
-    InFlight.remove(stripe)
+    SentTurns.remove(stripe)
   }
 }
 
@@ -72,7 +72,7 @@ struct QueueTurn {
 /// the hash of their address.
 ///
 /// Two queues on one counter only batch less.
-private enum InFlight {
+private enum SentTurns {
   private static let mask = 63
 
   private struct Counters: ~Copyable, @unchecked Sendable {

@@ -98,13 +98,13 @@ extension Thenable {
         Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
         body: ErasedClosure(body)
       ) { handler, source in
-        let body = handler.takeBody(as: (@Sendable (Result<Value, any Error>) -> Void).self)
+        typealias Body = @Sendable (Result<Value, any Error>) -> Void
         if let rejection = source.rejection {
-          body(.failure(rejection.error))
+          handler.takeBody(as: Body.self)(.failure(rejection.error))
           handler.reject(rejection)
         } else {
           let value = source.value(as: Value.self)
-          body(.success(value))
+          handler.takeBody(as: Body.self)(.success(value))
           handler.finish(value)
         }
       })

@@ -38,12 +38,16 @@ extension Thenable {
           handler.reject(rejection)
           return
         }
-        let transform = handler.takeBody(as: (@Sendable (Value) throws -> U).self)
+        let result: U
         do {
-          handler.finish(try transform(source.value(as: Value.self)))
+          // The closure goes at the end of this line, before the promise settles.
+          result = try handler.takeBody(as: (@Sendable (Value) throws -> U).self)(
+            source.value(as: Value.self))
         } catch {
           handler.fail(error)
+          return
         }
+        handler.finish(result)
       })
   }
 

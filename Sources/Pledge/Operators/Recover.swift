@@ -255,11 +255,12 @@ extension Promise {
           handler.copy(from: source, as: Value.self)
           return
         }
-        let attempt = handler.takeBody(
-          as: (@Sendable (any Error) throws -> Promise<Value>?).self)
         let inner: Promise<Value>
         do {
-          guard let replacement = try attempt(rejection.error) else {
+          guard
+            let replacement = try handler.takeBody(
+              as: (@Sendable (any Error) throws -> Promise<Value>?).self)(rejection.error)
+          else {
             handler.reject(rejection)
             return
           }

@@ -75,10 +75,10 @@ extension Thenable {
           handler.copy(from: source, as: U.self)
           return
         }
-        let body = handler.takeBody(as: (@Sendable (Value) throws -> Promise<U>).self)
         let inner: Promise<U>
         do {
-          inner = try body(source.value(as: Value.self))
+          inner = try handler.takeBody(as: (@Sendable (Value) throws -> Promise<U>).self)(
+            source.value(as: Value.self))
         } catch {
           handler.fail(error)
           return

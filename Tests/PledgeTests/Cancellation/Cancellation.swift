@@ -252,16 +252,14 @@ import Testing
     let ended = Promise<Bool>.withResolvers()
     let promise = Promise<Int> {
       started.resolver.fulfill()
-      await withTaskCancellationHandler {
-        _ = await Promise<Int>.withResolvers().promise.result
-      } onCancel: {
-      }
+      let never = Promise<Int>.withResolvers()
+      _ = await never.promise.result
       ended.resolver.fulfill(Task.isCancelled)
       return 1
     }
     try await expectFulfillment(of: started.promise)
     promise.cancel()
     try await expectCancellation(of: promise)
-    try await expectFulfillment(of: ended.promise)
+    try await expectFulfillment(of: ended.promise, with: true)
   }
 }

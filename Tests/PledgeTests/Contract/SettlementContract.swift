@@ -182,7 +182,10 @@ import Testing
       promise.done(on: queue) { _ in order.record(2) },
       other.done(on: queue) { _ in order.record(4) },
     ]
+    // Both handlers of the first promise stand in the queue before one of them runs.
+    queue.suspend()
     resolver.fulfill(1)
+    queue.resume()
     try await waitForPromises(done)
     try order.expect([1, 2, 3, 4])
   }

@@ -90,11 +90,19 @@ import Testing
     let (promise, resolver) = Promise<Int>.withResolvers()
     let aliveAtSettlement = Box<Int>(-1)
     let l = lifetimes
+    @Sendable func note() { aliveAtSettlement.value = max(aliveAtSettlement.value, l.liveCount) }
     promise.map(on: .immediate) { [t = l.track("map")] in $0 + t.label.count }
-      .done(on: .immediate) { _ in aliveAtSettlement.value = l.liveCount }
-      .cauterize()
+      .done(on: .immediate) { _ in note() }.cauterize()
+    promise.then(on: .immediate) { [t = l.track("then")] in .value($0 + t.label.count) }
+      .done(on: .immediate) { _ in note() }.cauterize()
+    promise.tap(on: .immediate) { [t = l.track("tap")] _ in _ = t }
+      .done(on: .immediate) { _ in note() }.cauterize()
+    promise.finally(on: .immediate) { [t = l.track("finally")] in _ = t }
+      .done(on: .immediate) { _ in note() }.cauterize()
+    #expect(l.liveCount == 4)
     resolver.fulfill(1)
-    #expect(aliveAtSettlement.value == 0)
+    // Those attached later still hold theirs: three when the first one settles.
+    #expect(aliveAtSettlement.value == 3)
   }
 
   @Test func valuesLiveAsLongAsTheirPromise() async throws {

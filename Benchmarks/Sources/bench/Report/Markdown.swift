@@ -8,7 +8,7 @@ extension Report {
     text += arguments.map { " " + quoted($0) }.joined() + "\n```\n\n"
     text += machine() + "\n\n"
     text += """
-      Times are medians of \(rounds) rounds, with all libraries of a workload interleaved in one \
+      Times are medians of at least \(rounds) rounds, with all libraries of a workload interleaved in one \
       process. Ratios are against the floor of the workload, which is code written by hand for \
       just that task. Bytes are usable sizes of heap blocks. Peak memory is that of a whole \
       process that ran just one cell; a process that does nothing has \(bytes(Double(idlePeak))).

@@ -14,8 +14,7 @@ extension DispatchQueue {
     flags: DispatchWorkItemFlags = [], execute body: @escaping () throws -> T
   ) -> Promise<T> {
     nonisolated(unsafe) let body = body
-    let promise = Promise<T>(.pending)
-    let box = promise.box
+    let box = Box<T>()
     async(group: group, qos: qos, flags: flags) {
       do {
         box.seal(.fulfilled(try body()))
@@ -23,7 +22,7 @@ extension DispatchQueue {
         box.seal(.rejected(error))
       }
     }
-    return promise
+    return Promise(box)
   }
 
   /// Runs `body` on this queue, once; returns a guarantee of what it returns.

@@ -1,9 +1,5 @@
 import Foundation
 
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
-
 /// The errors of PromiseKit itself.
 // `@unchecked Sendable`: the values that two cases carry are there to be printed.
 public enum PMKError: Error, @unchecked Sendable {
@@ -74,22 +70,24 @@ extension Error {
       return error.isCancelled
     } catch is CancellationError {
       return true
-    } catch URLError.cancelled {
-      return true
-    } catch CocoaError.userCancelled {
-      return true
     } catch {
-      return error.isPaymentCancellation
+      let error = error as NSError
+      return NSError.cancellations.contains { $0.domain == error.domain && $0.code == error.code }
     }
   }
+}
 
-  /// Whether the user did not want to pay.
-  private var isPaymentCancellation: Bool {
-    #if canImport(Darwin)
-      let error = self as NSError
-      return error.domain == "SKErrorDomain" && error.code == 2
-    #else
-      return false
+extension NSError {
+  /// The errors of Apple's frameworks that say that something was cancelled.
+  fileprivate static let cancellations: [(domain: String, code: Int)] = {
+    var cancellations = [
+      (domain: NSURLErrorDomain, code: NSURLErrorCancelled),
+      (domain: NSCocoaErrorDomain, code: CocoaError.userCancelled.rawValue),
+    ]
+    #if os(macOS) || os(iOS) || os(tvOS) || os(watchOS)
+      // The user did not want to pay.
+      cancellations.append((domain: "SKErrorDomain", code: 2))
     #endif
-  }
+    return cancellations
+  }()
 }

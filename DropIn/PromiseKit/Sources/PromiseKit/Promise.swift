@@ -23,21 +23,22 @@ public final class Promise<T>: Thenable, CatchMixin {
   let core: Core<T>
   /// How many handlers were attached, for `debugDescription`.
   let handlerCount = Atomic<Int>(0)
-  /// Keeps the resolver of `Promise(.pending)`, which nobody else holds.
-  private let resolver: Resolver<T>?
+  /// The write side, kept for as long as handlers can be attached; nil for derived promises.
+  private let openBox: Box<T>?
 
   init(core: Core<T>) {
     self.core = core
-    resolver = nil
+    openBox = nil
   }
 
-  init(_: PMKUnambiguousInitializer) {
-    let resolver = Resolver<T>(Box(), logsLoss: false)
-    core = resolver.box.core
-    self.resolver = resolver
+  init(_ box: Box<T>) {
+    core = box.core
+    openBox = box
   }
 
-  var box: Box<T> { resolver?.box ?? Box(sealedBy: core) }
+  convenience init(_: PMKUnambiguousInitializer) { self.init(Box<T>()) }
+
+  var box: Box<T> { openBox ?? Box(sealedBy: core) }
 
   /// Makes a promise that is fulfilled with `value`.
   public static func value(_ value: T) -> Promise<T> { Promise(core: .value(Boxed(value))) }
@@ -45,13 +46,13 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// Makes a promise that is rejected with `error`.
   public init(error: Error) {
     core = .silentlyRejected(error)
-    resolver = nil
+    openBox = nil
   }
 
   /// Makes a promise with the fate of another thenable.
   public init<U: Thenable>(_ bridge: U) where U.T == T {
     core = bridge.attach()
-    resolver = nil
+    openBox = (bridge as? Promise<T>)?.openBox
   }
 
   /// Makes a promise that `body` resolves through the resolver it is given, now or later.
@@ -60,7 +61,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   public init(resolver body: (Resolver<T>) throws -> Void) {
     let box = Box<T>()
     core = box.core
-    resolver = nil
+    openBox = box
     let resolver = Resolver(box)
     do {
       try body(resolver)
@@ -72,7 +73,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// Makes a pending promise and the resolver that resolves it.
   public class func pending() -> (promise: Promise<T>, resolver: Resolver<T>) {
     let box = Box<T>()
-    return (Promise(core: box.core), Resolver(box))
+    return (Promise(box), Resolver(box))
   }
 
   /// Calls `to` with the outcome: inside this call if it is there already, else on the thread that

@@ -5,17 +5,11 @@
 /// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending for ever.
 public final class Resolver<T> {
   let box: Box<T>
-  private let logsLoss: Bool
 
-  init(_ box: Box<T>, logsLoss: Bool = true) {
-    self.box = box
-    self.logsLoss = logsLoss
-  }
+  init(_ box: Box<T>) { self.box = box }
 
   deinit {
-    guard box.core.isPending else { return }
-    if logsLoss { conf.logHandler(.pendingPromiseDeallocated) }
-    box.abandon()
+    if box.core.isPending { conf.logHandler(.pendingPromiseDeallocated) }
   }
 }
 

@@ -72,8 +72,8 @@ final class FunctionTests: PromiseKitTestCase {
 
   func testConfiguration() {
     let fresh = PromiseKit.conf
-    XCTAssertTrue(fresh.Q.map === DispatchQueue.main)
-    XCTAssertTrue(fresh.Q.return === DispatchQueue.main)
+    XCTAssertEqual(fresh.Q.map?.label, DispatchQueue.main.label)
+    XCTAssertEqual(fresh.Q.return?.label, DispatchQueue.main.label)
     XCTAssertEqual(fresh.catchPolicy, .allErrorsExceptCancellation)
     PromiseKit.conf.Q.map = nil
     XCTAssertNil(conf.Q.map)

@@ -23,8 +23,8 @@ extension Promise where Value: Sendable {
 
   /// Returns the value once it is there; throws the error if the promise is rejected.
   ///
-  /// No thread is blocked. Cancelling the task ends the wait with `CancellationError`; if the promise
-  /// goes away unresolved, it ends with `BrokenPromise`.
+  /// No thread is blocked. Cancelling the task ends the wait with `CancellationError`; the promise
+  /// itself goes on.
   public func get() async throws -> Value {
     try await pledge.value
   }

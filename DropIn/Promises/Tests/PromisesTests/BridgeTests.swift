@@ -36,9 +36,9 @@ final class BridgeTests: XCTestCase {
     }
   }
 
-  func test_get_whenThePromiseGoesAway_throws() async {
+  func test_pledge_whenThePromiseGoesAway_isRejected() async {
     do {
-      _ = try await Promise<Int>().get()
+      _ = try await Promise<Int>().pledge.value
       XCTFail("did not throw")
     } catch {
       XCTAssertTrue(error is BrokenPromise)

@@ -7,7 +7,10 @@ enum PMKUnambiguousInitializer {
 }
 
 /// The write side of a promise that is not made by an operator.
-struct Box<T> {
+///
+/// Held by the promise and by its resolver. With the last of them what still waits for the promise
+/// is let go of, uncalled.
+final class Box<T>: Sendable {
   let core: Core<T>
   private let resolver: Pledge.Resolver<Boxed<T>>?
 
@@ -22,6 +25,8 @@ struct Box<T> {
     resolver = nil
   }
 
+  deinit { resolver?.abandon() }
+
   /// Settles the promise, unless it is settled already.
   func seal(_ result: Result<T>) {
     switch result {
@@ -34,7 +39,4 @@ struct Box<T> {
 
   /// The outcome as it stands now.
   func inspect() -> Result<T>? { core.currentResult.map { Result($0) } }
-
-  /// Leaves the promise pending for ever.
-  func abandon() { resolver?.abandon() }
 }

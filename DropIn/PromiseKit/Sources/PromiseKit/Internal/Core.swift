@@ -24,9 +24,9 @@ extension Thenable {
     }
     if let guarantee = self as? Guarantee<T> { return guarantee.core }
     // A class of the user's: all there is to it is `pipe`.
-    let resolver = Resolver<T>(Box(), logsLoss: false)
-    pipe { resolver.resolve($0) }
-    return resolver.box.core
+    let box = Box<T>()
+    pipe { box.seal($0) }
+    return box.core
   }
 }
 

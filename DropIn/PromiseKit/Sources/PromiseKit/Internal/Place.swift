@@ -4,14 +4,14 @@ import Pledge
 /// Where a handler with these arguments runs.
 func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> any PromiseExecutor {
   guard let queue else { return ImmediateExecutor.immediate }
-  // Pledge runs several handlers in one visit of the main queue.
-  if flags == nil, queue === DispatchQueue.main { return queue }
   return HopExecutor(queue: queue, flags: flags)
 }
 
 /// A queue that is visited once for each handler.
 ///
-/// So a handler on a concurrent queue may block until other handlers on that queue have run.
+/// Pledge would run several handlers in one visit. Here what the program itself submits to the queue
+/// keeps its place between them, and a handler on a concurrent queue may block until others on that
+/// queue have run.
 ///
 /// `@unchecked Sendable`: both are immutable; the flags are a number.
 private struct HopExecutor: PromiseExecutor, @unchecked Sendable {

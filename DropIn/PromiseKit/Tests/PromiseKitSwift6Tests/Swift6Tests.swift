@@ -1,0 +1,65 @@
+import Foundation
+import PromiseKit
+import XCTest
+
+// What the drop-in module is like from Swift 6 code: it compiles, without a warning.
+
+private struct User: Sendable {
+  let name: String
+}
+
+private func fetchUser(_ name: String) -> Promise<User> {
+  after(.milliseconds(1)).map(on: .global()) { User(name: name) }.then(on: nil) {
+    Promise.value($0)
+  }
+}
+
+@MainActor
+private final class ViewModel {
+  var title = ""
+  var isLoading = false
+
+  func load() -> Promise<Void> {
+    isLoading = true
+    return fetchUser("Ada").done { user in
+      self.title = user.name
+    }.ensure {
+      self.isLoading = false
+    }
+  }
+
+  func loadWithAwait() async throws {
+    title = try await fetchUser("Grace").async().name
+  }
+}
+
+final class Swift6Tests: XCTestCase {
+  @MainActor
+  func testViewModel() async throws {
+    let model = ViewModel()
+    try await model.load().async()
+    XCTAssertEqual(model.title, "Ada")
+    XCTAssertFalse(model.isLoading)
+    try await model.loadWithAwait()
+    XCTAssertEqual(model.title, "Grace")
+  }
+
+  func testPromisesAndResolversMayBeSent() async throws {
+    let (promise, seal) = Promise<Int>.pending()
+    Task.detached { seal.fulfill(1) }
+    let value = try await Task.detached { try await promise.async() }.value
+    XCTAssertEqual(value, 1)
+    let awaited = try await promise.pledge.value
+    XCTAssertEqual(awaited, 1)
+  }
+
+  func testCompletionHandler() throws {
+    @Sendable func load(_ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) {
+      DispatchQueue.global().async { completion(1, nil) }
+    }
+    let promise = Promise<Int> { seal in load { seal.resolve($0, $1) } }
+    let done = expectation(description: "done")
+    promise.done { XCTAssertEqual($0, 1) }.catch { XCTFail("\($0)") }.finally { done.fulfill() }
+    wait(for: [done], timeout: 10)
+  }
+}

@@ -1,0 +1,40 @@
+import Pledge
+import PromiseKit
+import XCTest
+
+/// From PromiseKit to Pledge and back.
+final class BridgeTests: XCTestCase {
+  func testToPledge() async throws {
+    let (promise, seal) = PromiseKit.Promise<Int>.pending()
+    let pledge: Pledge.Promise<Int> = promise.pledge
+    seal.fulfill(1)
+    let value = try await pledge.value
+    XCTAssertEqual(value, 1)
+    let sure = await PromiseKit.Guarantee.value(2).pledge.value
+    XCTAssertEqual(sure, 2)
+  }
+
+  func testToPromiseKit() {
+    XCTAssertEqual(PromiseKit.Promise(Pledge.Promise.value(1)).value, 1)
+    XCTAssertEqual(PromiseKit.Guarantee(Pledge.Guarantee.value(2)).value, 2)
+    let failed = PromiseKit.Promise(Pledge.Promise<Int>.rejected(PMKError.badInput))
+    XCTAssertTrue(failed.isRejected)
+  }
+
+  func testInsideACombinatorOfPledge() async throws {
+    let (promise, seal) = PromiseKit.Promise<Int>.pending()
+    let all = Pledge.Promise.all(promise.pledge, Pledge.Promise.value("x"))
+    seal.fulfill(1)
+    let (number, text) = try await all.value
+    XCTAssertEqual(number, 1)
+    XCTAssertEqual(text, "x")
+  }
+
+  func testCancellationIsSeen() {
+    let (promise, seal) = PromiseKit.Promise<Int>.pending()
+    promise.pledge.cancel()
+    XCTAssertTrue(promise.error?.isCancelled ?? false)
+    seal.fulfill(1)
+    XCTAssertTrue(promise.isRejected)
+  }
+}

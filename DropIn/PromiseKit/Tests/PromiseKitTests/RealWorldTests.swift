@@ -1,0 +1,295 @@
+import Foundation
+import PromiseKit
+import XCTest
+
+// Code as applications have it, unchanged: Swift 5, classes without isolation, values that are not
+// `Sendable`, captured variables that handlers change.
+
+/// Three requests, one after the other.
+private final class RequestChain {
+  var steps: [String] = []
+
+  func delay(time: TimeInterval, task: @escaping () -> Void) {
+    DispatchQueue.main.asyncAfter(deadline: .now() + time, execute: task)
+  }
+
+  func request1(with parameters: [String: String]) -> Promise<(NSDictionary)> {
+    return Promise<NSDictionary>(resolver: { (resolver) in
+      self.delay(
+        time: 0.001,
+        task: {
+          if parameters.isEmpty {
+            resolver.reject(TestError.dummy)
+          } else {
+            resolver.fulfill(parameters as NSDictionary)
+          }
+        })
+    })
+  }
+
+  func request2(para: [String: String]) -> Promise<NSDictionary> {
+    return request1(with: para)
+  }
+
+  func request3(para: [String: String]) -> Promise<NSDictionary> {
+    return request1(with: para)
+  }
+
+  func threeRequests(last: [String: String], end: @escaping () -> Void) {
+    firstly {
+      request1(with: ["test1": "first"])
+    }
+    .then { (v) -> Promise<NSDictionary> in
+      self.steps.append("one \(v.count)")
+      return self.request2(para: ["test2": "second"])
+    }
+    .then { (v) -> Promise<NSDictionary> in
+      self.steps.append("two \(v.count)")
+      return self.request3(para: last)
+    }
+    .map({ (dic) -> [String: String] in
+      if let dic1 = dic as? [String: String] {
+        return dic1
+      } else {
+        return [String: String]()
+      }
+    }).done({ (dic) in
+      self.steps.append("done \(dic)")
+    })
+    .catch { (error) in
+      self.steps.append("catch \(error)")
+    }.finally {
+      self.steps.append("finally")
+      end()
+    }
+  }
+}
+
+/// Loaded over an API with completion handlers.
+private final class Avatar {
+  let name: String
+  init(name: String) { self.name = name }
+}
+
+private struct User: Equatable {
+  let id: Int
+  var friends: [Int] = []
+}
+
+private enum NetworkError: Error {
+  case status(Int)
+  case unauthorized
+}
+
+private final class LegacyAPI {
+  var isLoggedIn = false
+  var failures = 0
+
+  func login(completion: @escaping (Error?) -> Void) {
+    isLoggedIn = true
+    DispatchQueue.global().async { completion(nil) }
+  }
+
+  func user(_ id: Int, completion: @escaping (User?, Error?) -> Void) {
+    guard isLoggedIn else { return completion(nil, NetworkError.unauthorized) }
+    if failures > 0 {
+      failures -= 1
+      return completion(nil, NetworkError.status(503))
+    }
+    DispatchQueue.global().async { completion(User(id: id, friends: [id + 1, id + 2]), nil) }
+  }
+
+  func avatar(_ id: Int, completion: @escaping (Swift.Result<Avatar, NetworkError>) -> Void) {
+    if id == 13 { return completion(.failure(.status(404))) }
+    completion(.success(Avatar(name: "avatar \(id)")))
+  }
+}
+
+private final class Network {
+  let api = LegacyAPI()
+
+  func login() -> Promise<Void> {
+    return Promise { seal in api.login(completion: seal.resolve) }
+  }
+
+  func user(_ id: Int) -> Promise<User> {
+    return Promise { seal in api.user(id, completion: seal.resolve) }
+  }
+
+  func avatar(_ id: Int) -> Promise<Avatar> {
+    return Promise { seal in
+      api.avatar(id) { result in
+        switch result {
+        case .success(let avatar): seal.fulfill(avatar)
+        case .failure(let error): seal.reject(error)
+        }
+      }
+    }
+  }
+
+  /// Logs in and tries again when the session has ended.
+  func authorized<T>(_ request: @escaping () -> Promise<T>) -> Promise<T> {
+    return request().recover { error -> Promise<T> in
+      guard case NetworkError.unauthorized = error else { throw error }
+      return self.login().then { request() }
+    }
+  }
+
+  /// PromiseKit's recipe for trying again.
+  func attempt<T>(
+    maximumRetryCount: Int = 3, delayBeforeRetry: DispatchTimeInterval = .milliseconds(1),
+    _ body: @escaping () -> Promise<T>
+  ) -> Promise<T> {
+    var attempts = 0
+    func attempt() -> Promise<T> {
+      attempts += 1
+      return body().recover { error -> Promise<T> in
+        guard attempts < maximumRetryCount else { throw error }
+        return after(delayBeforeRetry).then(attempt)
+      }
+    }
+    return attempt()
+  }
+
+  /// A time-out by a race.
+  func withTimeout<T>(_ promise: Promise<T>, _ seconds: TimeInterval) -> Promise<T> {
+    let timeout = after(seconds: seconds).map { () -> T in throw TestError.other }
+    return race(promise, timeout)
+  }
+}
+
+/// Shows one user with friends.
+private final class ProfileViewModel {
+  private(set) var isLoading = false
+  private(set) var title = ""
+  private(set) var avatars: [Avatar] = []
+  private(set) var message: String?
+  let network = Network()
+
+  func load(_ id: Int) -> Promise<Void> {
+    isLoading = true
+    return firstly {
+      network.authorized { self.network.user(id) }
+    }.get { [weak self] user in
+      self?.title = "User \(user.id)"
+    }.then { user in
+      when(
+        fulfilled: self.network.avatar(user.id),
+        when(fulfilled: user.friends.map(self.network.avatar)))
+    }.done { own, others in
+      self.avatars = [own] + others
+    }.ensure {
+      self.isLoading = false
+    }
+  }
+
+  func show(_ id: Int) -> PMKFinalizer {
+    return load(id).catch { error in
+      if case NetworkError.status(let status) = error { self.message = "status \(status)" }
+    }
+  }
+}
+
+final class RealWorldTests: PromiseKitTestCase {
+  func testThreeRequests() {
+    let chain = RequestChain()
+    let done = expectation(description: "")
+    chain.threeRequests(last: ["test3": "third"]) { done.fulfill() }
+    wait(for: [done], timeout: 10)
+    XCTAssertEqual(chain.steps, ["one 1", "two 1", "done [\"test3\": \"third\"]", "finally"])
+  }
+
+  func testThreeRequestsOfWhichOneFails() {
+    let chain = RequestChain()
+    let done = expectation(description: "")
+    chain.threeRequests(last: [:]) { done.fulfill() }
+    wait(for: [done], timeout: 10)
+    XCTAssertEqual(chain.steps, ["one 1", "two 1", "catch dummy", "finally"])
+  }
+
+  func testViewModel() throws {
+    let model = ProfileViewModel()
+    let promise = model.load(1)
+    XCTAssertTrue(model.isLoading)
+    try value(of: promise)
+    XCTAssertFalse(model.isLoading)
+    XCTAssertEqual(model.title, "User 1")
+    XCTAssertEqual(model.avatars.map(\.name), ["avatar 1", "avatar 2", "avatar 3"])
+  }
+
+  func testViewModelShowsAnError() {
+    let model = ProfileViewModel()
+    let done = expectation(description: "")
+    model.show(12).finally { done.fulfill() }
+    wait(for: [done], timeout: 10)
+    XCTAssertEqual(model.message, "status 404")
+    XCTAssertFalse(model.isLoading)
+  }
+
+  func testRetry() throws {
+    let network = Network()
+    network.api.isLoggedIn = true
+    network.api.failures = 2
+    XCTAssertEqual(try value(of: network.attempt { network.user(1) }).id, 1)
+    network.api.failures = 3
+    XCTAssertNotNil(error(of: network.attempt { network.user(1) }))
+  }
+
+  func testTimeout() throws {
+    let network = Network()
+    XCTAssertEqual(try value(of: network.withTimeout(.value(1), 5)), 1)
+    let (never, seal) = Promise<Int>.pending()
+    XCTAssertEqual(error(of: network.withTimeout(never, 0.001)) as? TestError, .other)
+    seal.fulfill(1)
+  }
+
+  func testSequenceOfRequests() throws {
+    let network = Network()
+    network.api.isLoggedIn = true
+    var fade = Guarantee()
+    var order: [Int] = []
+    for number in 0..<5 {
+      fade = fade.then { after(.milliseconds(1)) }.done { order.append(number) }
+    }
+    try value(of: fade)
+    XCTAssertEqual(order, [0, 1, 2, 3, 4])
+
+    let users = [1, 2, 3].reduce(Promise.value([User]())) { chain, id in
+      chain.then { users in network.user(id).map { users + [$0] } }
+    }
+    XCTAssertEqual(try value(of: users).map(\.id), [1, 2, 3])
+  }
+
+  func testMappingOfResults() throws {
+    let network = Network()
+    let names = firstly {
+      when(resolved: [1, 13, 2].map(network.avatar))
+    }.mapValues { result -> String in
+      switch result {
+      case .fulfilled(let avatar): return avatar.name
+      case .rejected: return "-"
+      }
+    }
+    XCTAssertEqual(try value(of: names), ["avatar 1", "-", "avatar 2"])
+  }
+
+  func testDelegateAsPromise() throws {
+    final class Picker {
+      weak var delegate: AnyObject?
+      private let (promise, seal) = Promise<String>.pending()
+      func present() -> Promise<String> { promise }
+      func pick(_ text: String) { seal.fulfill(text) }
+      func cancel() { seal.reject(PMKError.cancelled) }
+    }
+    let picker = Picker()
+    let picked = picker.present().compactMap { Int($0) }
+    picker.pick("42")
+    XCTAssertEqual(try value(of: picked), 42)
+
+    let cancelled = Picker()
+    let done = expectation(description: "")
+    cancelled.present().done { _ in XCTFail() }.catch { _ in XCTFail() }.finally { done.fulfill() }
+    cancelled.cancel()
+    wait(for: [done], timeout: 10)
+  }
+}

@@ -1,0 +1,13 @@
+import Synchronization
+
+/// Counts down to nought, from several threads.
+final class Countdown: Sendable {
+  private let count: Atomic<Int>
+
+  init(_ count: Int) { self.count = Atomic(count) }
+
+  /// Counts one down; true for the one that makes it nought.
+  func reachesZero() -> Bool {
+    count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+  }
+}

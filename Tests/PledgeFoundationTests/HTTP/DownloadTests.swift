@@ -1,0 +1,150 @@
+import Foundation
+import Pledge
+import PledgeFoundation
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension FoundationTests {
+  @Suite struct Downloading {
+    let server: LoopbackServer
+    let folder: TemporaryFolder
+    let session = URLSession(configuration: .ephemeral)
+
+    init() throws {
+      server = try LoopbackServer()
+      folder = try TemporaryFolder()
+    }
+
+    @Test func download_makesTheFileAndNothingElse() async throws {
+      let (file, response) = try await session.download(
+        server.url("/bytes/5000000"), to: folder.file("big")
+      ).value
+      #expect(file == folder.file("big"))
+      #expect((response as? HTTPURLResponse)?.statusCode == 200)
+      #expect(try Data(contentsOf: file) == Data(repeating: 0x78, count: 5_000_000))
+      #expect(try folder.names == ["big"])
+    }
+
+    @Test func download_replacesTheFile() async throws {
+      try Data("old".utf8).write(to: folder.file("name"))
+      _ = try await session.download(server.url("/ok"), to: folder.file("name")).value
+      #expect(try Data(contentsOf: folder.file("name")) == Data("hello".utf8))
+    }
+
+    @Test func download_ofNothing_makesAnEmptyFile() async throws {
+      _ = try await session.download(server.url("/bytes/0"), to: folder.file("name")).value
+      #expect(try Data(contentsOf: folder.file("name")).isEmpty)
+    }
+
+    @Test func download_whileItRuns_leavesTheOldFileInPlace() async throws {
+      try Data("old".utf8).write(to: folder.file("name"))
+      let progress = Progress(totalUnitCount: -1)
+      let promise = session.download(
+        try server.url("/steps/2?chunked"), to: folder.file("name"), progress: progress)
+      server.step()
+      await eventually { progress.completedUnitCount == 1000 }
+      #expect(try Data(contentsOf: folder.file("name")) == Data("old".utf8))
+      #expect(progress.isIndeterminate)
+      server.step()
+      _ = try await promise.value
+      #expect(try Data(contentsOf: folder.file("name")).count == 2000)
+      #expect(progress.isFinished && progress.completedUnitCount == 2000)
+    }
+
+    @Test func download_whenStatusDoesNotTellOfSuccess_leavesTheOldFile() async throws {
+      try Data("old".utf8).write(to: folder.file("name"))
+      let promise = session.download(try server.url("/status/404"), to: folder.file("name"))
+      let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
+      #expect(error?.status == 404)
+      #expect(error?.body == Data("status 404".utf8))
+      #expect(try Data(contentsOf: folder.file("name")) == Data("old".utf8))
+      #expect(try folder.names == ["name"])
+    }
+
+    @Test func download_acceptingAnyStatus_storesTheBody() async throws {
+      let request = URLRequest(url: try server.url("/status/404"))
+      _ = try await session.download(request, to: folder.file("name"), acceptsAnyStatus: true).value
+      #expect(try Data(contentsOf: folder.file("name")) == Data("status 404".utf8))
+    }
+
+    @Test func download_whenTheBodyIsCutOff_leavesNothing() async throws {
+      let promise = session.download(try server.url("/truncated"), to: folder.file("name"))
+      await #expect(throws: URLError.self) { try await promise.value }
+      #expect(try folder.names.isEmpty)
+    }
+
+    @Test func download_whenTheFolderIsMissing_sendsNothing() async throws {
+      let arrived = server.next(.arrived("/ok"))
+      let promise = session.download(
+        try server.url("/ok"), to: folder.file("none/name"))
+      await #expect(throws: CocoaError.self) { try await promise.value }
+      #expect(arrived.isPending)
+    }
+
+    @Test func download_ontoAFolder_rejectsAndLeavesNothing() async throws {
+      let target = folder.file("folder")
+      try FileManager.default.createDirectory(
+        at: target.appendingPathComponent("full"), withIntermediateDirectories: true)
+      let promise = session.download(try server.url("/ok"), to: target)
+      await #expect(throws: POSIXError.self) { try await promise.value }
+      #expect(try folder.names == ["folder"])
+    }
+
+    @Test func cancel_whileBytesArrive_leavesNothing() async throws {
+      let progress = Progress(totalUnitCount: -1)
+      let promise = session.download(
+        try server.url("/slow"), to: folder.file("name"), progress: progress)
+      await eventually { progress.completedUnitCount == 10 }
+      promise.cancel()
+      #expect(try folder.names.isEmpty)
+      await #expect(throws: CancellationError.self) { try await promise.value }
+      await server.next(.hungUp("/slow")).value
+      #expect(!progress.isFinished)
+    }
+
+    @Test func cancel_atOnce_leavesNothing() async throws {
+      let promise = session.download(try server.url("/slow"), to: folder.file("name"))
+      promise.cancel()
+      #expect(try folder.names.isEmpty)
+      await #expect(throws: CancellationError.self) { try await promise.value }
+      await eventually { server.openConnections == 0 }
+    }
+
+    @Test func cancel_atAnyMoment_eitherHasTheFileOrHasNot() async throws {
+      for round in 0..<60 {
+        let name = folder.file("name\(round)")
+        let promise = session.download(try server.url("/ok"), to: name)
+        await server.next(.arrived("/ok")).value
+        for _ in 0..<(round * 3) { await Task.yield() }
+        promise.cancel()
+        let isThere = FileManager.default.fileExists(atPath: name.path)
+        switch await promise.result {
+        case .success: #expect(isThere)
+        case .failure(let error):
+          #expect(error is CancellationError)
+          #expect(!isThere)
+        }
+      }
+      #expect(try folder.names.allSatisfy { $0.hasPrefix("name") })
+    }
+
+    @Test func download_manyAtOnce_leavesNoDescriptorOpen() async throws {
+      let progress = Progress(totalUnitCount: 30)
+      let sockets = try openDescriptors("socket:")
+      let promises = try (0..<30).map { index in
+        let child = Progress(totalUnitCount: 1, parent: progress, pendingUnitCount: 1)
+        return session.download(
+          try server.url("/bytes/100000"), to: folder.file("\(index)"), progress: child)
+      }
+      let files = try await Promise.all(promises).value.map(\.file)
+      for file in files { #expect(try Data(contentsOf: file).count == 100_000) }
+      #expect(try folder.names.count == 30)
+      #expect(progress.fractionCompleted == 1)
+      #expect(try openDescriptors(folder.url.path) == 0)
+      try await eventually { try openDescriptors("socket:") <= sockets + 4 }
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import Foundation
+import Pledge
+import PledgeFoundation
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension FoundationTests {
+  @Suite struct CancellingLoads {
+    let server: LoopbackServer
+    let session = URLSession(configuration: .ephemeral)
+
+    init() throws { server = try LoopbackServer() }
+
+    @Test(arguments: ["/hang", "/slow"], [false, true])
+    func cancel_afterTheRequestArrived_hangsUp(path: String, withProgress: Bool) async throws {
+      let promise = session.load(try server.url(path), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      await server.next(.arrived(path)).value
+      promise.cancel()
+      await #expect(throws: CancellationError.self) { try await promise.value }
+      await server.next(.hungUp(path)).value
+      await eventually { server.openConnections == 0 }
+    }
+
+    @Test(arguments: [false, true])
+    func cancel_atOnce_rejectsAndHoldsNoConnection(withProgress: Bool) async throws {
+      let promise = session.load(try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      promise.cancel()
+      await #expect(throws: CancellationError.self) { try await promise.value }
+      await eventually { server.openConnections == 0 }
+    }
+
+    @Test(arguments: [false, true])
+    func cancel_afterSettlement_changesNothing(withProgress: Bool) async throws {
+      let promise = session.load(try server.url("/ok"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      _ = try await promise.value
+      promise.cancel()
+      #expect(try await promise.value.data == Data("hello".utf8))
+    }
+
+    @Test func cancel_ofTheEndOfAChain_hangsUp() async throws {
+      let chain = session.load(try server.url("/hang")).validate().map { $0.data.count }
+      await server.next(.arrived("/hang")).value
+      chain.cancel()
+      await server.next(.hungUp("/hang")).value
+      await #expect(throws: CancellationError.self) { try await chain.value }
+    }
+
+    @Test func cancel_ofOneOfTwoConsumers_keepsTheRequest() async throws {
+      let shared = session.load(try server.url("/steps/1"))
+      let first = shared.map { $0.data.count }
+      let second = shared.map { $0.data.count }
+      await server.next(.arrived("/steps/1")).value
+      first.cancel()
+      server.step()
+      #expect(try await second.value == 1000)
+    }
+
+    @Test func cancel_ofTheAwaitingTask_hangsUp() async throws {
+      let promise = session.load(try server.url("/hang"))
+      let task = Task { try await promise.value.data }
+      await server.next(.arrived("/hang")).value
+      task.cancel()
+      await #expect(throws: CancellationError.self) { try await task.value }
+      await server.next(.hungUp("/hang")).value
+    }
+
+    @Test func race_lost_hangsUp() async throws {
+      let slow = session.load(try server.url("/hang"))
+      await server.next(.arrived("/hang")).value
+      let fast = session.load(try server.url("/ok"))
+      #expect(try await Promise.race([slow, fast]).value.data == Data("hello".utf8))
+      await server.next(.hungUp("/hang")).value
+    }
+
+    @Test func cancel_ofTheProgress_cancelsThePromise() async throws {
+      let progress = Progress(totalUnitCount: -1)
+      let promise = session.load(try server.url("/slow"), progress: progress)
+      await server.next(.arrived("/slow")).value
+      progress.cancel()
+      await #expect(throws: CancellationError.self) { try await promise.value }
+      await server.next(.hungUp("/slow")).value
+    }
+
+    @Test func load_withACancelledProgress_isCancelled() async throws {
+      let progress = Progress(totalUnitCount: -1)
+      progress.cancel()
+      let promise = session.load(try server.url("/hang"), progress: progress)
+      await #expect(throws: CancellationError.self) { try await promise.value }
+      await eventually { server.openConnections == 0 }
+    }
+
+    @Test func cancellation_thatIsNotThePromises_staysURLError() async throws {
+      let session = URLSession(configuration: .ephemeral)
+      let promise = session.load(try server.url("/hang"))
+      await server.next(.arrived("/hang")).value
+      session.invalidateAndCancel()
+      let error = await #expect(throws: URLError.self) { try await promise.value }
+      #expect(error?.code == .cancelled)
+    }
+
+    @Test(arguments: [false, true])
+    func cancel_manyTimes_leavesNoSocketOpen(withProgress: Bool) async throws {
+      let before = try openDescriptors("socket:")
+      for round in 0..<40 {
+        let promise = session.load(
+          try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+        if round.isMultiple(of: 2) { await server.next(.arrived("/hang")).value }
+        promise.cancel()
+        await #expect(throws: CancellationError.self) { try await promise.value }
+      }
+      await eventually { server.openConnections == 0 }
+      try await eventually { try openDescriptors("socket:") <= before + 4 }
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import Pledge
+import PledgeFoundation
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension FoundationTests {
+  @Suite struct Loading {
+    let server: LoopbackServer
+    let session = URLSession(configuration: .ephemeral)
+
+    init() throws { server = try LoopbackServer() }
+
+    @Test func load_url_fulfillsWithDataAndResponse() async throws {
+      let (data, response) = try await session.load(server.url("/ok")).value
+      #expect(String(decoding: data, as: UTF8.self) == "hello")
+      #expect((response as? HTTPURLResponse)?.statusCode == 200)
+    }
+
+    @Test func load_inAChain_infersItsTypes() async throws {
+      let text = try await URLSession.shared.load(server.url("/ok"))
+        .validate()
+        .map { data, response in
+          let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+          return "\(status) \(String(decoding: data, as: UTF8.self))"
+        }
+        .value
+      #expect(text == "200 hello")
+    }
+
+    @Test(arguments: [false, true])
+    func load_request_sendsItAsItIs(withProgress: Bool) async throws {
+      var request = URLRequest(url: try server.url("/echo"))
+      request.httpMethod = "PUT"
+      request.httpBody = Data("body".utf8)
+      request.setValue("text/x", forHTTPHeaderField: "Content-Type")
+      let progress = withProgress ? Progress(totalUnitCount: -1) : nil
+      let (data, response) = try await session.load(request, progress: progress).value
+      let http = try #require(response as? HTTPURLResponse)
+      #expect(data == Data("body".utf8))
+      #expect(http.value(forHTTPHeaderField: "X-Method") == "PUT")
+      #expect(http.value(forHTTPHeaderField: "X-Type") == "text/x")
+    }
+
+    @Test(arguments: [false, true])
+    func load_whenRedirected_follows(withProgress: Bool) async throws {
+      let progress = withProgress ? Progress(totalUnitCount: -1) : nil
+      let (data, response) = try await session.load(
+        server.url("/redirect"), progress: progress
+      ).value
+      #expect(data == Data("hello".utf8))
+      #expect(response.url?.path == "/ok")
+    }
+
+    @Test func load_whenTheSessionRefusesRedirects_doesNotFollow() async throws {
+      final class Refusing: NSObject, URLSessionTaskDelegate, Sendable {
+        func urlSession(
+          _ session: URLSession, task: URLSessionTask,
+          willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+          completionHandler: @escaping @Sendable (URLRequest?) -> Void
+        ) { completionHandler(nil) }
+      }
+      let session = URLSession(
+        configuration: .ephemeral, delegate: Refusing(), delegateQueue: nil)
+      defer { session.finishTasksAndInvalidate() }
+      let (_, response) = try await session.load(
+        server.url("/redirect"), progress: Progress(totalUnitCount: -1)
+      ).value
+      #expect((response as? HTTPURLResponse)?.statusCode == 302)
+    }
+
+    @Test(arguments: [false, true])
+    func load_whenTheBodyIsCutOff_rejectsWithURLError(withProgress: Bool) async throws {
+      let progress = withProgress ? Progress(totalUnitCount: -1) : nil
+      let promise = session.load(try server.url("/truncated"), progress: progress)
+      await #expect(throws: URLError.self) { try await promise.value }
+      #expect(progress?.isFinished != true)
+    }
+
+    @Test func load_whenNobodyListens_rejectsWithURLError() async throws {
+      let url = try LoopbackServer().url("/ok")
+      await #expect(throws: URLError.self) { try await session.load(url).value }
+    }
+
+    @Test func load_withKnownLength_movesProgressAsBytesArrive() async throws {
+      let progress = Progress(totalUnitCount: -1)
+      let promise = session.load(try server.url("/steps/3"), progress: progress)
+      for step in 1...3 {
+        server.step()
+        await eventually { progress.completedUnitCount == Int64(step) * 1000 }
+        #expect(progress.totalUnitCount == 3000)
+      }
+      #expect(try await promise.value.data.count == 3000)
+      #expect(progress.isFinished && progress.fractionCompleted == 1)
+    }
+
+    @Test func load_withUnknownLength_movesProgressAsBytesArrive() async throws {
+      let progress = Progress(totalUnitCount: -1)
+      let promise = session.load(try server.url("/steps/3?chunked"), progress: progress)
+      for step in 1...3 {
+        #expect(progress.isIndeterminate)
+        server.step()
+        await eventually { progress.completedUnitCount == Int64(step) * 1000 }
+      }
+      #expect(try await promise.value.data.count == 3000)
+      #expect(progress.isFinished && progress.totalUnitCount == 3000)
+    }
+
+    @Test func load_ofNothing_finishesProgress() async throws {
+      let progress = Progress(totalUnitCount: -1)
+      #expect(try await session.load(server.url("/bytes/0"), progress: progress).value.data.isEmpty)
+      #expect(progress.isFinished && progress.fractionCompleted == 1)
+    }
+
+    @Test func upload_data_isEchoed() async throws {
+      let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+      let progress = Progress(totalUnitCount: -1)
+      let (data, response) = try await session.upload(
+        body, to: server.url("/echo"), method: "PATCH", progress: progress
+      ).validate().value
+      #expect(data == body)
+      #expect((response as? HTTPURLResponse)?.value(forHTTPHeaderField: "X-Method") == "PATCH")
+      #expect(progress.isFinished && progress.totalUnitCount == 300_000)
+      #expect(try await session.upload(body, to: server.url("/echo")).value.data == body)
+    }
+
+    @Test func upload_file_isEchoed() async throws {
+      let folder = try TemporaryFolder()
+      let body = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0) })
+      try body.write(to: folder.file("body"))
+      let progress = Progress(totalUnitCount: -1)
+      let promises = [
+        session.upload(fileAt: folder.file("body"), to: try server.url("/echo")),
+        session.upload(fileAt: folder.file("body"), to: try server.url("/echo"), progress: progress),
+      ]
+      for promise in promises { #expect(try await promise.value.data == body) }
+      #expect(progress.isFinished && progress.totalUnitCount == 300_000)
+    }
+
+    @Test func upload_whenTheFileIsMissing_rejects() async throws {
+      let folder = try TemporaryFolder()
+      let promise = session.upload(fileAt: folder.file("none"), to: try server.url("/echo"))
+      await #expect(throws: (any Error).self) { try await promise.value }
+    }
+  }
+}

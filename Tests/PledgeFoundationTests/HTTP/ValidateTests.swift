@@ -1,0 +1,102 @@
+import Foundation
+import Pledge
+import PledgeFoundation
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension FoundationTests {
+  @Suite struct Validating {
+    let server: LoopbackServer
+    let session = URLSession(configuration: .ephemeral)
+
+    init() throws { server = try LoopbackServer() }
+
+    @Test(arguments: [200, 201, 299])
+    func validate_whenStatusTellsOfSuccess_passes(status: Int) async throws {
+      let (data, _) = try await session.load(server.url("/status/\(status)")).validate().value
+      #expect(data == Data("status \(status)".utf8))
+    }
+
+    @Test(arguments: [300, 400, 404, 418, 500, 503])
+    func validate_otherwise_rejectsWithAllThereIsToKnow(status: Int) async throws {
+      let promise = session.load(try server.url("/status/\(status)?after=120")).validate()
+      let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
+      #expect(error?.status == status)
+      #expect(error?.url == (try server.url("/status/\(status)?after=120")))
+      #expect(error?.headers["Retry-After"] == "120")
+      #expect(error?.retryAfter == .seconds(120))
+      #expect(error?.body == Data("status \(status)".utf8))
+      #expect(error?.description.contains("\(status)") == true)
+    }
+
+    @Test func validate_ofFoundationsOwnAnswer_rejects() async throws {
+      let session = session
+      let url = try server.url("/status/404")
+      let promise = Promise { try await session.data(from: url) }.validate()
+      let error = await #expect(throws: HTTPStatusError.self) { try await promise.value }
+      #expect(error?.status == 404)
+      #expect(error?.retryAfter == nil)
+    }
+
+    @Test func validate_whenNotHTTP_passes() async throws {
+      let url = try #require(URL(string: "data:,x"))
+      let response = URLResponse(
+        url: url, mimeType: nil, expectedContentLength: 0, textEncodingName: nil)
+      let promise = Promise<(data: Data, response: URLResponse)>.value((Data(), response))
+      #expect(try await promise.validate().value.response === response)
+    }
+
+    @Test func validate_keepsTheError() async throws {
+      let promise = Promise<(data: Data, response: URLResponse)>.rejected(Boom()).validate()
+      await #expect(throws: Boom()) { try await promise.value }
+    }
+
+    @Test(arguments: [
+      ("0", Duration.zero), ("7", .seconds(7)), (" 7 ", .seconds(7)),
+      ("Fri, 01 Jan 2100 00:01:40 GMT", .seconds(100)),
+      ("Friday, 01-Jan-00 00:01:40 GMT", nil), ("Fri Jan  1 00:01:40 2100", .seconds(100)),
+      ("Thu, 01 Jan 1970 00:00:00 GMT", .zero),
+      ("-7", nil), ("7.5", nil), ("soon", nil), ("", nil), ("99999999999999999999", nil),
+    ])
+    func retryAfter_isParsed(text: String, expected: Duration?) throws {
+      let url = try server.url("/")
+      let response = try #require(
+        HTTPURLResponse(
+          url: url, statusCode: 503, httpVersion: nil,
+          headerFields: ["Retry-After": text, "Date": "Fri, 01 Jan 2100 00:00:00 GMT"]))
+      let error = HTTPStatusError(response)
+      if text.hasPrefix("Friday,") {
+        // Two digits of a year: which century is the formatter's choice.
+        #expect(error.retryAfter != nil)
+      } else {
+        #expect(error.retryAfter == expected)
+      }
+    }
+
+    @Test func policy_honorsRetryAfterUpToTheLimit() throws {
+      let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter(limit: .seconds(60))
+      func error(_ after: String) throws -> HTTPStatusError {
+        HTTPStatusError(
+          try #require(
+            HTTPURLResponse(
+              url: try server.url("/"), statusCode: 503, httpVersion: nil,
+              headerFields: ["Retry-After": after])))
+      }
+      #expect(policy.requestedDelay(try error("5")) == .seconds(5))
+      #expect(policy.requestedDelay(try error("3600")) == .seconds(60))
+      #expect(policy.requestedDelay(Boom()) == nil)
+    }
+
+    @Test func retry_waitsAsTheServerAsks() async throws {
+      let session = session
+      let url = try server.url("/status/503?after=0")
+      let policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1000)).honoringRetryAfter()
+      let promise = Promise.retry(policy) { session.load(url).validate() }
+      let error = await #expect(throws: RetryError.self) { try await promise.value }
+      #expect(error?.errors.count == 3)
+    }
+  }
+}

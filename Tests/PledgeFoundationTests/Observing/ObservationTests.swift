@@ -1,0 +1,97 @@
+import Observation
+import Pledge
+import PledgeFoundation
+import Testing
+
+@MainActor @Observable private final class Model {
+  var title = "a"
+  var count = 0
+}
+
+private actor Keeper {
+  @Observable final class State { var count = 0 }
+  let state = State()
+
+  func next() -> Guarantee<Int> { Guarantee.next { self.state.count } }
+  func raise() { state.count += 1 }
+}
+
+extension FoundationTests {
+  @Suite @MainActor struct Observing {
+    @Test func next_isFulfilledWithTheNewValue() async throws {
+      let model = Model()
+      let next = Guarantee.next { model.title }
+      #expect(next.isPending)
+      model.count = 5
+      model.title = "b"
+      #expect(await next.value == "b")
+      model.title = "c"
+      #expect(await next.value == "b")
+    }
+
+    @Test func next_afterSeveralChangesInOneGo_hasTheLastValue() async throws {
+      let model = Model()
+      let next = Guarantee.next { "\(model.title)\(model.count)" }
+      model.title = "b"
+      model.count = 1
+      model.count = 2
+      #expect(await next.value == "b2")
+    }
+
+    @Test func next_where_waitsForTheValueThatIsWanted() async throws {
+      let model = Model()
+      let evaluated = Counter()
+      let next = Guarantee.next(
+        of: {
+          evaluated.raise()
+          return model.count
+        }, where: { $0 > 2 })
+      for count in 1...3 {
+        #expect(next.isPending)
+        model.count = count
+        await eventually { evaluated.value == count + 1 }
+      }
+      #expect(await next.value == 3)
+    }
+
+    @Test func next_inAnActor_isEvaluatedThere() async throws {
+      let keeper = Keeper()
+      let next = await keeper.next()
+      await keeper.raise()
+      #expect(await next.value == 1)
+    }
+
+    @Test func next_onceCancelled_letsGoOfTheExpression() async throws {
+      weak var witness: Model?
+      let next = {
+        let model = Model()
+        witness = model
+        return Guarantee.next { model.title }.promise
+      }()
+      #expect(witness != nil)
+      next.cancel()
+      #expect(witness == nil)
+      await #expect(throws: CancellationError.self) { try await next.value }
+    }
+
+    @Test func next_cancelledAfterTheChange_isCancelled() async throws {
+      let model = Model()
+      let next = Guarantee.next { model.title }.promise
+      model.title = "b"
+      next.cancel()
+      await #expect(throws: CancellationError.self) { try await next.value }
+    }
+
+    @Test func next_onceFulfilled_letsGoOfTheObject() async throws {
+      weak var witness: Model?
+      do {
+        let model = Model()
+        witness = model
+        let next = Guarantee.next { model.title }
+        model.title = "b"
+        _ = await next.value
+      }
+      await eventually { witness == nil }
+    }
+  }
+}

@@ -1,0 +1,53 @@
+import Foundation
+import Pledge
+import Synchronization
+import Testing
+
+/// Everything that counts what the process holds open: one test at a time.
+@Suite(.serialized, .timeLimit(.minutes(1)))
+enum FoundationTests {}
+
+/// Waits, without a thread being blocked, until `condition` holds.
+func eventually(
+  isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool
+) async rethrows {
+  while !(try condition()) { await Task.yield() }
+}
+
+/// What the descriptors of this process stand for, such as `socket:[4711]` or a path.
+func openDescriptors(_ prefix: String) throws -> Int {
+  try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
+    let target = try? FileManager.default.destinationOfSymbolicLink(
+      atPath: "/proc/self/fd/\(name)")
+    return target?.hasPrefix(prefix) ?? false
+  }
+}
+
+/// A folder that is removed when the test lets go of it.
+final class TemporaryFolder: Sendable {
+  let url: URL
+
+  init() throws {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("Pledge-\(UUID())")
+    try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  var names: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: url.path).sorted() }
+  }
+
+  func file(_ name: String) -> URL { url.appendingPathComponent(name) }
+}
+
+/// A count that any thread may raise.
+final class Counter: Sendable {
+  private let count = Atomic(0)
+
+  func raise() { count.add(1, ordering: .relaxed) }
+
+  var value: Int { count.load(ordering: .acquiring) }
+}
+
+struct Boom: Error, Equatable {}

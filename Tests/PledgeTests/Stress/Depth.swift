@@ -1,0 +1,173 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Chains and loops without end: constant stack, and for loops constant memory.
+///
+/// `PLEDGE_FULL=1` in the environment runs them at full size.
+@Suite(.serialized) struct Depth {
+  let links = isFullRun ? 1_000_000 : 100_000
+  let rounds = isFullRun ? 10_000_000 : 200_000
+
+  enum Link: CaseIterable {
+    case map, then, recover, tap, finally, timeoutless
+  }
+
+  private func extend(_ promise: Promise<Int>, by link: Link) -> Promise<Int> {
+    switch link {
+    case .map: promise.map(on: .immediate) { $0 + 1 }
+    case .then: promise.then(on: .immediate) { .value($0 + 1) }
+    case .recover: promise.recover(on: .immediate) { throw $0 }
+    case .tap: promise.tap(on: .immediate) { _ in }
+    case .finally: promise.finally(on: .immediate) {}
+    case .timeoutless: promise.uncancellable()
+    }
+  }
+
+  /// Runs `body` with a stack of 512 KiB.
+  private func onSmallStack(_ body: @escaping @Sendable () -> Void) async {
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        onNewThread(stackSize: 512 * 1024, body)
+        continuation.resume()
+      }
+    }
+  }
+
+  @Test(arguments: Link.allCases)
+  func chain_settlesAndIsReleased(link: Link) async {
+    await onSmallStack { [links] in
+      for outcome in [Result<Int, any Error>.success(0), .failure(Boom())] {
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        var last = promise
+        for _ in 0..<links { last = extend(last, by: link) }
+        resolver.resolve(outcome)
+        #expect(!last.isPending)
+        last.cauterize()
+      }
+    }
+  }
+
+  @Test(arguments: Link.allCases)
+  func chain_isCancelledAndReleased(link: Link) async {
+    await onSmallStack { [links] in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      var last = promise
+      for _ in 0..<links { last = extend(last, by: link) }
+      last.cancel()
+      #expect(!last.isPending)
+      resolver.fulfill(1)
+    }
+  }
+
+  @Test func chain_withADroppedResolver_isReleased() async {
+    await onSmallStack { [links] in
+      var last: Promise<Int>
+      do {
+        let (promise, _) = Promise<Int>.withResolvers()
+        last = promise
+      }
+      let (pending, resolver) = Promise<Int>.withResolvers()
+      var other = pending
+      for _ in 0..<links {
+        last = last.map(on: .immediate) { $0 }
+        other = other.map(on: .immediate) { $0 }
+      }
+      resolver.abandon()
+      last.cauterize()
+      #expect(other.isPending)
+    }
+  }
+
+  @Test func allLinksKept_areReleased() async {
+    await onSmallStack { [links] in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      var all = [promise]
+      for index in 0..<links { all.append(all[index].map(on: .immediate) { $0 + 1 }) }
+      resolver.fulfill(0)
+      #expect(all.last?.state == "fulfilled: \(links)")
+    }
+  }
+
+  @Test func nestedAdoptions_settleAndAreReleased() async {
+    await onSmallStack { [links] in
+      // Each promise adopts the one before, which is pending.
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      var last = promise
+      var kept: [Promise<Int>] = []
+      for index in 0..<links {
+        let inner = last
+        last = Promise.value(0).then(on: .immediate) { _ in inner }
+        if index % 1_000 == 0 { kept.append(last) }
+      }
+      resolver.fulfill(7)
+      #expect(last.state == "fulfilled: 7")
+      #expect(kept.allSatisfy { $0.state == "fulfilled: 7" })
+    }
+  }
+
+  @Test func nestedAdoptions_areCancelled() async throws {
+    let told = CallCounter()
+    await onSmallStack { [links] in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.onCancel { told.call() }
+      var last = promise
+      for _ in 0..<links {
+        let inner = last
+        last = Promise.value(0).then(on: .immediate) { _ in inner }
+      }
+      last.cancel()
+      #expect(!last.isPending)
+      #expect(!resolver.isPending)
+    }
+    try told.expectOnce()
+  }
+
+  @Test(arguments: ["immediate", "serial queue", "global", "asynchronous settlement"])
+  func loop_runsInFlatMemory(kind: String) async throws {
+    let queue = DispatchQueue(label: "loop")
+    let (rounds, report) = (rounds, Recorder<Int>())
+    @Sendable func sample(_ n: Int) {
+      if n % (rounds / 4) == 0, let memory = residentMemory() { report.record(memory) }
+    }
+    @Sendable func step(_ n: Int) -> Promise<Int> {
+      sample(n)
+      if n == 0 { return .value(42) }
+      switch kind {
+      case "immediate": return Promise.value(n).then(on: .immediate) { step($0 - 1) }
+      case "serial queue": return Promise.value(n).then(on: queue) { step($0 - 1) }
+      case "global": return Promise.value(n).then(on: .global) { step($0 - 1) }
+      default:
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let next = promise.then(on: .immediate) { step($0 - 1) }
+        queue.async { resolver.fulfill(n) }
+        return next
+      }
+    }
+    try await expectFulfillment(of: step(rounds), with: 42, within: .seconds(600))
+    let megabytes = report.events.map { $0 >> 20 }
+    print("loop, \(kind), \(rounds) rounds: \(megabytes) MB resident at each quarter")
+    if let start = megabytes.dropFirst().first, let end = megabytes.last {
+      // Other tests run beside this one; a loop that keeps something takes 100 MB and more.
+      #expect(end - start < 60)
+    }
+  }
+
+  @Test func loop_isCancelledInTheMiddle() async throws {
+    let stop = Box<Promise<Int>?>(nil)
+    let count = CallCounter()
+    @Sendable func step() -> Promise<Int> {
+      Promise.value(1).then { _ in
+        if count.call() == 10_000 { stop.value?.cancel() }
+        return step()
+      }
+    }
+    let (start, resolver) = Promise<Void>.withResolvers()
+    let loop = start.then { step() }
+    stop.value = loop
+    resolver.fulfill()
+    try await expectCancellation(of: loop, within: .seconds(60))
+    stop.value = nil
+  }
+}

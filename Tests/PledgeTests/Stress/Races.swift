@@ -1,0 +1,166 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Synchronization
+import Testing
+
+/// Threads that do everything to the same promises at once. Clean under ThreadSanitizer.
+@Suite(.serialized) struct Races {
+  let rounds = isFullRun ? 20_000 : 1_000
+
+  @Test(arguments: 0..<4)
+  func attachSettleCancelDropAtRandom(seed: Int) async throws {
+    let lifetimes = LifetimeTracker()
+    let queue = DispatchQueue(label: "stress")
+    let concurrent = DispatchQueue(label: "stress.concurrent", attributes: .concurrent)
+    for round in 0..<rounds {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let (inner, innerResolver) = Promise<Int>.withResolvers()
+      let handlerRuns = CallCounter()
+      let handlers = CallCounter()
+      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+        var random = SeededRandom(seed: UInt64(seed << 40 | round << 8 | thread))
+        var mine: [Promise<Int>] = []
+        for _ in 0..<8 {
+          let token = lifetimes.track("handler")
+          let executor: any PromiseExecutor = [.immediate, queue, concurrent, .main]
+            .randomElement(using: &random) ?? .immediate
+          let source = mine.randomElement(using: &random) ?? promise
+          switch Int.random(in: 0..<12, using: &random) {
+          case 0: resolver.fulfill(1)
+          case 1: resolver.reject(CancellationError())
+          case 2: mine.randomElement(using: &random)?.cancel()
+          case 3:
+            handlers.call()
+            mine.append(
+              source.map(on: executor) {
+                _ = token
+                handlerRuns.call()
+                return $0
+              })
+          case 4: mine.append(source.then(on: executor) { [inner] _ in (token, inner).1 })
+          case 5: mine.append(source.recover(on: executor) { _ in .value(token.label.count) })
+          case 6: mine.append(source.finally(on: executor) { _ = token })
+          case 7: mine.append(.race([source, inner]))
+          case 8: mine = mine.dropLast()
+          case 9: innerResolver.fulfill(2)
+          case 10: Promise.all([source, inner, promise]).catch(on: executor) { _ in _ = token }
+          default: resolver.onCancel { _ = token }
+          }
+        }
+        for promise in mine { promise.cauterize() }
+      }
+      #expect(handlerRuns.count <= handlers.count)
+      resolver.fulfill(0)
+      innerResolver.fulfill(0)
+    }
+    try await lifetimes.expectNoneAlive(within: .seconds(60))
+  }
+
+  @Test func allHandlersRunOnce_whenTheyAreAttachedWhileThePromiseSettles() async throws {
+    let queue = DispatchQueue(label: "stress")
+    for _ in 0..<rounds {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let runs = CallCounter()
+      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+        if thread == 0 { resolver.fulfill(1) }
+        for _ in 0..<10 { promise.done(on: queue) { _ in runs.call() }.cauterize() }
+      }
+      queue.sync {}
+      // Whoever was attached has been sent to the queue by now, and has run, but for the turn
+      // that may still be under way on it.
+      queue.sync {}
+      #expect(runs.count == 30)
+    }
+  }
+
+  @Test func sweepAgainstSettlement_losesNobody() async throws {
+    for _ in 0..<rounds {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let runs = CallCounter()
+      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+        switch thread {
+        case 0: for _ in 0..<40 { promise.map(on: .immediate) { $0 }.cancel() }
+        case 1: for _ in 0..<10 { promise.done(on: .immediate) { _ in runs.call() }.cauterize() }
+        default: resolver.fulfill(1)
+        }
+      }
+      #expect(resolver.isPending == false)
+      let cancelled = promise.state != "fulfilled: 1"
+      #expect(cancelled || runs.count == 10)
+    }
+  }
+
+  @Test func onePromiseAdoptedByMany_whileTheyAreCancelled() async throws {
+    for _ in 0..<rounds {
+      let (inner, innerResolver) = Promise<Int>.withResolvers()
+      let (start, startResolver) = Promise<Void>.withResolvers()
+      let starts = [start, start.map(on: .immediate) {}, .value(())]
+      let keeper = inner.map(on: .immediate) { $0 }
+      DispatchQueue.concurrentPerform(iterations: 4) { thread in
+        if thread == 3 {
+          startResolver.fulfill()
+          return
+        }
+        let outer = starts[thread].then(on: .immediate) { inner }
+        let end = outer.map(on: .immediate) { $0 }
+        if thread != 0 { end.cancel() } else { end.cauterize() }
+      }
+      #expect(keeper.isPending)
+      innerResolver.fulfill(1)
+      #expect(keeper.state == "fulfilled: 1")
+    }
+  }
+
+  @Test func adoptionByTwo_ofOneThatNobodyElseWaitsFor() async throws {
+    for _ in 0..<rounds {
+      let (inner, innerResolver) = Promise<Int>.withResolvers()
+      let results = Recorder<String>()
+      DispatchQueue.concurrentPerform(iterations: 3) { thread in
+        if thread == 2 {
+          innerResolver.fulfill(1)
+          return
+        }
+        let outer = Promise.value(0).then(on: .immediate) { _ in inner }
+        outer.tap(on: .immediate) { results.record("\($0)") }.cauterize()
+      }
+      #expect(results.events == ["success(1)", "success(1)"])
+    }
+  }
+
+  @Test func manyTasksAwait_andAreCancelledAtRandom() async throws {
+    let count = isFullRun ? 100_000 : 5_000
+    let groups = 50
+    let (cancelled, fulfilled) = (CallCounter(), CallCounter())
+    let promises = (0..<groups).map { _ in Promise<Int>.withResolvers() }
+    // A consumer that stays, so that the others' cancellation does not cancel the promise.
+    for (promise, _) in promises { promise.cauterize() }
+    await withTaskGroup(of: Void.self) { group in
+      var random = SeededRandom(seed: 42)
+      var tasks: [Task<Int, any Error>] = []
+      for index in 0..<count {
+        let promise = promises[index % groups].promise
+        tasks.append(Task { try await promise.value })
+        if Bool.random(using: &random) { tasks.randomElement(using: &random)?.cancel() }
+      }
+      for (index, entry) in promises.enumerated() {
+        DispatchQueue.global().async { entry.resolver.fulfill(index) }
+      }
+      for task in tasks where Bool.random(using: &random) { task.cancel() }
+      for task in tasks {
+        switch await task.result {
+        case .success: fulfilled.call()
+        case .failure(let error):
+          #expect(error is CancellationError)
+          cancelled.call()
+        }
+      }
+      await group.waitForAll()
+    }
+    #expect(cancelled.count + fulfilled.count == count)
+    print("\(count) awaits: \(fulfilled.count) got the value, \(cancelled.count) were cancelled")
+    for (index, entry) in promises.enumerated() {
+      #expect(entry.promise.state == "fulfilled: \(index)")
+    }
+  }
+}
