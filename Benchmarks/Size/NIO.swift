@@ -14,14 +14,18 @@ func work(_ value: Int) -> EventLoopFuture<Int> {
   return promise.futureResult
 }
 
-let semaphore = DispatchSemaphore(value: 0)
-let chained = work(1)
-  .flatMap { work($0 + 1) }
-  .map { $0 + 1 }
-  .flatMapErrorThrowing { _ in 0 }
-EventLoopFuture.whenAllSucceed([chained, work(2)], on: group.next())
-  .whenComplete { result in
-    print(result)
-    semaphore.signal()
-  }
-semaphore.wait()
+func run() {
+  let semaphore = DispatchSemaphore(value: 0)
+  let chained = work(1)
+    .flatMap { work($0 + 1) }
+    .map { $0 + 1 }
+    .flatMapErrorThrowing { _ in 0 }
+  EventLoopFuture.whenAllSucceed([chained, work(2)], on: group.next())
+    .whenComplete { result in
+      print(result)
+      semaphore.signal()
+    }
+  semaphore.wait()
+}
+
+run()

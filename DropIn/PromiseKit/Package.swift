@@ -3,7 +3,8 @@ import Foundation
 import PackageDescription
 
 // Inside Pledge's repository Pledge is taken from there, elsewhere from its home.
-let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../..")
+let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
+  .appendingPathComponent("../..")
 let isInsideRepository =
   FileManager.default.fileExists(atPath: root.appendingPathComponent("Package.swift").path)
   && FileManager.default.fileExists(atPath: root.appendingPathComponent("Sources/Pledge").path)
@@ -18,7 +19,8 @@ let package = Package(
   name: "PromiseKit",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
   products: [
-    .library(name: "PromiseKit", targets: ["PromiseKit"])
+    .library(name: "PromiseKit", targets: ["PromiseKit"]),
+    .library(name: "PMKFoundation", targets: ["PMKFoundation"]),
   ],
   traits: [
     .trait(
@@ -30,10 +32,14 @@ let package = Package(
     .target(
       name: "PromiseKit",
       dependencies: [.product(name: "Pledge", package: pledgeName)]),
+    .target(name: "PMKFoundation", dependencies: ["PromiseKit"]),
     .testTarget(
       name: "PromiseKitTests", dependencies: ["PromiseKit"],
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "PromiseKitSwift6Tests", dependencies: ["PromiseKit"]),
+    .testTarget(
+      name: "PMKFoundationTests", dependencies: ["PMKFoundation"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -97,7 +97,7 @@ extension Promise {
   /// Makes a promise with the outcome of `body`, which runs inside this call.
   ///
   /// A chain can start with it, so that what `body` throws goes the way of all its errors.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public static func attempt(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Value
   ) -> Promise {

@@ -13,6 +13,7 @@ struct Workload: Sendable {
   var sizePerRound = 1
   /// The stack of the thread that bodies run on.
   var stackSize = 8 << 20
+  var usesMainQueue = false
   let summary: String
 
   var isSweep: Bool { sizes.count > 1 }
@@ -45,7 +46,7 @@ extension Workload {
       summary: "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
     Workload(
       name: "main-actor-chain", unit: "link", floor: "GCD", sizes: [2_000],
-      unitsPerSize: chainLength,
+      unitsPerSize: chainLength, usesMainQueue: true,
       summary: "As `queue-chain`, on the main actor, waited for on another thread."),
     Workload(
       name: "resolved-map", unit: "promise", floor: "Closures", sizes: [100_000],

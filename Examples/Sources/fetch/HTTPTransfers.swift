@@ -50,17 +50,17 @@ final class HTTPTransfers: NSObject, Sendable {
       transfers.withLock { $0[id] = Transfer(receive: receive, resolver: resolver) }
       // Weak, or the resolver would keep itself alive.
       resolver.onCancel { [weak self] in
-        _ = self?.finish(id)
-        task.cancel()
+        // Once a task: two cancellations of one task at a time crash Foundation on Linux.
+        if self?.finish(id) != nil { task.cancel() }
       }
       task.resume()
     }
   }
 
-  /// Ends the session; transfers under way are cut off.
+  /// Ends the session, once the transfers under way have ended.
   func close() {
     session.withLock { session in
-      session?.invalidateAndCancel()
+      session?.finishTasksAndInvalidate()
       session = nil
     }
   }
@@ -94,7 +94,8 @@ extension HTTPTransfers: URLSessionDataDelegate {
     do {
       try transfer.receive(data)
     } catch {
-      finish(dataTask.taskIdentifier)?.resolver.reject(error)
+      guard let transfer = finish(dataTask.taskIdentifier) else { return }
+      transfer.resolver.reject(error)
       dataTask.cancel()
     }
   }

@@ -56,7 +56,7 @@ func sha256(_ data: Data) -> String {
     func files(seed: UInt64) async throws -> [String] {
       let server = try await LoopbackServer.start(
         Configuration(seed: seed, fileCount: 5, sizes: 0...1000))
-      defer { Task { await server.stop() } }
+      await server.stop()
       return server.files.map { "\($0.name) \($0.size) \($0.sha256)" }
     }
     let once = try await files(seed: 7)

@@ -16,6 +16,7 @@ extension Promise {
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
     if let result = currentResult {
+      cell.root.rejection?.markHandled()
       return try result.get()
     }
     if let obstacle = cell.root.obstacleForThisThread() { throw obstacle }

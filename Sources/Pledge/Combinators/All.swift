@@ -109,8 +109,8 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
   @inlinable
   func receive(_ source: Cell, index: Int) {
     if let rejection = source.rejection {
-      result.reject(rejection)
       finish(withdrawing: cancelsRest)
+      result.reject(rejection)
       return
     }
     values[index] = source.value(as: T.self)

@@ -11,7 +11,7 @@ extension Promise {
   ///
   /// **Execution.** `transform`, and the iterator of `elements`, run in the isolation in which
   /// `transform` was written, one call at a time.
-  @inlinable @preconcurrency
+  @inlinable
   public static func all<S: Sequence & Sendable, T: Sendable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
     @_inheritActorContext _ transform:
@@ -37,7 +37,7 @@ extension Promise {
   /// Calls `transform` for each of `elements` as they come, with at most `limit` promises pending.
   ///
   /// As for sequences; while there is no room no element is awaited.
-  @preconcurrency
+
   public static func all<S: AsyncSequence & Sendable, T: Sendable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
     @_inheritActorContext _ transform:

@@ -9,6 +9,8 @@ extension Cell {
     var abandoned = [root]
     while let cell = abandoned.popLast() {
       cell.input.bitwiseOr(Input.abandoned, ordering: .acquiringAndReleasing)
+      // What is linked to this cell and the cell hold each other.
+      if let source = cell.takeSlot() { withExtendedLifetime(source) {} }
       var word = cell.output.load(ordering: .acquiring)
       while word & Output.mask == 0, word != 0 {
         let (done, now) = cell.output.weakCompareExchange(

@@ -59,7 +59,10 @@ extension Handler {
       reject(Rejection.cancellation())
       return
     }
-    if inner.tryLink(to: outer) { return }
+    if inner.tryLink(to: outer) {
+      outer.waitBeyond(inner)
+      return
+    }
     if outer === self {
       inner.attach(self, isCounted: true, isVisible: true)
     } else {
@@ -73,6 +76,33 @@ extension Handler {
 }
 
 extension Cell {
+  /// Makes this cell, to which `inner` has just been linked, wait for what `inner` waits for, if
+  /// that is linked in its turn.
+  ///
+  /// A cell in the middle would hold what is linked to it, and be held by it, when nobody looks at
+  /// its slot any more: only the root's is emptied on settlement.
+  fileprivate final func waitBeyond(_ inner: Cell) {
+    guard inner.isHandler, inner.pinUnlessTaken() else { return }
+    let source = inner.slot.map { unsafeDowncast($0, to: Cell.self) }
+    inner.unpin()
+    guard let source, source.output.load(ordering: .acquiring) & Output.linked != 0 else { return }
+    // First the new way, then the old one out: a canceller finds one of them.
+    guard pinUnlessTaken() else {
+      inner.forgetSource(source)
+      return
+    }
+    let isWaiting = slot === inner
+    if isWaiting { slot = source }
+    unpin()
+    inner.forgetSource(source)
+  }
+
+  private final func forgetSource(_ source: Cell) {
+    guard pinUnlessTaken() else { return }
+    if slot === source { slot = nil }
+    unpin()
+  }
+
   /// Links this cell, which must have no observers and no result, to `outer`.
   fileprivate final func tryLink(to outer: Cell) -> Bool {
     guard input.load(ordering: .acquiring) & Input.kept == 0 else { return false }

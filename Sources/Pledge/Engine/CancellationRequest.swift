@@ -57,7 +57,11 @@ extension Cell {
       }
       guard let source = cell.slot.map({ unsafeDowncast($0, to: Cell.self) }) else {
         cell.unpin()
-        return
+        // It was linked meanwhile, and the root waits in its place.
+        let root = cell.root
+        if root === cell { return }
+        cell = root
+        continue
       }
       // Linked to this cell, or to one that this cell is linked to itself.
       let isLinked = source.root === cell.root

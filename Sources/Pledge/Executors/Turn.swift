@@ -194,8 +194,10 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
   ///
   /// An object, as a struct with a weak reference and another field is not copied rightly inside
   /// an optional (Swift 6.3).
-  private final class Weak: Sendable {
-    weak let scheduler: ActorScheduler?
+  ///
+  /// `@unchecked Sendable`: written once, in the initializer.
+  private final class Weak: @unchecked Sendable {
+    private(set) weak var scheduler: ActorScheduler?
     let identity: ObjectIdentifier
 
     init(_ scheduler: ActorScheduler) {

@@ -5,7 +5,7 @@ extension Promise {
   /// `finally` may follow. It cannot fail.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency @discardableResult
+  @inlinable @discardableResult
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Void
   ) -> Guarantee<Void> {
@@ -20,7 +20,7 @@ extension Promise {
   /// `finally` may follow. It cannot fail.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency @discardableResult
+  @inlinable @discardableResult @_disfavoredOverload
   public func `catch`(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void
   ) -> Guarantee<Void> {
@@ -50,7 +50,7 @@ extension Promise {
   /// The result is fulfilled if there was no error or it was handled here.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func `catch`<E: Error>(
     only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) -> Void
   ) -> Promise<Void> {
@@ -64,7 +64,7 @@ extension Promise {
   /// The result is fulfilled if there was no error or it was handled here.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func `catch`<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) -> Void
   ) -> Promise<Void> {
@@ -76,7 +76,7 @@ extension Promise {
   /// The result is fulfilled if there was no error or it was handled here.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func `catch`<E: Error & Equatable>(
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
   ) -> Promise<Void> {
@@ -90,7 +90,7 @@ extension Promise {
   /// The result is fulfilled if there was no error or it was handled here.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func `catch`<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () -> Void
   ) -> Promise<Void> {

@@ -4,7 +4,7 @@ extension Thenable {
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Void> {
@@ -18,7 +18,7 @@ extension Thenable {
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Void> {
@@ -30,7 +30,7 @@ extension Thenable {
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func get(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Value> {
@@ -44,7 +44,7 @@ extension Thenable {
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func get(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Value> {
@@ -66,7 +66,7 @@ extension Thenable {
   /// Looking at an error this way does not count as handling it.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func tap(
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
@@ -81,7 +81,7 @@ extension Thenable {
   /// Looking at an error this way does not count as handling it.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func tap(
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -115,7 +115,7 @@ extension Guarantee {
   /// Calls `body` with the value; what comes of it has none.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency @discardableResult
+  @inlinable @discardableResult
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Void> {
@@ -127,7 +127,7 @@ extension Guarantee {
   /// Calls `body` with the value; what comes of it has none.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency @discardableResult
+  @inlinable @discardableResult @_disfavoredOverload
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Void> {
@@ -137,7 +137,7 @@ extension Guarantee {
   /// Calls `body` with the value, and passes the value on.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func get(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Value> {
@@ -149,7 +149,7 @@ extension Guarantee {
   /// Calls `body` with the value, and passes the value on.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func get(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Value> {

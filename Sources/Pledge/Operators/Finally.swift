@@ -4,7 +4,7 @@ extension Promise {
   /// Runs also when the promise is cancelled. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func finally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Void
   ) -> Promise<Value> {
@@ -18,7 +18,7 @@ extension Promise {
   /// Runs also when the promise is cancelled. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func finally(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Void
   ) -> Promise<Value> {
@@ -31,7 +31,7 @@ extension Promise {
   /// is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func finally<T: Thenable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> T
   ) -> Promise<Value> {
@@ -46,7 +46,7 @@ extension Promise {
   /// is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func finally<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> T
   ) -> Promise<Value> {
@@ -108,7 +108,7 @@ extension Guarantee {
   /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency @discardableResult
+  @inlinable @discardableResult
   public func finally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
   ) -> Guarantee<Value> {
@@ -120,7 +120,7 @@ extension Guarantee {
   /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency @discardableResult
+  @inlinable @discardableResult @_disfavoredOverload
   public func finally(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Void
   ) -> Guarantee<Value> {

@@ -4,7 +4,7 @@ extension Thenable {
   /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func map<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U
   ) -> Promise<U> {
@@ -18,7 +18,7 @@ extension Thenable {
   /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> {
@@ -57,7 +57,7 @@ extension Thenable {
   /// rejected, or `transform` throws, with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func compactMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U?
   ) -> Promise<U> {
@@ -72,7 +72,7 @@ extension Thenable {
   /// rejected, or `transform` throws, with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func compactMap<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U?
   ) -> Promise<U> {
@@ -98,7 +98,7 @@ extension Guarantee {
   /// Returns a guarantee of what `transform` makes of this one's value.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func map<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) -> U
   ) -> Guarantee<U> {
@@ -110,7 +110,7 @@ extension Guarantee {
   /// Returns a guarantee of what `transform` makes of this one's value.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) -> U
   ) -> Guarantee<U> {

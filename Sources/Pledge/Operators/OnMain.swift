@@ -85,12 +85,6 @@ extension Promise {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Promise
   ) -> Promise { recover(body) }
 
-  /// Replaces an error by the value that `body`, on the main actor, returns.
-  @inlinable
-  public func recover(
-    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) -> Value
-  ) -> Guarantee<Value> { recover(body) }
-
   /// Calls `body` on the main actor when this promise has settled, whatever the outcome.
   @inlinable
   public func finally(

@@ -4,7 +4,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func recover(
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
@@ -19,7 +19,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func recover(
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
@@ -34,7 +34,7 @@ extension Promise {
   /// A value passes through.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
@@ -50,7 +50,7 @@ extension Promise {
   /// A value passes through.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
@@ -64,7 +64,7 @@ extension Promise {
   /// A value passes through.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
   ) -> Guarantee<Value> {
@@ -80,7 +80,7 @@ extension Promise {
   /// A value passes through.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
   ) -> Guarantee<Value> {
@@ -92,7 +92,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency @_disfavoredOverload
+  @inlinable
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) throws -> Value
   ) -> Promise<Value> {
@@ -106,7 +106,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency @_disfavoredOverload
+  @inlinable
   public func recover(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) throws -> Value
   ) -> Promise<Value> {
@@ -118,7 +118,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error>(
     only: E.Type,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
@@ -133,7 +133,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
   ) -> Promise<Value> {
@@ -145,7 +145,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error>(
     only: E.Type,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
@@ -160,7 +160,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error>(
     on executor: some PromiseExecutor, only: E.Type,
     _ body: @escaping @Sendable (E) throws -> Promise<Value>
@@ -173,7 +173,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error & Equatable>(
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
   ) -> Promise<Value> {
@@ -187,7 +187,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
   ) -> Promise<Value> {
@@ -199,7 +199,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error & Equatable>(
     only: E,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
@@ -214,7 +214,7 @@ extension Promise {
   /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func recover<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E,
     _ body: @escaping @Sendable () throws -> Promise<Value>

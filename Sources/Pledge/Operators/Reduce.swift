@@ -5,7 +5,7 @@ extension Thenable {
   /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func reduce<S: Sequence & Sendable>(
     _ elements: S,
     @_inheritActorContext _ combine:
@@ -23,7 +23,7 @@ extension Thenable {
   /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is.
   ///
   /// **Execution.** `combine` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func reduce<S: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ elements: S,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>

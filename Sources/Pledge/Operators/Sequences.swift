@@ -7,7 +7,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func mapValues<U: Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> U
@@ -22,7 +22,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func mapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U]> {
@@ -34,7 +34,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func flatMapValues<U: Sequence & Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> U
@@ -49,7 +49,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func flatMapValues<U: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U.Element]> where U.Element: Sendable {
@@ -61,7 +61,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func compactMapValues<U: Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> U?
@@ -76,7 +76,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func compactMapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U?
   ) -> Promise<[U]> {
@@ -88,7 +88,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `isIncluded` throws, the result is rejected with that error.
   ///
   /// **Execution.** `isIncluded` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func filterValues(
     @_inheritActorContext _ isIncluded:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Bool
@@ -103,7 +103,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `isIncluded` throws, the result is rejected with that error.
   ///
   /// **Execution.** `isIncluded` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func filterValues(
     on executor: some PromiseExecutor,
     _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
@@ -116,7 +116,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func thenMap<U: Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Promise<U>
@@ -132,7 +132,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func thenMap<U: Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
@@ -145,7 +145,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func thenFlatMap<U: Sequence & Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Promise<U>
@@ -161,7 +161,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func thenFlatMap<U: Sequence & Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
@@ -174,7 +174,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If there is none, the result is rejected with ``PromiseError/noElement``.
   ///
   /// **Execution.** `predicate` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func firstValue(
     @_inheritActorContext where predicate:
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Bool
@@ -189,7 +189,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If there is none, the result is rejected with ``PromiseError/noElement``.
   ///
   /// **Execution.** `predicate` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func firstValue(
     on executor: some PromiseExecutor,
     where predicate: @escaping @Sendable (Value.Element) throws -> Bool
@@ -200,7 +200,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// Returns a promise of the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func reduceValues<U: Sendable>(
     _ initial: U,
     @_inheritActorContext _ combine:
@@ -214,7 +214,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// Returns a promise of the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func reduceValues<U: Sendable>(
     on executor: some PromiseExecutor, _ initial: U,
     _ combine: @escaping @Sendable (U, Value.Element) throws -> U

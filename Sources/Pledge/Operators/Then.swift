@@ -7,7 +7,7 @@ extension Thenable {
   /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func then<U: Sendable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Promise<U>
   ) -> Promise<U> {
@@ -24,7 +24,7 @@ extension Thenable {
   /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> {
@@ -36,7 +36,7 @@ extension Thenable {
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func then<T: Thenable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> T
   ) -> Promise<T.Value> {
@@ -50,7 +50,7 @@ extension Thenable {
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func then<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> T
   ) -> Promise<T.Value> {
@@ -99,7 +99,7 @@ extension Guarantee {
   /// Returns a guarantee that takes on the fate of the one that `body` returns.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func then<U: Sendable>(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
@@ -111,7 +111,7 @@ extension Guarantee {
   /// Returns a guarantee that takes on the fate of the one that `body` returns.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable @_disfavoredOverload
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Guarantee<U>
   ) -> Guarantee<U> {

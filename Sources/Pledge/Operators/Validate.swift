@@ -5,7 +5,7 @@ extension Thenable {
   /// that error.
   ///
   /// **Execution.** `isValid` runs in the isolation in which it was written.
-  @inlinable @preconcurrency
+  @inlinable
   public func validate(
     @_inheritActorContext _ isValid: @escaping @Sendable @isolated(any) (Value) throws -> Bool
   ) -> Promise<Value> {
@@ -20,7 +20,7 @@ extension Thenable {
   /// that error.
   ///
   /// **Execution.** `isValid` runs on `executor`.
-  @inlinable @preconcurrency
+  @inlinable
   public func validate(
     on executor: some PromiseExecutor, _ isValid: @escaping @Sendable (Value) throws -> Bool
   ) -> Promise<Value> {

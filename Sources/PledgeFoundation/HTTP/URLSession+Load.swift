@@ -173,8 +173,11 @@ extension URLSession {
           resolver.reject(PromiseError.noValueAndNoError)
         }
       }
-      // The promise is rejected with `CancellationError` before the task can tell of its own error.
-      resolver.onCancel { task.cancel() }
+      resolver.onCancel {
+        // First, or the task might be faster to tell of its own error.
+        resolver.reject(CancellationError())
+        task.cancel()
+      }
       task.resume()
     }
   }

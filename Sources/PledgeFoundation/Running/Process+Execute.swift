@@ -121,7 +121,7 @@ import Synchronization
         handler?(process)
       }
       do {
-        try process.run()
+        try withSignalMaskOfMainThread { try process.run() }
       } catch {
         process.terminationHandler = handler
         output.close()
@@ -164,6 +164,8 @@ import Synchronization
     }
 
     func stop(gracePeriod: Duration?) {
+      // First, or the process might be faster to end.
+      resolver.reject(CancellationError())
       let readers = state.withLock { state in
         defer { state.readers = [] }
         return state.readers

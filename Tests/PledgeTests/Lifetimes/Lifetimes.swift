@@ -86,6 +86,53 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
+  @Test(arguments: ["fulfilled", "rejected", "cancelled", "dropped", "abandoned"])
+  func nestedAdoptions(end: String) async throws {
+    do {
+      let (inner, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+      let l = lifetimes
+      func adopt(
+        _ promise: Promise<LifetimeTracker.Token>
+      ) -> Promise<LifetimeTracker.Token> {
+        Promise.value(l.track("start")).then(on: .immediate) { [t = l.track("then")] _ in
+          _ = t
+          return promise
+        }
+      }
+      // From the inside out, and from the outside in.
+      let outer = adopt(adopt(adopt(inner)))
+      let gate = Promise<Void>.withResolvers()
+      let (other, otherResolver) = Promise<LifetimeTracker.Token>.withResolvers()
+      let late = gate.promise.then(on: .immediate) {
+        gate.promise.then(on: .immediate) { gate.promise.then(on: .immediate) { other } }
+      }
+      gate.resolver.fulfill()
+      switch end {
+      case "fulfilled":
+        resolver.fulfill(l.track("value"))
+        otherResolver.fulfill(l.track("value"))
+      case "rejected":
+        resolver.reject(Boom())
+        otherResolver.reject(Boom())
+      case "cancelled":
+        outer.cancel()
+        late.cancel()
+        #expect(!resolver.isPending && !otherResolver.isPending)
+      case "abandoned":
+        resolver.abandon()
+        otherResolver.abandon()
+      default: break
+      }
+      outer.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.cauterize()
+      late.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.cauterize()
+      if end == "abandoned" {
+        resolver.abandon()
+        otherResolver.abandon()
+      }
+    }
+    try await lifetimes.expectNoneAlive(within: .seconds(2))
+  }
+
   @Test func closuresGoBeforeTheResultSettles() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let aliveAtSettlement = Box<Int>(-1)

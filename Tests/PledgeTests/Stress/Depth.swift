@@ -11,7 +11,7 @@ import Testing
   let rounds = isFullRun ? 10_000_000 : 200_000
 
   enum Link: CaseIterable {
-    case map, then, recover, tap, finally, timeoutless
+    case map, then, recover, tap, finally, uncancellable
   }
 
   private func extend(_ promise: Promise<Int>, by link: Link) -> Promise<Int> {
@@ -21,7 +21,7 @@ import Testing
     case .recover: promise.recover(on: .immediate) { throw $0 }
     case .tap: promise.tap(on: .immediate) { _ in }
     case .finally: promise.finally(on: .immediate) {}
-    case .timeoutless: promise.uncancellable()
+    case .uncancellable: promise.uncancellable()
     }
   }
 

@@ -83,6 +83,9 @@ struct RunCell: ParsableCommand {
 }
 
 /// Gives the main thread to the main queue and runs `work` on a thread of its own.
+///
+/// Where the main queue is not needed the main thread sleeps, for valgrind cannot stand the way in
+/// which Dispatch takes it over.
 private func serve(
   _ name: String, _ work: @escaping @Sendable (Registry, Workload) -> Void
 ) -> Never {
@@ -94,7 +97,8 @@ private func serve(
   }
   thread.stackSize = workload.stackSize
   thread.start()
-  dispatchMain()
+  if workload.usesMainQueue { dispatchMain() }
+  while true { sleep(.max) }
 }
 
 /// A cell that runs wild should hurt nobody else on the machine.

@@ -1,17 +1,19 @@
 import Dispatch
 
+// Mutable without a lock, as in the original: the program that sets it must do so before it is
+// used from several threads.
 /// The settings of PromiseKit: where handlers run, what `catch` takes, and where log events go.
 ///
 /// Default arguments read it at each call, so a change affects later calls only. Change it before
 /// the first promise is made: it is not guarded against being read meanwhile.
-// Mutable without a lock, as in the original: the program that sets it must do so before it is
-// used from several threads.
 nonisolated(unsafe) public var conf = PMKConfiguration()
 
 /// The settings of PromiseKit.
 public struct PMKConfiguration {
-  /// The queues on which handlers run by default: `map` for those that make something of a value,
-  /// `return` for those that end a chain. Nil runs them in place.
+  /// The queues on which handlers run by default.
+  ///
+  /// `map` is for those that make something of a value, `return` for those that end a chain. Nil
+  /// runs them in place.
   public var Q: (map: DispatchQueue?, return: DispatchQueue?) = (map: .main, return: .main)
 
   /// Which errors `catch` and `recover` take by default.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The errors of PromiseKit itself.
 // `@unchecked Sendable`: the values that two cases carry are there to be printed.
+/// The errors of PromiseKit itself.
 public enum PMKError: Error, @unchecked Sendable {
   /// A completion handler was called with neither a value nor an error.
   case invalidCallingConvention

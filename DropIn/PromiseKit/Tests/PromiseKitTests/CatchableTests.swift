@@ -96,7 +96,8 @@ final class CatchableTests: PromiseKitTestCase {
       throw TestError.dummy
     }
     XCTAssertTrue(skipped.error?.isCancelled ?? false)
-    XCTAssertEqual(try value(of: cancelled.recover(policy: .allErrors) { _ in Promise.value(1) }), 1)
+    let taken = cancelled.recover(policy: .allErrors) { _ in Promise.value(1) }
+    XCTAssertEqual(try value(of: taken), 1)
     XCTAssertEqual(try value(of: cancelled.recover { _ in .value(2) }), 2)
     try value(of: cancelled.asVoid().recover { _ in })
     let skippedVoid: Promise<Void> = cancelled.asVoid().recover { _ in
@@ -150,7 +151,8 @@ final class CatchableTests: PromiseKitTestCase {
       let (promise, _) = Promise<Int>.pending()
       promise.catch { _ in }
     }
-    XCTAssertEqual(log.values.sorted(), ["pendingGuaranteeDeallocated", "pendingPromiseDeallocated"])
+    XCTAssertEqual(
+      log.values.sorted(), ["pendingGuaranteeDeallocated", "pendingPromiseDeallocated"])
   }
 
   func testFinalizerIsCompletedOnce() {
@@ -196,4 +198,3 @@ final class CatchableTests: PromiseKitTestCase {
     XCTAssertEqual(text, "")
   }
 }
-

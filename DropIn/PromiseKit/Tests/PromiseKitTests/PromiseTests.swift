@@ -93,7 +93,8 @@ final class PromiseTests: PromiseKitTestCase {
   }
 
   func testDescriptions() {
-    XCTAssertEqual(Promise<Int>.pending().promise.debugDescription, "Promise<Int>.pending(handlers: 0)")
+    XCTAssertEqual(
+      Promise<Int>.pending().promise.debugDescription, "Promise<Int>.pending(handlers: 0)")
     XCTAssertEqual(Promise().debugDescription, "Promise<()>.fulfilled(())")
     XCTAssertEqual(
       Promise<String>(error: TestError.dummy).debugDescription,

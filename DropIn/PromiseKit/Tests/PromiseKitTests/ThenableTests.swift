@@ -49,8 +49,9 @@ final class ThenableTests: PromiseKitTestCase {
     XCTAssertEqual(try value(of: Promise.value("1").compactMap { Int($0) }), 1)
     XCTAssertEqual(try value(of: Promise.value("1").compactMap(Int.init)), 1)
     XCTAssertNotNil(error(of: Promise.value(1).compactMap { _ -> Int? in throw TestError.dummy }))
-    guard case PMKError.compactMap(let value, let type)? =
-      error(of: Promise.value("x").compactMap { Int($0) })
+    guard
+      case PMKError.compactMap(let value, let type)? =
+        error(of: Promise.value("x").compactMap { Int($0) })
     else { return XCTFail() }
     XCTAssertEqual(value as? String, "x")
     XCTAssertTrue(type == Int.self)

@@ -150,7 +150,7 @@ final class LifetimeTests: XCTestCase {
   }
 
   func test_defaultQueue_isMainUnlessChanged() {
-    XCTAssertTrue(DispatchQueue.promises === DispatchQueue.main)
+    XCTAssertEqual(DispatchQueue.promises.label, DispatchQueue.main.label)
     let queue = MarkedQueue()
     DispatchQueue.promises = queue.queue
     let promise = Promise(1).then { _ in queue.isCurrent }

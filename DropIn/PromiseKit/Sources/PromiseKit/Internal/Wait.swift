@@ -13,7 +13,7 @@ extension Thenable {
       group.leave()
     }
     group.wait()
-    guard let outcome else { fatalError("PromiseKit: a thenable called its handler without a result") }
+    guard let outcome else { fatalError("PromiseKit: a thenable called back without a result") }
     return outcome
   }
 }

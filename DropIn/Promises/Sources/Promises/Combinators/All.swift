@@ -26,9 +26,9 @@ public func all<Value>(
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
 ) -> Promise<[Value]> where Container.Element == Promise<Value> {
-  let promises = Array(promises)
-  if promises.isEmpty { return Promise<[Value]>([]) }
-  return gather(on: queue, fulfilled: promises) { promises.map { $0.fulfilledValue } }
+  let sources = promises.map { $0.source }
+  if sources.isEmpty { return Promise<[Value]>([]) }
+  return gather(on: queue, fulfilled: sources) { sources.map { $0.value } }
 }
 
 /// Returns a promise of both values.
@@ -45,9 +45,8 @@ public func all<A, B>(
   _ promiseA: Promise<A>,
   _ promiseB: Promise<B>
 ) -> Promise<(A, B)> {
-  gather(on: queue, fulfilled: [promiseA, promiseB]) {}.then(on: queue) { _ in
-    (promiseA.fulfilledValue, promiseB.fulfilledValue)
-  }
+  let (a, b) = (promiseA.source, promiseB.source)
+  return gather(on: queue, fulfilled: [a, b]) {}.then(on: queue) { _ in (a.value, b.value) }
 }
 
 /// Returns a promise of all three values.
@@ -66,8 +65,9 @@ public func all<A, B, C>(
   _ promiseB: Promise<B>,
   _ promiseC: Promise<C>
 ) -> Promise<(A, B, C)> {
-  gather(on: queue, fulfilled: [promiseA, promiseB, promiseC]) {}.then(on: queue) { _ in
-    (promiseA.fulfilledValue, promiseB.fulfilledValue, promiseC.fulfilledValue)
+  let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)
+  return gather(on: queue, fulfilled: [a, b, c]) {}.then(on: queue) { _ in
+    (a.value, b.value, c.value)
   }
 }
 
@@ -89,10 +89,8 @@ public func all<A, B, C, D>(
   _ promiseC: Promise<C>,
   _ promiseD: Promise<D>
 ) -> Promise<(A, B, C, D)> {
-  gather(on: queue, fulfilled: [promiseA, promiseB, promiseC, promiseD]) {}.then(on: queue) { _ in
-    (
-      promiseA.fulfilledValue, promiseB.fulfilledValue, promiseC.fulfilledValue,
-      promiseD.fulfilledValue
-    )
+  let (a, b, c, d) = (promiseA.source, promiseB.source, promiseC.source, promiseD.source)
+  return gather(on: queue, fulfilled: [a, b, c, d]) {}.then(on: queue) { _ in
+    (a.value, b.value, c.value, d.value)
   }
 }

@@ -26,9 +26,9 @@ public func any<Value>(
 public func any<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
 ) -> Promise<[Maybe<Value>]> where Container.Element == Promise<Value> {
-  let promises = Array(promises)
-  return gather(on: queue, resolved: promises).then(on: queue) { _ in
-    promises.map { $0.resolution }
+  let sources = promises.map { $0.source }
+  return gather(on: queue, resolved: sources).then(on: queue) { _ in
+    sources.map { $0.resolution }
   }
 }
 
@@ -46,8 +46,9 @@ public func any<A, B>(
   _ promiseA: Promise<A>,
   _ promiseB: Promise<B>
 ) -> Promise<(Maybe<A>, Maybe<B>)> {
-  gather(on: queue, resolved: [promiseA, promiseB]).then(on: queue) { _ in
-    (promiseA.resolution, promiseB.resolution)
+  let (a, b) = (promiseA.source, promiseB.source)
+  return gather(on: queue, resolved: [a, b]).then(on: queue) { _ in
+    (a.resolution, b.resolution)
   }
 }
 
@@ -67,7 +68,8 @@ public func any<A, B, C>(
   _ promiseB: Promise<B>,
   _ promiseC: Promise<C>
 ) -> Promise<(Maybe<A>, Maybe<B>, Maybe<C>)> {
-  gather(on: queue, resolved: [promiseA, promiseB, promiseC]).then(on: queue) { _ in
-    (promiseA.resolution, promiseB.resolution, promiseC.resolution)
+  let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)
+  return gather(on: queue, resolved: [a, b, c]).then(on: queue) { _ in
+    (a.resolution, b.resolution, c.resolution)
   }
 }

@@ -1,36 +1,57 @@
 import Dispatch
+import Pledge
 import Synchronization
 
 /// A promise of any value, as one of several that are waited for.
-protocol Input: AnyObject {
+///
+/// Stands for what settles, and not for the object that resolves it: an observer that kept the
+/// object alive would keep itself waiting for ever if nobody else had it any more.
+protocol Input {
   var isPending: Bool { get }
   var isFulfilled: Bool { get }
   func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void)
 }
 
-extension Promise: Input {
+/// The one way to be an ``Input``.
+struct Source<Value>: Input {
+  let storage: Pledge.Promise<UncheckedBox<Value>>
+
+  var isPending: Bool { storage.isPending }
+
+  var isFulfilled: Bool {
+    if case .success = storage.currentResult { true } else { false }
+  }
+
   func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void) {
-    observe(on: queue) { outcome in
-      switch outcome {
-      case .success: handler(nil)
-      case .failure(let error): handler(error)
+    let handler = UncheckedBox(handler)
+    storage.observe(on: Hop(queue: queue)) { result in
+      switch result {
+      case .success: handler.value(nil)
+      case .failure(let error): handler.value(error)
       }
     }
   }
 
   /// The value as a handler gets it. The promise must be fulfilled.
-  var fulfilledValue: Value {
-    guard case .success(let value) = outcome else {
+  var value: Value {
+    guard case .success(let box) = storage.currentResult else {
       preconditionFailure("The promise is not fulfilled")
     }
-    return delivered(value)
+    return delivered(box.value)
   }
 
   /// The value or the error. The promise must be resolved.
   var resolution: Maybe<Value> {
-    guard let outcome else { preconditionFailure("The promise is pending") }
-    return Maybe(outcome.map { delivered($0) })
+    switch storage.currentResult {
+    case nil: preconditionFailure("The promise is pending")
+    case .success(let box): .value(delivered(box.value))
+    case .failure(let error): .error(error)
+    }
   }
+}
+
+extension Promise {
+  var source: Source<Value> { Source(storage: storage) }
 }
 
 /// How many promises, from the first one on, are known to have come as far as they should.
