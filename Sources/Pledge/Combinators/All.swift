@@ -109,8 +109,12 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
   @inlinable
   func receive(_ source: Cell, index: Int) {
     if let rejection = source.rejection {
-      finish(withdrawing: cancelsRest)
-      result.reject(rejection)
+      // First the rest: who sees the error may rely on their being let go of.
+      if finish(withdrawing: cancelsRest) {
+        result.reject(rejection)
+      } else {
+        rejection.markHandled()
+      }
       return
     }
     values[index] = source.value(as: T.self)

@@ -38,15 +38,20 @@ class Gathering: @unchecked Sendable {
 
   /// Takes back all observers that have not been called.
   ///
-  /// With `withdrawing`, an input that has no other consumer is cancelled.
-  @usableFromInline
-  final func finish(withdrawing: Bool) {
-    let observers: [Handler] = state.withLock { state in
-      guard case .open(let observers) = state else { return [] }
+  /// With `withdrawing`, an input that has no other consumer is cancelled. An observer that is
+  /// withdrawn is told so, and finds the gathering finished.
+  ///
+  /// - Returns: Whether this call finished it, and thus may settle the result.
+  @usableFromInline @discardableResult
+  final func finish(withdrawing: Bool) -> Bool {
+    let observers: [Handler]? = state.withLock { state in
+      guard case .open(let observers) = state else { return nil }
       state = .finished(withdrawing: withdrawing)
       return observers
     }
+    guard let observers else { return false }
     for observer in observers { observer.takeBack(withdrawing: withdrawing) }
+    return true
   }
 
   /// How the inputs were let go of, once they need not be observed any more.

@@ -77,10 +77,12 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
 
   @inlinable
   func settle(as source: Cell) {
-    if result.root.isSettledRoot { source.rejection?.markHandled() }
     // First the losers: who sees the winner may rely on their being let go of.
-    finish(withdrawing: cancelsLosers)
-    result.copy(from: source, as: Value.self)
+    if finish(withdrawing: cancelsLosers) {
+      result.copy(from: source, as: Value.self)
+    } else {
+      source.rejection?.markHandled()
+    }
   }
 
   @usableFromInline

@@ -51,15 +51,16 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   /// Starts the task that `make` returns, and makes a promise of its outcome.
-  func promise(
+  func promise<Value: Sendable>(
     in session: URLSession, fileID: StaticString, line: UInt,
+    of transform: @escaping @Sendable (Arrival) -> Value = { $0 },
     _ make: (URLSession) -> URLSessionTask
-  ) -> Promise<Arrival> {
-    let (promise, resolver) = Promise<Arrival>.withResolvers(fileID: fileID, line: line)
-    settled.withLock { $0 = { resolver.resolve($0) } }
+  ) -> Promise<Value> {
+    let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
+    settled.withLock { $0 = { resolver.resolve($0.map(transform)) } }
     resolver.onCancel {
       // The file may have got its name in this moment: then this was a success.
-      if let outcome = self.stop() { resolver.resolve(outcome) }
+      if let outcome = self.stop() { resolver.resolve(outcome.map(transform)) }
     }
     let task = session.start(self, make)
     state.withLock { state in

@@ -72,8 +72,9 @@ extension URLSession {
     }
     let transfer = Transfer(
       progress: progress, counting: .received, file: file, acceptsAnyStatus: acceptsAnyStatus)
-    return transfer.promise(in: self, fileID: fileID, line: line) { $0.dataTask(with: request) }
-      .map(on: .immediate) { _, response in (destination, response) }
+    return transfer.promise(
+      in: self, fileID: fileID, line: line, of: { (destination, $0.response) }
+    ) { $0.dataTask(with: request) }
   }
 }
 

@@ -43,7 +43,9 @@ extension DispatchQueue {
 }
 
 extension Promise {
-  /// Calls `handler` on `queue` with the outcome, after one hop. What all operators are made of.
+  /// Calls `handler` on `queue` with the outcome, after one hop.
+  ///
+  /// What all operators are made of.
   func observe(
     on queue: DispatchQueue, _ handler: @escaping (Swift.Result<Value, any Error>) -> Void
   ) {

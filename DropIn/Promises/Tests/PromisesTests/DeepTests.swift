@@ -3,8 +3,9 @@ import XCTest
 
 @testable import Promises
 
-/// Chains and loops that are long enough to show what grows. The number of rounds can be raised from
-/// outside, since a debug build takes its time.
+/// Chains and loops that are long enough to show what grows.
+///
+/// The number of rounds can be raised from outside, since a debug build takes its time.
 final class DeepTests: XCTestCase {
   private let count =
     ProcessInfo.processInfo.environment["PROMISES_DEEP"].flatMap { Int($0) } ?? 20_000

@@ -69,10 +69,13 @@ final class RetryTests: XCTestCase {
   func test_retry_withoutAttempts_triesOnce() {
     for count in [0, -1] {
       let log = Log()
-      let promise = retry(attempts: count, condition: { _, _ in
-        XCTFail("asked")
-        return true
-      }) { () -> Promise<Int> in
+      let promise = retry(
+        attempts: count,
+        condition: { _, _ in
+          XCTFail("asked")
+          return true
+        }
+      ) { () -> Promise<Int> in
         log.add("try")
         throw Failure.first
       }

@@ -12,7 +12,9 @@ func settle(file: StaticString = #filePath, line: UInt = #line) {
   XCTAssert(waitForPromises(timeout: 10), "promises are still pending", file: file, line: line)
 }
 
-/// What happened, in order. Guarded by its lock.
+/// What happened, in order.
+///
+/// Guarded by its lock.
 final class Log: @unchecked Sendable {
   private let lock = NSLock()
   private var lines: [String] = []

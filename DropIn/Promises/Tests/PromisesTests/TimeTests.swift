@@ -68,4 +68,3 @@ final class TimeTests: XCTestCase {
     XCTAssertFalse(late.isPending)
   }
 }
-

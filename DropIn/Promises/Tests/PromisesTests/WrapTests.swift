@@ -8,7 +8,9 @@ final class WrapTests: XCTestCase {
 
   func test_wrap_withoutArguments_givesNil() {
     let log = Log()
-    let promise = wrap { (handler: @escaping () -> Void) in DispatchQueue.main.async(execute: handler) }
+    let promise = wrap { (handler: @escaping () -> Void) in
+      DispatchQueue.global().async { handler() }
+    }
     promise.then { log.add("\($0 is NSNull)") }
     settle()
     XCTAssertTrue(promise.isFulfilled)

@@ -32,7 +32,7 @@ struct Source<Value>: Input {
     }
   }
 
-  /// The value as a handler gets it. The promise must be fulfilled.
+  /// The value as a handler gets it, where the promise is fulfilled.
   var value: Value {
     guard case .success(let box) = storage.currentResult else {
       preconditionFailure("The promise is not fulfilled")
@@ -40,7 +40,7 @@ struct Source<Value>: Input {
     return delivered(box.value)
   }
 
-  /// The value or the error. The promise must be resolved.
+  /// The value or the error, where the promise is resolved.
   var resolution: Maybe<Value> {
     switch storage.currentResult {
     case nil: preconditionFailure("The promise is pending")
