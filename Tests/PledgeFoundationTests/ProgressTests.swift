@@ -77,7 +77,8 @@ extension FoundationTests {
 
     @Test(arguments: [[1], [1, 2, 3], [-1, 1], [.max, 1]])
     func all_withWeightsThatMakeNoSense_rejects(weights: [Int64]) async throws {
-      let all = Promise.all([.value(1), .value(2)], progress: Progress(totalUnitCount: -1), weights: weights)
+      let all = Promise.all(
+        [.value(1), .value(2)], progress: Progress(totalUnitCount: -1), weights: weights)
       await #expect(throws: PromiseError.self) { try await all.value }
     }
 

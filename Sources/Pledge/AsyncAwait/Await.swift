@@ -123,7 +123,6 @@ extension Promise {
   ///
   /// The operation runs in a new task, in the isolation in which it was written. Cancelling the
   /// promise cancels the task and rejects the promise with `CancellationError`.
-
   public init(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation:
@@ -150,7 +149,6 @@ extension Guarantee {
   /// Makes a guarantee with the value of an asynchronous `operation` that does not throw.
   ///
   /// The operation runs in a new task, in the isolation in which it was written.
-
   public init(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async -> Value

@@ -15,7 +15,6 @@ extension Promise {
   /// cannot be acquired, the result is rejected with that error and nothing is released.
   ///
   /// **Execution.** `body` and `release` each run in the isolation in which they were written.
-
   public static func using<Resource: Sendable>(
     _ acquisition: Promise<Resource>,
     @_inheritActorContext release:

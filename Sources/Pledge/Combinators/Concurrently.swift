@@ -37,7 +37,6 @@ extension Promise {
   /// Calls `transform` for each of `elements` as they come, with at most `limit` promises pending.
   ///
   /// As for sequences; while there is no room no element is awaited.
-
   public static func all<S: AsyncSequence & Sendable, T: Sendable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
     @_inheritActorContext _ transform:

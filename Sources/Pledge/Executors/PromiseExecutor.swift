@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 /// Something that runs handlers: where a promise's closures are executed.
 ///
@@ -85,14 +86,22 @@ public struct PromiseJob: Sendable {
   ///
   /// A second call does nothing.
   public func run() {
-    token.handler.perform()
+    token.run()
   }
 
   private final class Token: Sendable {
     let handler: Handler
+    // A handler that has run may wait again, for the promise that it returned.
+    let hasRun = Atomic(false)
+
     init(_ handler: Handler) { self.handler = handler }
 
+    func run() {
+      if !hasRun.exchange(true, ordering: .acquiringAndReleasing) { handler.perform() }
+    }
+
     deinit {
+      if hasRun.load(ordering: .acquiring) { return }
       guard let source = handler.takeSlot() else { return }
       withExtendedLifetime(source) {}
       handler.dropBody()

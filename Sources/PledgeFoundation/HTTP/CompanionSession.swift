@@ -5,27 +5,35 @@ import Synchronization
   import FoundationNetworking
 #endif
 
+/// A task that has not been resumed, and how to cancel it.
+struct PreparedTask: Sendable {
+  let task: URLSessionTask
+  let cancel: @Sendable () -> Void
+}
+
 #if canImport(ObjectiveC)
   extension URLSession {
     /// Makes a task that tells `transfer` what happens.
-    func start(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> URLSessionTask {
+    func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
       let task = make(self)
       task.delegate = transfer
-      return task
+      return PreparedTask(task: task, cancel: { task.cancel() })
     }
   }
 #else
   extension URLSession {
     /// Makes a task that tells `transfer` what happens.
-    func start(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> URLSessionTask {
-      CompanionSession.of(self).start(transfer, make)
+    func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
+      CompanionSession.of(self).prepare(transfer, make)
     }
   }
 
   /// A session like the user's, with a delegate that tells each task's transfer what happens.
   ///
   /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and the
-  /// delegate of a session is fixed. A companion lives while a transfer of it runs.
+  /// delegate of a session is fixed. Nor may a task of a session with a cache be cancelled: if the
+  /// cache has not answered yet, that is a fatal error inside of Foundation. So a companion has no
+  /// cache. It lives while a transfer of it runs.
   ///
   /// `@unchecked Sendable`: `transfers` is a lock, `users` is guarded by `companions`, and `session`
   /// is set once, before the companion is seen by anybody else.
@@ -47,8 +55,10 @@ import Synchronization
           companion = known
         } else {
           companion = CompanionSession(original: original)
+          let configuration = original.configuration
+          configuration.urlCache = nil
           companion.session = URLSession(
-            configuration: original.configuration, delegate: companion, delegateQueue: nil)
+            configuration: configuration, delegate: companion, delegateQueue: nil)
           companions[ObjectIdentifier(original)] = companion
         }
         companion.users += 1
@@ -59,7 +69,8 @@ import Synchronization
     private func release() {
       let isUnused = Self.companions.withLock { companions in
         users -= 1
-        guard users == 0 else { return false }
+        // The shared session stays for ever, and so may its connections.
+        guard users == 0, original !== URLSession.shared else { return false }
         companions[ObjectIdentifier(original)] = nil
         return true
       }
@@ -67,10 +78,13 @@ import Synchronization
       if isUnused { session?.finishTasksAndInvalidate() }
     }
 
-    func start(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> URLSessionTask {
-      let task = make(session ?? original)
+    func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
+      let session = session ?? original
+      let task = make(session)
       transfers.withLock { $0[task.taskIdentifier] = transfer }
-      return task
+      // On the queue that also completes tasks: to cancel a task that completes in this very moment
+      // is a fatal error inside of Foundation.
+      return PreparedTask(task: task, cancel: { session.delegateQueue.addOperation(task.cancel) })
     }
 
     private func transfer(of task: URLSessionTask) -> Transfer? {

@@ -18,7 +18,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   private struct State {
-    var task: URLSessionTask?
+    var cancel: (@Sendable () -> Void)?
     var response: URLResponse?
     var body = Data()
     var file: PartialFile?
@@ -62,29 +62,27 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       // The file may have got its name in this moment: then this was a success.
       if let outcome = self.stop() { resolver.resolve(outcome.map(transform)) }
     }
-    let task = session.start(self, make)
-    state.withLock { state in
-      if state.outcome == nil { state.task = task }
-    }
+    let prepared = session.prepare(self, make)
+    state.withLock { $0.cancel = prepared.cancel }
     progress?.begin { promise.cancel() }
-    task.resume()
+    prepared.task.resume()
     return promise
   }
 
   /// Stops the task; returns the outcome if it had ended before.
   private func stop() -> Result<Arrival, any Error>? {
-    let (task, earlier): (URLSessionTask?, Result<Arrival, any Error>?) = state.withLock { state in
-      if let outcome = state.outcome { return (nil, outcome) }
+    let (cancel, earlier) = state.withLock { state in
+      guard state.outcome == nil else { return (nil as (@Sendable () -> Void)?, state.outcome) }
       state.outcome = .failure(CancellationError())
       state.file?.discard()
       state.file = nil
       state.body = Data()
-      defer { state.task = nil }
-      return (state.task, nil)
+      defer { state.cancel = nil }
+      return (state.cancel, nil)
     }
     settled.withLock { $0 = nil }
     progress?.end(successfully: false)
-    task?.cancel()
+    cancel?()
     return earlier
   }
 
@@ -100,7 +98,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   func receive(_ data: Data) {
-    let (bytes, broken): (Int64?, URLSessionTask?) = state.withLock { state in
+    let (bytes, broken): (Int64?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.outcome == nil, state.failure == nil else { return (nil, nil) }
       if !storesFile {
         state.body.append(data)
@@ -109,7 +107,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
           try state.file?.write(data)
         } catch {
           state.failure = error
-          return (nil, state.task)
+          return (nil, state.cancel)
         }
       } else {
         state.body.append(data.prefix(Self.refusedBodyLimit - state.body.count))
@@ -118,7 +116,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       state.bytes += Int64(data.count)
       return (state.bytes, nil)
     }
-    broken?.cancel()
+    broken?()
     if let bytes { progress?.advance(to: bytes) }
   }
 
@@ -139,7 +137,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       state.file?.discard()
       state.file = nil
       state.body = Data()
-      state.task = nil
+      state.cancel = nil
       state.outcome = outcome
       return outcome
     }

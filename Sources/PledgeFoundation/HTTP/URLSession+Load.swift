@@ -9,6 +9,10 @@ import Pledge
 // A method of the same name that returns a promise would differ in the return type alone, and which
 // of the two a line means would depend on the context it stands in. So these have verbs or labels of
 // their own: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
+//
+// On Linux a task runs in a session of Pledge's own, with the configuration of the user's but for
+// the cache, and with the redirections and challenges decided by the user's delegate. Invalidating
+// the user's session there does not stop it; cancelling the promise does.
 
 extension URLSession {
   /// Loads the contents of `url`.
@@ -51,9 +55,6 @@ extension URLSession {
     _ request: URLRequest, progress: Progress? = nil, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    guard let progress else {
-      return perform(fileID: fileID, line: line) { dataTask(with: request, completionHandler: $0) }
-    }
     let transfer = Transfer(progress: progress, counting: .received)
     return transfer.promise(in: self, fileID: fileID, line: line) { $0.dataTask(with: request) }
   }
@@ -96,11 +97,6 @@ extension URLSession {
     _ data: Data, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    guard let progress else {
-      return perform(fileID: fileID, line: line) {
-        uploadTask(with: request, from: data, completionHandler: $0)
-      }
-    }
     let transfer = Transfer(progress: progress, counting: .sent)
     return transfer.promise(in: self, fileID: fileID, line: line) {
       $0.uploadTask(with: request, from: data)
@@ -147,38 +143,9 @@ extension URLSession {
     fileAt file: URL, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    guard let progress else {
-      return perform(fileID: fileID, line: line) {
-        uploadTask(with: request, fromFile: file, completionHandler: $0)
-      }
-    }
     let transfer = Transfer(progress: progress, counting: .sent)
     return transfer.promise(in: self, fileID: fileID, line: line) {
       $0.uploadTask(with: request, fromFile: file)
-    }
-  }
-
-  /// Starts the task that `make` returns, and makes a promise of its outcome.
-  private func perform(
-    fileID: StaticString, line: UInt,
-    _ make: (@escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void) -> URLSessionTask
-  ) -> Promise<(data: Data, response: URLResponse)> {
-    Promise(fileID: fileID, line: line) { resolver in
-      let task = make { data, response, error in
-        if let error {
-          resolver.reject(error)
-        } else if let response {
-          resolver.fulfill((data ?? Data(), response))
-        } else {
-          resolver.reject(PromiseError.noValueAndNoError)
-        }
-      }
-      resolver.onCancel {
-        // First, or the task might be faster to tell of its own error.
-        resolver.reject(CancellationError())
-        task.cancel()
-      }
-      task.resume()
     }
   }
 }

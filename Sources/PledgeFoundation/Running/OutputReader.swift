@@ -1,95 +1,105 @@
-import Dispatch
 import Foundation
 import Synchronization
 
 #if os(macOS) || os(Linux)
-  /// Reads what comes out of a pipe, whenever something does.
+  /// Reads what comes out of several pipes, whenever something does, on a thread of its own.
   ///
-  /// `@unchecked Sendable`: `state` is a lock; the pipe is read on one queue.
+  /// Not with dispatch sources: on Linux, to cancel one while its pipe becomes readable crashes now
+  /// and then inside of libdispatch.
+  ///
+  /// `@unchecked Sendable`: `alarm` is a lock; the pipes are used by the one thread once it runs.
   final class OutputReader: @unchecked Sendable {
-    /// `@unchecked Sendable`: dispatch sources may be cancelled on any thread.
-    private enum State: @unchecked Sendable {
-      case idle
-      case reading(any DispatchSourceRead)
-      case closed
-    }
+    let pipes: [Pipe]
 
-    private static let queue = DispatchQueue(label: "Pledge.Process", attributes: .concurrent)
+    /// A pipe that tells the thread to stop by being closed; nil once that has happened.
+    private let alarm: Mutex<Int32?>
+    private let alarmed: Int32
 
-    let pipe: Pipe
-    private let state = Mutex(State.idle)
-
-    init() throws {
-      pipe = Pipe()
-      let descriptors = [
-        pipe.fileHandleForReading.fileDescriptor, pipe.fileHandleForWriting.fileDescriptor,
-      ]
-      guard descriptors.allSatisfy({ $0 >= 0 }) else { throw POSIXError(.EMFILE) }
-      // No process that somebody else launches shall hold the pipe open.
+    /// Makes `count` pipes.
+    init(_ count: Int) throws {
+      pipes = (0..<count).map { _ in Pipe() }
+      var ends: [Int32] = [-1, -1]
+      guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
+      alarmed = ends[0]
+      alarm = Mutex(ends[1])
+      var descriptors = ends
+      for pipe in pipes {
+        descriptors.append(pipe.fileHandleForReading.fileDescriptor)
+        descriptors.append(pipe.fileHandleForWriting.fileDescriptor)
+      }
+      // No process that somebody else launches shall hold the pipes open.
       for descriptor in descriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-      _ = fcntl(descriptors[0], F_SETFL, O_NONBLOCK)
-    }
-
-    /// Calls `completion` with all the bytes when nobody can write any more; not after `close`.
-    func start(_ completion: @escaping @Sendable (Data) -> Void) {
-      let descriptor = pipe.fileHandleForReading.fileDescriptor
-      let source = DispatchSource.makeReadSource(
-        fileDescriptor: descriptor,
-        queue: DispatchQueue(label: "Pledge.Process.output", target: Self.queue))
-      let collected = Collected()
-      source.setEventHandler { [weak self] in
-        guard collected.read(from: descriptor) else { return }
-        self?.close()
-        completion(collected.bytes)
+      guard descriptors.allSatisfy({ $0 >= 0 }) else {
+        close()
+        throw POSIXError(.EMFILE)
       }
-      // The descriptor may be closed only when the source does not watch it any more.
-      source.setCancelHandler { [pipe] in try? pipe.fileHandleForReading.close() }
-      try? pipe.fileHandleForWriting.close()
-      state.withLock { $0 = .reading(source) }
-      source.activate()
     }
 
-    /// Stops reading.
+    /// Calls `completion` with the bytes of each pipe when nobody can write any more; not after
+    /// `stop`.
+    func start(_ completion: @escaping @Sendable ([Data]) -> Void) {
+      for pipe in pipes { try? pipe.fileHandleForWriting.close() }
+      let thread = Thread { [self] in
+        let bytes = readToEnd()
+        close()
+        if let bytes { completion(bytes) }
+      }
+      thread.stackSize = 256 * 1024
+      thread.name = "Pledge.Process"
+      thread.start()
+    }
+
+    /// Has the thread close everything and end.
+    func stop() {
+      alarm.withLock { alarm in
+        if let descriptor = alarm { systemClose(descriptor) }
+        alarm = nil
+      }
+    }
+
+    /// Closes everything; for the thread, and for when there is none.
     func close() {
-      let old = state.withLock { state in
-        defer { state = .closed }
-        return state
-      }
-      switch old {
-      case .idle:
+      stop()
+      systemClose(alarmed)
+      for pipe in pipes {
         try? pipe.fileHandleForReading.close()
         try? pipe.fileHandleForWriting.close()
-      case .reading(let source):
-        source.cancel()
-      case .closed:
-        break
       }
     }
-  }
 
-  /// The bytes so far.
-  ///
-  /// `@unchecked Sendable`: used on the serial queue of one source.
-  private final class Collected: @unchecked Sendable {
-    var bytes = Data()
-    private var buffer = [UInt8](repeating: 0, count: 65_536)
-
-    /// Reads what is there; returns whether that was the end.
-    func read(from descriptor: Int32) -> Bool {
-      while true {
-        let count = buffer.withUnsafeMutableBytes { systemRead(descriptor, $0) }
-        if count > 0 {
-          bytes.append(contentsOf: buffer[..<count])
-        } else if count == 0 {
-          return true
-        } else if errno != EINTR {
-          return errno != EAGAIN
+    /// The bytes of each pipe, or nil if it was stopped.
+    private func readToEnd() -> [Data]? {
+      var bytes = pipes.map { _ in Data() }
+      var buffer = [UInt8](repeating: 0, count: 65_536)
+      var polled = pipes.map { pipe in
+        pollfd(fd: pipe.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
+      }
+      polled.append(pollfd(fd: alarmed, events: Int16(POLLIN), revents: 0))
+      while polled.dropLast().contains(where: { $0.fd >= 0 }) {
+        guard poll(&polled, nfds_t(polled.count), -1) >= 0 else {
+          if errno == EINTR { continue }
+          return nil
+        }
+        if polled[pipes.count].revents != 0 { return nil }
+        for index in pipes.indices where polled[index].revents != 0 {
+          let count = buffer.withUnsafeMutableBytes {
+            systemRead(polled[index].fd, $0)
+          }
+          if count > 0 {
+            bytes[index].append(contentsOf: buffer[..<count])
+          } else if count == 0 || errno != EINTR {
+            // `poll` skips negative descriptors.
+            polled[index].fd = -1
+          }
         }
       }
+      return bytes
     }
   }
 
   private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
     read(descriptor, buffer.baseAddress, buffer.count)
   }
+
+  private func systemClose(_ descriptor: Int32) { close(descriptor) }
 #endif

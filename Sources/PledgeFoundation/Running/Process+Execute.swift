@@ -81,9 +81,8 @@ import Synchronization
   private final class Execution: @unchecked Sendable {
     private struct State {
       var ending: ProcessOutput.Ending?
-      var output: Data?
-      var errors: Data?
-      var readers: [OutputReader] = []
+      var outputs: [Data]?
+      var reader: OutputReader?
       var killer: Promise<Void>?
     }
 
@@ -108,11 +107,10 @@ import Synchronization
       if process.isRunning {
         throw PromiseError.invalidArgument("A process can be launched only once.")
       }
-      let output = try OutputReader()
-      let errors = try OutputReader()
-      process.standardOutput = output.pipe
-      process.standardError = errors.pipe
       let inputFile = try input.map(Self.file(holding:))
+      let reader = try OutputReader(2)
+      process.standardOutput = reader.pipes[0]
+      process.standardError = reader.pipes[1]
       if let inputFile { process.standardInput = inputFile }
       defer { try? inputFile?.close() }
       let handler = process.terminationHandler
@@ -124,13 +122,11 @@ import Synchronization
         try withSignalMaskOfMainThread { try process.run() }
       } catch {
         process.terminationHandler = handler
-        output.close()
-        errors.close()
+        reader.close()
         throw error
       }
-      state.withLock { $0.readers = [output, errors] }
-      output.start { data in self.settle { $0.output = data } }
-      errors.start { data in self.settle { $0.errors = data } }
+      state.withLock { $0.reader = reader }
+      reader.start { outputs in self.settle { $0.outputs = outputs } }
     }
 
     private func ended(_ process: Process) {
@@ -145,13 +141,11 @@ import Synchronization
       let (output, killer): (ProcessOutput?, Promise<Void>?) = state.withLock { state in
         change(&state)
         let killer = state.ending == nil ? nil : state.killer
-        guard let ending = state.ending, let output = state.output, let errors = state.errors else {
-          return (nil, killer)
-        }
-        state.readers = []
-        return (
-          ProcessOutput(ending: ending, standardOutput: output, standardError: errors), killer
-        )
+        guard let ending = state.ending, let outputs = state.outputs else { return (nil, killer) }
+        state.reader = nil
+        let output = ProcessOutput(
+          ending: ending, standardOutput: outputs[0], standardError: outputs[1])
+        return (output, killer)
       }
       killer?.cancel()
       guard let output else { return }
@@ -166,12 +160,12 @@ import Synchronization
     func stop(gracePeriod: Duration?) {
       // First, or the process might be faster to end.
       resolver.reject(CancellationError())
-      let readers = state.withLock { state in
-        defer { state.readers = [] }
-        return state.readers
+      let reader = state.withLock { state in
+        defer { state.reader = nil }
+        return state.reader
       }
       signal(SIGTERM)
-      for reader in readers { reader.close() }
+      reader?.stop()
       guard let gracePeriod else { return }
       let killer = Promise<Void>.after(gracePeriod)
         .map(on: .immediate) { self.signal(SIGKILL) }

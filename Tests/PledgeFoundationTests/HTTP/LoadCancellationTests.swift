@@ -16,7 +16,8 @@ extension FoundationTests {
 
     @Test(arguments: ["/hang", "/slow"], [false, true])
     func cancel_afterTheRequestArrived_hangsUp(path: String, withProgress: Bool) async throws {
-      let promise = session.load(try server.url(path), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(
+        try server.url(path), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
       await server.next(.arrived(path)).value
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
@@ -26,7 +27,8 @@ extension FoundationTests {
 
     @Test(arguments: [false, true])
     func cancel_atOnce_rejectsAndHoldsNoConnection(withProgress: Bool) async throws {
-      let promise = session.load(try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(
+        try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       await eventually { server.openConnections == 0 }
@@ -34,7 +36,8 @@ extension FoundationTests {
 
     @Test(arguments: [false, true])
     func cancel_afterSettlement_changesNothing(withProgress: Bool) async throws {
-      let promise = session.load(try server.url("/ok"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
+      let promise = session.load(
+        try server.url("/ok"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
       _ = try await promise.value
       promise.cancel()
       #expect(try await promise.value.data == Data("hello".utf8))
@@ -93,12 +96,23 @@ extension FoundationTests {
     }
 
     @Test func cancellation_thatIsNotThePromises_staysURLError() async throws {
-      let session = URLSession(configuration: .ephemeral)
-      let promise = session.load(try server.url("/hang"))
-      await server.next(.arrived("/hang")).value
-      session.invalidateAndCancel()
-      let error = await #expect(throws: URLError.self) { try await promise.value }
+      let promise = Promise<(data: Data, response: URLResponse)>.rejected(URLError(.cancelled))
+      let error = await #expect(throws: URLError.self) { try await promise.validate().value }
       #expect(error?.code == .cancelled)
+    }
+
+    @Test(arguments: [0, 1, 2])
+    func cancel_aroundTheEnd_settlesOnce(phase: Int) async throws {
+      for round in 0..<150 {
+        let promise = session.load(try server.url("/ok"))
+        if phase > 0 { await server.next(.arrived("/ok")).value }
+        if phase > 1 { for _ in 0..<(round * 2) { await Task.yield() } }
+        promise.cancel()
+        switch await promise.result {
+        case .success(let answer): #expect(answer.data.count == 5)
+        case .failure(let error): #expect(error is CancellationError)
+        }
+      }
     }
 
     @Test(arguments: [false, true])

@@ -134,7 +134,8 @@ extension FoundationTests {
       let progress = Progress(totalUnitCount: -1)
       let promises = [
         session.upload(fileAt: folder.file("body"), to: try server.url("/echo")),
-        session.upload(fileAt: folder.file("body"), to: try server.url("/echo"), progress: progress),
+        session.upload(
+          fileAt: folder.file("body"), to: try server.url("/echo"), progress: progress),
       ]
       for promise in promises { #expect(try await promise.value.data == body) }
       #expect(progress.isFinished && progress.totalUnitCount == 300_000)

@@ -140,7 +140,9 @@ import Testing
       let order = Recorder<Int>()
       let (promise, resolver) = Promise<Int>.withResolvers()
       var all: [Promise<Void>] = []
-      for index in 0..<10 { all.append(promise.done(on: place.executor) { _ in order.record(index) }) }
+      for index in 0..<10 {
+        all.append(promise.done(on: place.executor) { _ in order.record(index) })
+      }
       DispatchQueue.global().async { resolver.fulfill(1) }
       // Attached before, during or after the settlement, as it comes.
       for index in 10..<200 {

@@ -29,8 +29,9 @@ import Testing
       .cauterize()
     promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
     promise.observe(on: executor) { [t = token("observe")] _ in _ = t }
-    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count) }
-      .cauterize()
+    promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count)
+    }
+    .cauterize()
     promise.map(on: executor) { [t = token("value")] _ in t }.map { $0 }.cauterize()
   }
 

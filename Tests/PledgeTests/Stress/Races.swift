@@ -4,7 +4,9 @@ import PledgeTesting
 import Synchronization
 import Testing
 
-/// Threads that do everything to the same promises at once. Clean under ThreadSanitizer.
+/// Threads that do everything to the same promises at once.
+///
+/// Clean under ThreadSanitizer.
 @Suite(.serialized) struct Races {
   let rounds = isFullRun ? 20_000 : 1_000
 
@@ -23,7 +25,8 @@ import Testing
         var mine: [Promise<Int>] = []
         for _ in 0..<8 {
           let token = lifetimes.track("handler")
-          let executor: any PromiseExecutor = [.immediate, queue, concurrent, .main]
+          let executor: any PromiseExecutor =
+            [.immediate, queue, concurrent, .main]
             .randomElement(using: &random) ?? .immediate
           let source = mine.randomElement(using: &random) ?? promise
           switch Int.random(in: 0..<12, using: &random) {

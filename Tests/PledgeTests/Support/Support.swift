@@ -131,6 +131,7 @@ final class Box<Value: Sendable>: Sendable {
     get { content.withLock { $0 } }
     set { content.withLock { $0 = newValue } }
   }
+  func update(_ change: (inout Value) -> Void) { content.withLock { change(&$0) } }
 }
 
 /// A thread that is not one of Dispatch's.

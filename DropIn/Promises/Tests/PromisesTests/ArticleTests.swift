@@ -234,7 +234,7 @@ final class ArticleTests: XCTestCase {
     }.catch { error in
       log.add(PromiseError(error) == .timedOut ? "timed out" : "other")
     }
-    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.1))
+    spin(until: log.count == 1)
     slow.fulfill(1)
     settle()
     XCTAssertEqual(log.all, ["timed out"])

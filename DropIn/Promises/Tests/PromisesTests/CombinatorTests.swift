@@ -38,7 +38,7 @@ final class CombinatorTests: XCTestCase {
     let never = Promise<Int>()
     let array = all([never, later(0.02, error: .first), later(0.01, error: .second)])
     let pair = all(never, later(0.01, error: .first) as Promise<String>)
-    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.1))
+    spin(until: !array.isPending && !pair.isPending)
     XCTAssertEqual(array.error as? Failure, .second)
     XCTAssertEqual(pair.error as? Failure, .first)
     never.fulfill(1)
@@ -96,7 +96,7 @@ final class CombinatorTests: XCTestCase {
   func test_any_waitsForAll() {
     let last = Promise<Int>()
     let promise = any([Promise(1), last])
-    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05))
+    spinForAMoment()
     XCTAssertTrue(promise.isPending)
     last.reject(Failure.first)
     settle()

@@ -116,7 +116,7 @@ final class LifetimeTests: XCTestCase {
       _ = Promise<Int>().timeout(0)
     }
     settle()
-    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05))
+    spinForAMoment()
     XCTAssertEqual(reports.all, [])
   }
 

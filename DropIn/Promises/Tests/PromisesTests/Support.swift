@@ -12,6 +12,20 @@ func settle(file: StaticString = #filePath, line: UInt = #line) {
   XCTAssert(waitForPromises(timeout: 10), "promises are still pending", file: file, line: line)
 }
 
+/// Runs the main run loop until `condition` holds.
+func spin(
+  until condition: @autoclosure () -> Bool, file: StaticString = #filePath, line: UInt = #line
+) {
+  let end = Date(timeIntervalSinceNow: 10)
+  while !condition(), Date() < end {
+    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.005))
+  }
+  XCTAssert(condition(), "it did not come to that", file: file, line: line)
+}
+
+/// Runs the main run loop for a moment, in which something should not happen.
+func spinForAMoment() { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
+
 /// What happened, in order.
 ///
 /// Guarded by its lock.

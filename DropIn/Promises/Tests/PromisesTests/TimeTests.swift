@@ -9,7 +9,7 @@ final class TimeTests: XCTestCase {
     let log = Log()
     let promise = never.timeout(0.02)
     promise.catch { log.add("\($0 as? PromiseError == .timedOut) \($0 is PromiseError)") }
-    RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.1))
+    spin(until: log.count == 1)
     XCTAssertEqual(promise.error as? PromiseError, .timedOut)
     XCTAssertEqual(log.all, ["true true"])
     never.fulfill(1)

@@ -1,0 +1,57 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `value` and `result`.
+@Suite struct Awaiting {
+  @Test(arguments: When.allCases)
+  func valueAndResult(when: When) async throws {
+    #expect(try await when.fulfill(1) { $0 }.value == 1)
+    #expect(try await when.fulfill(2) { $0 }.result.get() == 2)
+    await #expect(throws: Boom()) { try await when.reject { $0 }.value }
+    await #expect(throws: Boom()) { try await when.reject { $0 }.result.get() }
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    if when == .already { resolver.fulfill(3) } else { Task { resolver.fulfill(3) } }
+    #expect(await guarantee.value == 3)
+  }
+
+  @Test func settleAgainstCancel_bothOrders() async throws {
+    for _ in 0..<500 {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let task = Task { try await promise.value }
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 { task.cancel() } else { resolver.fulfill(1) }
+      }
+      switch await task.result {
+      case .success(let value): #expect(value == 1)
+      case .failure(let error): #expect(error is CancellationError)
+      }
+    }
+  }
+
+  @Test func taskGroups_andAsyncLet() async throws {
+    let parts = (0..<10).map { _ in Promise<Int>.withResolvers() }
+    async let first = parts[0].promise.value
+    let sum = try await withThrowingTaskGroup(of: Int.self) { group in
+      for part in parts { group.addTask { try await part.promise.value } }
+      for (index, part) in parts.enumerated() { part.resolver.fulfill(index) }
+      return try await group.reduce(0, +)
+    }
+    #expect(sum == 45)
+    #expect(try await first == 0)
+  }
+
+  @Test func failingTaskGroup_withdrawsFromTheRest() async throws {
+    let (never, resolver) = Promise<Int>.withResolvers()
+    await #expect(throws: Boom()) {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        group.addTask { try await never.value }
+        group.addTask { try await Promise<Int>.rejected(Boom()).value }
+        for try await _ in group {}
+      }
+    }
+    try await expectCancellation(of: never)
+    #expect(!resolver.isPending)
+  }
+}

@@ -1,0 +1,78 @@
+import Dispatch
+import Foundation
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Contract, line 14: `wait()` and its deadlocks.
+@Suite struct Waiting {
+  @Test func line14_waitReturnsTheOutcome() async throws {
+    let outcomes = Recorder<String>()
+    await withCheckedContinuation { continuation in
+      DispatchQueue.global().async {
+        for when in When.allCases {
+          outcomes.record("\(String(describing: try? when.fulfill(1) { $0 }.wait()))")
+          do { _ = try when.reject { $0 }.wait() } catch { outcomes.record("\(error)") }
+        }
+        continuation.resume()
+      }
+    }
+    #expect(outcomes.events == Array(repeating: ["Optional(1)", "\(Boom())"], count: 3).flatMap(\.self))
+  }
+
+  @MainActor @Test func line14_onTheMainThread_forAHandlerOnTheMainThread_throws() async throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise = Promise.value(1).map(on: .main) { $0 }
+    #expect(throws: DeadlockError.self) { try wait(promise) }
+    let deeper = promise.map(on: .immediate) { $0 }.then(on: .global) { Promise.value($0) }
+    #expect(throws: DeadlockError.self) { try wait(deeper) }
+    try await expectFulfillment(of: deeper, with: 1)
+  }
+
+  @MainActor @Test func line14_onTheMainThread_forAnythingElse_waits() async throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise = Promise.value(1).map(on: .global) { $0 + 1 }
+    #expect(try wait(promise) == 2)
+  }
+
+  @Test func line14_insideAHandler_forTheSameSerialQueue_throws() async throws {
+    let queue = DispatchQueue(label: "wait")
+    let promise = Promise.value(1).map(on: queue) { value in
+      try Promise.value(value).map(on: queue) { $0 }.wait()
+    }
+    try await expectRejection(of: promise, with: DeadlockError.self)
+  }
+
+  @Test func line14_insideAHandler_onAnActor_throws() async throws {
+    let place = Place.actor
+    let promise = Promise.value(1).map(on: place.executor) { value in
+      try Promise.value(value).map(on: place.executor) { $0 }.wait()
+    }
+    try await expectRejection(of: promise, with: DeadlockError.self)
+  }
+
+  @Test func line14_insideAHandler_forItsOwnPromise_throws() async throws {
+    let itself = Box<Promise<Int>?>(nil)
+    let (start, resolver) = Promise<Int>.withResolvers()
+    let promise = start.map(on: .global) { value in try itself.value?.wait() ?? value }
+    itself.value = promise
+    resolver.fulfill(1)
+    try await expectRejection(of: promise, with: DeadlockError.self)
+    itself.value = nil
+  }
+
+  @Test func line14_insideAHandlerOnAConcurrentExecutor_forAnotherOne_waits() async throws {
+    // Dispatch has other threads for the inner handler, which must not be kept for this turn.
+    for place in [Place.global, .concurrentQueue] {
+      let promise = Promise.value(1).map(on: place.executor) { value in
+        try Promise.value(value).map(on: place.executor) { $0 + 1 }.wait()
+      }
+      try await expectFulfillment(of: promise, with: 2)
+    }
+  }
+
+  @Test func line14_guaranteesToo() throws {
+    func wait(_ guarantee: Guarantee<Int>) throws -> Int { try guarantee.wait() }
+    #expect(try wait(.value(1)) == 1)
+  }
+}

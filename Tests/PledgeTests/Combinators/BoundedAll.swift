@@ -1,0 +1,189 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Synchronization
+import Testing
+
+/// `all(_:concurrently:_:)`.
+@Suite struct BoundedAll {
+  /// Work that the test settles, and a count of what is under way.
+  final class Work: Sendable {
+    private let resolvers = Mutex<[Int: Resolver<String>]>([:])
+    let started = Recorder<Int>()
+    let cancelled = Recorder<Int>()
+
+    func start(_ n: Int) -> Promise<String> {
+      let (promise, resolver) = Promise<String>.withResolvers()
+      resolver.onCancel { [cancelled] in cancelled.record(n) }
+      resolvers.withLock { $0[n] = resolver }
+      started.record(n)
+      return promise
+    }
+
+    func finish(_ n: Int, _ error: (any Error)? = nil) {
+      guard let resolver = resolvers.withLock({ $0.removeValue(forKey: n) }) else { return }
+      if let error { resolver.reject(error) } else { resolver.fulfill("\(n)") }
+    }
+  }
+
+  let work = Work()
+
+  @Test func startsLazily_inOrder_andKeepsTheOrderOfResults() async throws {
+    let taken = Recorder<Int>()
+    let elements = (0..<6).lazy.map { n in
+      taken.record(n)
+      return n
+    }
+    let list = UncheckedElements(elements)
+    let all = Promise.all(on: .immediate, list, concurrently: 2) { [work] in work.start($0) }
+    #expect(work.started.events == [0, 1])
+    #expect(taken.events == [0, 1])
+    work.finish(1)
+    #expect(work.started.events == [0, 1, 2])
+    work.finish(2)
+    work.finish(0)
+    #expect(work.started.events == [0, 1, 2, 3, 4])
+    for n in [4, 3, 5] { work.finish(n) }
+    try await expectFulfillment(of: all, with: ["0", "1", "2", "3", "4", "5"])
+  }
+
+  @Test(arguments: [true, false])
+  func failsFast_andTakesNoMore(cancellingRest: Bool) async throws {
+    let all = Promise.all(
+      on: .immediate, 0..<100, concurrently: 3, cancellingRest: cancellingRest
+    ) { [work] in work.start($0) }
+    work.finish(1, Boom())
+    try await expectRejection(of: all, with: Boom())
+    work.finish(0)
+    #expect(work.started.events == [0, 1, 2])
+    #expect(work.cancelled.events.sorted() == (cancellingRest ? [0, 2] : []))
+  }
+
+  @Test func throwInTransform_rejects() async throws {
+    let all = Promise<[Int]>.all(on: .immediate, 0..<10, concurrently: 2) { n -> Promise<Int> in
+      if n == 3 { throw Boom(code: n) }
+      return .value(n)
+    }
+    try await expectRejection(of: all, with: Boom(code: 3))
+  }
+
+  @Test func cancelling_cancelsWhatIsPending_andTakesNoMore() async throws {
+    let all = Promise.all(on: .immediate, 0..<100, concurrently: 3) { [work] in work.start($0) }
+    all.cancel()
+    try await expectCancellation(of: all)
+    #expect(work.started.events == [0, 1, 2])
+    #expect(work.cancelled.events.sorted() == [0, 1, 2])
+  }
+
+  @Test(arguments: [0, -1, Int.min])
+  func absurdLimits_rejectWithInvalidArgument(limit: Int) async throws {
+    let all = Promise.all(on: .immediate, 0..<3, concurrently: limit) { [work] in work.start($0) }
+    try await expectRejection(
+      of: all,
+      with: PromiseError.invalidArgument("`concurrently:` must be at least 1, not \(limit)."))
+    #expect(work.started.count == 0)
+  }
+
+  @Test func hugeLimit_startsAll() async throws {
+    let all = Promise.all(on: .immediate, 0..<3, concurrently: .max) { [work] in work.start($0) }
+    #expect(work.started.count == 3)
+    for n in 0..<3 { work.finish(n) }
+    try await expectFulfillment(of: all, with: ["0", "1", "2"])
+  }
+
+  @Test func noElements_giveAnEmptyArray() async throws {
+    let all = Promise.all(on: .immediate, [Int](), concurrently: 2) { [work] in work.start($0) }
+    try await expectFulfillment(of: all, with: [])
+  }
+
+  @Test(arguments: Place.all)
+  func transformRunsOnItsExecutor(place: Place) async throws {
+    let all = Promise.all(on: place.executor, 0..<20, concurrently: 3) { n -> Promise<Int> in
+      try place.probe.expectCurrent()
+      return n % 2 == 0 ? .value(n) : When.later.fulfill(n) { $0 }
+    }
+    try await expectFulfillment(of: all, with: Array(0..<20))
+  }
+
+  @MainActor @Test func transformInheritsItsIsolation() async throws {
+    var seen: [Int] = []
+    let all = Promise.all(0..<5, concurrently: 2) { n in
+      MainActor.assertIsolated()
+      seen.append(n)
+      return Promise.value(n)
+    }
+    try await expectFulfillment(of: all, with: [0, 1, 2, 3, 4])
+    #expect(seen == [0, 1, 2, 3, 4])
+  }
+
+  @Test func manyElements_settledAtOnce_needNoStack() async throws {
+    let all = Promise.all(on: .immediate, 0..<20_000, concurrently: 4) { Promise.value($0) }
+    try await expectFulfillment(of: all.map { $0.count }, with: 20_000)
+  }
+
+  @Test func asyncSequence_isTakenAsThereIsRoom() async throws {
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    let all = Promise.all(stream, concurrently: 2) { [work] in work.start($0) }
+    for n in 0..<4 { continuation.yield(n) }
+    continuation.finish()
+    await work.started.reaches(2).value
+    work.finish(0)
+    await work.started.reaches(3).value
+    work.finish(2)
+    await work.started.reaches(4).value
+    work.finish(3)
+    work.finish(1)
+    try await expectFulfillment(of: all, with: ["0", "1", "2", "3"])
+    #expect(work.started.events == [0, 1, 2, 3])
+  }
+
+  @Test func asyncSequence_thatThrows_rejects() async throws {
+    let (stream, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
+    let all = Promise.all(stream, concurrently: 2) { Promise.value($0) }
+    continuation.yield(1)
+    continuation.finish(throwing: Boom())
+    try await expectRejection(of: all, with: Boom())
+  }
+
+  @Test func asyncSequence_cancelled_endsTheFeeding() async throws {
+    let elements = OneAndThenNone()
+    let all = Promise.all(elements, concurrently: 2) { [work] in work.start($0) }
+    try await expectFulfillment(of: elements.isWaiting.promise)
+    #expect(work.started.events == [1])
+    all.cancel()
+    try await expectCancellation(of: all)
+    try await expectCancellation(of: elements.second.promise)
+    #expect(work.cancelled.events == [1])
+  }
+}
+
+/// An asynchronous sequence that delivers 1 and then waits for ever.
+struct OneAndThenNone: AsyncSequence, Sendable {
+  let isWaiting = Promise<Void>.withResolvers()
+  let second = Promise<Int>.withResolvers()
+
+  func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
+
+  struct Iterator: AsyncIteratorProtocol {
+    let sequence: OneAndThenNone
+    var hasDelivered = false
+
+    mutating func next() async throws -> Int? {
+      if !hasDelivered {
+        hasDelivered = true
+        return 1
+      }
+      sequence.isWaiting.resolver.fulfill()
+      return try await sequence.second.promise.value
+    }
+  }
+}
+
+/// A lazy sequence for one executor at a time.
+///
+/// `@unchecked Sendable`: the sequence of the test above records its elements in a thread-safe way.
+struct UncheckedElements<Base: Sequence>: Sequence, @unchecked Sendable {
+  let base: Base
+  init(_ base: Base) { self.base = base }
+  func makeIterator() -> Base.Iterator { base.makeIterator() }
+}

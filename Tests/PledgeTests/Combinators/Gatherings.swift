@@ -1,0 +1,119 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `all`, `allSettled`, `any`, `race`: on promises that settle at any time, in any order.
+@Suite struct Gatherings {
+  @Test(arguments: When.allCases)
+  func all(when: When) async throws {
+    let values = Promise.all((0..<50).map { n in when.fulfill(n) { $0 } })
+    try await expectFulfillment(of: values, with: Array(0..<50))
+    let failed = Promise.all([.value(1), when.reject { $0 }, .value(3)])
+    try await expectRejection(of: failed, with: Boom())
+  }
+
+  @Test func all_orderOfValuesIsThatOfThePromises() async throws {
+    let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    let all = Promise.all(parts.map(\.promise))
+    for index in [2, 0, 1] {
+      try expectPending(all)
+      parts[index].resolver.fulfill(index * 10)
+    }
+    try await expectFulfillment(of: all, with: [0, 10, 20])
+  }
+
+  @Test func all_failsFast_withTheFirstError() async throws {
+    let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    let all = Promise.all(parts.map(\.promise))
+    parts[1].resolver.reject(Boom(code: 1))
+    parts[0].resolver.reject(Boom(code: 0))
+    try await expectRejection(of: all, with: Boom(code: 1))
+    try expectPending(parts[2].promise)
+  }
+
+  @Test func all_ofSeveralTypes() async throws {
+    let (a, b, c) = try await Promise.all(
+      Promise.value(1), Promise.value("b"), When.later.fulfill(2.5) { $0 }
+    ).value
+    #expect(a == 1 && b == "b" && c == 2.5)
+    let failing = Promise.all(Promise.value(1), Promise<String>.rejected(Boom()))
+    try await expectRejection(of: failing.asVoid(), with: Boom())
+    let six = Promise.all(
+      Promise.value(1), Promise.value(2), Promise.value(3), Promise.value(4), Promise.value(5),
+      Promise.value(6))
+    let sum = six.map { $0.0 + $0.1 + $0.2 + $0.3 + $0.4 + $0.5 }
+    try await expectFulfillment(of: sum, with: 21)
+  }
+
+  @Test(arguments: When.allCases)
+  func allSettled(when: When) async throws {
+    let results = try await Promise.allSettled([
+      when.fulfill(1) { $0 }, when.reject { $0 }, .value(3),
+    ]).value
+    #expect(
+      results.map { "\($0)" } == ["success(1)", "failure(\(reflecting(Boom())))", "success(3)"])
+  }
+
+  private func reflecting(_ error: some Error) -> String {
+    let text = "\(Result<Int, any Error>.failure(error))"
+    return String(text.dropFirst("failure(".count).dropLast())
+  }
+
+  @Test(arguments: When.allCases)
+  func any(when: When) async throws {
+    let first = Promise.any([when.reject { $0 }, when.fulfill(2) { $0 }])
+    try await expectFulfillment(of: first, with: 2)
+    let none = Promise<Int>.any((0..<3).map { n in when.reject(Boom(code: n)) { $0 } })
+    let error = try await expectRejection(of: none, with: AggregateError.self)
+    #expect(error.errors.map { ($0 as? Boom)?.code } == [0, 1, 2])
+    #expect(error.description.contains("All 3 promises"))
+  }
+
+  @Test(arguments: [0, 1])
+  func race_theFirstToSettleWins(winner: Int) async throws {
+    let parts = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    let race = Promise.race(parts.map(\.promise))
+    parts[winner].resolver.fulfill(winner)
+    try await expectFulfillment(of: race, with: winner)
+    let failing = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    let lost = Promise.race(failing.map(\.promise))
+    failing[winner].resolver.reject(Boom(code: winner))
+    failing[1 - winner].resolver.fulfill(1)
+    try await expectRejection(of: lost, with: Boom(code: winner))
+  }
+
+  @Test func race_amongSettledOnes_theFirstInOrderWins() async throws {
+    try await expectFulfillment(of: Promise.race(.value(1), .value(2)), with: 1)
+    try await expectRejection(of: Promise.race(.rejected(Boom()), .value(2)), with: Boom())
+    try await expectFulfillment(of: Promise.any(.rejected(Boom()), .value(2), .value(3)), with: 2)
+  }
+
+  @Test func race_againstThreads_hasOneWinner() async throws {
+    for _ in 0..<300 {
+      let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+      let race = Promise.race(parts.map(\.promise))
+      let any = Promise.any(parts.map(\.promise), cancellingLosers: false)
+      DispatchQueue.concurrentPerform(iterations: 3) { parts[$0].resolver.fulfill($0) }
+      let winner = try await race.value
+      #expect((0..<3).contains(winner))
+      #expect((0..<3).contains(try await any.value))
+    }
+  }
+
+  @Test func emptyInputs() async throws {
+    try await expectFulfillment(of: Promise.all([Promise<Int>]()), with: [])
+    #expect(try await Promise.allSettled([Promise<Int>]()).value.isEmpty)
+    try await expectRejection(of: Promise<Int>.race([]), with: PromiseError.emptyInput)
+    try await expectRejection(of: Promise<Int>.any([]), with: PromiseError.emptyInput)
+  }
+
+  @Test func onePromiseSeveralTimes() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let all = Promise.all([promise, promise, promise])
+    let race = Promise.race([promise, promise])
+    resolver.fulfill(1)
+    try await expectFulfillment(of: all, with: [1, 1, 1])
+    try await expectFulfillment(of: race, with: 1)
+  }
+}

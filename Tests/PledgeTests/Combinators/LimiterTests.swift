@@ -1,0 +1,138 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `Limiter`.
+@Suite struct LimiterTests {
+  let work = BoundedAll.Work()
+
+  private func run(_ limiter: Limiter, _ range: Range<Int>) -> [Promise<String>] {
+    range.map { n in limiter.run { [work] in work.start(n) } }
+  }
+
+  @Test func runsSoManyAtATime_firstComeFirstServed() async throws {
+    let limiter = Limiter(2)
+    let promises = run(limiter, 0..<5)
+    #expect(work.started.events == [0, 1])
+    #expect(limiter.runningCount == 2 && limiter.waitingCount == 3)
+    work.finish(1)
+    #expect(work.started.events == [0, 1, 2])
+    work.finish(0, Boom())
+    #expect(work.started.events == [0, 1, 2, 3])
+    for n in 2..<5 { work.finish(n) }
+    try await expectRejection(of: promises[0], with: Boom())
+    for n in 1..<5 { try await expectFulfillment(of: promises[n], with: "\(n)") }
+    #expect(limiter.runningCount == 0 && limiter.waitingCount == 0)
+  }
+
+  @Test func pauseAndResume() async throws {
+    let limiter = Limiter(1)
+    limiter.pause()
+    let promises = run(limiter, 0..<2)
+    #expect(work.started.count == 0)
+    limiter.resume()
+    #expect(work.started.events == [0])
+    limiter.pause()
+    work.finish(0)
+    #expect(work.started.events == [0])
+    limiter.resume()
+    work.finish(1)
+    try await waitForPromises(promises)
+    #expect(work.started.events == [0, 1])
+  }
+
+  @Test func clear_rejectsWhatWaits() async throws {
+    let limiter = Limiter(1)
+    let promises = run(limiter, 0..<3)
+    limiter.clear()
+    try await expectCancellation(of: promises[1])
+    try await expectCancellation(of: promises[2])
+    work.finish(0)
+    try await expectFulfillment(of: promises[0], with: "0")
+    #expect(work.started.events == [0])
+  }
+
+  @Test func idle() async throws {
+    let limiter = Limiter(1)
+    try await expectFulfillment(of: limiter.idle())
+    let promises = run(limiter, 0..<2)
+    let idle = limiter.idle()
+    work.finish(0)
+    try expectPending(idle)
+    work.finish(1)
+    try await expectFulfillment(of: idle)
+    try await waitForPromises(promises)
+    let paused = Limiter(1)
+    paused.pause()
+    let waiting = run(paused, 5..<6)
+    let cleared = paused.idle()
+    try expectPending(cleared)
+    paused.clear()
+    try await expectFulfillment(of: cleared)
+    try await expectCancellation(of: waiting[0])
+  }
+
+  @Test func cancellingAWaitingOne_takesItOut_aRunningOne_cancelsIt() async throws {
+    let limiter = Limiter(1)
+    let promises = run(limiter, 0..<3)
+    promises[1].cancel()
+    #expect(limiter.waitingCount == 1)
+    promises[0].cancel()
+    try await expectCancellation(of: promises[0])
+    #expect(work.cancelled.events == [0])
+    #expect(work.started.events == [0, 2])
+    work.finish(2)
+    try await expectFulfillment(of: promises[2], with: "2")
+    try await expectCancellation(of: promises[1])
+  }
+
+  @Test func throwingOperation_rejects_andMakesRoom() async throws {
+    let limiter = Limiter(1)
+    let failed: Promise<Int> = limiter.run { throw Boom() }
+    try await expectRejection(of: failed, with: Boom())
+    try await expectFulfillment(of: limiter.run { Promise.value(1) }, with: 1)
+  }
+
+  @Test func droppedWhilePaused_breaksWhatWaits() async throws {
+    var promises: [Promise<String>] = []
+    do {
+      let limiter = Limiter(1)
+      limiter.pause()
+      promises = run(limiter, 0..<2)
+    }
+    for promise in promises { try await expectRejection(of: promise, with: BrokenPromise.self) }
+  }
+
+  @Test func manyOperations_settledAtOnce_needNoStack() async throws {
+    let limiter = Limiter(1)
+    limiter.pause()
+    let promises = (0..<20_000).map { n in limiter.run { Promise.value(n) } }
+    limiter.resume()
+    try await waitForPromises(promises, within: .seconds(30))
+    #expect(limiter.runningCount == 0)
+  }
+
+  @Test func fromManyThreads_theLimitHolds() async throws {
+    let limiter = Limiter(3)
+    let (running, most) = (Box(0), Box(0))
+    let promises = Recorder<Promise<Void>>()
+    DispatchQueue.concurrentPerform(iterations: 4) { _ in
+      for _ in 0..<100 {
+        promises.record(
+          limiter.run {
+            running.update { $0 += 1 }
+            most.update { $0 = max($0, running.value) }
+            return When.later.fulfill(()) { $0 }.get(on: .immediate) { running.update { $0 -= 1 } }
+          })
+      }
+    }
+    try await waitForPromises(promises.events, within: .seconds(30))
+    #expect(most.value <= 3)
+    try await expectFulfillment(of: limiter.idle())
+  }
+
+  @Test func limitOfLessThanOne_stopsTheProgram() async {
+    await #expect(processExitsWith: .failure) { _ = Limiter(0) }
+  }
+}

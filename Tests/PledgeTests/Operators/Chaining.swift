@@ -1,0 +1,193 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `then`, `map`, `compactMap`, `done`, `get`, `tap`, `validate`, `reduce`, on promises that settle
+/// at any time, on any executor: values, errors and throws.
+@Suite struct Chaining {
+  @Test(arguments: When.allCases, Place.all)
+  func map(when: When, place: Place) async throws {
+    let on = place.executor, probe = place.probe
+    let calls = CallCounter()
+    let mapped = when.fulfill(20) { promise in
+      promise.map(on: on) { value in
+        calls.call()
+        try probe.expectCurrent()
+        return value + 1
+      }
+    }
+    try await expectFulfillment(of: mapped, with: 21)
+    try calls.expectOnce()
+    let rejected = when.reject { promise in
+      promise.map(on: on) { value in
+        calls.call()
+        return value
+      }
+    }
+    try await expectRejection(of: rejected, with: Boom())
+    try calls.expectOnce()
+    let threw = when.fulfill(1) { promise in
+      promise.map(on: on) { _ -> Int in throw Boom(code: 7) }
+    }
+    try await expectRejection(of: threw, with: Boom(code: 7))
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func then(when: When, place: Place) async throws {
+    let on = place.executor, probe = place.probe
+    for inner in When.allCases {
+      let chained = when.fulfill(20) { promise in
+        promise.then(on: on) { value in
+          try probe.expectCurrent()
+          return inner.fulfill("\(value)") { $0 }
+        }
+      }
+      try await expectFulfillment(of: chained, with: "20")
+      let failed = when.fulfill(1) { promise in
+        promise.then(on: on) { _ in inner.reject(Boom(code: 2)) { $0 } }
+      }
+      try await expectRejection(of: failed, with: Boom(code: 2))
+    }
+    let calls = CallCounter()
+    let rejected = when.reject { promise in
+      promise.then(on: on) { value in
+        calls.call()
+        return .value(value)
+      }
+    }
+    try await expectRejection(of: rejected, with: Boom())
+    try calls.expectNever()
+    let threw = when.fulfill(1) { promise in
+      promise.then(on: on) { _ -> Promise<Int> in throw Boom(code: 7) }
+    }
+    try await expectRejection(of: threw, with: Boom(code: 7))
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func compactMap(when: When, place: Place) async throws {
+    let on = place.executor
+    let found = when.fulfill("12") { promise in promise.compactMap(on: on) { Int($0) } }
+    try await expectFulfillment(of: found, with: 12)
+    let missing = when.fulfill("x") { promise in promise.compactMap(on: on) { Int($0) } }
+    try await expectRejection(of: missing, with: PromiseError.noValue)
+    let rejected = when.reject { promise in promise.compactMap(on: on) { $0 as Int? } }
+    try await expectRejection(of: rejected, with: Boom())
+    let threw = when.fulfill(1) { promise in
+      promise.compactMap(on: on) { _ -> Int? in throw Boom(code: 7) }
+    }
+    try await expectRejection(of: threw, with: Boom(code: 7))
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func doneAndGet(when: When, place: Place) async throws {
+    let on = place.executor, probe = place.probe
+    let seen = Recorder<Int>()
+    let done = when.fulfill(3) { promise in
+      promise.get(on: on) {
+        try probe.expectCurrent()
+        seen.record($0)
+      }.done(on: on) {
+        try probe.expectCurrent()
+        seen.record($0 + 1)
+      }
+    }
+    try await expectFulfillment(of: done)
+    try seen.expect([3, 4])
+    let threw = when.fulfill(1) { promise in
+      promise.get(on: on) { _ in throw Boom(code: 7) }
+    }
+    try await expectRejection(of: threw, with: Boom(code: 7))
+    let rejected = when.reject { promise in promise.get(on: on) { seen.record($0) } }
+    try await expectRejection(of: rejected, with: Boom())
+    try seen.expect([3, 4])
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func tap(when: When, place: Place) async throws {
+    let on = place.executor
+    let seen = Recorder<String>()
+    let value = when.fulfill(3) { promise in promise.tap(on: on) { seen.record("\($0)") } }
+    try await expectFulfillment(of: value, with: 3)
+    let error = when.reject { promise in promise.tap(on: on) { seen.record("\($0)") } }
+    try await expectRejection(of: error, with: Boom())
+    #expect(seen.events == ["success(3)", "\(Result<Int, any Error>.failure(Boom()))"])
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func validate(when: When, place: Place) async throws {
+    let on = place.executor
+    let valid = when.fulfill(3) { promise in promise.validate(on: on) { $0 > 2 } }
+    try await expectFulfillment(of: valid, with: 3)
+    let invalid = when.fulfill(3) { promise in promise.validate(on: on) { $0 > 3 } }
+    try await expectRejection(of: invalid, with: PromiseError.validationFailed)
+    let threw = when.fulfill(3) { promise in promise.validate(on: on) { _ in throw Boom() } }
+    try await expectRejection(of: threw, with: Boom())
+    let rejected = when.reject { promise in promise.validate(on: on) { _ in true } }
+    try await expectRejection(of: rejected, with: Boom())
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func reduce(when: When, place: Place) async throws {
+    let on = place.executor
+    let text = when.fulfill("0") { promise in
+      promise.reduce(on: on, [1, 2, 3]) { text, n in .value("\(text)\(n)") }
+    }
+    try await expectFulfillment(of: text, with: "0123")
+    let none = when.fulfill("0") { promise in
+      promise.reduce(on: on, [Int]()) { text, n in .value("\(text)\(n)") }
+    }
+    try await expectFulfillment(of: none, with: "0")
+    let calls = CallCounter()
+    let stopped = when.fulfill(0) { promise in
+      promise.reduce(on: on, 1...10) { sum, n in
+        if calls.call() == 3 { throw Boom(code: n) }
+        return .value(sum + n)
+      }
+    }
+    try await expectRejection(of: stopped, with: Boom(code: 3))
+    try calls.expect(3)
+  }
+
+  @Test(arguments: When.allCases)
+  func asVoid(when: When) async throws {
+    try await expectFulfillment(of: when.fulfill(1) { $0.asVoid() })
+    try await expectRejection(of: when.reject { $0.asVoid() }, with: Boom())
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func guarantees(when: When, place: Place) async throws {
+    let on = place.executor
+    let seen = Recorder<Int>()
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    if when == .already { resolver.fulfill(1) }
+    let result: Guarantee<Int> = guarantee.map(on: on) { $0 + 1 }
+      .then(on: on) { n in Guarantee<Int>.value(n * 10) }
+      .get(on: on) { seen.record($0) }
+      .finally(on: on) { seen.record(0) }
+    resolver.fulfill(1)
+    #expect(await result.value == 20)
+    await result.done(on: on) { seen.record($0 + 1) }.value
+    try seen.expect([20, 0, 21])
+    // What throws makes a promise of it.
+    let promise: Promise<Int> = guarantee.map(on: on) { n in
+      if n == 1 { throw Boom() }
+      return n
+    }
+    try await expectRejection(of: promise, with: Boom())
+  }
+
+  @Test func thenOfAnyThenable() async throws {
+    struct Foreign: Thenable {
+      func observe(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) {
+        handler(.success(1))
+        handler(.success(2))
+        handler(.failure(Boom()))
+      }
+    }
+    try await expectFulfillment(of: Promise.value(0).then { _ in Foreign() }, with: 1)
+    try await expectFulfillment(of: Foreign().map { $0 + 1 }, with: 2)
+    try await expectFulfillment(
+      of: Promise.value(0).then { _ in Guarantee<Int>.value(3) }, with: 3)
+  }
+}

@@ -1,0 +1,181 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Promises made in every way, and the misuse of resolvers.
+@Suite struct Making {
+  @Test func valuesAndErrors() async throws {
+    #expect(Promise.value(1).state == "fulfilled: 1")
+    #expect(Promise<Int>.rejected(Boom()).finally(on: .immediate) {}.currentResult != nil)
+    #expect(!Promise<Void>().isPending)
+    #expect(Guarantee.value(1).currentValue == 1)
+    #expect(!Guarantee<Void>().isPending)
+    #expect(Promise.value(1).description == "Promise<Int>(fulfilled: 1)")
+    #expect(Promise<Int>.withResolvers().promise.description.contains("BrokenPromise"))
+  }
+
+  @Test func equalityIsIdentity() {
+    let one = Promise.value(1), other = Promise.value(1)
+    #expect(one == one && one != other)
+    #expect(Set([one, one, other]).count == 2)
+    let guarantee = Guarantee.value(1)
+    #expect(guarantee.promise == guarantee.promise)
+  }
+
+  @Test func resolverClosures() async throws {
+    try await expectFulfillment(of: Promise<Int> { $0.fulfill(1) }, with: 1)
+    try await expectRejection(of: Promise<Int> { _ in throw Boom() }, with: Boom())
+    let both = Promise<Int> { resolver in
+      resolver.fulfill(1)
+      throw Boom()
+    }
+    try await expectFulfillment(of: both, with: 1)
+    let later = Promise<Int> { resolver in
+      DispatchQueue.global().async { resolver.fulfill(2) }
+    }
+    try await expectFulfillment(of: later, with: 2)
+    #expect(await Guarantee<Int> { $0.fulfill(3) }.value == 3)
+  }
+
+  @Test(arguments: Place.all)
+  func workOnAnExecutor(place: Place) async throws {
+    let work = Promise(on: place.executor) {
+      try place.probe.expectCurrent()
+      return 1
+    }
+    try await expectFulfillment(of: work, with: 1)
+    let failing = Promise<Int>(on: place.executor) { throw Boom() }
+    try await expectRejection(of: failing, with: Boom())
+    #expect(await Guarantee(on: place.executor) { 2 }.value == 2)
+  }
+
+  @Test func attempts() async throws {
+    try await expectFulfillment(of: Promise.attempt { 1 }, with: 1)
+    try await expectFulfillment(of: Promise.attempt { Promise.value(2) }, with: 2)
+    let failing: Promise<Int> = Promise.attempt { throw Boom() }
+    try await expectRejection(of: failing, with: Boom())
+  }
+
+  @Test func asyncClosures() async throws {
+    let promise = Promise {
+      await Task.yield()
+      return 1
+    }
+    try await expectFulfillment(of: promise, with: 1)
+    let failing = Promise<Int> {
+      await Task.yield()
+      throw Boom()
+    }
+    try await expectRejection(of: failing, with: Boom())
+    let guarantee = Guarantee {
+      await Task.yield()
+      return 2
+    }
+    #expect(await guarantee.value == 2)
+  }
+
+  @MainActor @Test func asyncClosures_inheritTheirIsolation() async throws {
+    var count = 0
+    let promise = Promise {
+      await Task.yield()
+      MainActor.assertIsolated()
+      count += 1
+      return count
+    }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func wrap_everyShape() async throws {
+    func valueError(_ value: Int?, _ error: Boom?, _ done: (Int?, (any Error)?) -> Void) {
+      done(value, error)
+    }
+    func errorValue(_ error: Boom?, _ value: Int?, _ done: ((any Error)?, Int?) -> Void) {
+      done(error, value)
+    }
+    func error(_ error: Boom?, _ done: ((any Error)?) -> Void) { done(error) }
+    func result(_ result: Result<Int, Boom>, _ done: (Result<Int, Boom>) -> Void) { done(result) }
+    func value(_ value: Int, _ done: (Int) -> Void) { done(value) }
+    func two(_ a: Int?, _ b: String?, _ e: Boom?, _ done: (Int?, String?, (any Error)?) -> Void) {
+      done(a, b, e)
+    }
+    func nothing(_ done: () -> Void) { done() }
+
+    try await expectFulfillment(of: Promise.wrap { valueError(1, nil, $0) }, with: 1)
+    try await expectRejection(of: Promise.wrap { valueError(1, Boom(), $0) }, with: Boom())
+    try await expectRejection(
+      of: Promise.wrap { valueError(nil, nil, $0) }, with: PromiseError.noValueAndNoError)
+    try await expectFulfillment(of: Promise.wrap { errorValue(nil, 1, $0) }, with: 1)
+    try await expectRejection(of: Promise.wrap { errorValue(Boom(), nil, $0) }, with: Boom())
+    try await expectFulfillment(of: Promise<Void>.wrap { error(nil, $0) })
+    try await expectRejection(of: Promise<Void>.wrap { error(Boom(), $0) }, with: Boom())
+    try await expectFulfillment(of: Promise.wrap { result(.success(1), $0) }, with: 1)
+    try await expectRejection(of: Promise.wrap { result(.failure(Boom()), $0) }, with: Boom())
+    try await expectFulfillment(of: Promise<Int>.wrap { value(1, $0) }, with: 1)
+    let both = try await Promise.wrap { two(1, "b", nil, $0) }.value
+    #expect(both == (1, "b"))
+    try await expectRejection(
+      of: Promise.wrap { two(1, nil, nil, $0) }.asVoid(), with: PromiseError.noValueAndNoError)
+    try await expectRejection(of: Promise.wrap { two(1, "b", Boom(), $0) }.asVoid(), with: Boom())
+    try await expectFulfillment(of: Promise<Void>.wrap { nothing($0) })
+    let throwing = Promise<Int>.wrap { (_: @Sendable (Int?, (any Error)?) -> Void) in throw Boom() }
+    try await expectRejection(of: throwing, with: Boom())
+  }
+
+  @Test func resolverShapes() async throws {
+    func check(_ expected: String, _ resolve: (Resolver<Int>) -> Void) {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolve(resolver)
+      #expect(promise.state == expected)
+      promise.cauterize()
+    }
+    check("fulfilled: 1") { $0.resolve(1, nil) }
+    check("rejected: \(Boom())") { $0.resolve(1, Boom()) }
+    check("rejected: \(Boom())") { $0.resolve(Boom(), nil) }
+    check("rejected: \(PromiseError.noValueAndNoError)") { $0.resolve(nil as Int?, nil) }
+    check("fulfilled: 1") { $0.resolve(.success(1)) }
+    check("rejected: \(Boom())") { $0.resolve(Result<Int, Boom>.failure(Boom())) }
+  }
+
+  @Test(arguments: When.allCases)
+  func resolverThatFollowsAPromise(when: When) async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    when.fulfill(1) { resolver.resolve(with: $0) }
+    try await expectFulfillment(of: promise, with: 1)
+    let (failing, failingResolver) = Promise<Int>.withResolvers()
+    when.reject { failingResolver.resolve(with: $0) }
+    try await expectRejection(of: failing, with: Boom())
+  }
+
+  @Test func resolverThatFollowsAPromise_mayStillBeFasterItself() async throws {
+    let slow = Promise<Int>.withResolvers()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.resolve(with: slow.promise)
+    #expect(resolver.fulfill(1))
+    slow.resolver.fulfill(2)
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func resolverThatFollowsAPromise_isNotBrokenWhenDropped() async throws {
+    let slow = Promise<Int>.withResolvers()
+    let promise = Promise<Int> { $0.resolve(with: slow.promise) }
+    try expectPending(promise)
+    slow.resolver.fulfill(1)
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func lateRejection_isIgnoredAndNotReported() {
+    DiagnosticsLog.install()
+    let error = Boom(code: 4711)
+    let (_, resolver) = Promise<Int>.withResolvers()
+    resolver.fulfill(1)
+    #expect(!resolver.reject(error))
+    #expect(DiagnosticsLog.reports(of: error).isEmpty)
+  }
+
+  @Test func awaitingABrokenGuarantee_stopsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      _ = await Guarantee<Int>.withResolvers().guarantee.value
+    }
+  }
+}

@@ -1,0 +1,271 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `after`, `delay`, `timeout`, `retry`, on a clock that the test drives.
+@Suite struct Clocked {
+  let clock = TestClock()
+
+  @Test func after_isFulfilledOnTime_andNotBefore() async throws {
+    let promise = Promise<Void>.after(.seconds(3600), clock: clock)
+    let guarantee = Guarantee<Void>.after(.seconds(7200), clock: clock)
+    await clock.sleepers(reach: 2)
+    await clock.advance(by: .seconds(3599))
+    try expectPending(promise)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise)
+    #expect(guarantee.isPending)
+    await clock.advance(by: .seconds(3600))
+    await guarantee.value
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func after_theTimeStartsAtTheCall() async throws {
+    let promise = Promise<Void>.after(.seconds(10), clock: clock)
+    // Whether or not its task sleeps yet.
+    await clock.advance(by: .seconds(10))
+    try await expectFulfillment(of: promise)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min / 4)])
+  func after_durationsThatAreOver_needNoTimer(duration: Duration) {
+    #expect(!Promise<Void>.after(duration, clock: clock).isPending)
+    #expect(!Guarantee<Void>.after(duration).isPending)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func after_cancelled_endsTheSleepAtOnce() async throws {
+    let promise = Promise<Void>.after(.seconds(1), clock: clock)
+    await clock.sleepers(reach: 1)
+    promise.cancel()
+    await clock.sleepers(reach: 0)
+    try await expectCancellation(of: promise)
+  }
+
+  @Test(arguments: When.allCases)
+  func delay_passesTheValueLater_andAnErrorAtOnce(when: When) async throws {
+    let delayed = when.fulfill(1) { [clock] in $0.delay(.seconds(5), clock: clock) }
+    await clock.sleepers(reach: 1)
+    try expectPending(delayed)
+    await clock.advance(by: .seconds(5))
+    try await expectFulfillment(of: delayed, with: 1)
+    let failed = when.reject { [clock] in $0.delay(.seconds(5), clock: clock) }
+    try await expectRejection(of: failed, with: Boom())
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func delay_cancelled_endsTheSleepAtOnce() async throws {
+    let delayed = Promise.value(1).delay(.seconds(5), clock: clock)
+    await clock.sleepers(reach: 1)
+    delayed.cancel()
+    await clock.sleepers(reach: 0)
+    try await expectCancellation(of: delayed)
+  }
+
+  @Test func timeout_inTime_releasesTheTimer() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let limited = promise.timeout(after: .seconds(5), clock: clock)
+    await clock.sleepers(reach: 1)
+    resolver.fulfill(1)
+    await clock.sleepers(reach: 0)
+    try await expectFulfillment(of: limited, with: 1)
+    let (failing, failingResolver) = Promise<Int>.withResolvers()
+    let failed = failing.timeout(after: .seconds(5), clock: clock)
+    await clock.sleepers(reach: 1)
+    failingResolver.reject(Boom())
+    await clock.sleepers(reach: 0)
+    try await expectRejection(of: failed, with: Boom())
+  }
+
+  @Test func timeout_tooLate_rejectsWithItsOwnError() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let limited = promise.timeout(after: .seconds(5), clock: clock)
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(5))
+    let error = try await expectRejection(of: limited, with: TimeoutError.self)
+    #expect(error.duration == .seconds(5))
+    #expect(error.description.contains("5.0 seconds"))
+    #expect(!resolver.fulfill(1))
+  }
+
+  @Test func timeout_cancelled_releasesTheTimerAndWithdraws() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let limited = promise.timeout(after: .seconds(5), clock: clock)
+    await clock.sleepers(reach: 1)
+    limited.cancel()
+    await clock.sleepers(reach: 0)
+    try await expectCancellation(of: limited)
+    try await expectCancellation(of: promise)
+    #expect(!resolver.isPending)
+  }
+
+  @Test func timeout_ofZeroOrLess_rejectsAtOnce_unlessSettled() async throws {
+    for duration in [Duration.zero, .seconds(-5)] {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let limited = promise.timeout(after: duration, clock: clock)
+      try await expectRejection(of: limited, with: TimeoutError.self)
+      #expect(!resolver.fulfill(1))
+      try await expectFulfillment(
+        of: Promise.value(2).timeout(after: duration, clock: clock), with: 2)
+    }
+  }
+}
+
+/// `retry`, on a clock that the test drives.
+@Suite struct Retrying {
+  let clock = TestClock()
+  let attempts = Recorder<Duration>()
+
+  /// An operation that fails `failures` times; notes when it is called.
+  private func operation(failures: Int) -> @Sendable () -> Promise<Int> {
+    { [clock, attempts] in
+      attempts.record(clock.now.offset)
+      let count = attempts.count
+      return count <= failures ? .rejected(Boom(code: count)) : .value(count)
+    }
+  }
+
+  private func run(_ policy: RetryPolicy, failures: Int) async -> Promise<Int> {
+    let promise = Promise.retry(policy, clock: clock, operation(failures: failures))
+    await clock.run(until: promise)
+    return promise
+  }
+
+  @Test func firstAttempt_startsInTheCall() async throws {
+    let promise = Promise.retry(.fixed(attempts: 3), clock: clock, operation(failures: 0))
+    #expect(attempts.count == 1)
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func fixed() async throws {
+    let promise = await run(.fixed(attempts: 4, delay: .seconds(60)), failures: 3)
+    try await expectFulfillment(of: promise, with: 4)
+    #expect(attempts.events == [.zero, .seconds(60), .seconds(120), .seconds(180)])
+  }
+
+  @Test func linear() async throws {
+    let promise = await run(.linear(attempts: 4, step: .seconds(1)), failures: 3)
+    try await expectFulfillment(of: promise, with: 4)
+    #expect(attempts.events == [.zero, .seconds(1), .seconds(3), .seconds(6)])
+  }
+
+  @Test func exponential_upToTheMaximum() async throws {
+    let policy = RetryPolicy.exponential(attempts: 6, from: .seconds(1), maximum: .seconds(5))
+    let promise = await run(policy, failures: 5)
+    try await expectFulfillment(of: promise, with: 6)
+    #expect(
+      attempts.events == [.zero, .seconds(1), .seconds(3), .seconds(7), .seconds(12), .seconds(17)])
+  }
+
+  @Test func jitter_takesAPartOfTheDelay() async throws {
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(10)).withJitter { 0.25 }
+    let promise = await run(policy, failures: 1)
+    try await expectFulfillment(of: promise, with: 2)
+    #expect(attempts.events == [.zero, .milliseconds(2500)])
+  }
+
+  @Test(arguments: [0, -1, 1, 1e21, 1e300, .infinity, -Double.infinity, .nan])
+  func absurdFactors_stayBelowTheMaximum(factor: Double) {
+    let policy = RetryPolicy.exponential(
+      attempts: 5, from: .seconds(1), factor: factor, maximum: .seconds(30))
+    for made in [0, 1, 2, 5, 1_000] {
+      let delay = policy.delay(made)
+      #expect(delay >= .zero && delay <= .seconds(30))
+    }
+  }
+
+  @Test func allFail_theErrorTellsAllAttempts() async throws {
+    let promise = await run(.fixed(attempts: 3, delay: .seconds(1)), failures: 9)
+    let error = try await expectRejection(of: promise, with: RetryError.self)
+    #expect(error.errors.map { ($0 as? Boom)?.code } == [1, 2, 3])
+    #expect((error.last as? Boom)?.code == 3)
+    #expect(attempts.count == 3)
+  }
+
+  @Test(arguments: [0, -1, Int.min])
+  func lessThanOneAttempt_rejectsWithInvalidArgument(count: Int) async throws {
+    let promise = Promise.retry(.fixed(attempts: count), clock: clock, operation(failures: 0))
+    try await expectRejection(
+      of: promise,
+      with: PromiseError.invalidArgument("retry needs at least one attempt, not \(count)."))
+    #expect(attempts.count == 0)
+  }
+
+  @Test func unwantedErrors_endIt() async throws {
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(1))
+      .retrying { ($0 as? Boom)?.code != 2 }
+    let promise = await run(policy, failures: 9)
+    let error = try await expectRejection(of: promise, with: RetryError.self)
+    #expect(error.errors.count == 2)
+  }
+
+  @Test func requestedDelay_replacesThePolicysOwn() async throws {
+    var policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
+    policy.requestedDelay = { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }
+    let promise = await run(policy, failures: 2)
+    try await expectFulfillment(of: promise, with: 3)
+    #expect(attempts.events == [.zero, .seconds(100), .seconds(101)])
+  }
+
+  @Test func throwingOperation_isRetried() async throws {
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
+      if count.call() == 1 { throw Boom() }
+      return .value(5)
+    }
+    try await expectFulfillment(of: promise, with: 5)
+  }
+
+  @Test func attemptTimeout_endsOneAttempt() async throws {
+    var policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
+    policy.attemptTimeout = .seconds(10)
+    let never = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(policy, clock: clock) {
+      count.call() == 1 ? never.promise : .value(2)
+    }
+    await clock.run(until: promise)
+    try await expectFulfillment(of: promise, with: 2)
+    #expect(clock.now.offset == .seconds(11))
+    try await expectCancellation(of: never.promise)
+  }
+
+  @Test func deadline_endsAllOfIt() async throws {
+    var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
+    policy.deadline = .seconds(35)
+    let promise = await run(policy, failures: 100)
+    try await expectRejection(of: promise, with: TimeoutError.self)
+    #expect(attempts.count == 4)
+    await clock.sleepers(reach: 0)
+  }
+
+  @Test func cancelled_inMidSleep_releasesTheSleep() async throws {
+    let promise = Promise.retry(
+      .fixed(attempts: 9, delay: .seconds(10)), clock: clock, operation(failures: 9))
+    await clock.sleepers(reach: 1)
+    promise.cancel()
+    await clock.sleepers(reach: 0)
+    try await expectCancellation(of: promise)
+    #expect(attempts.count == 1)
+  }
+
+  @Test func cancelled_duringAnAttempt_cancelsThatAttempt() async throws {
+    let never = Promise<Int>.withResolvers()
+    let promise = Promise.retry(.fixed(attempts: 9), clock: clock) { never.promise }
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    try await expectCancellation(of: never.promise)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func cancellationError_isNotRetried() async throws {
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(.fixed(attempts: 9), clock: clock) {
+      count.call()
+      return .rejected(CancellationError())
+    }
+    try await expectCancellation(of: promise)
+    try count.expectOnce()
+  }
+}
