@@ -74,12 +74,6 @@ struct Registry {
     cells.first { $0.workload.name == workload && $0.library == library }
   }
 
-  /// All libraries, in the order in which they were added.
-  var libraries: [String] {
-    var seen: Set<String> = []
-    return cells.map(\.library).filter { seen.insert($0).inserted }
-  }
-
   private mutating func insert(
     _ name: String, _ library: String, _ limit: Limit?, _ note: String?, _ body: Body
   ) {

@@ -66,7 +66,7 @@ extension Cell {
               """)
         }
         if target === busy
-          || (target === queue && flags & Input.queueTarget != 0 && target !== GlobalExecutor.queue)
+          || (target === queue && flags & Input.queueTarget != 0 && QueueTurn.holdsUp(target))
         {
           return DeadlockError(
             description: """

@@ -8,6 +8,9 @@ enum MainThread {
   #if canImport(Darwin)
     /// Whether this is the process's main thread.
     static var isCurrent: Bool { pthread_main_np() != 0 }
+
+    /// Whether `queue` is the main queue.
+    static func isServed(by queue: DispatchQueue) -> Bool { queue === DispatchQueue.main }
   #else
     // Dispatch binds the main queue to the main thread when the process starts.
     private static let mark: DispatchSpecificKey<Void> = {
@@ -18,5 +21,8 @@ enum MainThread {
 
     /// Whether this is the process's main thread.
     static var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) != nil }
+
+    /// Whether `queue` is the main queue: there is a new object for it each time it is asked for.
+    static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mark) != nil }
   #endif
 }

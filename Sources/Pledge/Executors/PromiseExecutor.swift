@@ -185,7 +185,7 @@ extension DispatchQueue: PromiseExecutor {
   public func enqueue(_ job: PromiseJob) { async { job.run() } }
   /// Reaches this queue's turns.
   public var _target: _HandlerTarget {
-    self === DispatchQueue.main
+    MainThread.isServed(by: self)
       ? _HandlerTarget(scheduler: MainScheduler.shared) : _HandlerTarget(queue: self)
   }
 }

@@ -34,6 +34,17 @@ struct QueueTurn {
     send(handler, to: unsafeDowncast(object, to: DispatchQueue.self))
   }
 
+  /// Whether the turn that runs on this thread keeps others from running on its queue.
+  ///
+  /// A queue does not tell whether it is serial, so a block is sent to find out. A concurrent queue
+  /// all of whose threads are busy for a second is taken for a serial one.
+  static func holdsUp(_ object: AnyObject) -> Bool {
+    if object === GlobalExecutor.queue { return false }
+    let probe = DispatchSemaphore(value: 0)
+    unsafeDowncast(object, to: DispatchQueue.self).async { probe.signal() }
+    return probe.wait(timeout: .now() + .seconds(1)) == .timedOut
+  }
+
   private static func send(_ handler: Handler, to queue: DispatchQueue) {
     let stripe = SentTurns.stripe(of: queue)
     SentTurns.add(stripe)

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -38,12 +37,12 @@ struct PreparedTask: Sendable {
   /// `@unchecked Sendable`: `transfers` is a lock, `users` is guarded by `companions`, and `session`
   /// is set once, before the companion is seen by anybody else.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
+    private static let companions = Locked<[ObjectIdentifier: CompanionSession]>([:])
 
     private let original: URLSession
     private var session: URLSession?
     private var users = 0
-    private let transfers = Mutex<[Int: Transfer]>([:])
+    private let transfers = Locked<[Int: Transfer]>([:])
 
     private init(original: URLSession) { self.original = original }
 

@@ -1,6 +1,5 @@
 import Foundation
 import Pledge
-import Synchronization
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -32,12 +31,12 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   /// How much of the body of an answer that is refused goes into the error.
   private static let refusedBodyLimit = 65_536
 
-  private let state: Mutex<State>
+  private let state: Locked<State>
   private let progress: TransferProgress?
   private let counting: Counting
   private let storesFile: Bool
   private let acceptsAnyStatus: Bool
-  private let settled = Mutex<(@Sendable (Result<Arrival, any Error>) -> Void)?>(nil)
+  private let settled = Locked<(@Sendable (Result<Arrival, any Error>) -> Void)?>(nil)
 
   init(
     progress: Progress?, counting: Counting, file: sending PartialFile? = nil,
@@ -47,7 +46,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     self.counting = counting
     self.acceptsAnyStatus = acceptsAnyStatus
     storesFile = file != nil
-    state = Mutex(State(file: file))
+    state = Locked(State(file: file))
   }
 
   /// Starts the task that `make` returns, and makes a promise of its outcome.

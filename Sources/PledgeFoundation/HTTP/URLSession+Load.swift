@@ -24,7 +24,7 @@ extension URLSession {
   /// ```
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status counts as a success; see ``Pledge/Promise/validate()-(Promise<(data:Data,response:URLResponse)>)``.
+  /// HTTP status counts as a success, unless `validate()` follows.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
   /// connection; the promise is then rejected with `CancellationError`.

@@ -1,7 +1,6 @@
 #if canImport(ObjectiveC)
   import Foundation
   import Pledge
-  import Synchronization
 
   extension NSObjectProtocol where Self: NSObject {
     /// Makes a guarantee of the next value of a property that can be observed by key-value observing.
@@ -38,7 +37,7 @@
   /// `@unchecked Sendable`: what changes is guarded by the lock; observations may be invalidated on
   /// any thread.
   private final class KeyValueObserver: @unchecked Sendable {
-    private let lock = Mutex<Void>(())
+    private let lock = Locked<Void>(())
     private var isStopped = false
     private var object: NSObject?
     private var observation: NSKeyValueObservation?

@@ -1,6 +1,5 @@
 import Foundation
 import Pledge
-import Synchronization
 
 extension NotificationCenter {
   /// Makes a guarantee that is fulfilled when the next notification of that name is posted.
@@ -63,7 +62,7 @@ private final class OneTimeObserver: @unchecked Sendable {
   }
 
   private let center: NotificationCenter
-  private let state = Mutex(State.starting)
+  private let state = Locked(State.starting)
 
   init(center: NotificationCenter) { self.center = center }
 

@@ -1,6 +1,5 @@
 import Observation
 import Pledge
-import Synchronization
 
 extension Guarantee {
   /// Makes a guarantee of the next value of an expression over `@Observable` objects.
@@ -48,7 +47,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   }
 
   private let actor: any Actor
-  private let lock = Mutex<Void>(())
+  private let lock = Locked<Void>(())
   private var work: Work?
 
   init(

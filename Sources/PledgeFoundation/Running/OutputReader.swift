@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 #if os(macOS) || os(Linux)
   /// Reads what comes out of several pipes, whenever something does, on a thread of its own.
@@ -12,7 +11,7 @@ import Synchronization
     let pipes: [Pipe]
 
     /// A pipe that tells the thread to stop by being closed; nil once that has happened.
-    private let alarm: Mutex<Int32?>
+    private let alarm: Locked<Int32?>
     private let alarmed: Int32
 
     /// Makes `count` pipes.
@@ -21,7 +20,7 @@ import Synchronization
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
       alarmed = ends[0]
-      alarm = Mutex(ends[1])
+      alarm = Locked(ends[1])
       var descriptors = ends
       for pipe in pipes {
         descriptors.append(pipe.fileHandleForReading.fileDescriptor)

@@ -1,6 +1,5 @@
 import Foundation
 import Pledge
-import Synchronization
 
 #if os(macOS) || os(Linux)
   extension Process {
@@ -10,7 +9,8 @@ import Synchronization
     /// Process.execute("git", "rev-parse", "HEAD").done { print($0.text) }
     /// ```
     ///
-    /// See ``Foundation/Process/execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``.
+    /// It is launched inside this call. The promise is rejected as that of the method `execute` is,
+    /// also if there is no such program, and cancelling it ends the program as described there.
     ///
     /// - Parameters:
     ///   - program: A path, or a name that is looked up in the folders of `PATH`.
@@ -89,7 +89,7 @@ import Synchronization
     private let process: Process
     private let acceptsAnyStatus: Bool
     private let resolver: Resolver<ProcessOutput>
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     init(
       _ process: Process, _ acceptsAnyStatus: Bool, _ resolver: Resolver<ProcessOutput>

@@ -50,4 +50,20 @@ final class Counter: Sendable {
   var value: Int { count.load(ordering: .acquiring) }
 }
 
+/// A value that is only reached under its lock, one that ThreadSanitizer understands.
+///
+/// `@unchecked Sendable`: `value` is guarded by `lock`.
+final class Guarded<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<R>(_ body: (inout Value) throws -> R) rethrows -> R {
+    lock.lock()
+    defer { lock.unlock() }
+    return try body(&value)
+  }
+}
+
 struct Boom: Error, Equatable {}

@@ -1,7 +1,6 @@
 import Dispatch
 import Foundation
 import Pledge
-import Synchronization
 
 /// A small HTTP/1.1 server on 127.0.0.1 inside this process, one thread a connection.
 ///
@@ -34,8 +33,8 @@ final class LoopbackServer: Sendable {
   let port: UInt16
   private let listener: Int32
   private let steps = DispatchSemaphore(value: 0)
-  private let events = Mutex<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
-  private let connections = Mutex(0)
+  private let events = Guarded<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
+  private let connections = Guarded(0)
 
   init() throws {
     let closeOnExec: Int32 = 0o2_000_000

@@ -234,7 +234,14 @@ import Testing
   @Test func deadline_endsAllOfIt() async throws {
     var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
     policy.deadline = .seconds(35)
-    let promise = await run(policy, failures: 100)
+    let promise = Promise.retry(policy, clock: clock, operation(failures: 100))
+    for _ in 0..<3 {
+      // The pause between two attempts, and the deadline.
+      await clock.sleepers(reach: 2)
+      await clock.advance(by: .seconds(10))
+    }
+    await clock.sleepers(reach: 2)
+    await clock.advance(by: .seconds(5))
     try await expectRejection(of: promise, with: TimeoutError.self)
     #expect(attempts.count == 4)
     await clock.sleepers(reach: 0)

@@ -9,6 +9,7 @@ extension CatchMixin {
   ///
   /// By default an error that says that something was cancelled does not reach `body`.
   @discardableResult
+  @inlinable
   public func `catch`(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) -> Void
@@ -39,6 +40,7 @@ extension CatchMixin {
   ///
   /// If `body` throws, the result is rejected with that error. By default an error that says that
   /// something was cancelled does not reach `body` and passes through.
+  @inlinable
   public func recover<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) throws -> U
@@ -48,6 +50,7 @@ extension CatchMixin {
 
   /// Replaces an error, whatever it is, by the guarantee that `body` returns.
   @discardableResult
+  @inlinable
   public func recover(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (Error) -> Guarantee<T>
@@ -71,6 +74,7 @@ extension CatchMixin {
   }
 
   /// Calls `body` when the outcome is there, whatever it is, and passes the outcome on.
+  @inlinable
   public func ensure(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping () -> Void
@@ -81,6 +85,7 @@ extension CatchMixin {
 
   /// Calls `body` when the outcome is there, waits for the guarantee that it returns, and passes
   /// the outcome on.
+  @inlinable
   public func ensureThen(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping () -> Guarantee<Void>
@@ -95,12 +100,14 @@ extension CatchMixin {
 
   /// Ends the chain and logs its error, if any, as ``LogEvent/cauterized(_:)``.
   @discardableResult
+  @inlinable
   public func cauterize() -> PMKFinalizer {
     self.catch { conf.logHandler(.cauterized($0)) }
   }
 
   /// Replaces an error that the policy accepts; all others pass through without a hop.
-  private func recovering(
+  @inlinable
+  func recovering(
     _ place: any PromiseExecutor, _ policy: CatchPolicy,
     _ body: @escaping (any Error) throws -> Core<T>
   ) -> Promise<T> {
@@ -118,6 +125,7 @@ extension CatchMixin {
 extension CatchMixin where T == Void {
   /// Handles the error, whatever it is; what comes of it cannot fail.
   @discardableResult
+  @inlinable
   public func recover(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (Error) -> Void
@@ -132,6 +140,7 @@ extension CatchMixin where T == Void {
   ///
   /// If `body` throws, the result is rejected with that error. By default an error that says that
   /// something was cancelled does not reach `body` and passes through.
+  @inlinable
   public func recover(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     policy: CatchPolicy = conf.catchPolicy, _ body: @escaping (Error) throws -> Void
@@ -145,20 +154,23 @@ extension CatchMixin where T == Void {
 
 extension CatchPolicy {
   /// Whether a handler with this policy is not told of `error`.
-  fileprivate func skips(_ error: any Error) -> Bool {
+  @usableFromInline
+  func skips(_ error: any Error) -> Bool {
     self == .allErrorsExceptCancellation && error.isCancelled
   }
 }
 
 /// What `catch` returns: the end of a chain, but for a `finally`.
 public class PMKFinalizer {
-  let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
+  @usableFromInline let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
 
+  @usableFromInline
   init(_ guarantee: Guarantee<Void>) {
     pending = (guarantee, guarantee.box.seal)
   }
 
   /// Calls `body` when the error has been handled, or when there was none.
+  @inlinable
   public func finally(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping () -> Void

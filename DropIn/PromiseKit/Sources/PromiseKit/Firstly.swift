@@ -1,6 +1,7 @@
 /// Starts a chain with what `body` returns; `body` runs inside this call.
 ///
 /// If `body` throws, the promise is rejected with that error.
+@inlinable
 public func firstly<U: Thenable>(execute body: () throws -> U) -> Promise<U.T> {
   do {
     return Promise(try body())
@@ -10,4 +11,5 @@ public func firstly<U: Thenable>(execute body: () throws -> U) -> Promise<U.T> {
 }
 
 /// Starts a chain with the guarantee that `body` returns; `body` runs inside this call.
+@inlinable
 public func firstly<T>(execute body: () -> Guarantee<T>) -> Guarantee<T> { body() }

@@ -7,29 +7,34 @@ import Pledge
 /// that returns a ``Promise``, makes a ``Promise`` of it. A guarantee that goes away before its
 /// value is there logs ``LogEvent/pendingGuaranteeDeallocated``.
 public final class Guarantee<T>: Thenable {
-  let core: Core<T>
+  @usableFromInline let core: Core<T>
   /// Nil if the value is there already, or sure to come.
-  let watch: Watch<T>?
+  @usableFromInline let watch: Watch<T>?
 
+  @inlinable
   init(core: Core<T>, watch: Watch<T>? = nil) {
     self.core = core
     self.watch = watch
   }
 
+  @usableFromInline
   init(_: PMKUnambiguousInitializer) {
     let (core, resolver) = Core<T>.withResolvers()
     self.core = core
     watch = Watch(resolver)
   }
 
+  @usableFromInline
   var box: GuaranteeBox<T> { GuaranteeBox(watch: watch) }
 
   /// Makes a guarantee that is fulfilled with `value`.
+  @inlinable
   public static func value(_ value: T) -> Guarantee<T> { Guarantee(core: .value(Boxed(value))) }
 
   /// Makes a guarantee that `body` resolves through the function it is given, now or later.
   ///
   /// `body` runs inside this call.
+  @inlinable
   public convenience init(resolver body: (@escaping (T) -> Void) -> Void) {
     self.init(.pending)
     body(box.seal)
@@ -37,10 +42,12 @@ public final class Guarantee<T>: Thenable {
 
   /// Calls `to` with the value: inside this call if it is there already, else on the thread that
   /// resolves the guarantee.
+  @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
     pipe { (value: T) in to(.fulfilled(value)) }
   }
 
+  @inlinable
   func pipe(to: @escaping (T) -> Void) {
     if case .success(let box) = core.currentResult { return to(box.value) }
     nonisolated(unsafe) let handler = to
@@ -50,12 +57,14 @@ public final class Guarantee<T>: Thenable {
   }
 
   /// The value as a result: nil while the guarantee is pending.
+  @inlinable
   public var result: Result<T>? {
     guard case .success(let box) = core.currentResult else { return nil }
     return .fulfilled(box.value)
   }
 
   /// Makes a pending guarantee and the function that resolves it.
+  @inlinable
   public class func pending() -> (guarantee: Guarantee<T>, resolve: (T) -> Void) {
     let guarantee = Guarantee<T>(.pending)
     return (guarantee, guarantee.box.seal)
@@ -66,16 +75,19 @@ public final class Guarantee<T>: Thenable {
 extension Guarantee: @unchecked Sendable where T: Sendable {}
 
 /// The write side of a guarantee.
-struct GuaranteeBox<T> {
+@usableFromInline
+struct GuaranteeBox<T>: Sendable {
   let watch: Watch<T>?
 
   /// Resolves the guarantee, unless it is resolved already.
+  @usableFromInline
   func seal(_ value: T) { watch?.resolve(value) }
 }
 
 extension Guarantee {
   /// Calls `body` with the value; what comes of it has none.
   @discardableResult
+  @inlinable
   public func done(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) -> Void
@@ -84,6 +96,7 @@ extension Guarantee {
   }
 
   /// Calls `body` with the value, and passes the value on.
+  @inlinable
   public func get(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) -> Void
@@ -95,6 +108,7 @@ extension Guarantee {
   }
 
   /// Returns a guarantee of what `body` makes of the value.
+  @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) -> U
@@ -111,6 +125,7 @@ extension Guarantee {
 
   /// Returns a guarantee that takes on the fate of the one that `body` returns.
   @discardableResult
+  @inlinable
   public func then<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) -> Guarantee<U>
@@ -126,6 +141,7 @@ extension Guarantee {
   }
 
   /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  @inlinable
   public func asVoid() -> Guarantee<Void> { map(on: nil) { _ in } }
 
   /// Blocks the calling thread until the guarantee is resolved.
@@ -141,8 +157,10 @@ extension Guarantee {
 
 extension Guarantee where T == Void {
   /// Makes a guarantee that is fulfilled.
+  @inlinable
   public convenience init() { self.init(core: .value(Boxed(()))) }
 
   /// A guarantee that is fulfilled.
+  @inlinable
   public static var value: Guarantee<Void> { .value(()) }
 }

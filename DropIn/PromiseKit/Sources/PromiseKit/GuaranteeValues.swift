@@ -4,6 +4,7 @@ import Dispatch
 
 extension Guarantee where T: Sequence {
   /// Returns a guarantee of what `transform` makes of each element.
+  @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U
@@ -12,6 +13,7 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee of the elements of all the sequences that `transform` returns, in order.
+  @inlinable
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U
@@ -20,6 +22,7 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee of what `transform` makes of each element, without the nils.
+  @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U?
@@ -28,6 +31,7 @@ extension Guarantee where T: Sequence {
   }
 
   /// Calls `transform` for each element, and waits for all the guarantees that it returns.
+  @inlinable
   public func thenMap<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> Guarantee<U>
@@ -39,6 +43,7 @@ extension Guarantee where T: Sequence {
   /// their sequences.
   ///
   /// None of them may be rejected: that stops the program.
+  @inlinable
   public func thenFlatMap<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) -> U
@@ -51,6 +56,7 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee of the elements that `isIncluded` accepts.
+  @inlinable
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ isIncluded: @escaping (T.Iterator.Element) -> Bool
@@ -59,6 +65,7 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee of the elements in the order that `areInIncreasingOrder` says.
+  @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ areInIncreasingOrder: @escaping (T.Iterator.Element, T.Iterator.Element) -> Bool
@@ -69,6 +76,7 @@ extension Guarantee where T: Sequence {
 
 extension Guarantee where T: Sequence, T.Iterator.Element: Comparable {
   /// Returns a guarantee of the elements in ascending order.
+  @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil
   ) -> Guarantee<[T.Iterator.Element]> {

@@ -5,9 +5,11 @@ import Pledge
 
 extension Promise where T: Sendable {
   /// This promise as one of Pledge's.
+  @inlinable
   public var pledge: Pledge.Promise<T> { attach().map(on: .immediate) { $0.value } }
 
   /// Makes a promise with the fate of one of Pledge's.
+  @inlinable
   public convenience init(_ pledge: Pledge.Promise<T>) {
     self.init(core: pledge.map(on: .immediate) { Boxed($0) }.silenced)
   }
@@ -15,6 +17,7 @@ extension Promise where T: Sendable {
 
 extension Guarantee where T: Sendable {
   /// This guarantee as one of Pledge's.
+  @inlinable
   public var pledge: Pledge.Guarantee<T> {
     core.map(on: .immediate) { $0.value }.recover(on: .immediate) { error -> T in
       fatalError("PromiseKit: a guarantee was broken: \(error)")
@@ -22,6 +25,7 @@ extension Guarantee where T: Sendable {
   }
 
   /// Makes a guarantee with the value of one of Pledge's.
+  @inlinable
   public convenience init(_ pledge: Pledge.Guarantee<T>) {
     self.init(core: pledge.promise.map(on: .immediate) { Boxed($0) })
   }

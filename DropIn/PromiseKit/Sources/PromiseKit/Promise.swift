@@ -20,36 +20,42 @@ import Synchronization
 /// in place, on the thread that resolves the promise.
 public final class Promise<T>: Thenable, CatchMixin {
   /// What does the work; shared by all promises that stand for the same outcome.
-  let core: Core<T>
+  @usableFromInline let core: Core<T>
   /// How many handlers were attached, for `debugDescription`.
-  let handlerCount = Atomic<Int>(0)
+  @usableFromInline let handlerCount = Atomic<Int>(0)
   /// The write side, kept for as long as handlers can be attached; nil for derived promises.
-  private let openBox: Box<T>?
+  @usableFromInline let openBox: Box<T>?
 
+  @inlinable
   init(core: Core<T>) {
     self.core = core
     openBox = nil
   }
 
+  @inlinable
   init(_ box: Box<T>) {
     core = box.core
     openBox = box
   }
 
+  @usableFromInline
   convenience init(_: PMKUnambiguousInitializer) { self.init(Box<T>()) }
 
   var box: Box<T> { openBox ?? Box(sealedBy: core) }
 
   /// Makes a promise that is fulfilled with `value`.
+  @inlinable
   public static func value(_ value: T) -> Promise<T> { Promise(core: .value(Boxed(value))) }
 
   /// Makes a promise that is rejected with `error`.
+  @inlinable
   public init(error: Error) {
     core = .silentlyRejected(error)
     openBox = nil
   }
 
   /// Makes a promise with the fate of another thenable.
+  @inlinable
   public init<U: Thenable>(_ bridge: U) where U.T == T {
     core = bridge.attach()
     openBox = (bridge as? Promise<T>)?.openBox
@@ -58,6 +64,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// Makes a promise that `body` resolves through the resolver it is given, now or later.
   ///
   /// `body` runs inside this call. If it throws, the promise is rejected with that error.
+  @inlinable
   public init(resolver body: (Resolver<T>) throws -> Void) {
     let box = Box<T>()
     core = box.core
@@ -71,6 +78,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   }
 
   /// Makes a pending promise and the resolver that resolves it.
+  @inlinable
   public class func pending() -> (promise: Promise<T>, resolver: Resolver<T>) {
     let box = Box<T>()
     return (Promise(box), Resolver(box))
@@ -78,6 +86,7 @@ public final class Promise<T>: Thenable, CatchMixin {
 
   /// Calls `to` with the outcome: inside this call if it is there already, else on the thread that
   /// resolves the promise.
+  @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
     if let result { return to(result) }
     nonisolated(unsafe) let handler = to
@@ -85,6 +94,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   }
 
   /// The outcome as it stands now: nil while the promise is pending.
+  @inlinable
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }
 
@@ -106,9 +116,11 @@ extension Promise {
 
 extension Promise where T == Void {
   /// Makes a promise that is fulfilled.
+  @inlinable
   public convenience init() { self.init(core: .value(Boxed(()))) }
 
   /// A promise that is fulfilled.
+  @inlinable
   public static var value: Promise<Void> { .value(()) }
 }
 

@@ -1,13 +1,17 @@
+import Pledge
+
 /// The write side of a ``Promise``: resolves it, once.
 ///
 /// The first resolution wins; later ones are ignored. Handlers that run in place have run when a
 /// call returns. A resolver that goes away while its promise is pending logs
 /// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending for ever.
 public final class Resolver<T> {
-  let box: Box<T>
+  @usableFromInline let box: Box<T>
 
+  @inlinable
   init(_ box: Box<T>) { self.box = box }
 
+  @inlinable
   deinit {
     if box.core.isPending { conf.logHandler(.pendingPromiseDeallocated) }
   }
@@ -18,17 +22,21 @@ extension Resolver: @unchecked Sendable where T: Sendable {}
 
 extension Resolver {
   /// Fulfills the promise with `value`.
+  @inlinable
   public func fulfill(_ value: T) { box.seal(.fulfilled(value)) }
 
   /// Rejects the promise with `error`.
+  @inlinable
   public func reject(_ error: Error) { box.seal(.rejected(error)) }
 
   /// Resolves the promise with `result`.
+  @inlinable
   public func resolve(_ result: Result<T>) { box.seal(result) }
 
   /// Resolves the promise with what a completion handler was given: an error wins over a value.
   ///
   /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
+  @inlinable
   public func resolve(_ obj: T?, _ error: Error?) {
     if let error {
       reject(error)
@@ -40,6 +48,7 @@ extension Resolver {
   }
 
   /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  @inlinable
   public func resolve(_ obj: T, _ error: Error?) {
     if let error {
       reject(error)
@@ -51,9 +60,11 @@ extension Resolver {
   /// Resolves the promise with what a completion handler was given: an error wins over a value.
   ///
   /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
+  @inlinable
   public func resolve(_ error: Error?, _ obj: T?) { resolve(obj, error) }
 
   /// Resolves the promise with `result`.
+  @inlinable
   public func resolve<E: Error>(_ result: Swift.Result<T, E>) {
     switch result {
     case .success(let value): fulfill(value)
@@ -64,6 +75,7 @@ extension Resolver {
 
 extension Resolver where T == Void {
   /// Rejects the promise if there is an error, and fulfills it otherwise.
+  @inlinable
   public func resolve(_ error: Error?) {
     if let error {
       reject(error)
@@ -73,5 +85,6 @@ extension Resolver where T == Void {
   }
 
   /// Fulfills the promise.
+  @inlinable
   public func fulfill_() { fulfill(()) }
 }

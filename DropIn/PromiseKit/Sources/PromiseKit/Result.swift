@@ -8,6 +8,7 @@ public enum Result<T> {
 
 extension PromiseKit.Result {
   /// Whether there is a value.
+  @inlinable
   public var isFulfilled: Bool {
     switch self {
     case .fulfilled: true
@@ -16,6 +17,7 @@ extension PromiseKit.Result {
   }
 
   /// The outcome of the Pledge promise behind a thenable.
+  @inlinable
   init(_ result: Swift.Result<Boxed<T>, any Error>) {
     switch result {
     case .success(let box): self = .fulfilled(box.value)

@@ -19,6 +19,7 @@ extension Thenable {
   /// If this one is rejected, or `body` throws, the result is rejected with that error. A `body`
   /// that returns the very promise that this call returned rejects it with
   /// ``PMKError/returnedSelf``.
+  @inlinable
   public func then<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) throws -> U
@@ -33,6 +34,7 @@ extension Thenable {
   /// Returns a promise of what `transform` makes of the value.
   ///
   /// If this one is rejected, or `transform` throws, the result is rejected with that error.
+  @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T) throws -> U
@@ -47,6 +49,7 @@ extension Thenable {
   /// Returns a promise of what `transform` makes of the value, unless that is nil.
   ///
   /// Nil rejects the result with ``PMKError/compactMap(_:_:)``.
+  @inlinable
   public func compactMap<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T) throws -> U?
@@ -60,6 +63,7 @@ extension Thenable {
   /// Calls `body` with the value; what comes of it has none.
   ///
   /// If this one is rejected, or `body` throws, the result is rejected with that error.
+  @inlinable
   public func done(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) throws -> Void
@@ -70,6 +74,7 @@ extension Thenable {
   /// Calls `body` with the value, and passes the value on.
   ///
   /// If this one is rejected, or `body` throws, the result is rejected with that error.
+  @inlinable
   public func get(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (T) throws -> Void
@@ -81,6 +86,7 @@ extension Thenable {
   }
 
   /// Calls `body` with the outcome, whatever it is, and passes it on.
+  @inlinable
   public func tap(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (Result<T>) -> Void
@@ -95,29 +101,36 @@ extension Thenable {
   }
 
   /// Returns a promise that is fulfilled, without a value, when this one is.
+  @inlinable
   public func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
 
   /// The error, if there is one by now.
+  @inlinable
   public var error: Error? {
     guard case .rejected(let error) = result else { return nil }
     return error
   }
 
   /// Whether there is no outcome yet.
+  @inlinable
   public var isPending: Bool { result == nil }
 
   /// Whether there is an outcome.
+  @inlinable
   public var isResolved: Bool { result != nil }
 
   /// Whether there is a value.
+  @inlinable
   public var isFulfilled: Bool { result?.isFulfilled ?? false }
 
   /// Whether there is an error.
+  @inlinable
   public var isRejected: Bool {
     if case .rejected = result { true } else { false }
   }
 
   /// The value, if there is one by now.
+  @inlinable
   public var value: T? {
     guard case .fulfilled(let value) = result else { return nil }
     return value

@@ -4,6 +4,7 @@ import Dispatch
 
 extension Thenable where T: Sequence {
   /// Returns a promise of what `transform` makes of each element.
+  @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
@@ -12,6 +13,7 @@ extension Thenable where T: Sequence {
   }
 
   /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  @inlinable
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
@@ -20,6 +22,7 @@ extension Thenable where T: Sequence {
   }
 
   /// Returns a promise of what `transform` makes of each element, without the nils.
+  @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U?
@@ -28,6 +31,7 @@ extension Thenable where T: Sequence {
   }
 
   /// Calls `transform` for each element, and waits for all the thenables that it returns.
+  @inlinable
   public func thenMap<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
@@ -37,6 +41,7 @@ extension Thenable where T: Sequence {
 
   /// Calls `transform` for each element, waits for all the thenables that it returns, and joins
   /// their sequences.
+  @inlinable
   public func thenFlatMap<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ transform: @escaping (T.Iterator.Element) throws -> U
@@ -45,6 +50,7 @@ extension Thenable where T: Sequence {
   }
 
   /// Returns a promise of the elements that `isIncluded` accepts.
+  @inlinable
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ isIncluded: @escaping (T.Iterator.Element) -> Bool
@@ -55,6 +61,7 @@ extension Thenable where T: Sequence {
 
 extension Thenable where T: Collection {
   /// A promise of the first element, rejected with ``PMKError/emptySequence`` if there is none.
+  @inlinable
   public var firstValue: Promise<T.Iterator.Element> {
     map(on: nil) { values in
       guard let first = values.first else { throw PMKError.emptySequence }
@@ -65,6 +72,7 @@ extension Thenable where T: Collection {
   /// Returns a promise of the first element that `test` accepts.
   ///
   /// It is rejected with ``PMKError/emptySequence`` if there is none.
+  @inlinable
   public func firstValue(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     where test: @escaping (T.Iterator.Element) -> Bool
@@ -78,6 +86,7 @@ extension Thenable where T: Collection {
   /// A promise of the last element, rejected with ``PMKError/emptySequence`` if there is none.
   ///
   /// The collection must be able to step backwards.
+  @inlinable
   public var lastValue: Promise<T.Iterator.Element> {
     map(on: nil) { values in
       guard !values.isEmpty else { throw PMKError.emptySequence }
@@ -88,6 +97,7 @@ extension Thenable where T: Collection {
 
 extension Thenable where T: Sequence, T.Iterator.Element: Comparable {
   /// Returns a promise of the elements in ascending order.
+  @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil
   ) -> Promise<[T.Iterator.Element]> {

@@ -2,6 +2,7 @@ import Pledge
 
 /// How the internal initializers `Promise<T>(.pending)` and `Guarantee<T>(.pending)` are told from
 /// the public ones.
+@usableFromInline
 enum PMKUnambiguousInitializer {
   case pending
 }
@@ -10,24 +11,29 @@ enum PMKUnambiguousInitializer {
 ///
 /// Held by the promise and by its resolver. With the last of them what still waits for the promise
 /// is let go of, uncalled.
+@usableFromInline
 final class Box<T>: Sendable {
-  let core: Core<T>
-  private let resolver: Pledge.Resolver<Boxed<T>>?
+  @usableFromInline let core: Core<T>
+  @usableFromInline let resolver: Pledge.Resolver<Boxed<T>>?
 
   /// A box that is still open.
+  @inlinable
   init() {
     (core, resolver) = Core<T>.withResolvers()
   }
 
   /// The box of a promise that is settled by Pledge alone.
+  @usableFromInline
   init(sealedBy core: Core<T>) {
     self.core = core
     resolver = nil
   }
 
+  @inlinable
   deinit { resolver?.abandon() }
 
   /// Settles the promise, unless it is settled already.
+  @inlinable
   func seal(_ result: Result<T>) {
     switch result {
     case .fulfilled(let value):

@@ -1,22 +1,26 @@
-import Dispatch
 import Pledge
+import Synchronization
 
 /// A value of any type on its way through Pledge, whose values are `Sendable`.
 ///
 /// `@unchecked Sendable`: the value is written once, before the promise settles, and only read
 /// afterwards. What it refers to is guarded as PromiseKit has always had it: by the program, whose
 /// handlers run one after the other on the main queue unless it says otherwise.
+@usableFromInline
 struct Boxed<T>: @unchecked Sendable {
-  let value: T
+  @usableFromInline let value: T
 
+  @inlinable
   init(_ value: T) { self.value = value }
 }
 
 /// The Pledge promise behind a thenable.
+@usableFromInline
 typealias Core<T> = Pledge.Promise<Boxed<T>>
 
 extension Thenable {
   /// The Pledge promise behind this thenable, for a caller that is about to attach a handler to it.
+  @inlinable
   func attach() -> Core<T> {
     if let promise = self as? Promise<T> {
       promise.handlerCount.wrappingAdd(1, ordering: .relaxed)
@@ -34,6 +38,7 @@ extension Thenable {
 // Pledge: at a resolver, and where a handler throws.
 extension Pledge.Promise {
   /// A rejected promise whose error is never reported.
+  @inlinable
   static func silentlyRejected(_ error: any Error) -> Self {
     let promise = Self.rejected(error)
     promise.cauterize()
@@ -41,6 +46,7 @@ extension Pledge.Promise {
   }
 
   /// The promise that `body` returns, or a rejected one if it throws.
+  @inlinable
   static func silently(_ body: () throws -> Self) -> Self {
     do {
       return try body()
@@ -50,6 +56,7 @@ extension Pledge.Promise {
   }
 
   /// This promise, whose error is never reported.
+  @inlinable
   var silenced: Self {
     cauterize()
     return self
@@ -61,6 +68,7 @@ extension Pledge.Promise {
   ///
   /// The adoption is a step of its own: the job that an executor is given ends with the handler, not
   /// with the promise that the handler returns.
+  @inlinable
   func adopting<U>(
     on place: any PromiseExecutor, _ body: @escaping @Sendable (Value) -> Core<U>
   ) -> Core<U> {
@@ -70,6 +78,7 @@ extension Pledge.Promise {
 }
 
 /// An error of Pledge's own by the name that it has in PromiseKit.
+@usableFromInline
 func exposed(_ error: any Error) -> any Error {
   if let error = error as? Pledge.PromiseError, case .returnedItself = error {
     return PMKError.returnedSelf

@@ -2,6 +2,7 @@ import Dispatch
 import Pledge
 
 /// Where a handler with these arguments runs.
+@usableFromInline
 func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> any PromiseExecutor {
   guard let queue else { return ImmediateExecutor.immediate }
   return HopExecutor(queue: queue, flags: flags)

@@ -2,6 +2,7 @@ import Foundation
 
 extension Thenable {
   /// Blocks the calling thread until the outcome is there.
+  @usableFromInline
   func waitForResult() -> Result<T> {
     if Thread.isMainThread { conf.logHandler(.waitOnMainThread) }
     if let result { return result }

@@ -5,6 +5,7 @@ import Synchronization
 ///
 /// Whoever can still make or use the value holds the watch: the guarantee object, the function that
 /// resolves it, the handler that computes it. With the last of them the watch goes, too.
+@usableFromInline
 final class Watch<T>: Sendable {
   private struct State {
     var isKept = false
@@ -16,6 +17,7 @@ final class Watch<T>: Sendable {
   private let resolver: Pledge.Resolver<Boxed<T>>?
 
   /// Watches a guarantee that a handler resolves, or one that `resolver` does.
+  @usableFromInline
   init(_ resolver: Pledge.Resolver<Boxed<T>>? = nil) { self.resolver = resolver }
 
   deinit {
@@ -25,12 +27,14 @@ final class Watch<T>: Sendable {
   }
 
   /// Resolves the guarantee, unless it is resolved already.
+  @usableFromInline
   func resolve(_ value: T) {
     keep()
     resolver?.fulfill(Boxed(value))
   }
 
   /// Notes that the value is there: nothing is going to be lost.
+  @usableFromInline
   func keep() {
     let outer = state.withLock { state in
       state.isKept = true
@@ -44,6 +48,7 @@ final class Watch<T>: Sendable {
   ///
   /// A guarantee that is itself adopted drops out here, so that a recursive chain keeps two watches
   /// and not all of them.
+  @usableFromInline
   func handOver(to inner: Watch<T>?) {
     guard let inner, inner !== self else { return keep() }
     let heirs: [Watch<T>] = state.withLock { state in
