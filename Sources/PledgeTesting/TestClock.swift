@@ -157,7 +157,9 @@ extension TestClock {
 
   /// Lets time pass, from one sleeper to the next, until `promise` has settled.
   ///
-  /// Waits for work that is under way, and so never returns if the promise never settles.
+  /// Waits for work that is under way, and so never returns if the promise never settles. It goes on
+  /// as soon as there is a sleeper: where two are to sleep side by side, such as a deadline and the
+  /// delay between two attempts, wait for both with ``sleepers(reach:)`` and advance by hand.
   public func run(until promise: Promise<some Sendable>) async {
     let settled = Promise<Void> { resolver in
       _ = promise.tap(on: .immediate) { _ in resolver.fulfill() }

@@ -1,5 +1,6 @@
 // `on: .main` means the main actor to the compiler, too: the closures of these overloads may touch
-// what is isolated to it. All else is as without `on:`.
+// what is isolated to it. All else is as without `on:`. (Not `recover`, which has too many forms:
+// there, mark the closure itself with `@MainActor`.)
 
 extension Thenable {
   /// Returns a promise of what `body`, on the main actor, makes of the value.
@@ -78,12 +79,6 @@ extension Promise {
   public func `catch`(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) -> Void
   ) -> Guarantee<Void> { `catch`(body) }
-
-  /// Replaces an error by the promise that `body`, on the main actor, returns.
-  @inlinable
-  public func recover(
-    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) throws -> Promise
-  ) -> Promise { recover(body) }
 
   /// Calls `body` on the main actor when this promise has settled, whatever the outcome.
   @inlinable

@@ -4,7 +4,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public func recover(
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
@@ -19,7 +19,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public func recover(
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
@@ -34,7 +34,7 @@ extension Promise {
   /// A value passes through.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
@@ -50,7 +50,7 @@ extension Promise {
   /// A value passes through.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
@@ -92,7 +92,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) throws -> Value
   ) -> Promise<Value> {
@@ -106,7 +106,7 @@ extension Promise {
   /// A value passes through. If `body` throws, the result is rejected with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) throws -> Value
   ) -> Promise<Value> {

@@ -1,14 +1,13 @@
 import Dispatch
 import Pledge
 import PledgeTesting
-import Synchronization
 import Testing
 
 /// `all(_:concurrently:_:)`.
 @Suite struct BoundedAll {
   /// Work that the test settles, and a count of what is under way.
   final class Work: Sendable {
-    private let resolvers = Mutex<[Int: Resolver<String>]>([:])
+    private let resolvers = Lock<[Int: Resolver<String>]>([:])
     let started = Recorder<Int>()
     let cancelled = Recorder<Int>()
 

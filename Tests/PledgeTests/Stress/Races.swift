@@ -1,7 +1,6 @@
 import Dispatch
 import Pledge
 import PledgeTesting
-import Synchronization
 import Testing
 
 /// Threads that do everything to the same promises at once.

@@ -1,5 +1,4 @@
 import Foundation
-import Synchronization
 
 func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
 

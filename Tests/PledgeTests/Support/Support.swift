@@ -1,7 +1,6 @@
 import Dispatch
 import Pledge
 import PledgeTesting
-import Synchronization
 import Testing
 
 struct Boom: Error, Hashable {
@@ -125,8 +124,8 @@ final class PumpedExecutor: PromiseExecutor {
 
 /// A value that a test's closures may write, guarded by a lock.
 final class Box<Value: Sendable>: Sendable {
-  private let content: Mutex<Value>
-  init(_ value: Value) { content = Mutex(value) }
+  private let content: Lock<Value>
+  init(_ value: Value) { content = Lock(value) }
   var value: Value {
     get { content.withLock { $0 } }
     set { content.withLock { $0 = newValue } }

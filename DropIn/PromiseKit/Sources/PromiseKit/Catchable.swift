@@ -16,7 +16,7 @@ extension CatchMixin {
   ) -> PMKFinalizer {
     nonisolated(unsafe) let body = body
     let place = place(on, flags)
-    let watch = Watch<Void>()
+    let watch = Watch()
     let fulfilled = attach().map(on: .immediate) { _ in
       watch.keep()
       return Boxed(())
@@ -57,7 +57,7 @@ extension CatchMixin {
   ) -> Guarantee<T> {
     nonisolated(unsafe) let body = body
     let place = place(on, flags)
-    let watch = Watch<T>()
+    let watch = Watch()
     let core =
       attach()
       .tap(on: .immediate) { result in
@@ -108,7 +108,7 @@ extension CatchMixin {
   /// Replaces an error that the policy accepts; all others pass through without a hop.
   @inlinable
   func recovering(
-    _ place: any PromiseExecutor, _ policy: CatchPolicy,
+    _ place: Place, _ policy: CatchPolicy,
     _ body: @escaping (any Error) throws -> Core<T>
   ) -> Promise<T> {
     nonisolated(unsafe) let body = body

@@ -9,10 +9,10 @@ import Pledge
 public final class Guarantee<T>: Thenable {
   @usableFromInline let core: Core<T>
   /// Nil if the value is there already, or sure to come.
-  @usableFromInline let watch: Watch<T>?
+  @usableFromInline let watch: Watch?
 
   @inlinable
-  init(core: Core<T>, watch: Watch<T>? = nil) {
+  init(core: Core<T>, watch: Watch? = nil) {
     self.core = core
     self.watch = watch
   }
@@ -21,11 +21,11 @@ public final class Guarantee<T>: Thenable {
   init(_: PMKUnambiguousInitializer) {
     let (core, resolver) = Core<T>.withResolvers()
     self.core = core
-    watch = Watch(resolver)
+    watch = ResolverWatch(resolver)
   }
 
   @usableFromInline
-  var box: GuaranteeBox<T> { GuaranteeBox(watch: watch) }
+  var box: GuaranteeBox<T> { GuaranteeBox(watch: watch as? ResolverWatch<T>) }
 
   /// Makes a guarantee that is fulfilled with `value`.
   @inlinable
@@ -77,7 +77,7 @@ extension Guarantee: @unchecked Sendable where T: Sendable {}
 /// The write side of a guarantee.
 @usableFromInline
 struct GuaranteeBox<T>: Sendable {
-  let watch: Watch<T>?
+  let watch: ResolverWatch<T>?
 
   /// Resolves the guarantee, unless it is resolved already.
   @usableFromInline
@@ -114,7 +114,7 @@ extension Guarantee {
     _ body: @escaping (T) -> U
   ) -> Guarantee<U> {
     nonisolated(unsafe) let body = body
-    let watch = Watch<U>()
+    let watch = Watch()
     let core = core.map(on: place(on, flags)) { box in
       let result = Boxed(body(box.value))
       watch.keep()
@@ -131,7 +131,7 @@ extension Guarantee {
     _ body: @escaping (T) -> Guarantee<U>
   ) -> Guarantee<U> {
     nonisolated(unsafe) let body = body
-    let watch = Watch<U>()
+    let watch = Watch()
     let core = core.adopting(on: place(on, flags)) { box -> Core<U> in
       let inner = body(box.value)
       watch.handOver(to: inner.watch)

@@ -35,7 +35,7 @@ func guarantee<T: Sendable, U>(
   _ core: Pledge.Promise<T>, _ transform: @escaping @Sendable (T) -> U
 ) -> Guarantee<U> {
   if case .success(let value) = core.currentResult { return .value(transform(value)) }
-  let watch = Watch<U>()
+  let watch = Watch()
   return Guarantee(
     core: core.map(on: .immediate) { value in
       watch.keep()

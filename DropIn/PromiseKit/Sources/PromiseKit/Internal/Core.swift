@@ -70,9 +70,9 @@ extension Pledge.Promise {
   /// with the promise that the handler returns.
   @inlinable
   func adopting<U>(
-    on place: any PromiseExecutor, _ body: @escaping @Sendable (Value) -> Core<U>
+    on place: Place, _ body: @escaping @Sendable (Value) -> Core<U>
   ) -> Core<U> {
-    if place is ImmediateExecutor { return then(on: .immediate, body) }
+    if place.isImmediate { return then(on: .immediate, body) }
     return map(on: place) { Boxed(body($0)) }.then(on: .immediate) { $0.value }
   }
 }

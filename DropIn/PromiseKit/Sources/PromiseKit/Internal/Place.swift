@@ -1,27 +1,47 @@
 import Dispatch
 import Pledge
 
-/// Where a handler with these arguments runs.
+/// Where a handler runs: on a queue, or in place if there is none.
+///
+/// A queue is visited once for each handler. Pledge would run several handlers in one visit. Here
+/// what the program itself submits to the queue keeps its place between them, and a handler on a
+/// concurrent queue may block until others on that queue have run.
 @usableFromInline
-func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> any PromiseExecutor {
-  guard let queue else { return ImmediateExecutor.immediate }
-  return HopExecutor(queue: queue, flags: flags)
+struct Place: PromiseExecutor {
+  @usableFromInline let hop: Hop?
+
+  @usableFromInline var isImmediate: Bool { hop == nil }
+
+  @usableFromInline
+  func enqueue(_ job: PromiseJob) {
+    guard let hop else { return job.run() }
+    hop.enqueue(job)
+  }
+
+  /// The engine's own way to run handlers in place, where that is wanted.
+  @usableFromInline var _target: _HandlerTarget {
+    hop?._target ?? ImmediateExecutor.immediate._target
+  }
 }
 
-/// A queue that is visited once for each handler.
-///
-/// Pledge would run several handlers in one visit. Here what the program itself submits to the queue
-/// keeps its place between them, and a handler on a concurrent queue may block until others on that
-/// queue have run.
+/// One visit of a queue for each job.
 ///
 /// `@unchecked Sendable`: both are immutable; the flags are a number.
-private struct HopExecutor: PromiseExecutor, @unchecked Sendable {
+@usableFromInline
+struct Hop: PromiseExecutor, @unchecked Sendable {
   let queue: DispatchQueue
   let flags: DispatchWorkItemFlags?
 
+  @usableFromInline
   func enqueue(_ job: PromiseJob) {
     queue.async(flags: flags ?? []) { job.run() }
   }
+}
+
+/// Where a handler with these arguments runs.
+@usableFromInline
+func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> Place {
+  Place(hop: queue.map { Hop(queue: $0, flags: flags) })
 }
 
 extension Optional where Wrapped: DispatchQueue {

@@ -6,36 +6,29 @@ import Synchronization
 /// Whoever can still make or use the value holds the watch: the guarantee object, the function that
 /// resolves it, the handler that computes it. With the last of them the watch goes, too.
 @usableFromInline
-final class Watch<T>: Sendable {
+class Watch: @unchecked Sendable {
   private struct State {
     var isKept = false
     /// Guarantees that have adopted this one, and so share its fate.
-    var outer: [Watch<T>] = []
+    var outer: [Watch] = []
   }
 
+  // All there is to change; `@unchecked` for the sake of the subclass.
   private let state = Mutex(State())
-  private let resolver: Pledge.Resolver<Boxed<T>>?
 
-  /// Watches a guarantee that a handler resolves, or one that `resolver` does.
   @usableFromInline
-  init(_ resolver: Pledge.Resolver<Boxed<T>>? = nil) { self.resolver = resolver }
+  init() {}
 
   deinit {
-    guard !state.withLock({ $0.isKept }) else { return }
-    conf.logHandler(.pendingGuaranteeDeallocated)
-    resolver?.abandon()
+    if !isKept { conf.logHandler(.pendingGuaranteeDeallocated) }
   }
 
-  /// Resolves the guarantee, unless it is resolved already.
-  @usableFromInline
-  func resolve(_ value: T) {
-    keep()
-    resolver?.fulfill(Boxed(value))
-  }
+  /// Whether the value is there.
+  final var isKept: Bool { state.withLock { $0.isKept } }
 
   /// Notes that the value is there: nothing is going to be lost.
   @usableFromInline
-  func keep() {
+  final func keep() {
     let outer = state.withLock { state in
       state.isKept = true
       defer { state.outer = [] }
@@ -49,9 +42,9 @@ final class Watch<T>: Sendable {
   /// A guarantee that is itself adopted drops out here, so that a recursive chain keeps two watches
   /// and not all of them.
   @usableFromInline
-  func handOver(to inner: Watch<T>?) {
+  final func handOver(to inner: Watch?) {
     guard let inner, inner !== self else { return keep() }
-    let heirs: [Watch<T>] = state.withLock { state in
+    let heirs: [Watch] = state.withLock { state in
       if state.outer.isEmpty { return [self] }
       state.isKept = true
       defer { state.outer = [] }
@@ -64,5 +57,26 @@ final class Watch<T>: Sendable {
     if isKept {
       for watch in heirs { watch.keep() }
     }
+  }
+}
+
+/// The watch of a guarantee that is resolved by a function, and not by a handler.
+@usableFromInline
+final class ResolverWatch<T>: Watch, @unchecked Sendable {
+  private let resolver: Pledge.Resolver<Boxed<T>>
+
+  init(_ resolver: Pledge.Resolver<Boxed<T>>) {
+    self.resolver = resolver
+    super.init()
+  }
+
+  deinit {
+    if !isKept { resolver.abandon() }
+  }
+
+  /// Resolves the guarantee, unless it is resolved already.
+  func resolve(_ value: T) {
+    keep()
+    resolver.fulfill(Boxed(value))
   }
 }
