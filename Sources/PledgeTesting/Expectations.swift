@@ -5,7 +5,7 @@ import Pledge
 /// Throws an ``ExpectationFailure`` if it is rejected, or has not settled within `limit`.
 @discardableResult
 public func expectFulfillment<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(10),
+  of promise: Promise<T>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> T {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -23,7 +23,7 @@ public func expectFulfillment<T: Sendable>(
 ///
 /// Throws an ``ExpectationFailure`` if it is not, or has not settled within `limit`.
 public func expectFulfillment<T: Sendable & Equatable>(
-  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(10),
+  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
@@ -37,7 +37,7 @@ public func expectFulfillment<T: Sendable & Equatable>(
 /// Throws an ``ExpectationFailure`` if it is fulfilled, or has not settled within `limit`.
 @discardableResult
 public func expectRejection<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(10),
+  of promise: Promise<T>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> any Error {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -57,7 +57,7 @@ public func expectRejection<T: Sendable>(
 /// or has not settled within `limit`.
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
-  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(10),
+  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> E {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
@@ -71,7 +71,7 @@ public func expectRejection<T: Sendable, E: Error>(
 ///
 /// Throws an ``ExpectationFailure`` if it is not, or has not settled within `limit`.
 public func expectRejection<T: Sendable, E: Error & Equatable>(
-  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(10),
+  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
@@ -83,7 +83,7 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
 
 /// Waits for `promise` and checks that it is rejected with `CancellationError`.
 public func expectCancellation<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(10),
+  of promise: Promise<T>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   try await expectRejection(

@@ -60,7 +60,7 @@ public final class LifetimeTracker: Sendable {
   /// so this waits, up to `limit`, and then throws an ``ExpectationFailure`` that names who is
   /// still alive.
   public func expectNoneAlive(
-    within limit: Duration = .seconds(10), fileID: StaticString = #fileID, line: UInt = #line
+    within limit: Duration = .seconds(30), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     let watch = Watch(limit: limit)
     watch.add(noneAlive().promise)

@@ -6,7 +6,7 @@ import Pledge
 /// Settled is enough: a rejection is as good as a value, and does not count as handled. Throws an
 /// ``ExpectationFailure`` that lists the promises still pending when `limit` is over.
 public func waitForPromises<each T: Sendable>(
-  _ promises: repeat Promise<each T>, within limit: Duration = .seconds(10),
+  _ promises: repeat Promise<each T>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let watch = Watch(limit: limit)
@@ -19,7 +19,7 @@ public func waitForPromises<each T: Sendable>(
 /// Settled is enough: a rejection is as good as a value, and does not count as handled. Throws an
 /// ``ExpectationFailure`` that lists the promises still pending when `limit` is over.
 public func waitForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(10),
+  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let watch = Watch(limit: limit)
@@ -33,7 +33,7 @@ public func waitForPromises<T: Sendable>(
 /// this thread.
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
 public func blockForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(10),
+  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
 ) throws {
   let watch = Watch(limit: limit)

@@ -56,19 +56,16 @@ extension CatchMixin {
     _ body: @escaping (Error) -> Guarantee<T>
   ) -> Guarantee<T> {
     nonisolated(unsafe) let body = body
-    let place = place(on, flags)
     let watch = Watch()
     let core =
       attach()
       .tap(on: .immediate) { result in
         if case .success = result { watch.keep() }
       }
-      .recover(on: .immediate) { error -> Core<T> in
-        Pledge.Promise.value(()).adopting(on: place) { _ -> Core<T> in
-          let inner = body(exposed(error))
-          watch.handOver(to: inner.watch)
-          return inner.core
-        }
+      .recover(on: place(on, flags)) { error -> Core<T> in
+        let inner = body(exposed(error))
+        watch.handOver(to: inner.watch)
+        return inner.core
       }
     return Guarantee(core: core, watch: watch)
   }
@@ -91,11 +88,8 @@ extension CatchMixin {
     _ body: @escaping () -> Guarantee<Void>
   ) -> Promise<T> {
     nonisolated(unsafe) let body = body
-    let place = place(on, flags)
     return Promise(
-      core: attach().finally(on: .immediate) { () -> Core<Void> in
-        Pledge.Promise.value(()).adopting(on: place) { body().done {}.core }
-      })
+      core: attach().finally(on: place(on, flags)) { () -> Core<Void> in body().done {}.core })
   }
 
   /// Ends the chain and logs its error, if any, as ``LogEvent/cauterized(_:)``.
@@ -113,11 +107,14 @@ extension CatchMixin {
   ) -> Promise<T> {
     nonisolated(unsafe) let body = body
     let replace: @Sendable (any Error) -> Core<T> = { error in .silently { try body(error) } }
+    if policy == .allErrors {
+      return Promise(core: attach().recover(on: place) { replace(exposed($0)) })
+    }
     return Promise(
       core: attach().recover(on: .immediate) { error -> Core<T> in
         let error = exposed(error)
         if policy.skips(error) { return .silentlyRejected(error) }
-        return Pledge.Promise.value(()).adopting(on: place) { replace(error) }
+        return Pledge.Promise.value(()).then(on: place) { replace(error) }
       })
   }
 }

@@ -132,7 +132,7 @@ extension Guarantee {
   ) -> Guarantee<U> {
     nonisolated(unsafe) let body = body
     let watch = Watch()
-    let core = core.adopting(on: place(on, flags)) { box -> Core<U> in
+    let core = core.then(on: place(on, flags)) { box -> Core<U> in
       let inner = body(box.value)
       watch.handOver(to: inner.watch)
       return inner.core

@@ -26,7 +26,7 @@ extension Thenable {
   ) -> Promise<U.T> {
     nonisolated(unsafe) let body = body
     return Promise(
-      core: attach().adopting(on: place(on, flags)) { box -> Core<U.T> in
+      core: attach().then(on: place(on, flags)) { box -> Core<U.T> in
         .silently { try body(box.value).attach() }
       })
   }

@@ -99,6 +99,21 @@ final class FoundationTests: XCTestCase {
     XCTAssertEqual((other.response as? HTTPURLResponse)?.statusCode, 202)
   }
 
+  func testDownload() throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let server = try XCTUnwrap(OneAnswerServer(body: "{\"answer\":42}"))
+    let session = URLSession(configuration: .ephemeral)
+    let promise = session.downloadTask(.promise, with: server.url, to: file)
+    guard case .fulfilled(let answer)? = outcome(of: promise) else {
+      return XCTFail("\(promise)")
+    }
+    XCTAssertEqual(answer.saveLocation, file)
+    XCTAssertEqual(try Data(contentsOf: file).count, 13)
+    let again = session.downloadTask(.promise, with: server.url, to: file)
+    guard case .rejected? = outcome(of: again) else { return XCTFail() }
+  }
+
   func testNotification() {
     let name = Notification.Name("PMKFoundationTests")
     let center = NotificationCenter()

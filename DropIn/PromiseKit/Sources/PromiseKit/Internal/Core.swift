@@ -63,20 +63,6 @@ extension Pledge.Promise {
   }
 }
 
-extension Pledge.Promise {
-  /// Returns a promise that takes on the fate of the one that `body`, on `place`, returns.
-  ///
-  /// The adoption is a step of its own: the job that an executor is given ends with the handler, not
-  /// with the promise that the handler returns.
-  @inlinable
-  func adopting<U>(
-    on place: Place, _ body: @escaping @Sendable (Value) -> Core<U>
-  ) -> Core<U> {
-    if place.isImmediate { return then(on: .immediate, body) }
-    return map(on: place) { Boxed(body($0)) }.then(on: .immediate) { $0.value }
-  }
-}
-
 /// An error of Pledge's own by the name that it has in PromiseKit.
 @usableFromInline
 func exposed(_ error: any Error) -> any Error {

@@ -10,8 +10,6 @@ import Pledge
 struct Place: PromiseExecutor {
   @usableFromInline let hop: Hop?
 
-  @usableFromInline var isImmediate: Bool { hop == nil }
-
   @usableFromInline
   func enqueue(_ job: PromiseJob) {
     guard let hop else { return job.run() }
