@@ -25,6 +25,8 @@ import Testing
 
   @Test func all_failsFast_withTheFirstError() async throws {
     let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    // Optimised code would let go of the resolvers after their last use, and so reject the rest.
+    defer { withExtendedLifetime(parts) {} }
     let all = Promise.all(parts.map(\.promise))
     parts[1].resolver.reject(Boom(code: 1))
     parts[0].resolver.reject(Boom(code: 0))
@@ -73,10 +75,12 @@ import Testing
   @Test(arguments: [0, 1])
   func race_theFirstToSettleWins(winner: Int) async throws {
     let parts = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    defer { withExtendedLifetime(parts) {} }
     let race = Promise.race(parts.map(\.promise))
     parts[winner].resolver.fulfill(winner)
     try await expectFulfillment(of: race, with: winner)
     let failing = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    defer { withExtendedLifetime(failing) {} }
     let lost = Promise.race(failing.map(\.promise))
     failing[winner].resolver.reject(Boom(code: winner))
     failing[1 - winner].resolver.fulfill(1)

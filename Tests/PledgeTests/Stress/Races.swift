@@ -134,6 +134,7 @@ import Testing
     let count = isFullRun ? 100_000 : 5_000
     let groups = 50
     let (cancelled, fulfilled) = (CallCounter(), CallCounter())
+    let started = Recorder<Int>()
     let promises = (0..<groups).map { _ in Promise<Int>.withResolvers() }
     // A consumer that stays, so that the others' cancellation does not cancel the promise.
     for (promise, _) in promises { promise.cauterize() }
@@ -142,9 +143,14 @@ import Testing
       var tasks: [Task<Int, any Error>] = []
       for index in 0..<count {
         let promise = promises[index % groups].promise
-        tasks.append(Task { try await promise.value })
+        tasks.append(
+          Task {
+            started.record(index)
+            return try await promise.value
+          })
         if Bool.random(using: &random) { tasks.randomElement(using: &random)?.cancel() }
       }
+      await started.reaches(count).value
       for (index, entry) in promises.enumerated() {
         DispatchQueue.global().async { entry.resolver.fulfill(index) }
       }
