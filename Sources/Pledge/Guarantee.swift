@@ -27,7 +27,7 @@ extension Guarantee {
   /// Makes a guarantee that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: Value) -> Guarantee {
-    Guarantee(cell: Root<Value>(value: value))
+    Guarantee(cell: Root<Value?>(value: value))
   }
 
   /// Makes a pending guarantee and the resolver that fulfills it.
@@ -61,14 +61,14 @@ extension Guarantee {
   /// The value, or nil while the guarantee is pending.
   @inlinable
   public var currentValue: Value? {
-    let root = cell.root
+    let root = cell.visibleRoot
     guard root.isSettledRoot, root.rejection == nil else { return nil }
     return root.value(as: Value.self)
   }
 
   /// Whether the guarantee has not settled yet.
   @inlinable
-  public var isPending: Bool { !cell.root.isSettledRoot }
+  public var isPending: Bool { !cell.visibleRoot.isSettledRoot }
 
   /// This guarantee as a promise.
   ///

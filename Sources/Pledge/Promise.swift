@@ -42,7 +42,7 @@ extension Promise: Hashable {
 extension Promise {
   /// Makes a promise that is fulfilled with `value`.
   @inlinable
-  public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value>(value: value)) }
+  public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value?>(value: value)) }
 
   /// Makes a promise that is rejected with `error`.
   @inlinable
@@ -50,7 +50,7 @@ extension Promise {
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let rejection = Rejection(error, origin: Origin(fileID: fileID, line: line))
-    return Promise(cell: Root<Value>(rejection: rejection))
+    return Promise(cell: Root<Value?>(rejection: rejection))
   }
 
   /// Makes a pending promise and the resolver that settles it.
@@ -61,7 +61,7 @@ extension Promise {
   public static func withResolvers(
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> (promise: Promise, resolver: Resolver<Value>) {
-    let cell = Root<Value>()
+    let cell = Root<Value?>()
     let resolver = Resolver<Value>(cell: cell, origin: Origin(fileID: fileID, line: line))
     return (Promise(cell: cell), resolver)
   }
@@ -135,7 +135,7 @@ extension Promise {
   /// Looking at an error this way does not count as handling it.
   @inlinable
   public var currentResult: Result<Value, any Error>? {
-    let root = cell.root
+    let root = cell.visibleRoot
     guard root.isSettledRoot else { return nil }
     if let rejection = root.rejection { return .failure(rejection.error) }
     return .success(root.value(as: Value.self))
@@ -143,7 +143,7 @@ extension Promise {
 
   /// Whether the promise has not settled yet.
   @inlinable
-  public var isPending: Bool { !cell.root.isSettledRoot }
+  public var isPending: Bool { !cell.visibleRoot.isSettledRoot }
 
   /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
   ///

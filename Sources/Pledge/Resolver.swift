@@ -34,12 +34,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
-  public func reject(_ error: any Error) -> Bool {
-    // Claimed first: an error that comes too late is ignored, and so must not be reported.
-    guard let cell = cell.claim() else { return false }
-    cell.publish(Rejection(error, origin: origin))
-    return true
-  }
+  public func reject(_ error: any Error) -> Bool { cell.reject(error, origin: origin) }
 
   /// Settles the promise with `result`, unless it is settled already.
   ///
@@ -96,7 +91,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// awaits it is never resumed. For adapters to libraries whose promises may be given up in
   /// silence; elsewhere let the resolver go, which rejects the promise.
   @inlinable
-  public func abandon() { cell.abandonObservers() }
+  public func abandon() { cell.abandon() }
 
   /// Whether the promise has not settled yet.
   @inlinable
@@ -105,8 +100,19 @@ public final class Resolver<Value: Sendable>: Sendable {
 
 extension Cell {
   @usableFromInline
-  final var isAbandoned: Bool {
-    input.load(ordering: .acquiring) & Input.abandoned != 0
+  final func reject(_ error: any Error, origin: Origin) -> Bool {
+    // Claimed first: an error that comes too late is ignored, and so must not be reported.
+    switch claim() {
+    case .lost:
+      return false
+    case .won:
+      publish(Rejection(error, origin: origin))
+      return true
+    case .linked:
+      guard root.reject(error, origin: origin) else { return false }
+      dropInput()
+      return true
+    }
   }
 
   @usableFromInline

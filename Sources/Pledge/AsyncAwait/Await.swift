@@ -10,7 +10,7 @@ extension Promise {
   @inlinable
   public var value: Value {
     get async throws {
-      let root = cell.root
+      let root = cell.visibleRoot
       if root.isSettledRoot {
         if let rejection = root.rejection {
           rejection.markHandled()
@@ -65,7 +65,7 @@ extension Guarantee {
   @inlinable
   public var value: Value {
     get async {
-      let root = cell.root
+      let root = cell.visibleRoot
       if root.isSettledRoot, root.rejection == nil { return root.value(as: Value.self) }
       return await waitForFulfillment()
     }

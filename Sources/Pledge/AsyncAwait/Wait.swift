@@ -16,7 +16,7 @@ extension Promise {
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
     if let result = currentResult {
-      cell.root.rejection?.markHandled()
+      cell.visibleRoot.rejection?.markHandled()
       return try result.get()
     }
     if let obstacle = cell.root.obstacleForThisThread() { throw obstacle }
@@ -26,7 +26,7 @@ extension Promise {
         input: 0, source: cell, target: nil, body: nil, run: { _, _ in semaphore.signal() }))
     QueueTurn.giveUpFollower()
     semaphore.wait()
-    let root = cell.root
+    let root = cell.visibleRoot
     root.rejection?.markHandled()
     if let rejection = root.rejection { throw rejection.error }
     return root.value(as: Value.self)

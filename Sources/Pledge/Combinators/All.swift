@@ -14,7 +14,7 @@ extension Promise {
   ) -> Promise<[T]> where Value == [T] {
     let inputs = Array(promises)
     if inputs.isEmpty { return .value([]) }
-    let result = Root<[T]>()
+    let result = Root<[T]?>()
     let state = AllState<T>(result: result, count: inputs.count, cancelsRest: cancellingRest)
     for (index, input) in inputs.enumerated() {
       state.observe(input.cell, index: index)

@@ -11,7 +11,7 @@ extension Promise {
   public static func race(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
   ) -> Promise {
-    let state = RaceState<Value>(result: Root<Value>(), cancelsLosers: cancellingLosers)
+    let state = RaceState<Value>(result: Root<Value?>(), cancelsLosers: cancellingLosers)
     return state.start(Array(promises)) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
       observer.state.settle(as: source)
@@ -32,7 +32,7 @@ extension Promise {
   public static func any(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
   ) -> Promise {
-    let state = RaceState<Value>(result: Root<Value>(), cancelsLosers: cancellingLosers)
+    let state = RaceState<Value>(result: Root<Value?>(), cancelsLosers: cancellingLosers)
     return state.start(Array(promises)) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
       if let rejection = source.rejection {

@@ -1,34 +1,68 @@
 import Synchronization
 
+// Abandonment: observers and their sources hold each other while they wait; where nobody will ever
+// settle a promise, this takes them apart.
+
 extension Cell {
   /// Drops all that waits for this cell, and what waits for that, without calling it.
   ///
-  /// Observers and their sources hold each other while they wait; this takes them apart.
+  /// A cell that is being settled is left alone.
   @usableFromInline
-  final func abandonObservers() {
-    var abandoned = [root]
-    while let cell = abandoned.popLast() {
-      cell.input.bitwiseOr(Input.abandoned, ordering: .acquiringAndReleasing)
-      // What is linked to this cell and the cell hold each other.
-      if let source = cell.takeSlot() { withExtendedLifetime(source) {} }
-      var word = cell.output.load(ordering: .acquiring)
-      while word & Output.mask == 0, word != 0 {
-        let (done, now) = cell.output.weakCompareExchange(
-          expected: word, desired: 0, ordering: .acquiringAndReleasing)
-        if done { break }
-        word = now
+  final func abandon() { Cell.abandon([self]) }
+
+  /// Whether nobody will ever settle this cell.
+  @usableFromInline
+  final var isAbandoned: Bool { Output.isAbandoned(root.output.load(ordering: .acquiring)) }
+
+  fileprivate static func abandon(_ first: [Cell]) {
+    // A list of what is left to do, as chains may be longer than the stack is deep.
+    var cells = first
+    while let cell = cells.popLast()?.root {
+      guard let list = cell.linkToNothing() else {
+        // Linked meanwhile, or settled.
+        if cell.root !== cell { cells.append(cell) }
+        continue
       }
-      guard word & Output.mask == 0, let list = Output.pointer(word) else { continue }
-      var rest = HandlerList.oldestFirst(list)
+      // What is linked to this cell and the cell hold each other.
+      cell.dropInput()
+      var rest = list.flatMap { HandlerList.oldestFirst($0) }
       while let node = rest {
         rest = node._withUnsafeGuaranteedRef { $0.next }
         let handler = node.takeRetainedValue()
         handler.next = nil
-        let source = handler.takeSlot()
-        handler.dropBody()
-        withExtendedLifetime(source) {}
-        abandoned.append(handler.root)
+        handler.dropClosure()
+        cells.append(handler)
       }
     }
+  }
+
+  /// Makes this pending root an abandoned one.
+  ///
+  /// - Returns: Its observers, if any; nil if it is not pending. Who owns the list meanwhile drops
+  ///   it in `putBack(_:)`.
+  private final func linkToNothing() -> UnsafeMutableRawPointer?? {
+    var word = output.load(ordering: .acquiring)
+    while word & (Output.linked | Output.claimed | Output.settled) == 0 {
+      let (done, now) = output.weakCompareExchange(
+        expected: word, desired: (word & Output.owned) | Output.linked,
+        ordering: .acquiringAndReleasing)
+      if done { return .some(Output.pointer(word)) }
+      word = now
+    }
+    return nil
+  }
+}
+
+extension Handler {
+  /// Drops this handler and all that waits for it, without calling it.
+  final func abandonUncalled() {
+    dropClosure()
+    abandon()
+  }
+
+  fileprivate final func dropClosure() {
+    let source = takeSlot()
+    dropBody()
+    withExtendedLifetime(source) {}
   }
 }

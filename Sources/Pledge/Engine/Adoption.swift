@@ -5,8 +5,11 @@ import Synchronization
 // Where nobody observes the inner promise yet, it is linked to the outer one: whoever settles it
 // settles the root, and the inner cell is free to go as soon as its own handler has run. That is
 // what lets a recursive chain run for ever in constant memory (the idea is Twitter's
-// `Promise.become` and Scala's `DefaultPromise.linkRootOf`). Otherwise the outer cell becomes an
-// observer of the inner one.
+// `Promise.become` and Scala's `DefaultPromise.linkRootOf`). Otherwise, and where the inner promise
+// was returned from another handler already, the handler waits once more, now for the inner one.
+//
+// A handler that adopts is out of reach until it stands in its new place: it goes from `taken` to
+// `pinned` in one step, so whoever cancels it finds it running or waiting and nothing in between.
 
 extension Handler {
   /// Makes this handler's promise take on the fate of `inner`.
@@ -16,107 +19,94 @@ extension Handler {
   @usableFromInline
   final func adopt(_ inner: Cell, copy: (Cell, Cell) -> Void) {
     let outer = root
-    let inner = inner.root
-    if inner === outer {
+    let innerRoot = inner.visibleRoot
+    if innerRoot === outer {
       reject(Rejection(PromiseError.returnedItself, origin: nil))
       return
     }
-    if inner.isSettledRoot {
+    if innerRoot.isSettledRoot {
       if input.load(ordering: .relaxed) & Input.cancelled != 0 {
         reject(Rejection.cancellation())
       } else {
-        copy(self, inner)
+        copy(self, innerRoot)
       }
       return
     }
-    // From here on the inner promise has us as a consumer.
-    inner.input.wrappingAdd(Input.consumer, ordering: .relaxed)
-
-    let isCancelled: Bool
-    if outer === self {
-      slot = inner
-      let old = input.bitwiseAnd(
-        ~(Input.taken | Input.wantsValue | Input.wantsRejection),
-        ordering: .acquiringAndReleasing
-      ).oldValue
-      isCancelled = old & Input.cancelled != 0
-    } else {
-      // This cell is linked to the outer one, which waits for it: now it waits for the inner one.
-      guard outer.pinUnlessTaken() else {
-        inner.withdrawConsumer()
-        return
-      }
-      let previous = outer.slot
-      outer.slot = inner
+    if outer !== self {
+      // The outer cell waits for this one, which is linked to it: it can wait for the inner one.
+      guard outer.pinUnlessTaken() else { return refuse(inner) }
       let flags = outer.input.load(ordering: .acquiring) | input.load(ordering: .acquiring)
+      let isCancelled = flags & Input.cancelled != 0
+      let isLinked = !isCancelled && outer.slot === self && inner.link(to: outer)
+      let previous = isLinked ? outer.waitFor(inner) : nil
       outer.unpin()
       withExtendedLifetime(previous) {}
-      isCancelled = flags & Input.cancelled != 0
+      if isCancelled { return refuse(inner) }
+      if isLinked { return }
     }
-
-    if isCancelled {
-      inner.withdrawConsumer()
-      reject(Rejection.cancellation())
-      return
-    }
-    if inner.tryLink(to: outer) {
-      outer.waitBeyond(inner)
-      return
-    }
-    if outer === self {
-      inner.attach(self, isCounted: true, isVisible: true)
+    guard becomePinned() else { return refuse(inner) }
+    if outer === self, inner.link(to: self) {
+      _ = waitFor(inner)
+      unpin()
     } else {
-      // The outer cell cannot stand in two lists, so a forwarder of its own waits for it.
-      let forwarder = Handler(
-        input: 0, source: inner, target: nil, body: nil,
-        run: { [self] _, source in run(self, source) })
-      inner.attach(forwarder, isCounted: true)
+      slot = inner
+      inner.attach(self, isPinned: true)
     }
+  }
+
+  /// Is rejected in place of adopting `inner`, since it was cancelled while it ran.
+  private final func refuse(_ inner: Cell) {
+    inner.cancelIfDeserted()
+    reject(Rejection.cancellation())
+  }
+
+  /// Goes from `taken` to `pinned`, and from now on passes everything through; false if the handler
+  /// was cancelled.
+  private final func becomePinned() -> Bool {
+    var word = input.load(ordering: .acquiring)
+    while word & Input.cancelled == 0 {
+      let waiting = word & ~(Input.taken | Input.wantsValue | Input.wantsRejection)
+      let (done, now) = input.weakCompareExchange(
+        expected: word, desired: waiting | Input.pinned, ordering: .acquiringAndReleasing)
+      if done { return true }
+      word = now
+    }
+    return false
   }
 }
 
 extension Cell {
-  /// Makes this cell, to which `inner` has just been linked, wait for what `inner` waits for, if
-  /// that is linked in its turn.
-  ///
-  /// A cell in the middle would hold what is linked to it, and be held by it, when nobody looks at
-  /// its slot any more: only the root's is emptied on settlement.
-  fileprivate final func waitBeyond(_ inner: Cell) {
-    guard inner.isHandler, inner.pinUnlessTaken() else { return }
-    let source = inner.slot.map { unsafeDowncast($0, to: Cell.self) }
-    inner.unpin()
-    guard let source, source.output.load(ordering: .acquiring) & Output.linked != 0 else { return }
-    // First the new way, then the old one out: a canceller finds one of them.
-    guard pinUnlessTaken() else {
-      inner.forgetSource(source)
-      return
-    }
-    let isWaiting = slot === inner
-    if isWaiting { slot = source }
-    unpin()
-    inner.forgetSource(source)
-  }
-
-  private final func forgetSource(_ source: Cell) {
-    guard pinUnlessTaken() else { return }
-    if slot === source { slot = nil }
-    unpin()
-  }
-
-  /// Links this cell, which must have no observers and no result, to `outer`.
-  fileprivate final func tryLink(to outer: Cell) -> Bool {
+  /// Links this cell, if it is a root without observers and result, to `outer`.
+  fileprivate final func link(to outer: Cell) -> Bool {
     guard input.load(ordering: .acquiring) & Input.kept == 0 else { return false }
-    guard outer.pinUnlessTaken() else { return false }
-    defer { outer.unpin() }
-    guard outer.input.load(ordering: .acquiring) & Input.detached == 0, outer.slot === self else {
-      return false
-    }
     let target = Unmanaged.passRetained(outer)
-    let word = UInt(bitPattern: target.toOpaque()) | Output.linked
     let linked = output.compareExchange(
-      expected: 0, desired: word, ordering: .acquiringAndReleasing
+      expected: 0, desired: UInt(bitPattern: target.toOpaque()) | Output.linked,
+      ordering: .acquiringAndReleasing
     ).exchanged
     if !linked { target.release() }
     return linked
+  }
+
+  /// Makes this cell, whose slot the caller has pinned, wait for `inner`, which has just been
+  /// linked to it; or for what that waits for, if that is linked in its turn.
+  ///
+  /// A cell in the middle would hold what is linked to it, and be held by it, when nobody looks at
+  /// its slot any more: only the root's is emptied on settlement.
+  ///
+  /// - Returns: What this cell waited for up to now; to be let go of without the pin.
+  fileprivate final func waitFor(_ inner: Cell) -> AnyObject? {
+    var next: AnyObject = inner
+    if inner.isHandler, inner.pinUnlessTaken() {
+      if let source = inner.slot.map({ unsafeDowncast($0, to: Cell.self) }),
+        Output.isLinked(source.output.load(ordering: .acquiring))
+      {
+        // To this very cell: what a cell observes has a list, and is never linked.
+        next = source
+        inner.slot = nil
+      }
+      inner.unpin()
+    }
+    return exchange(&slot, with: next)
   }
 }

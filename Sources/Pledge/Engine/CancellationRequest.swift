@@ -13,6 +13,7 @@ extension Cell {
     let flags = root.input.load(ordering: .acquiring)
     if root === self, flags & Input.shared != 0, Input.consumers(flags) > 0 {
       // A promise that this one adopted is observed on its own account too: leave it alone.
+      root.input.bitwiseOr(Input.disowned, ordering: .acquiringAndReleasing)
       root.cancelOwnObservers()
     } else {
       root.cancelInput()
@@ -29,10 +30,9 @@ extension Cell {
 
   /// Asks the producer to stop if nobody waits for this promise.
   final func cancelIfDeserted() {
-    let cell = root
-    if Input.isDeserted(cell.input.load(ordering: .acquiring)), !cell.isSettledRoot {
-      cell.cancelInput()
-    }
+    // A promise that another one has adopted is waited for by that one.
+    guard root === self, !isSettledRoot else { return }
+    if Input.isDeserted(input.load(ordering: .acquiring)) { cancelInput() }
   }
 
   /// Climbs from this cell, whose consumers do not want it any more, to the producer.
@@ -91,19 +91,11 @@ extension Cell {
   /// Cancels the observers that were attached to this very cell, and spares those that were
   /// attached to a promise it adopted.
   private final func cancelOwnObservers() {
-    // Taking the list needs the ownership; who has it delivers now, and then there is nothing
-    // left to cancel.
-    var word = output.load(ordering: .acquiring)
-    while true {
-      guard word & (Output.owned | Output.settled | Output.linked) == 0 else { return }
-      guard Output.pointer(word) != nil else { return }
-      let (done, now) = output.weakCompareExchange(
-        expected: word, desired: word | Output.owned, ordering: .acquiringAndReleasing)
-      if done { break }
-      word = now
-    }
+    // Who owns the list delivers it now, and then there is nothing left to cancel; or clears it
+    // out, or does the same as we.
+    guard let list = takeObservers() else { return }
     var own: [Handler] = []
-    var rest = Output.pointer(word).map { HandlerList.Node.fromOpaque($0) }
+    var rest: HandlerList.Node? = HandlerList.Node.fromOpaque(list)
     while let node = rest {
       let handler = node.takeUnretainedValue()
       if handler.input.load(ordering: .acquiring) & (Input.viaLink | Input.detached) == 0 {
@@ -111,25 +103,8 @@ extension Cell {
       }
       rest = handler.next
     }
-    releaseOwnership()
+    putBack(HandlerList.Node.fromOpaque(list))
     for handler in own.reversed() { handler.withdraw() }
-  }
-
-  /// Gives up the ownership of the list, and delivers it if the cell has settled meanwhile.
-  private final func releaseOwnership() {
-    let old = output.bitwiseAnd(~Output.owned, ordering: .acquiringAndReleasing).oldValue
-    guard old & Output.settled != 0 else { return }
-    var word = old & ~Output.owned
-    while true {
-      guard word & Output.owned == 0, Output.pointer(word) != nil else { return }
-      let (done, now) = output.weakCompareExchange(
-        expected: word, desired: Output.settled | Output.owned, ordering: .acquiringAndReleasing)
-      if done {
-        if let list = Output.pointer(word) { deliverAll(from: list) }
-        return
-      }
-      word = now
-    }
   }
 }
 
@@ -163,6 +138,12 @@ extension Handler {
   final func withdraw() -> Bool {
     guard pinUnlessTaken() else { return false }
     let source = slot.map { unsafeDowncast($0, to: Cell.self) }
+    if let source, source.root === root {
+      // It has run and adopted a promise meanwhile, so it stands in no list any more.
+      unpin()
+      source.cancelInput()
+      return false
+    }
     let old = input.bitwiseOr(
       Input.cancelled | Input.detached, ordering: .acquiringAndReleasing
     ).oldValue
@@ -192,8 +173,9 @@ extension Cell {
 }
 
 /// What a cancelled handler finds in place of its source.
+@usableFromInline
 enum Cancellation {
-  static let source: Cell = Root<Never>(rejection: Rejection.cancellation())
+  @usableFromInline static let source: Cell = Root<Never?>(rejection: Rejection.cancellation())
 }
 
 /// What a resolver wants to be called when its promise is cancelled.
@@ -236,9 +218,11 @@ extension Cell {
     unpin()
   }
 
-  /// Whether cancellation was asked for.
+  /// Whether cancellation of this cell's promise was asked for.
   @usableFromInline
   final var isCancellationRequested: Bool {
-    input.load(ordering: .acquiring) & Input.cancelled != 0
+    let root = self.root
+    let mask = root === self ? Input.cancelled | Input.disowned : Input.cancelled
+    return (root.input.load(ordering: .acquiring) | input.load(ordering: .acquiring)) & mask != 0
   }
 }

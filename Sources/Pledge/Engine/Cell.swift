@@ -5,11 +5,10 @@ import Synchronization
 //                      ┌────────────┐ claim()  ┌─────────┐ publish() ┌─────────┐
 //   init ─────────────▶│  pending   │─────────▶│ claimed │──────────▶│ settled │
 //                      └────────────┘          └─────────┘           └─────────┘
-//                            │ link(to:), while nobody observes
-//                            ▼
-//                      ┌────────────┐
-//                      │   linked   │  every later act goes to the root of the links
-//                      └────────────┘
+//                            │ link, while nobody observes
+//                            ├─────────────────────▶ linked: every later act goes to the root
+//                            │ abandon()
+//                            └─────────────────────▶ abandoned: linked to nothing, stays pending
 //
 // `output` is one atomic word that holds the state and, beside it, a pointer: to the newest
 // observer (observers form a stack through `Handler.next`), or to the cell that this one is
@@ -21,7 +20,8 @@ import Synchronization
 // - settled: the result is there to be read by anyone, for ever. Never left again.
 // - linked: the cell was returned from a handler of another promise and shares that promise's
 //   fate. Links go from inner to outer, so a recursive chain keeps one root and frees the rest.
-// - `owned` (a flag beside any state but linked): one thread works on the list of observers. Who
+// - abandoned: nobody will ever settle the cell, on purpose. Whatever waits is dropped.
+// - `owned` (a flag beside any state): one thread works on the list of observers. Who
 //   settles meanwhile leaves the delivery to it; who attaches meanwhile pushes, and the owner
 //   takes it along. So observers are delivered in the order in which they were attached, also
 //   while the cell settles.
@@ -29,7 +29,8 @@ import Synchronization
 // `input` is the side that feeds the cell: flags and the number of consumers. `slot` holds what
 // the cell waits for (a `Cell` or a `CancelHandlers`) and, once settled, its `Rejection` if any.
 //
-// - pinned: a short lock on `slot`, for the few instructions that read or swap it.
+// - pinned: a short lock on `slot`, for the few instructions that read or swap it. Who holds two
+//   pins at once took that of the root first.
 // - taken: `slot` belongs to the handler that runs, or to the one who settles. Whoever sets this
 //   flag first runs the handler; so it runs once.
 //
@@ -73,7 +74,7 @@ class Cell: @unchecked Sendable {
     }
   }
 
-  /// The flags in the low bits of `output`; the rest is a pointer.
+  /// The flags in the low bits of `output`; the rest is a pointer. Objects lie at multiples of 16.
   @usableFromInline
   enum Output {
     @usableFromInline static let claimed: UInt = 1
@@ -86,6 +87,9 @@ class Cell: @unchecked Sendable {
     static func pointer(_ word: UInt) -> UnsafeMutableRawPointer? {
       UnsafeMutableRawPointer(bitPattern: word & ~mask)
     }
+
+    static func isLinked(_ word: UInt) -> Bool { word & linked != 0 && pointer(word) != nil }
+    static func isAbandoned(_ word: UInt) -> Bool { word & linked != 0 && pointer(word) == nil }
   }
 
   /// The flags in the low bits of `input`; above them two counts of 24 bits each.
@@ -113,8 +117,9 @@ class Cell: @unchecked Sendable {
     static let shared: UInt64 = 1 << 9
     /// Cancellation stops here and does not climb to the source.
     @usableFromInline static let shield: UInt64 = 1 << 10
-    /// Nobody will ever settle the cell, on purpose.
-    @usableFromInline static let abandoned: UInt64 = 1 << 11
+    /// The promise of this cell was cancelled by name, and goes on for those who observe it through
+    /// a link: who comes to the cell itself finds `Cancellation.source` in its place.
+    @usableFromInline static let disowned: UInt64 = 1 << 11
     /// A combinator has let go of this cell and wants it to go on: it counts as consumed, and its
     /// rejection as handled.
     static let kept: UInt64 = 1 << 12
@@ -145,7 +150,7 @@ extension Cell {
     var cell = self
     while true {
       let word = cell.output.load(ordering: .acquiring)
-      guard word & Output.linked != 0, let address = Output.pointer(word) else { return cell }
+      guard Output.isLinked(word), let address = Output.pointer(word) else { return cell }
       // A link, once made, stays, and the linked cell holds its target.
       cell = Unmanaged<Cell>.fromOpaque(address).takeUnretainedValue()
     }
@@ -168,6 +173,20 @@ extension Cell {
     return unsafeDowncast(slot, to: Rejection.self)
   }
 
+  /// Whether the cell was rejected.
+  ///
+  /// Asked of a settled root only.
+  final var isRejected: Bool { slot != nil }
+
+  /// The cell that a holder of this one's promise shall read: its root, or a cancelled cell if the
+  /// promise was cancelled by name and its root is not.
+  @inlinable
+  final var visibleRoot: Cell {
+    let root = self.root
+    if root !== self || input.load(ordering: .acquiring) & Input.disowned == 0 { return root }
+    return Cancellation.source
+  }
+
   @inlinable
   final var isHandler: Bool {
     input.load(ordering: .relaxed) & Input.handler != 0
@@ -176,40 +195,47 @@ extension Cell {
 
 // MARK: - Settling
 
-extension Cell {
-  /// Wins the right to settle this cell's root, or returns nil if somebody else has it.
-  @inlinable
-  final func claim() -> Cell? {
-    let (won, _) = output.compareExchange(
-      expected: 0, desired: Output.claimed, ordering: .acquiringAndReleasing)
-    return won ? self : claimSlowly()
-  }
+/// How the attempt to settle a cell began.
+@usableFromInline
+enum Claim {
+  /// The caller has to write the result and publish it.
+  case won
+  /// Somebody else settles it, or has.
+  case lost
+  /// The cell's root is to be settled in its place.
+  case linked
+}
 
+extension Cell {
+  /// Wins the right to settle this very cell.
   @usableFromInline
-  final func claimSlowly() -> Cell? {
-    var cell = self
-    var word = cell.output.load(ordering: .acquiring)
+  final func claim() -> Claim {
+    var word = output.load(ordering: .acquiring)
     while true {
-      if word & Output.linked != 0 {
-        cell = cell.followLinks()
-        word = cell.output.load(ordering: .acquiring)
-        continue
-      }
-      if word & (Output.claimed | Output.settled) != 0 { return nil }
-      let (won, now) = cell.output.weakCompareExchange(
+      if word & Output.linked != 0 { return Output.pointer(word) == nil ? .lost : .linked }
+      if word & (Output.claimed | Output.settled) != 0 { return .lost }
+      let (won, now) = output.weakCompareExchange(
         expected: word, desired: word | Output.claimed, ordering: .acquiringAndReleasing)
-      if won { return cell }
+      if won { return .won }
       word = now
     }
   }
 
-  /// Makes the result of a claimed cell visible and hands its observers to their executors.
-  @usableFromInline
-  final func publish(_ rejection: Rejection? = nil) {
+  /// Makes the result of this cell visible and hands its observers to their executors.
+  ///
+  /// The caller has claimed the cell, or is its handler and nobody else can settle it.
+  ///
+  /// - Returns: Whether that was done; not if the unclaimed cell was linked or abandoned meanwhile.
+  @usableFromInline @discardableResult
+  final func publish(_ rejection: Rejection? = nil) -> Bool {
     let source = takeSlot()
     if let rejection { slot = rejection }
     var word = output.load(ordering: .acquiring)
     while true {
+      if word & Output.linked != 0 {
+        slot = nil
+        return false
+      }
       let isOwned = word & Output.owned != 0
       let list = Output.pointer(word)
       let next: UInt
@@ -221,9 +247,7 @@ extension Cell {
       let (done, now) = output.weakCompareExchange(
         expected: word, desired: next, ordering: .acquiringAndReleasing)
       if done {
-        if let rejection, input.load(ordering: .acquiring) & Input.kept != 0 {
-          rejection.markHandled()
-        }
+        if let rejection { markHandledIfKept(rejection) }
         if !isOwned, let list { deliverAll(from: list) }
         break
       }
@@ -231,21 +255,36 @@ extension Cell {
     }
     // What the cell waited for may run a `deinit` of the user's: last, with nothing half done.
     if let source { withExtendedLifetime(source) {} }
+    return true
+  }
+
+  /// The counterpart of `keep()`.
+  ///
+  /// Both first write their own word and then ask for the other's. Both go through `input` with a
+  /// read-modify-write, so the later one sees the earlier one.
+  private final func markHandledIfKept(_ rejection: Rejection) {
+    let flags = input.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
+    if flags & Input.kept != 0 { rejection.markHandled() }
   }
 
   /// Rejects this cell's root, unless it is settled already.
   @usableFromInline @discardableResult
   final func reject(_ rejection: Rejection) -> Bool {
-    guard let cell = claim() else {
+    switch claim() {
+    case .lost:
       // Late settlements are ignored, so this error is nobody's business any more.
       rejection.markHandled()
       return false
+    case .won:
+      // Whoever has cancelled does not wait for an error.
+      if input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
+      publish(rejection)
+      return true
+    case .linked:
+      guard root.reject(rejection) else { return false }
+      dropInput()
+      return true
     }
-    // Whoever has cancelled does not wait for an error.
-    if cell.input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
-    cell.publish(rejection)
-    if cell !== self { dropInput() }
-    return true
   }
 
   /// Lets go of what this cell waited for, once the root it is linked to has settled.
@@ -264,9 +303,7 @@ extension Cell {
     let (old, _) = input.bitwiseOr(Input.taken, ordering: .acquiringAndReleasing)
     if old & Input.taken != 0 { return nil }
     if old & Input.pinned != 0 { waitForUnpin() }
-    let content = slot
-    slot = nil
-    return content
+    return exchange(&slot, with: nil)
   }
 
   final func waitForUnpin() {

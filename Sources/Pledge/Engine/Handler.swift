@@ -65,13 +65,17 @@ class Handler: Cell, @unchecked Sendable {
 
   /// Fulfills this handler's promise with what the handler returned; a cancellation that came
   /// while it ran wins.
+  ///
+  /// Only while the handler has not adopted a promise: until then nobody else can settle its cell,
+  /// and it need not be claimed.
   @inlinable
   final func finish<Value>(_ value: Value) {
     if input.load(ordering: .relaxed) & Input.cancelled != 0 {
       reject(Rejection.cancellation())
-    } else {
-      fulfill(value)
+      return
     }
+    unsafeDowncast(self, to: Derived<Value?>.self).value = value
+    if !publish() { fulfill(value) }
   }
 
   /// Rejects this handler's promise with what the handler threw.
@@ -108,39 +112,42 @@ struct ErasedClosure {
 }
 
 /// A promise's cell that is settled by a resolver.
+///
+/// `Storage` is `Value?`: so `deinit`, which the compiler does not specialise, has its metadata at
+/// hand and need not look it up.
 @usableFromInline
-final class Root<Value>: Cell, @unchecked Sendable {
-  @exclusivity(unchecked) @usableFromInline var value: Value?
+final class Root<Storage>: Cell, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Storage
 
   @inlinable
-  init() {
+  init<Value>() where Storage == Value? {
     value = nil
     super.init(input: 0, slot: nil)
   }
 
   @inlinable
-  init(value: Value) {
+  init<Value>(value: Value) where Storage == Value? {
     self.value = value
     super.init(settled: nil)
   }
 
   @inlinable
-  init(rejection: Rejection) {
+  init<Value>(rejection: Rejection) where Storage == Value? {
     value = nil
     super.init(settled: rejection)
   }
 }
 
-/// A promise's cell that is settled by a handler.
+/// A promise's cell that is settled by a handler; `Storage` is as in `Root`.
 @usableFromInline
-final class Derived<Value>: Handler, @unchecked Sendable {
-  @exclusivity(unchecked) @usableFromInline var value: Value?
+final class Derived<Storage>: Handler, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Storage
 
   @inlinable
-  override init(
+  init<Value>(
     input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
     run: @escaping @Sendable (Handler, Cell) -> Void
-  ) {
+  ) where Storage == Value? {
     value = nil
     super.init(input: input, source: source, target: target, body: body, run: run)
   }
@@ -153,24 +160,31 @@ extension Cell {
   @inlinable
   final func value<Value>(as type: Value.Type) -> Value {
     if isHandler {
-      unsafeDowncast(self, to: Derived<Value>.self).value.unsafelyUnwrapped
+      unsafeDowncast(self, to: Derived<Value?>.self).value.unsafelyUnwrapped
     } else {
-      unsafeDowncast(self, to: Root<Value>.self).value.unsafelyUnwrapped
+      unsafeDowncast(self, to: Root<Value?>.self).value.unsafelyUnwrapped
     }
   }
 
   /// Fulfills this cell's root, unless it is settled already.
   @inlinable @discardableResult
   final func fulfill<Value>(_ value: Value) -> Bool {
-    guard let cell = claim() else { return false }
-    if cell.isHandler {
-      unsafeDowncast(cell, to: Derived<Value>.self).value = value
-    } else {
-      unsafeDowncast(cell, to: Root<Value>.self).value = value
+    switch claim() {
+    case .lost:
+      return false
+    case .won:
+      if isHandler {
+        unsafeDowncast(self, to: Derived<Value?>.self).value = value
+      } else {
+        unsafeDowncast(self, to: Root<Value?>.self).value = value
+      }
+      publish()
+      return true
+    case .linked:
+      guard root.fulfill(value) else { return false }
+      dropInput()
+      return true
     }
-    cell.publish()
-    if cell !== self { dropInput() }
-    return true
   }
 
   /// Settles this cell as `source`, a settled root of the same value type.

@@ -6,63 +6,108 @@ extension Cell {
   /// Adds `handler` to the observers of this cell's root, or hands it to its executor at once if
   /// that is settled.
   ///
-  /// `isCounted` says that the caller has counted the handler as a consumer of this cell;
-  /// `isVisible`, that others know the handler already and may cancel it meanwhile.
+  /// `isPinned` says that others know the handler already, and that the caller keeps them from it:
+  /// it is unpinned as soon as it stands in its place.
   ///
   /// - Complexity: O(1), amortised.
   @usableFromInline
-  final func attach(_ handler: Handler, isCounted: Bool = false, isVisible: Bool = false) {
-    var cell = self
-    var isCounted = isCounted
-    var word = cell.output.load(ordering: .acquiring)
-    if word & Output.linked != 0 {
-      if isCounted { input.wrappingSubtract(Input.consumer, ordering: .relaxed) }
-      isCounted = false
-      cell = followLinks()
-      word = cell.output.load(ordering: .acquiring)
-      if isVisible {
-        guard handler.redirect(from: self, to: cell) else {
-          // Whoever cancelled it has taken back an interest that it had yet to show.
-          cell.input.wrappingAdd(Input.consumer, ordering: .relaxed)
-          return
-        }
-      } else {
-        handler.slot = cell
-      }
-      handler.input.bitwiseOr(Input.viaLink, ordering: .relaxed)
-      cell.input.bitwiseOr(Input.shared, ordering: .relaxed)
-    }
+  final func attach(_ handler: Handler, isPinned: Bool = false) {
+    var word = output.load(ordering: .acquiring)
     if word & Output.settled != 0, word & Output.owned == 0 {
-      deliver(handler, rejected: cell.rejection != nil)
+      if input.load(ordering: .relaxed) & Input.disowned != 0 {
+        attachToCancelled(handler, isPinned: isPinned)
+      } else {
+        deliverAtOnce(handler, isPinned: isPinned)
+      }
       return
     }
-    // Counted before it can be seen, so that nobody takes the cell for deserted.
-    let flags =
-      isCounted
-      ? cell.input.load(ordering: .relaxed)
-      : cell.input.wrappingAdd(Input.consumer, ordering: .relaxed).newValue
+    if word & Output.linked == 0 {
+      // Counted before it can be seen, so that nobody takes the cell for deserted.
+      let flags = input.wrappingAdd(Input.consumer, ordering: .relaxed).oldValue
+      if flags & Input.disowned == 0 {
+        if push(handler, onto: &word, isPinned: isPinned) {
+          if flags & Input.shared != 0 { withdrawIfDisowned(handler) }
+          return
+        }
+      }
+      input.wrappingSubtract(Input.consumer, ordering: .relaxed)
+      if flags & Input.disowned != 0 {
+        attachToCancelled(handler, isPinned: isPinned)
+        return
+      }
+    }
+    if word & Output.linked != 0 {
+      attachBeyondLinks(handler, isPinned: isPinned)
+    } else {
+      deliverAtOnce(handler, isPinned: isPinned)
+    }
+  }
+
+  /// Pushes `handler`, which is counted, onto the list of observers; false if this cell has none.
+  private final func push(
+    _ handler: Handler, onto word: inout UInt, isPinned: Bool
+  ) -> Bool {
     let node = Unmanaged.passRetained(handler)
     let address = UInt(bitPattern: node.toOpaque())
     while true {
-      if word & Output.linked != 0 {
-        cell.input.wrappingSubtract(Input.consumer, ordering: .relaxed)
+      if word & Output.linked != 0 || (word & Output.settled != 0 && word & Output.owned == 0) {
         node.release()
-        cell.attach(handler, isVisible: isVisible)
-        return
-      }
-      if word & Output.settled != 0, word & Output.owned == 0 {
-        node.release()
-        deliver(handler, rejected: cell.rejection != nil)
-        return
+        return false
       }
       handler.next = Output.pointer(word).map { Unmanaged.fromOpaque($0) }
-      let (done, now) = cell.output.weakCompareExchange(
+      let (done, now) = output.weakCompareExchange(
         expected: word, desired: address | (word & Output.mask),
         successOrdering: .acquiringAndReleasing, failureOrdering: .acquiring)
-      if done { break }
+      if done {
+        if isPinned { handler.unpin() }
+        return true
+      }
       word = now
     }
-    if flags & Input.abandoned != 0 { cell.abandonObservers() }
+  }
+
+  private final func deliverAtOnce(_ handler: Handler, isPinned: Bool) {
+    if isPinned { handler.unpin() }
+    deliver(handler, rejected: isRejected)
+  }
+
+  /// Adds `handler` to the observers of the root that this cell is linked to.
+  private final func attachBeyondLinks(_ handler: Handler, isPinned: Bool) {
+    while true {
+      let root = followLinks()
+      var word = root.output.load(ordering: .acquiring)
+      if Output.isAbandoned(word) {
+        if isPinned { handler.unpin() }
+        handler.abandonUncalled()
+        return
+      }
+      handler.slot = root
+      handler.input.bitwiseOr(Input.viaLink, ordering: .relaxed)
+      if word & Output.settled != 0, word & Output.owned == 0 {
+        root.deliverAtOnce(handler, isPinned: isPinned)
+        return
+      }
+      root.input.bitwiseOr(Input.shared, ordering: .relaxed)
+      root.input.wrappingAdd(Input.consumer, ordering: .relaxed)
+      if root.push(handler, onto: &word, isPinned: isPinned) { return }
+      root.input.wrappingSubtract(Input.consumer, ordering: .relaxed)
+    }
+  }
+
+  /// Hands `handler` a cancellation, as this cell's promise was cancelled by name.
+  private final func attachToCancelled(_ handler: Handler, isPinned: Bool) {
+    handler.slot = Cancellation.source
+    if isPinned { handler.unpin() }
+    deliver(handler, rejected: true)
+  }
+
+  /// The counterpart of `cancelOwnObservers`.
+  ///
+  /// Both first write one word and then ask for the other. Both go through `input` with a
+  /// read-modify-write, so the later one sees the earlier one.
+  private final func withdrawIfDisowned(_ handler: Handler) {
+    let flags = input.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
+    if flags & Input.disowned != 0 { handler.withdraw() }
   }
 
   /// Delivers the observers in `list`, then whoever was attached meanwhile, and gives up the
@@ -70,7 +115,7 @@ extension Cell {
   ///
   /// The caller has set `owned` on this settled cell.
   final func deliverAll(from list: UnsafeMutableRawPointer) {
-    let isRejected = rejection != nil
+    let isRejected = isRejected
     var batch = HandlerList.oldestFirst(list)
     while true {
       while let node = batch {
@@ -104,62 +149,56 @@ extension Cell {
   }
 
   private final func sweep() {
+    guard let list = takeObservers() else { return }
+    let (living, dead, count) = HandlerList.partition(list)
+    input.wrappingSubtract(Input.dead &* UInt64(count), ordering: .relaxed)
+    putBack(living)
+    HandlerList.release(dead)
+  }
+
+  /// Takes the list of observers of a pending cell and becomes its owner, until `putBack(_:)`.
+  ///
+  /// Returns nil, and changes nothing, if there is none to be had.
+  final func takeObservers() -> UnsafeMutableRawPointer? {
     var word = output.load(ordering: .acquiring)
     while true {
       let isFree = word & (Output.owned | Output.settled | Output.linked) == 0
-      guard isFree, Output.pointer(word) != nil else { return }
+      guard isFree, let list = Output.pointer(word) else { return nil }
       let (done, now) = output.weakCompareExchange(
         expected: word, desired: (word & Output.claimed) | Output.owned,
         ordering: .acquiringAndReleasing)
-      if done { break }
+      if done { return list }
       word = now
     }
-    guard let list = Output.pointer(word) else { return }
-    let (living, dead, count) = HandlerList.partition(list)
-    input.wrappingSubtract(Input.dead &* UInt64(count), ordering: .relaxed)
+  }
 
-    // Put the living back below whoever came meanwhile, or deliver them if the cell has settled.
-    word = output.load(ordering: .acquiring)
+  /// Puts observers, newest first, below whoever came meanwhile, and gives up the ownership; or
+  /// delivers them all if the cell has settled.
+  final func putBack(_ observers: HandlerList.Node?) {
+    var word = output.load(ordering: .acquiring)
     while true {
-      if word & Output.settled != 0 {
-        let late = output.exchange(
-          Output.settled | Output.owned, ordering: .acquiringAndReleasing)
-        HandlerList.append(living, below: Output.pointer(late))
-        if let all = Output.pointer(late) ?? living?.toOpaque() {
-          deliverAll(from: all)
-        } else if !output.compareExchange(
-          expected: Output.settled | Output.owned, desired: Output.settled,
-          ordering: .acquiringAndReleasing
-        ).exchanged {
-          // Somebody was attached since: theirs is the whole list now.
-          let late = output.exchange(
-            Output.settled | Output.owned, ordering: .acquiringAndReleasing)
-          if let list = Output.pointer(late) { deliverAll(from: list) }
-        }
-        break
+      if word & Output.linked != 0 {
+        // Abandoned meanwhile.
+        HandlerList.abandon(observers)
+        return
       }
       let newer = Output.pointer(word)
-      HandlerList.append(living, below: newer)
-      let head = newer ?? living?.toOpaque()
+      HandlerList.append(observers, below: newer)
+      let head = newer ?? observers?.toOpaque()
+      let mustDeliver = word & Output.settled != 0 && head != nil
+      let next =
+        mustDeliver
+        ? Output.settled | Output.owned
+        : UInt(bitPattern: head) | (word & (Output.claimed | Output.settled))
       let (done, now) = output.weakCompareExchange(
-        expected: word, desired: UInt(bitPattern: head) | (word & Output.claimed),
-        ordering: .acquiringAndReleasing)
-      if done { break }
-      HandlerList.cut(newer, above: living)
+        expected: word, desired: next, ordering: .acquiringAndReleasing)
+      if done {
+        if mustDeliver, let head { deliverAll(from: head) }
+        return
+      }
+      HandlerList.cut(newer, above: observers)
       word = now
     }
-    HandlerList.release(dead)
-  }
-}
-
-extension Handler {
-  /// Makes a handler that waits for `linked` wait for its root; false if it waits no more.
-  fileprivate final func redirect(from linked: Cell, to root: Cell) -> Bool {
-    guard pinUnlessTaken() else { return false }
-    let isWaiting = slot === linked
-    if isWaiting { slot = root }
-    unpin()
-    return isWaiting
   }
 }
 
@@ -233,6 +272,17 @@ enum HandlerList {
     while let node = rest {
       rest = node._withUnsafeGuaranteedRef { $0.next }
       node.release()
+    }
+  }
+
+  /// Drops the handlers of a list without calling them.
+  static func abandon(_ list: Node?) {
+    var rest = list
+    while let node = rest {
+      rest = node._withUnsafeGuaranteedRef { $0.next }
+      let handler = node.takeRetainedValue()
+      handler.next = nil
+      handler.abandonUncalled()
     }
   }
 

@@ -7,7 +7,7 @@ extension Cell {
     _ type: U.Type, wants: UInt64, target: _HandlerTarget, body: ErasedClosure?,
     run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> Cell {
-    let cell = Derived<U>(
+    let cell = Derived<U?>(
       input: wants | target.flags, source: self, target: target.object,
       body: body, run: run)
     attach(cell)

@@ -112,14 +112,11 @@ import Testing
     start.resolver.fulfill()
     if !sharedBefore { other = inner.promise.map { $0 + 1 } }
     outer.cancel()
-    if sharedBefore {
-      #expect(!outer.isPending)
-    } else {
-      // Linked by the adoption, both are one cell, and that must go on for the other consumer.
-      withKnownIssue("An outer promise that nobody observes stays pending") {
-        #expect(!outer.isPending)
-      }
-    }
+    #expect(!outer.isPending)
+    #expect(outer.isCancelled)
+    #expect(!inner.promise.isCancelled)
+    try await expectCancellation(of: outer.map { $0 })
+    try expectPending(inner.promise)
     outer.cauterize()
     try told.expectNever()
     inner.resolver.fulfill(1)
@@ -139,6 +136,19 @@ import Testing
     secondEnd.cancel()
     try await expectCancellation(of: secondEnd)
     try told.expectOnce()
+  }
+
+  @Test(arguments: [0, 1])
+  func onePromiseAdoptedTwice_cancelledByNameOnOneSide_servesTheOther(side: Int) async throws {
+    let outers = (0..<2).map { _ in start.promise.then(on: .immediate) { [inner] in inner.promise }
+    }
+    start.resolver.fulfill()
+    let other = outers[1 - side].map(on: .immediate) { $0 }
+    outers[side].cancel()
+    try await expectCancellation(of: outers[side])
+    try told.expectNever()
+    inner.resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 1)
   }
 
   @Test func recoverAndFinally_adoptToo() async throws {
