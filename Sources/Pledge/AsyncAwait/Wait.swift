@@ -24,7 +24,6 @@ extension Promise {
     cell.attach(
       Handler(
         input: 0, source: cell, target: nil, body: nil, run: { _, _ in semaphore.signal() }))
-    QueueTurn.giveUpFollower()
     semaphore.wait()
     let root = cell.visibleRoot
     root.rejection?.markHandled()

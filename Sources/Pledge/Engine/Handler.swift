@@ -42,10 +42,19 @@ class Handler: Cell, @unchecked Sendable {
       deliver(self, rejected: true)
       return
     }
-    let outer = state.pointee.running
+    if state.pointee.turn?.follower != nil { QueueTurn.giveUpFollower(state) }
+    let outer = (state.pointee.running, state.pointee.isInsideBody)
+    if outer.0 != nil { state.pointee.isInsideBody = !state.pointee.hasReturned }
     state.pointee.running = Unmanaged.passUnretained(self)
     run(self, unsafeDowncast(source, to: Cell.self))
-    state.pointee.running = outer
+    (state.pointee.running, state.pointee.isInsideBody) = outer
+  }
+
+  /// Whether what this handler returned has settled its promise.
+  final var hasSettled: Bool {
+    let word = output.load(ordering: .relaxed)
+    if word & Output.linked == 0 { return word & Output.settled != 0 }
+    return root.isSettledRoot
   }
 
   private final var isCancelledAndWantsToKnow: Bool {

@@ -19,6 +19,8 @@ struct ThreadState {
   var nextDeferred = 0
   /// The handler that is running on this thread.
   var running: Unmanaged<Handler>?
+  /// Whether one of the handlers that `running` runs inside has not returned yet.
+  var isInsideBody = false
   /// The queue turn that runs on this thread, if one does.
   var turn: QueueTurn?
   /// The scheduler whose turn runs on this thread, if one does.
@@ -26,6 +28,13 @@ struct ThreadState {
   /// Releases that wait for this thread's stack to unwind.
   var isReleasing = false
   var releases: [Unmanaged<Cell>] = []
+
+  /// Whether all handlers that run on this thread have returned to the engine, which now delivers
+  /// what came of them.
+  var hasReturned: Bool {
+    guard !isInsideBody, let running else { return false }
+    return running._withUnsafeGuaranteedRef { $0.hasSettled }
+  }
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()

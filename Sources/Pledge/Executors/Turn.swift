@@ -13,9 +13,11 @@ enum TurnBudget {
 /// A turn on a `DispatchQueue`.
 ///
 /// Whether a queue is serial cannot be asked. So a turn runs on only what keeps the order on a
-/// serial queue and the parallelism on a concurrent one: when a handler settles a promise, the
-/// first handler that follows on the same queue runs in the same turn, provided that nothing else
-/// was sent to that queue before and has yet to run. All others are sent to the queue.
+/// serial queue and the parallelism on a concurrent one: when a handler has returned and settles
+/// its promise, the first handler that follows on the same queue runs in the same turn, provided
+/// that nothing else was sent to that queue before and has yet to run, and that nothing else runs
+/// here meanwhile. All others are sent to the queue; above all those that a handler sets off before
+/// it returns, since it may block until they have run.
 struct QueueTurn {
   let queue: Unmanaged<AnyObject>
   let stripe: Int
@@ -26,7 +28,8 @@ struct QueueTurn {
     let state = ThreadState.current
     if let turn = state.pointee.turn,
       turn.queue.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
-      turn.follower == nil, turn.budget > 0, SentTurns.count(turn.stripe) == 1
+      turn.follower == nil, turn.budget > 0, state.pointee.hasReturned,
+      SentTurns.count(turn.stripe) == 1
     {
       state.pointee.turn?.follower = handler
       return
@@ -46,22 +49,23 @@ struct QueueTurn {
   }
 
   private static func send(_ handler: Handler, to queue: DispatchQueue) {
-    let stripe = SentTurns.stripe(of: queue)
-    SentTurns.add(stripe)
-    queue.async { run(handler, on: queue, stripe: stripe) }
+    SentTurns.add(SentTurns.stripe(of: queue))
+    // A closure that captures one object needs no context of its own.
+    queue.async { run(handler) }
   }
 
-  /// Sends the handler that shall follow in this thread's turn to its queue, since the one that
-  /// runs now is about to block.
-  static func giveUpFollower() {
-    let state = ThreadState.current
+  /// Sends the handler that shall follow in this thread's turn to its queue, as another one runs
+  /// here first.
+  static func giveUpFollower(_ state: UnsafeMutablePointer<ThreadState>) {
     guard let turn = state.pointee.turn, let follower = turn.follower else { return }
     state.pointee.turn?.follower = nil
     send(
       follower, to: unsafeDowncast(turn.queue.takeUnretainedValue(), to: DispatchQueue.self))
   }
 
-  private static func run(_ first: Handler, on queue: DispatchQueue, stripe: Int) {
+  private static func run(_ first: Handler) {
+    guard let queue = first.target else { return }
+    let stripe = SentTurns.stripe(of: queue)
     let state = ThreadState.current
     // A turn may start inside another one where a handler waits and the thread serves a queue
     // meanwhile.
@@ -69,10 +73,9 @@ struct QueueTurn {
     state.pointee.turn = QueueTurn(queue: .passUnretained(queue), stripe: stripe)
     var next: Handler? = first
     while let handler = next {
-      handler.perform()
-      next = state.pointee.turn?.follower
-      state.pointee.turn?.follower = nil
-      state.pointee.turn?.budget -= 1
+      handler.perform(state)
+      next = exchange(&state.pointee.turn!.follower, with: nil)
+      state.pointee.turn!.budget -= 1
     }
     state.pointee.turn = outer
     SentTurns.remove(stripe)
@@ -102,7 +105,7 @@ private enum SentTurns {
 
   private static let counters = Counters()
 
-  static func stripe(of queue: DispatchQueue) -> Int {
+  static func stripe(of queue: AnyObject) -> Int {
     let address = UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
     return Int((address >> 4 ^ address >> 12) & UInt(mask))
   }

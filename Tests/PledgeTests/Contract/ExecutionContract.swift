@@ -74,6 +74,38 @@ import Testing
     try await expectFulfillment(of: outer, with: "inner")
   }
 
+  // A handler may block until another one on its concurrent queue has run: no handler that it
+  // sets off may be held back for its sake.
+  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  func line6_handlerThatBlocksForAnother_onOneConcurrentQueue(inPlaceBetween: Bool) async throws {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let (start, resolver) = Promise<Void>.withResolvers()
+    let end = start.map(on: queue) {
+      let hasRun = DispatchSemaphore(value: 0)
+      let (signal, signalResolver) = Promise<Void>.withResolvers()
+      let link = inPlaceBetween ? signal.map(on: .immediate) {} : signal
+      let follower = link.done(on: queue) { _ in hasRun.signal() }
+      signalResolver.fulfill()
+      hasRun.wait()
+      _ = follower
+    }
+    resolver.fulfill()
+    try await expectFulfillment(of: end)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func line6_handlerInPlaceThatBlocksForAnother_onOneConcurrentQueue() async throws {
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    let hasRun = DispatchSemaphore(value: 0)
+    let (start, resolver) = Promise<Void>.withResolvers()
+    let first = start.map(on: queue) {}
+    let follower = first.done(on: queue) { _ in hasRun.signal() }
+    let end = first.done(on: .immediate) { _ in hasRun.wait() }
+    resolver.fulfill()
+    try await expectFulfillment(of: end)
+    try await expectFulfillment(of: follower)
+  }
+
   @Test func line6_thenReturningItself_rejectsWithAnErrorThatSaysSo() async throws {
     let (start, resolver) = Promise<Int>.withResolvers()
     let itself = Box<Promise<Int>?>(nil)
