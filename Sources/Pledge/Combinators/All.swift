@@ -25,19 +25,22 @@ extension Promise {
 
   /// Returns a promise of a tuple of all the values: any number of promises, of any types.
   ///
-  /// The first rejection rejects the result at once; the other promises go on. Cancelling the
-  /// result withdraws from all promises.
+  /// The first rejection rejects the result at once. The other promises go on; with
+  /// `cancellingRest` those that have no other consumer are cancelled. Cancelling the result
+  /// withdraws from all promises.
   ///
   /// ```swift
   /// Promise.all(user(), settings(), news()).done { user, settings, news in … }
   /// ```
   @inlinable
   public static func all<each T: Sendable>(
-    _ promises: repeat Promise<each T>
+    _ promises: repeat Promise<each T>, cancellingRest: Bool = false
   ) -> Promise<(repeat each T)> where Value == (repeat each T) {
     var voids: [Promise<Void>] = []
     repeat voids.append((each promises).asVoid())
-    return Promise<[Void]>.all(voids).mapped(_HandlerTarget(immediate: ())) { _ in
+    return Promise<[Void]>.all(voids, cancellingRest: cancellingRest).mapped(
+      _HandlerTarget(immediate: ())
+    ) { _ in
       // All are fulfilled, or we would not be here.
       (repeat (each promises).cell.root.value(as: (each T).self))
     }

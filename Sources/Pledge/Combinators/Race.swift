@@ -19,8 +19,12 @@ extension Promise {
   }
 
   /// Returns a promise that settles as the first of the promises to settle, fulfilled or rejected.
+  ///
+  /// All else is as in the form that takes a sequence.
   @inlinable
-  public static func race(_ promises: Promise...) -> Promise { race(promises) }
+  public static func race(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
+    race(promises, cancellingLosers: cancellingLosers)
+  }
 
   /// Returns a promise of the first value: rejections are passed over as long as there is hope.
   ///
@@ -44,8 +48,12 @@ extension Promise {
   }
 
   /// Returns a promise of the first value: rejections are passed over as long as there is hope.
+  ///
+  /// All else is as in the form that takes a sequence.
   @inlinable
-  public static func any(_ promises: Promise...) -> Promise { any(promises) }
+  public static func any(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
+    any(promises, cancellingLosers: cancellingLosers)
+  }
 }
 
 /// A race under way.

@@ -133,9 +133,11 @@ extension Handler {
 
   /// Detaches this handler at once, and only then withdraws its interest from the source.
   ///
+  /// The handler finds `replacement`, a rejected cell, in place of its source.
+  ///
   /// - Returns: Whether the handler had not started.
   @usableFromInline @discardableResult
-  final func withdraw() -> Bool {
+  final func withdraw(finding replacement: Cell = Cancellation.source) -> Bool {
     guard pinUnlessTaken() else { return false }
     let source = slot.map { unsafeDowncast($0, to: Cell.self) }
     if let source, source.root === root {
@@ -144,14 +146,16 @@ extension Handler {
       source.cancelInput()
       return false
     }
+    let isCancelled = replacement === Cancellation.source
     let old = input.bitwiseOr(
-      Input.cancelled | Input.detached, ordering: .acquiringAndReleasing
+      isCancelled ? Input.cancelled | Input.detached : Input.detached,
+      ordering: .acquiringAndReleasing
     ).oldValue
     guard let source, old & Input.detached == 0 else {
       unpin()
       return false
     }
-    slot = Cancellation.source
+    slot = replacement
     unpin()
     deliver(self, rejected: true)
     let parent = source.root

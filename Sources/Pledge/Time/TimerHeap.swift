@@ -3,11 +3,11 @@ import Synchronization
 
 /// All pending timers of the continuous clock, on one dispatch timer.
 ///
-/// A timer that is cancelled leaves the heap at once: nothing of it stays until it would have fired.
+/// A timer that is let go of leaves the heap at once: nothing of it stays until it would have fired.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
-  /// One pending timer.
+  /// One pending timer, which whoever wants it to fire keeps alive.
   ///
   /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
   final class Timer: @unchecked Sendable {
@@ -18,14 +18,19 @@ final class TimerHeap: Sendable {
     init(deadline: ContinuousClock.Instant, action: @escaping @Sendable () -> Void) {
       self.deadline = deadline
       self.action = action
+      TimerHeap.shared.add(self)
     }
+
+    deinit { cancel() }
 
     /// Takes the timer out, unless it has fired.
     func cancel() { TimerHeap.shared.remove(self) }
   }
 
   private struct State: ~Copyable {
-    var heap: [Timer] = []
+    /// Not retained: a timer takes itself out before it goes, and is left in peace by those who
+    /// hold the mutex meanwhile.
+    var heap: [Unmanaged<Timer>] = []
     var source: (any DispatchSourceTimer)?
     var armedFor: ContinuousClock.Instant?
   }
@@ -35,22 +40,19 @@ final class TimerHeap: Sendable {
   /// How many timers are pending.
   var count: Int { state.withLock { $0.heap.count } }
 
-  func add(_ timer: Timer) {
+  private func add(_ timer: Timer) {
     state.withLock { state in
       timer.index = state.heap.count
-      state.heap.append(timer)
+      state.heap.append(.passUnretained(timer))
       Self.siftUp(&state.heap, from: timer.index)
       arm(&state)
     }
   }
 
   private func remove(_ timer: Timer) {
-    let action = state.withLock { state in
-      let index = timer.index
-      guard index >= 0 else { return nil as (@Sendable () -> Void)? }
-      Self.removeElement(&state.heap, at: index)
-      defer { timer.action = nil }
-      return timer.action
+    let action: (@Sendable () -> Void)? = state.withLock { state in
+      guard timer.index >= 0 else { return nil }
+      return Self.take(&state.heap, at: timer.index)
     }
     // What the action captured goes outside the lock.
     withExtendedLifetime(action) {}
@@ -62,9 +64,7 @@ final class TimerHeap: Sendable {
     state.withLock { state in
       state.armedFor = nil
       while let first = state.heap.first, first.deadline <= now {
-        Self.removeElement(&state.heap, at: 0)
-        if let action = first.action { due.append(action) }
-        first.action = nil
+        if let action = Self.take(&state.heap, at: 0) { due.append(action) }
       }
       arm(&state)
     }
@@ -94,43 +94,55 @@ final class TimerHeap: Sendable {
 
   // MARK: The heap
 
-  private static func place(_ heap: inout [Timer], _ timer: Timer, at index: Int) {
-    heap[index] = timer
-    timer.index = index
+  private typealias Entry = Unmanaged<Timer>
+
+  private static func place(_ heap: inout [Entry], _ entry: Entry, at index: Int) {
+    heap[index] = entry
+    entry._withUnsafeGuaranteedRef { $0.index = index }
   }
 
-  private static func siftUp(_ heap: inout [Timer], from start: Int) {
+  private static func siftUp(_ heap: inout [Entry], from start: Int) {
     var index = start
-    let timer = heap[index]
+    let entry = heap[index]
     while index > 0 {
       let parent = (index - 1) / 2
-      if heap[parent].deadline <= timer.deadline { break }
+      if heap[parent].deadline <= entry.deadline { break }
       place(&heap, heap[parent], at: index)
       index = parent
     }
-    place(&heap, timer, at: index)
+    place(&heap, entry, at: index)
   }
 
-  private static func siftDown(_ heap: inout [Timer], from start: Int) {
+  private static func siftDown(_ heap: inout [Entry], from start: Int) {
     var index = start
-    let timer = heap[index]
+    let entry = heap[index]
     while true {
       var child = 2 * index + 1
       guard child < heap.count else { break }
       if child + 1 < heap.count, heap[child + 1].deadline < heap[child].deadline { child += 1 }
-      if timer.deadline <= heap[child].deadline { break }
+      if entry.deadline <= heap[child].deadline { break }
       place(&heap, heap[child], at: index)
       index = child
     }
-    place(&heap, timer, at: index)
+    place(&heap, entry, at: index)
   }
 
-  private static func removeElement(_ heap: inout [Timer], at index: Int) {
-    heap[index].index = -1
+  /// Takes the timer at `index` out, and its action.
+  private static func take(_ heap: inout [Entry], at index: Int) -> (@Sendable () -> Void)? {
+    let action = heap[index]._withUnsafeGuaranteedRef { timer in
+      timer.index = -1
+      return exchange(&timer.action, with: nil)
+    }
     let last = heap.removeLast()
-    guard index < heap.count else { return }
-    place(&heap, last, at: index)
-    siftDown(&heap, from: index)
-    siftUp(&heap, from: last.index)
+    if index < heap.count {
+      place(&heap, last, at: index)
+      siftDown(&heap, from: index)
+      siftUp(&heap, from: last._withUnsafeGuaranteedRef { $0.index })
+    }
+    return action
   }
+}
+
+extension Unmanaged<TimerHeap.Timer> {
+  fileprivate var deadline: ContinuousClock.Instant { _withUnsafeGuaranteedRef { $0.deadline } }
 }

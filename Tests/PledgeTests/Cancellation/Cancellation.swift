@@ -227,6 +227,27 @@ import Testing
     #expect(!after.promise.isPending)
   }
 
+  @Test(arguments: [true, false])
+  func combinatorsOfPromisesOneByOne_takeTheSameOptions(cancelling: Bool) async throws {
+    for start in 0..<3 {
+      let (pending, resolver) = Promise<Int>.withResolvers()
+      switch start {
+      case 0:
+        let race = Promise.race(.value(1), pending, cancellingLosers: cancelling)
+        try await expectFulfillment(of: race, with: 1)
+      case 1:
+        let any = Promise.any(.rejected(Boom()), .value(1), pending, cancellingLosers: cancelling)
+        try await expectFulfillment(of: any, with: 1)
+      default:
+        let all = Promise.all(
+          Promise<String>.rejected(Boom()), pending, cancellingRest: cancelling)
+        try await expectRejection(of: all.asVoid(), with: Boom())
+      }
+      #expect(pending.isPending == !cancelling)
+      withExtendedLifetime(resolver) {}
+    }
+  }
+
   @Test func cancellingAll_withdrawsFromAll_alsoOfSeveralTypes() async throws {
     let a = Promise<Int>.withResolvers(), b = Promise<String>.withResolvers()
     let all = Promise.all(a.promise, b.promise)

@@ -100,6 +100,57 @@ import Testing
     #expect(!resolver.isPending)
   }
 
+  @Test func timeout_tooLate_leavesThePromiseToItsOtherConsumers() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let other = promise.map { $0 + 1 }
+    let limited = promise.timeout(after: .seconds(5), clock: clock)
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(5))
+    try await expectRejection(of: limited, with: TimeoutError.self)
+    resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 2)
+  }
+
+  @Test func timeout_nobodyHandles_isReported() async throws {
+    DiagnosticsLog.install()
+    // A duration that no other test uses tells this report from theirs.
+    let error = TimeoutError(duration: .seconds(4321))
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    _ = promise.timeout(after: error.duration, clock: clock)
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: error.duration)
+    try await expectCancellation(of: promise)
+    #expect(DiagnosticsLog.reports(of: error).count == 1)
+    withExtendedLifetime(resolver) {}
+  }
+
+  @Test func guarantees_canBeDelayedAndTimeOut() async throws {
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    let limited = guarantee.timeout(after: .seconds(5), clock: clock)
+    let delayed = Guarantee.value(2).delay(.seconds(7), clock: clock)
+    await clock.sleepers(reach: 2)
+    await clock.advance(by: .seconds(5))
+    try await expectRejection(of: limited, with: TimeoutError.self)
+    #expect(delayed.isPending)
+    await clock.advance(by: .seconds(2))
+    #expect(await delayed.value == 2)
+    withExtendedLifetime(resolver) {}
+  }
+
+  @Test func deadline_isAMomentOnTheClock() async throws {
+    await clock.advance(by: .seconds(10))
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let limited = promise.deadline(.init(offset: .seconds(15)), clock: clock)
+    let past = promise.deadline(.init(offset: .seconds(9)), clock: clock)
+    try await expectRejection(of: past, with: TimeoutError.self)
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(4))
+    try expectPending(limited)
+    await clock.advance(by: .seconds(1))
+    try await expectRejection(of: limited, with: TimeoutError(duration: .seconds(5)))
+    withExtendedLifetime(resolver) {}
+  }
+
   @Test func timeout_ofZeroOrLess_rejectsAtOnce_unlessSettled() async throws {
     for duration in [Duration.zero, .seconds(-5)] {
       let (promise, resolver) = Promise<Int>.withResolvers()
