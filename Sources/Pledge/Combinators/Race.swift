@@ -101,8 +101,8 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
       guard errors.byIndex.count == errors.count else { return nil }
       return (0..<errors.count).compactMap { errors.byIndex[$0] }
     }
-    guard let all else { return }
+    // Finished before, if it was cancelled: then all lose, and that is the only error.
+    guard let all, finish(withdrawing: false) else { return }
     result.reject(Rejection(AggregateError(errors: all), origin: nil))
-    finish(withdrawing: false)
   }
 }

@@ -25,14 +25,7 @@ extension Cell {
       }
       // What is linked to this cell and the cell hold each other.
       cell.dropInput()
-      var rest = list.flatMap { HandlerList.oldestFirst($0) }
-      while let node = rest {
-        rest = node._withUnsafeGuaranteedRef { $0.next }
-        let handler = node.takeRetainedValue()
-        handler.next = nil
-        handler.dropClosure()
-        cells.append(handler)
-      }
+      HandlerList.dropClosures(list.flatMap { HandlerList.oldestFirst($0) }) { cells.append($0) }
     }
   }
 
@@ -56,13 +49,35 @@ extension Cell {
 extension Handler {
   /// Drops this handler and all that waits for it, without calling it.
   final func abandonUncalled() {
-    dropClosure()
-    abandon()
+    if dropClosure() { abandon() }
   }
 
-  fileprivate final func dropClosure() {
-    let source = takeSlot()
+  /// False if the handler runs, or has been withdrawn and is about to.
+  fileprivate final func dropClosure() -> Bool {
+    guard let source = takeSlot() else { return false }
     dropBody()
     withExtendedLifetime(source) {}
+    return true
+  }
+}
+
+extension HandlerList {
+  /// Drops the handlers of a list, and all that waits for them, without calling them.
+  static func abandon(_ list: Node?) {
+    var cells: [Cell] = []
+    dropClosures(list) { cells.append($0) }
+    Cell.abandon(cells)
+  }
+
+  fileprivate static func dropClosures(_ list: Node?, _ body: (Handler) -> Void) {
+    var rest = list
+    while let node = rest {
+      rest = node._withUnsafeGuaranteedRef { $0.next }
+      let handler = node.takeRetainedValue()
+      handler.next = nil
+      // One that has withdrawn is cancelled, and its promise settles.
+      let isDetached = handler.input.load(ordering: .acquiring) & Cell.Input.detached != 0
+      if !isDetached, handler.dropClosure() { body(handler) }
+    }
   }
 }

@@ -91,9 +91,19 @@ extension Cell {
   /// Cancels the observers that were attached to this very cell, and spares those that were
   /// attached to a promise it adopted.
   private final func cancelOwnObservers() {
-    // Who owns the list delivers it now, and then there is nothing left to cancel; or clears it
-    // out, or does the same as we.
-    guard let list = takeObservers() else { return }
+    var backoff = Backoff()
+    while true {
+      // A write even where it changes nothing: who attaches after it finds `disowned`.
+      let word = output.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
+      // Settled: the observers are delivered now, and there is nothing left to cancel.
+      if word & (Output.settled | Output.linked) != 0 || word & ~Output.claimed == 0 { return }
+      if let list = takeObservers() { return cancelOwn(in: list) }
+      // Somebody clears the list out, or does the same as we.
+      backoff.wait()
+    }
+  }
+
+  private final func cancelOwn(in list: UnsafeMutableRawPointer) {
     var own: [Handler] = []
     var rest: HandlerList.Node? = HandlerList.Node.fromOpaque(list)
     while let node = rest {

@@ -23,18 +23,13 @@ extension Cell {
     }
     if word & Output.linked == 0 {
       // Counted before it can be seen, so that nobody takes the cell for deserted.
-      let flags = input.wrappingAdd(Input.consumer, ordering: .relaxed).oldValue
-      if flags & Input.disowned == 0 {
-        if push(handler, onto: &word, isPinned: isPinned) {
-          if flags & Input.shared != 0 { withdrawIfDisowned(handler) }
-          return
-        }
-      }
-      input.wrappingSubtract(Input.consumer, ordering: .relaxed)
-      if flags & Input.disowned != 0 {
-        attachToCancelled(handler, isPinned: isPinned)
+      input.wrappingAdd(Input.consumer, ordering: .relaxed)
+      if push(handler, onto: &word, isPinned: isPinned) {
+        // Was it cancelled by name? Who does that writes `input`, then `output`.
+        if input.load(ordering: .acquiring) & Input.disowned != 0 { handler.withdraw() }
         return
       }
+      input.wrappingSubtract(Input.consumer, ordering: .relaxed)
     }
     if word & Output.linked != 0 {
       attachBeyondLinks(handler, isPinned: isPinned)
@@ -99,15 +94,6 @@ extension Cell {
     handler.slot = Cancellation.source
     if isPinned { handler.unpin() }
     deliver(handler, rejected: true)
-  }
-
-  /// The counterpart of `cancelOwnObservers`.
-  ///
-  /// Both first write one word and then ask for the other. Both go through `input` with a
-  /// read-modify-write, so the later one sees the earlier one.
-  private final func withdrawIfDisowned(_ handler: Handler) {
-    let flags = input.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
-    if flags & Input.disowned != 0 { handler.withdraw() }
   }
 
   /// Delivers the observers in `list`, then whoever was attached meanwhile, and gives up the
@@ -272,17 +258,6 @@ enum HandlerList {
     while let node = rest {
       rest = node._withUnsafeGuaranteedRef { $0.next }
       node.release()
-    }
-  }
-
-  /// Drops the handlers of a list without calling them.
-  static func abandon(_ list: Node?) {
-    var rest = list
-    while let node = rest {
-      rest = node._withUnsafeGuaranteedRef { $0.next }
-      let handler = node.takeRetainedValue()
-      handler.next = nil
-      handler.abandonUncalled()
     }
   }
 

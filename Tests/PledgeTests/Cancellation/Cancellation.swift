@@ -209,6 +209,15 @@ import Testing
     try await expectCancellation(of: b.promise)
   }
 
+  @Test func cancellingAny_withdrawsFromAll_andIsNoFailureOfAll() async throws {
+    let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
+    let any = Promise.any([a.promise, b.promise])
+    any.cancel()
+    try await expectCancellation(of: any)
+    try await expectCancellation(of: a.promise)
+    try await expectCancellation(of: b.promise)
+  }
+
   @Test(arguments: [true, false])
   func restOfAFailedAll_isCancelledWhenWanted(cancelling: Bool) async throws {
     let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()

@@ -56,14 +56,15 @@ extension Promise {
 
 /// How many promises, from the first one on, are known to have come as far as they should.
 ///
-/// Every observer that is called asks anew whether all have; what it found is kept, so that this
-/// takes linear time altogether.
+/// Every observer that is called asks anew whether all have; what it found is kept, and only one is
+/// told so, so that this takes linear time altogether.
 private final class Progress: Sendable {
   private let count = Mutex(0)
 
-  /// Whether all `inputs` satisfy `condition`, which never becomes false again.
+  /// Whether all `inputs` satisfy `condition`, which never becomes false again; true once.
   func isComplete(_ inputs: [any Input], _ condition: (any Input) -> Bool) -> Bool {
     count.withLock { count in
+      if count == inputs.count { return false }
       while count < inputs.count, condition(inputs[count]) { count += 1 }
       return count == inputs.count
     }
