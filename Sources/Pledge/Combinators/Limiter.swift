@@ -48,13 +48,17 @@ public final class Limiter: Sendable {
     _ operation: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
     let (promise, resolver) = Promise<T>.withResolvers()
+    let restoring = TaskLocals.snapshot() ?? { $0() }
     let ticket = state.withLock { state in
       defer { state.nextTicket += 1 }
       state.waiting[state.nextTicket] = Waiting(
         start: { limiter in
-          let inner: Promise<T> = Promise.attempt { try operation() }
-          // First the room, then the result: who waits for the result may submit the next one.
-          resolver.resolve(with: inner.finished(_HandlerTarget(immediate: ())) { limiter.leave() })
+          restoring {
+            let inner: Promise<T> = Promise.attempt { try operation() }
+            // First the room, then the result: who waits for the result may submit the next one.
+            resolver.resolve(
+              with: inner.finished(_HandlerTarget(immediate: ())) { limiter.leave() })
+          }
         },
         clear: { resolver.reject(CancellationError()) })
       return state.nextTicket

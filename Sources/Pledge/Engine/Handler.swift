@@ -22,7 +22,9 @@ class Handler: Cell, @unchecked Sendable {
   ) {
     self.next = nil
     self.target = target
-    self.run = run
+    // Without a closure of the user's there is nobody to look at task-local values.
+    let isCapturing = body != nil && TaskLocals.isInUse.load(ordering: .relaxed)
+    self.run = isCapturing ? TaskLocals.capturing(run) : run
     self.body = body
     super.init(input: input | Input.handler, slot: source)
   }

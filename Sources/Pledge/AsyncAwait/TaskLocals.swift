@@ -1,0 +1,73 @@
+import Synchronization
+
+/// Which task-local values handlers find as they were where the handler was written.
+///
+/// A handler runs later and elsewhere, in whatever task or on whatever thread settles its promise,
+/// so by itself it would find that one's task-local values, or none. Register the keys that should
+/// follow your chains, such as a tracing context, once, when the program starts:
+///
+/// ```swift
+/// enum Tracing {
+///   @TaskLocal static var requestID: String?
+/// }
+/// TaskLocals.propagate(Tracing.$requestID)
+/// ```
+///
+/// From then on each handler remembers the value that the key has where the operator is called.
+/// `Promise { … }` with an asynchronous closure needs none of this: a task inherits all values.
+public enum TaskLocals {
+  private static let keys = Mutex<[any PropagatedKey]>([])
+
+  /// Whether any key is registered: the only thing that is looked at when none is.
+  @usableFromInline static let isInUse = Atomic(false)
+
+  /// Has the handlers of all promises find the value of `key` that it had where the operator that
+  /// took them was called.
+  ///
+  /// For all handlers attached from now on, until the program ends. A second call for the same key
+  /// does nothing.
+  ///
+  /// - Complexity: Each handler costs O(number of registered keys) more; nothing while there is none.
+  public static func propagate<Value: Sendable>(_ key: TaskLocal<Value>) {
+    keys.withLock { keys in
+      if keys.contains(where: { $0 === key }) { return }
+      keys.append(key)
+    }
+    isInUse.store(true, ordering: .releasing)
+  }
+
+  /// The present values of the registered keys, as a function that sets them while it calls its
+  /// argument; nil if no key is registered.
+  static func snapshot() -> (@Sendable (() -> Void) -> Void)? {
+    guard isInUse.load(ordering: .relaxed) else { return nil }
+    var result: @Sendable (() -> Void) -> Void = { $0() }
+    for key in keys.withLock({ $0 }) { result = key.capturing(around: result) }
+    return result
+  }
+
+  /// Makes `run` find the present values of the registered keys.
+  @usableFromInline
+  static func capturing(
+    _ run: @escaping @Sendable (Handler, Cell) -> Void
+  ) -> @Sendable (Handler, Cell) -> Void {
+    guard let restoring = snapshot() else { return run }
+    return { handler, source in restoring { run(handler, source) } }
+  }
+}
+
+/// A task-local key, whatever the type of its value.
+private protocol PropagatedKey: AnyObject, Sendable {
+  /// Sets the key's present value before calling `inner`.
+  func capturing(
+    around inner: @escaping @Sendable (() -> Void) -> Void
+  ) -> @Sendable (() -> Void) -> Void
+}
+
+extension TaskLocal: PropagatedKey where Value: Sendable {
+  fileprivate func capturing(
+    around inner: @escaping @Sendable (() -> Void) -> Void
+  ) -> @Sendable (() -> Void) -> Void {
+    let value = get()
+    return { work in self.withValue(value) { inner(work) } }
+  }
+}

@@ -1,0 +1,125 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// A request's trace, as a tracing library would keep it.
+private enum Tracing {
+  @TaskLocal static var requestID: String?
+  @TaskLocal static var depth = 0
+  @TaskLocal static var unregistered: String?
+}
+
+/// Task-local values in handlers.
+@Suite struct TaskLocalTests {
+  init() {
+    TaskLocals.propagate(Tracing.$requestID)
+    TaskLocals.propagate(Tracing.$requestID)
+    TaskLocals.propagate(Tracing.$depth)
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func handlers_findTheValues_ofWhereTheyWereWritten(when: When, place: Place) async throws {
+    let written = Tracing.$requestID.withValue("request 1") {
+      when.fulfill(0) { promise in
+        promise.map(on: place.executor) { _ in Tracing.requestID }
+          .then(on: place.executor) { first in
+            // Written in a handler: as it was there.
+            Promise.value(()).map(on: place.executor) { [first, Tracing.requestID] }
+          }
+      }
+    }
+    try await expectFulfillment(of: written, with: ["request 1", "request 1"])
+  }
+
+  @Test func handlersOfOnePromise_findEachTheirOwn_andNotTheSettlers() async throws {
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let seen = Recorder<String>()
+    for id in ["a", "b"] {
+      Tracing.$requestID.withValue(id) {
+        promise.observe(on: .immediate) { _ in seen.record(Tracing.requestID ?? "none") }
+      }
+    }
+    promise.observe(on: .immediate) { _ in seen.record(Tracing.requestID ?? "none") }
+    Tracing.$requestID.withValue("settler") { _ = resolver.fulfill() }
+    #expect(seen.events == ["a", "b", "none"])
+    #expect(Tracing.requestID == nil)
+  }
+
+  @Test func allKeysFollow_andOnlyThoseRegistered() async throws {
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let seen = Tracing.$requestID.withValue("request") {
+      Tracing.$depth.withValue(3) {
+        Tracing.$unregistered.withValue("left behind") {
+          promise.map(on: .global) {
+            "\(Tracing.requestID ?? "-") \(Tracing.depth) \(Tracing.unregistered ?? "-")"
+          }
+        }
+      }
+    }
+    resolver.fulfill()
+    try await expectFulfillment(of: seen, with: "request 3 -")
+  }
+
+  @Test func errorHandlersAndCleanUp_findThemToo() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let seen = Recorder<String>()
+    let end = Tracing.$requestID.withValue("failing") {
+      promise
+        .recover(on: .immediate) { error -> Int in
+          seen.record("recover \(Tracing.requestID ?? "-")")
+          throw error
+        }
+        .finally(on: .immediate) { seen.record("finally \(Tracing.requestID ?? "-")") }
+        .catch(on: .immediate) { _ in seen.record("catch \(Tracing.requestID ?? "-")") }
+    }
+    resolver.reject(Boom())
+    await end.value
+    #expect(seen.events == ["recover failing", "finally failing", "catch failing"])
+  }
+
+  @Test func laterAttempts_andOperationsThatWaited_findThem() async throws {
+    let clock = TestClock()
+    let limiter = Limiter(1)
+    let seen = Recorder<String>()
+    let first = Promise<Void>.withResolvers()
+    let busy = limiter.run { first.promise }
+    let waited = Tracing.$requestID.withValue("waited") {
+      limiter.run { .value(seen.record("limiter \(Tracing.requestID ?? "-")")) }
+    }
+    let retried = Tracing.$requestID.withValue("retried") {
+      Promise<Void>.retry(.fixed(attempts: 2), clock: clock) {
+        seen.record("attempt \(Tracing.requestID ?? "-")")
+        return .rejected(Boom())
+      }
+    }
+    first.resolver.fulfill()
+    try await expectFulfillment(of: waited)
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(1))
+    try await expectRejection(of: retried, with: RetryError.self)
+    #expect(
+      seen.events == ["attempt retried", "limiter waited", "attempt retried"])
+    try await expectFulfillment(of: busy)
+  }
+
+  @Test func tasks_inheritThem() async throws {
+    let promise = Tracing.$requestID.withValue("task") {
+      Promise { () async throws -> String? in
+        await Task.yield()
+        return Tracing.requestID
+      }
+    }
+    #expect(try await promise.value == "task")
+  }
+
+  @Test func handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles() async throws {
+    actor Place {}
+    let high = Promise(priority: .high) { () async throws -> TaskPriority in Task.currentPriority }
+    let (task, handler) = try await Promise.all(
+      high, high.map(on: .actor(Place())) { _ in Task.currentPriority }
+    ).value
+    #expect(task == .high)
+    #expect(handler >= .high)
+  }
+}
