@@ -62,6 +62,7 @@ extension Promise {
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> (promise: Promise, resolver: Resolver<Value>) {
     let cell = Root<Value?>()
+    cell.noteCreation(Origin(fileID: fileID, line: line))
     let resolver = Resolver<Value>(cell: cell, origin: Origin(fileID: fileID, line: line))
     return (Promise(cell: cell), resolver)
   }

@@ -24,7 +24,9 @@ extension Promise {
     cell.attach(
       Handler(
         input: 0, source: cell, target: nil, body: nil, run: { _, _ in semaphore.signal() }))
+    Tracing.note(cell.root, .waitStarted)
     semaphore.wait()
+    Tracing.note(cell.root, .waitEnded)
     let root = cell.visibleRoot
     root.rejection?.markHandled()
     if let rejection = root.rejection { throw rejection.error }

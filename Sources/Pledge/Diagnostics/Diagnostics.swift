@@ -30,6 +30,15 @@ public enum Diagnostics {
     hook.withLock { $0 = handler }
   }
 
+  /// Tells `tracer` all that happens to promises from now on; nil ends that, and makes it free.
+  ///
+  /// `tracer` runs on the thread on which a thing happens, in the midst of it: it must be quick and
+  /// must not use promises. Events of one promise come in order, but for those of threads that meet
+  /// there at that moment. For a tracer that keeps books see the module `PledgeDiagnostics`.
+  public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
+    Tracing.set(tracer)
+  }
+
   static func report(_ event: Event) {
     if let handler = hook.withLock({ $0 }) {
       handler(event)

@@ -10,6 +10,7 @@ extension Cell {
   final func cancel() {
     let root = self.root
     guard !root.isSettledRoot else { return }
+    Tracing.note(self, .cancellationRequested)
     let flags = root.input.load(ordering: .acquiring)
     if root === self, flags & Input.shared != 0, Input.consumers(flags) > 0 {
       // A promise that this one adopted is observed on its own account too: leave it alone.

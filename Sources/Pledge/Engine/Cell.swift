@@ -63,6 +63,7 @@ class Cell: @unchecked Sendable {
   }
 
   deinit {
+    Tracing.note(self, .released)
     let word = output.load(ordering: .relaxed)
     guard let address = Output.pointer(word) else { return }
     if word & Output.linked != 0 {
@@ -230,6 +231,7 @@ extension Cell {
   final func publish(_ rejection: Rejection? = nil) -> Bool {
     let source = takeSlot()
     if let rejection { slot = rejection }
+    Tracing.note(self, .settled(error: rejection?.error))
     var word = output.load(ordering: .acquiring)
     while true {
       if word & Output.linked != 0 {

@@ -48,7 +48,9 @@ class Handler: Cell, @unchecked Sendable {
     let outer = (state.pointee.running, state.pointee.isInsideBody)
     if outer.0 != nil { state.pointee.isInsideBody = !state.pointee.hasReturned }
     state.pointee.running = Unmanaged.passUnretained(self)
+    Tracing.note(self, .handlerStarted)
     run(self, unsafeDowncast(source, to: Cell.self))
+    Tracing.note(self, .handlerReturned)
     (state.pointee.running, state.pointee.isInsideBody) = outer
   }
 

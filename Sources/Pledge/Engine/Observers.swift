@@ -12,6 +12,11 @@ extension Cell {
   /// - Complexity: O(1), amortised.
   @usableFromInline
   final func attach(_ handler: Handler, isPinned: Bool = false) {
+    Tracing.note(
+      handler,
+      .attached(
+        source: Diagnostics.PromiseID(root), executor: handler.executorDescription,
+        isOperator: handler.body != nil))
     var word = output.load(ordering: .acquiring)
     if word & Output.settled != 0, word & Output.owned == 0 {
       if input.load(ordering: .relaxed) & Input.disowned != 0 {

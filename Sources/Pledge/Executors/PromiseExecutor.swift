@@ -74,6 +74,9 @@ public struct _HandlerTarget: @unchecked Sendable {
 class Scheduler: @unchecked Sendable {
   /// Has the handler performed soon, in order.
   func enqueue(_ handler: Handler) { fatalError("Pledge: abstract") }
+
+  /// What traces call it.
+  var name: String { fatalError("Pledge: abstract") }
 }
 
 /// A handler on its way to the executor that shall run it.
@@ -116,6 +119,7 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   init(_ executor: Executor) { self.executor = executor }
 
   override func enqueue(_ handler: Handler) { executor.enqueue(PromiseJob(handler)) }
+  override var name: String { "\(Executor.self)" }
 }
 
 // MARK: - Executors by name

@@ -179,6 +179,8 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
 final class MainScheduler: TurnScheduler, @unchecked Sendable {
   static let shared = MainScheduler()
 
+  override var name: String { "main" }
+
   override func scheduleTurn() {
     DispatchQueue.main.async { self.runTurn() }
   }
@@ -191,6 +193,8 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
   private let actor: any Actor
 
   private init(_ actor: any Actor) { self.actor = actor }
+
+  override var name: String { "\(type(of: actor))" }
 
   override func scheduleTurn() {
     Self.hop(to: actor) { self.runTurn() }
