@@ -21,17 +21,13 @@ struct Check: ParsableCommand {
   var update = false
 
   func run() throws {
-    let now: CostTable
-    do {
-      now = try measure()
-    } catch let error as ToolError {
-      throw ValidationError(error.description)
-    }
-    if update {
+    // Read first: whoever has no baseline should not wait for the rest.
+    let before = update ? nil : try readBaseline()
+    let now = try measure()
+    guard let before else {
       try now.text.write(toFile: baseline, atomically: true, encoding: .utf8)
       return print("\(now.text)\nWrote \(baseline).")
     }
-    let before = try readBaseline()
     let comparison = CostComparison(of: now, with: before, tolerance: tolerance / 100)
     print(comparison.text)
     if before.toolchain != now.toolchain {
@@ -50,12 +46,12 @@ struct Check: ParsableCommand {
 
   private func readBaseline() throws -> CostTable {
     guard let text = try? String(contentsOfFile: baseline, encoding: .utf8) else {
-      throw ValidationError("Cannot read \(baseline); --update writes it.")
+      throw ToolError(description: "Cannot read \(baseline); --update writes it.")
     }
     do {
       return try CostTable(parsing: text)
     } catch {
-      throw ValidationError("\(baseline), \(error)")
+      throw ToolError(description: "\(baseline), \(error)")
     }
   }
 
