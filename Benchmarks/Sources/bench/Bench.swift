@@ -10,7 +10,7 @@ struct Bench: ParsableCommand {
       round; the result is the median. Allocations and peak memory come from a process for each \
       cell. Compare the ratios of one run, never times of two runs.
       """,
-    subcommands: [RunCell.self, Rounds.self, Count.self])
+    subcommands: [Check.self, SelfTest.self, RunCell.self, Rounds.self, Count.self])
 
   @Option(help: "Only cells whose 'workload/library' matches this regular expression.")
   var filter: String?
@@ -52,12 +52,22 @@ struct Bench: ParsableCommand {
     runner.run()
     let report = Report(results: runner.results, cells: cells, idlePeak: runner.idlePeak)
     if let json { try write(report.json(), to: json) }
+    var plots: [(title: String, path: String)] = []
     if let svg {
-      for plot in report.plots() { try write(plot.svg(), to: "\(svg)/\(plot.name).svg") }
+      for plot in report.plots() {
+        try write(plot.svg(), to: "\(svg)/\(plot.name).svg")
+        plots.append((plot.title, link(to: "\(svg)/\(plot.name).svg")))
+      }
     }
     let tables = report.markdown(
-      arguments: Array(CommandLine.arguments.dropFirst()), rounds: rounds)
+      arguments: Array(CommandLine.arguments.dropFirst()), rounds: rounds, plots: plots)
     if let md { try write(tables, to: md) } else { print(tables) }
+  }
+
+  /// The path as the Markdown file has to name it.
+  private func link(to path: String) -> String {
+    let folder = (md.map { ($0 as NSString).deletingLastPathComponent } ?? "") + "/"
+    return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
   }
 
   private func selectedCells() throws -> [Registry.Cell] {

@@ -5,6 +5,8 @@ extension Registry {
   static func everything() -> Registry {
     var registry = Registry()
     addPledge(to: &registry)
+    addPromiseKitDropIn(to: &registry)
+    addPromisesDropIn(to: &registry)
     addGCD(to: &registry)
     addClosures(to: &registry)
     addMutexPromise(to: &registry)

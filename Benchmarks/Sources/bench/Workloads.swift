@@ -14,6 +14,11 @@ struct Workload: Sendable {
   /// The stack of the thread that bodies run on.
   var stackSize = 8 << 20
   var usesMainQueue = false
+  /// Whether one thread always waits for another, so that a second core has nothing to do.
+  ///
+  /// Such workloads run on one core. Else the time would be that of waking another core, which
+  /// differs tenfold from one round to the next, however much the library does meanwhile.
+  var isLockStep = false
   let summary: String
 
   var isSweep: Bool { sizes.count > 1 }
@@ -42,11 +47,11 @@ extension Workload {
       summary: "Ten `map`s that hop to no queue on a pending promise, then settle it."),
     Workload(
       name: "queue-chain", unit: "link", floor: "GCD", sizes: [2_000],
-      unitsPerSize: chainLength,
+      unitsPerSize: chainLength, isLockStep: true,
       summary: "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
     Workload(
       name: "main-actor-chain", unit: "link", floor: "GCD", sizes: [2_000],
-      unitsPerSize: chainLength, usesMainQueue: true,
+      unitsPerSize: chainLength, usesMainQueue: true, isLockStep: true,
       summary: "As `queue-chain`, on the main actor, waited for on another thread."),
     Workload(
       name: "resolved-map", unit: "promise", floor: "Closures", sizes: [100_000],
@@ -103,6 +108,7 @@ extension Workload {
   private static func googleThen(_ count: Int) -> Workload {
     Workload(
       name: "google-then-\(count)", unit: "try", floor: "GCD", sizes: [10_000],
+      isLockStep: true,
       summary: "A resolved promise, \(count) `then` on a serial queue, wait for the last.")
   }
 }

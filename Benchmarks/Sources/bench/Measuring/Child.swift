@@ -2,6 +2,7 @@ import ArgumentParser
 import Dispatch
 import Foundation
 import MallocCounter
+import OneCore
 
 // Bodies only ever run in child processes: a crash costs one cell, a peak of memory belongs to one
 // cell, and what one workload leaves behind does not slow the next. Children report by lines on
@@ -91,6 +92,9 @@ private func serve(
 ) -> Never {
   guard let workload = Workload[name] else { fatalError("there is no workload \(name)") }
   limitResources()
+  if workload.isLockStep && !stay_on_this_core() {
+    tell("\(name): cannot stay on one core; expect times that vary")
+  }
   let thread = Thread {
     work(.everything(), workload)
     exit(0)

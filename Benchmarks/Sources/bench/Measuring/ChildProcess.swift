@@ -22,6 +22,15 @@ struct ChildFailure: Error {
   let reason: String
 }
 
+/// Where this program lies.
+func ownExecutable() -> URL {
+  #if os(Linux)
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+  #else
+    Bundle.main.executableURL ?? URL(fileURLWithPath: CommandLine.arguments[0])
+  #endif
+}
+
 /// Runs this program again with other arguments and hands over what it reports.
 ///
 /// - Parameter silence: A child that reports nothing for so many seconds is killed.
@@ -29,11 +38,7 @@ func runChild(
   _ arguments: [String], silence: Int, _ handle: (Event) -> Void
 ) throws(ChildFailure) {
   let process = Process()
-  #if os(Linux)
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-  #else
-    process.executableURL = Bundle.main.executableURL
-  #endif
+  process.executableURL = ownExecutable()
   process.arguments = arguments
   var environment = ProcessInfo.processInfo.environment
   environment["SWIFT_BACKTRACE"] = "enable=no"

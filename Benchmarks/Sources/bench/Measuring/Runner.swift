@@ -57,27 +57,16 @@ struct Runner {
   private mutating func count(_ cell: Registry.Cell, _ size: Int) -> CellResult {
     tell("\(cell.workload.name) \(size): counting \(cell.library)")
     var result = CellResult(workload: cell.workload, library: cell.library, size: size)
-    var idle = idlePeak
     do throws(ChildFailure) {
-      try runChild(
-        [
-          "child-count", "--workload", cell.workload.name, "--size", "\(size)",
-          "--library", cell.library,
-        ], silence: timeout
-      ) { event in
-        switch event.name {
-        case "idle": idle = Int(event.value)
-        case "allocations": result.allocations = event.value
-        case "bytes": result.bytes = event.value
-        case "peak": result.peakBytes = Int(event.value)
-        default: break
-        }
-      }
+      let counts = try countCell(cell.workload, cell.library, size, timeout: timeout)
+      result.allocations = counts.allocations
+      result.bytes = counts.bytes
+      result.peakBytes = counts.peakBytes
+      idlePeak = counts.idlePeakBytes
     } catch {
       result.failure = error.reason
       tell("\(cell.workload.name) \(size): \(cell.library) failed: \(error.reason)")
     }
-    idlePeak = idle
     return result
   }
 
@@ -115,15 +104,44 @@ struct Runner {
       }
     }
   }
+}
 
-  private func median(_ samples: [Double]) -> Double? {
-    if samples.isEmpty { return nil }
-    let sorted = samples.sorted()
-    let middle = sorted.count / 2
-    return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-  }
+/// What a process that ran just one cell counted: allocations and bytes for each unit.
+struct CellCounts {
+  var allocations = 0.0
+  var bytes = 0.0
+  var peakBytes = 0
+  var idlePeakBytes = 0
+}
 
-  private func tell(_ message: String) {
-    FileHandle.standardError.write(Data((message + "\n").utf8))
+/// Runs a cell in a process of its own and counts.
+func countCell(
+  _ workload: Workload, _ library: String, _ size: Int, timeout: Int
+) throws(ChildFailure) -> CellCounts {
+  var counts = CellCounts()
+  try runChild(
+    ["child-count", "--workload", workload.name, "--size", "\(size)", "--library", library],
+    silence: timeout
+  ) { event in
+    switch event.name {
+    case "idle": counts.idlePeakBytes = Int(event.value)
+    case "allocations": counts.allocations = event.value
+    case "bytes": counts.bytes = event.value
+    case "peak": counts.peakBytes = Int(event.value)
+    default: break
+    }
   }
+  return counts
+}
+
+func median(_ samples: [Double]) -> Double? {
+  if samples.isEmpty { return nil }
+  let sorted = samples.sorted()
+  let middle = sorted.count / 2
+  return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
+}
+
+/// Tells the user on standard error what is going on.
+func tell(_ message: String) {
+  FileHandle.standardError.write(Data((message + "\n").utf8))
 }

@@ -28,12 +28,11 @@ func addGCD(to registry: inout Registry) {
     }
   }
   registry.add("google-concurrent", library: library) { count in
-    let group = DispatchGroup()
+    let latch = Latch(count)
     for _ in 0..<count {
-      group.enter()
-      concurrent.async { group.leave() }
+      concurrent.async { latch.countDown() }
     }
-    group.wait()
+    latch.wait()
   }
   registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
   registry.add("main-actor-chain", library: library) { hopChains($0, on: .main) }

@@ -20,31 +20,19 @@ func addNIOLoop(to registry: inout Registry) {
   registry.add("google-concurrent", library: library, note: "a loop for each core") { count in
     let latch = Latch(count)
     for _ in 0..<count {
-      group.next().makeSucceededFuture(true).whenSuccess { _ in latch.countDown() }
+      _ = group.next().makeSucceededFuture(true).map { _ in latch.countDown() }
     }
     latch.wait()
   }
   registry.add("inline-chain", library: library) { chains in
-    onLoop {
-      let sum = Slot(0)
-      for _ in 0..<chains {
-        let promise = loop.makePromise(of: Int.self)
-        var future = promise.futureResult
-        for _ in 0..<chainLength { future = future.map { $0 &+ 1 } }
-        future.whenSuccess { sum.value &+= $0 }
-        promise.succeed(1)
-      }
-      check(sum.value, is: chains * (chainLength + 1))
-    }
+    onLoop { nioInlineChains(chains, on: loop) }
   }
   registry.add("queue-chain", library: library) { chains in
     let semaphore = DispatchSemaphore(value: 0)
     let slot = Slot(0)
     for _ in 0..<chains {
       let promise = loop.makePromise(of: Int.self)
-      var future = promise.futureResult
-      for _ in 0..<chainLength { future = future.map { $0 &+ 1 } }
-      future.whenSuccess {
+      nioChain(chainLength, from: promise.futureResult).whenSuccess {
         slot.value &+= $0
         semaphore.signal()
       }
@@ -54,32 +42,13 @@ func addNIOLoop(to registry: inout Registry) {
     check(slot.value, is: chains * (chainLength + 1))
   }
   registry.add("resolved-map", library: library) { count in
-    onLoop {
-      let sum = Slot(0)
-      for _ in 0..<count {
-        loop.makeSucceededFuture(1).map { $0 &+ 1 }.whenSuccess { sum.value &+= $0 }
-      }
-      check(sum.value, is: 2 * count)
-    }
+    onLoop { nioResolvedMaps(count, on: loop) }
   }
   registry.add("fan-in", library: library) { count in
-    onLoop {
-      let sum = Slot(0)
-      let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
-      EventLoopFuture.whenAllSucceed(promises.map(\.futureResult), on: loop)
-        .whenSuccess { sum.value = $0.reduce(0, &+) }
-      for (index, promise) in promises.enumerated() { promise.succeed(index) }
-      check(sum.value, is: count * (count - 1) / 2)
-    }
+    onLoop { nioFanIn(count, on: loop) }
   }
   registry.add("fan-out", library: library) { count in
-    onLoop {
-      let total = Slot(0)
-      let promise = loop.makePromise(of: Int.self)
-      for _ in 0..<count { promise.futureResult.whenSuccess { total.value &+= $0 } }
-      promise.succeed(1)
-      check(total.value, is: count)
-    }
+    onLoop { nioFanOut(count, on: loop) }
   }
   addContended(to: &registry, library)
   addDepth(to: &registry, library)
@@ -124,7 +93,7 @@ private func addContended(to registry: inout Registry, _ library: String) {
 }
 
 private func addDepth(to registry: inout Registry, _ library: String) {
-  registry.add("recursive-loop-queue", library: library) { rounds in
+  registry.add("recursive-loop-queue", library: library, note: "submit") { rounds in
     let done = DispatchSemaphore(value: 0)
     let slot = Slot(0)
     loop.flatSubmit { step(0, rounds) }.whenSuccess {
@@ -158,7 +127,8 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
     }
     latch.wait()
   }
-  registry.add("timer", library: library, note: "scheduleTask") { count in
+  registry.add("timer", library: library, note: "scheduleTask, which fails the promise itself") {
+    count in
     onLoop {
       let promises = (0..<count).map { _ in
         let promise = loop.makePromise(of: Int.self)

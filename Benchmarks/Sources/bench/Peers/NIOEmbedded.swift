@@ -8,41 +8,16 @@ func addNIOEmbedded(to registry: inout Registry) {
   let library = "NIO embedded"
 
   registry.add("inline-chain", library: library) { chains in
-    let loop = EmbeddedEventLoop()
-    let sum = Slot(0)
-    for _ in 0..<chains {
-      let promise = loop.makePromise(of: Int.self)
-      var future = promise.futureResult
-      for _ in 0..<chainLength { future = future.map { $0 &+ 1 } }
-      future.whenSuccess { sum.value &+= $0 }
-      promise.succeed(1)
-    }
-    check(sum.value, is: chains * (chainLength + 1))
+    nioInlineChains(chains, on: EmbeddedEventLoop())
   }
   registry.add("resolved-map", library: library) { count in
-    let loop = EmbeddedEventLoop()
-    let sum = Slot(0)
-    for _ in 0..<count {
-      loop.makeSucceededFuture(1).map { $0 &+ 1 }.whenSuccess { sum.value &+= $0 }
-    }
-    check(sum.value, is: 2 * count)
+    nioResolvedMaps(count, on: EmbeddedEventLoop())
   }
   registry.add("fan-in", library: library) { count in
-    let loop = EmbeddedEventLoop()
-    let sum = Slot(0)
-    let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
-    EventLoopFuture.whenAllSucceed(promises.map(\.futureResult), on: loop)
-      .whenSuccess { sum.value = $0.reduce(0, &+) }
-    for (index, promise) in promises.enumerated() { promise.succeed(index) }
-    check(sum.value, is: count * (count - 1) / 2)
+    nioFanIn(count, on: EmbeddedEventLoop())
   }
   registry.add("fan-out", library: library) { count in
-    let loop = EmbeddedEventLoop()
-    let total = Slot(0)
-    let promise = loop.makePromise(of: Int.self)
-    for _ in 0..<count { promise.futureResult.whenSuccess { total.value &+= $0 } }
-    promise.succeed(1)
-    check(total.value, is: count)
+    nioFanOut(count, on: EmbeddedEventLoop())
   }
   registry.add("recursive-loop", library: library, limit: .stack(above: 20_000)) { rounds in
     let slot = Slot(0)
@@ -53,7 +28,7 @@ func addNIOEmbedded(to registry: inout Registry) {
     let loop = EmbeddedEventLoop()
     let slot = Slot(0)
     let promise = loop.makePromise(of: Int.self)
-    chain(links, from: promise.futureResult).whenSuccess { slot.value = $0 }
+    nioChain(links, from: promise.futureResult).whenSuccess { slot.value = $0 }
     promise.succeed(1)
     check(slot.value, is: links + 1)
   }
@@ -63,7 +38,7 @@ func addNIOEmbedded(to registry: inout Registry) {
   ) { links in
     let loop = EmbeddedEventLoop()
     let promise = loop.makePromise(of: Int.self)
-    consume(chain(links, from: promise.futureResult))
+    consume(nioChain(links, from: promise.futureResult))
   }
 }
 
@@ -72,10 +47,4 @@ private func step(
 ) -> EventLoopFuture<Int> {
   if round == rounds { return loop.makeSucceededFuture(round) }
   return loop.makeSucceededFuture(round &+ 1).flatMap { step($0, rounds, on: loop) }
-}
-
-private func chain(_ links: Int, from root: EventLoopFuture<Int>) -> EventLoopFuture<Int> {
-  var future = root
-  for _ in 0..<links { future = future.map { $0 &+ 1 } }
-  return future
 }

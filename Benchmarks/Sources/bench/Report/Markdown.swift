@@ -1,34 +1,54 @@
 import Foundation
 
 extension Report {
-  /// The tables: ratios of all workloads first, then the numbers of each.
-  func markdown(arguments: [String], rounds: Int) -> String {
+  /// The goals, the ratios of all workloads, the plots, then the numbers of each.
+  ///
+  /// - Parameters:
+  ///   - arguments: What the command was called with.
+  ///   - rounds: How many timed rounds there were at least.
+  ///   - plots: Titles and places of the plots, as links from the text.
+  func markdown(
+    arguments: [String], rounds: Int, plots: [(title: String, path: String)] = []
+  ) -> String {
     var text = "# Benchmark results\n\n"
-    text += "```\nswift run -c release --package-path Benchmarks bench"
+    text += "```sh\nswift run -c release --package-path Benchmarks bench"
     text += arguments.map { " " + quoted($0) }.joined() + "\n```\n\n"
-    text += machine() + "\n\n"
+    text += Machine.summary + ".\n\n"
     text += """
-      Times are medians of at least \(rounds) rounds, with all libraries of a workload interleaved in one \
-      process. Ratios are against the floor of the workload, which is code written by hand for \
-      just that task. Bytes are usable sizes of heap blocks. Peak memory is that of a whole \
-      process that ran just one cell; a process that does nothing has \(bytes(Double(idlePeak))).
+      Times are medians of at least \(rounds) rounds, with all libraries of a workload interleaved \
+      in one process, in a new order every round. Ratios are against the floor of the workload, \
+      which is code written by hand for just that task, and against SwiftNIO's futures (on an \
+      embedded loop where the work is done in place). Bytes are usable sizes of heap blocks. Peak \
+      memory is that of a whole process that ran just one cell; a process that does nothing has \
+      \(bytes(Double(idlePeak))).
+
+      In \(lockStepWorkloads) one thread always waits for another, so they run on one core: the \
+      time to wake a second one differs tenfold from round to round and would hide all else.
 
 
       """
+    text += goals()
     text += overview()
+    if !plots.isEmpty {
+      text += "## Cost against size\n\n"
+      for plot in plots { text += "![\(plot.title)](\(plot.path))\n\n" }
+    }
     for workload in Workload.all { text += details(of: workload) }
-    return text
+    return text.trimmingCharacters(in: .newlines) + "\n"
   }
 
-  private func machine() -> String {
-    var facts = ["\(ProcessInfo.processInfo.activeProcessorCount) cores"]
-    let information = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
-    let model = information.split(separator: "\n").first { $0.hasPrefix("model name") }
-    if let name = model?.split(separator: ":").last {
-      facts.append(name.trimmingCharacters(in: .whitespaces))
-    }
-    facts.append(ProcessInfo.processInfo.operatingSystemVersionString)
-    return facts.joined(separator: ", ") + "."
+  private var lockStepWorkloads: String {
+    Workload.all.filter(\.isLockStep).map { "`\($0.name)`" }.joined(separator: ", ")
+  }
+
+  private func goals() -> String {
+    let rows = Goal.all.filter { $0.outcome(in: self) != .unknown }.map { $0.row(in: self) }
+    if rows.isEmpty { return "" }
+    var text = "## Goals\n\n"
+    text += row(["workload", "size", "what", "goal", "result", ""])
+    text += row(["---", "---:", "---", "---:", "---:", "---"])
+    for cells in rows { text += row(cells) }
+    return text + "\n"
   }
 
   private func overview() -> String {
@@ -36,14 +56,15 @@ extension Report {
     // Those with one workload only are variants of others, and are found further down.
     let everything = Registry.everything().cells
     let columns = libraries.filter { name in everything.count { $0.library == name } > 1 }
-    text += row(["workload", "size", "floor"] + columns)
-    text += row(["---", "---:", "---:"] + columns.map { _ in "---:" })
+    text += row(["workload", "size", "floor"] + columns + ["Pledge : NIO"])
+    text += row(["---", "---:", "---:"] + columns.map { _ in "---:" } + ["---:"])
     for workload in Workload.all {
       for size in sizes(of: workload) where workload.sizes.contains(size) {
         let floor = result(workload, workload.floor, size)?.nanoseconds
         var cells = [workload.name, grouped(size)]
         cells.append(floor.map { "\(workload.floor): \(short($0)) ns" } ?? "")
         cells += columns.map { brief(workload, $0, size, floor) }
+        cells.append(ratioToNIO(result(workload, Goal.library, size)))
         text += row(cells)
       }
     }
@@ -67,9 +88,10 @@ extension Report {
     if sizes.isEmpty { return "" }
     var text = "## \(workload.name)\n\n\(workload.summary) Costs are per \(workload.unit).\n\n"
     text += row([
-      "library", "size", "ns", "× \(workload.floor)", "allocations", "bytes", "peak memory",
+      "library", "size", "ns", "× \(workload.floor)", "× NIO", "allocations", "bytes",
+      "peak memory",
     ])
-    text += row(["---"] + Array(repeating: "---:", count: 6))
+    text += row(["---"] + Array(repeating: "---:", count: 7))
     for library in libraries {
       for size in sizes {
         guard let cells = numbers(workload, library, size) else { continue }
@@ -86,19 +108,28 @@ extension Report {
     guard let result = result(workload, library, size) else {
       guard isBeyondLimit(workload, library, size), let limit = cell(workload, library)?.limit
       else { return nil }
-      return name + ["✗ \(limit.reason)", "", "", "", ""]
+      return name + ["✗ \(limit.reason)", "", "", "", "", ""]
     }
-    if let failure = result.failure { return name + ["✗ \(failure)", "", "", "", ""] }
-    var ratio = ""
-    if let floor = self.result(workload, workload.floor, size)?.nanoseconds,
-      let time = result.nanoseconds
-    {
-      ratio = short(time / floor)
-    }
+    if let failure = result.failure { return name + ["✗ \(failure)", "", "", "", "", ""] }
+    let floor = self.result(workload, workload.floor, size)
     return name + [
-      result.nanoseconds.map(short) ?? "", ratio, result.allocations.map(short) ?? "",
-      result.bytes.map(short) ?? "", result.peakBytes.map { bytes(Double($0)) } ?? "",
+      result.nanoseconds.map(short) ?? "", ratio(result, to: floor), ratioToNIO(result),
+      result.allocations.map(short) ?? "", result.bytes.map(short) ?? "",
+      result.peakBytes.map { bytes(Double($0)) } ?? "",
     ]
+  }
+
+  private func ratio(_ result: CellResult?, to other: CellResult?) -> String {
+    guard let time = result?.nanoseconds, let reference = other?.nanoseconds else { return "" }
+    return short(time / reference)
+  }
+
+  private func ratioToNIO(_ result: CellResult?) -> String {
+    guard let result else { return "" }
+    let peers = ["NIO embedded", "NIO loop"].lazy.compactMap {
+      self.result(result.workload, $0, result.size)
+    }
+    return ratio(result, to: peers.first { $0.nanoseconds != nil })
   }
 
   private func remarks(on workload: Workload) -> [String] {

@@ -66,7 +66,7 @@ struct Plot {
     let frame = PlotFrame(points: lines.flatMap(\.points))
     var body = frame.grid(xLabel: xLabel, yLabel: yLabel)
     body += """
-      <text x="\(frame.left)" y="26" font-size="16" font-weight="600">\(title)</text>
+      <text x="\(frame.left)" y="26" font-size="16" font-weight="600">\(escaped(title))</text>
 
       """
     for line in lines { body += drawing(of: line, in: frame) }
@@ -107,35 +107,56 @@ struct Plot {
     return text
   }
 
-  /// Names to the right of the lines, moved apart where they would overlap.
+  /// Names to the right of the lines, each joined to the end of its own.
   private func labels(in frame: PlotFrame) -> String {
-    let wanted = lines.compactMap { line in
-      line.points.last.map { (line: line, end: frame.place($0)) }
-    }.sorted { $0.end.y < $1.end.y }
     var text = ""
-    var free = frame.top
-    // Later names must still fit below, so that none runs off the bottom.
-    let pitch = 17
-    for (index, label) in wanted.enumerated() {
-      let last = frame.bottom - (wanted.count - 1 - index) * pitch
-      let y = min(max(label.end.y, free), max(last, free))
-      free = y + pitch
+    for (label, row) in zip(sortedEnds(in: frame), labelRows()) {
       let suffix = label.line.endsEarly ? " ✗" : ""
       text += """
-        <path d="M\(label.end.x + 6) \(label.end.y)L\(frame.right + 14) \(y)" \
+        <path d="M\(label.end.x + 6) \(label.end.y)L\(frame.right + 14) \(row)" \
         stroke="\(colour(label.line))" stroke-width="0.7" stroke-dasharray="2 3" fill="none"/>
-        <text x="\(frame.right + 18)" y="\(y + 4)" fill="\(colour(label.line))">\
-        \(label.line.name)\(suffix)</text>
+        <text x="\(frame.right + 18)" y="\(row + 4)" fill="\(colour(label.line))">\
+        \(escaped(label.line.name))\(suffix)</text>
 
         """
     }
     if lines.contains(where: \.endsEarly) {
       text += """
         <text x="\(frame.left)" y="\(frame.height - 8)" font-size="11" fill="#666">✗ cannot \
-        go much further: stack overflow or out of memory</text>
+        go much further: stack overflow, out of memory, or no end in sight</text>
 
         """
     }
     return text
   }
+
+  private func sortedEnds(
+    in frame: PlotFrame
+  ) -> [(line: Line, end: (x: Int, y: Int))] {
+    lines.compactMap { line in
+      line.points.last.map { (line: line, end: frame.place($0)) }
+    }.sorted { $0.end.y < $1.end.y }
+  }
+
+  /// The least distance between two names.
+  static let labelPitch = 17
+
+  /// Where the names stand, from top to bottom: beside the ends of their lines, but moved apart
+  /// where they would overlap.
+  func labelRows() -> [Int] {
+    let frame = PlotFrame(points: lines.flatMap(\.points))
+    let wanted = sortedEnds(in: frame).map(\.end.y)
+    var free = frame.top
+    return wanted.enumerated().map { index, wish in
+      // Later names must still fit below, so that none runs off the bottom.
+      let last = frame.bottom - (wanted.count - 1 - index) * Self.labelPitch
+      let row = min(max(wish, free), max(last, free))
+      free = row + Self.labelPitch
+      return row
+    }
+  }
+}
+
+private func escaped(_ text: String) -> String {
+  text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
 }

@@ -73,8 +73,13 @@ struct PlotFrame {
     Array(stride(from: range.lowerBound.rounded(.up), through: range.upperBound + 1e-9, by: 1))
   }
 
+  /// Short enough to leave room for the name of the axis.
   private func number(_ value: Double) -> String {
-    value < 1 ? short(value) : grouped(Int(value.rounded()))
+    switch value.rounded() {
+    case 1_000_000...: short(value / 1_000_000) + "M"
+    case 1_000...: short(value / 1_000) + "k"
+    default: short(value)
+    }
   }
 
   /// A single value needs some room on both sides.

@@ -1,0 +1,165 @@
+import Foundation
+
+/// What one unit of work on a hot path costs.
+struct Cost: Equatable {
+  let workload: String
+  let unit: String
+  let quantity: Quantity
+  let value: Double
+
+  var label: String { "\(workload), \(quantity.rawValue) per \(unit)" }
+
+  /// The most that `now` may be while this is the baseline.
+  func limit(tolerance: Double) -> Double {
+    let tolerance = max(tolerance, HotPath.noise[workload] ?? 0)
+    return max(value * (1 + tolerance), value + quantity.slack)
+  }
+}
+
+/// The costs of all hot paths, as they stand in the baseline's file.
+struct CostTable: Equatable {
+  /// With which compiler, for which processor: others give other numbers.
+  var toolchain: String
+  var costs: [Cost]
+
+  subscript(workload: String, quantity: Quantity) -> Cost? {
+    costs.first { $0.workload == workload && $0.quantity == quantity }
+  }
+}
+
+// MARK: - As text
+
+extension CostTable {
+  /// What is wrong with a line of the file.
+  struct ParseError: Error, Equatable, CustomStringConvertible {
+    let line: Int
+    let problem: String
+
+    var description: String { "line \(line): \(problem)" }
+  }
+
+  private static let toolchainMark = "# toolchain: "
+
+  /// Reads what `text` wrote.
+  init(parsing text: String) throws(ParseError) {
+    toolchain = ""
+    costs = []
+    for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+    {
+      if line.hasPrefix(Self.toolchainMark) {
+        toolchain = String(line.dropFirst(Self.toolchainMark.count))
+      }
+      if line.isEmpty || line.hasPrefix("#") { continue }
+      let fields = line.split(separator: " ").map(String.init)
+      guard fields.count == 4 else {
+        throw ParseError(
+          line: index + 1, problem: "expected 'workload unit quantity value', found '\(line)'")
+      }
+      guard let quantity = Quantity(rawValue: fields[2]) else {
+        throw ParseError(line: index + 1, problem: "unknown quantity '\(fields[2])'")
+      }
+      guard let value = Double(fields[3]), value.isFinite, value >= 0 else {
+        throw ParseError(line: index + 1, problem: "'\(fields[3])' is no cost")
+      }
+      costs.append(
+        Cost(workload: fields[0], unit: fields[1], quantity: quantity, value: value))
+    }
+  }
+
+  /// The file's content.
+  var text: String {
+    let head = """
+      # What a unit of work on Pledge's hot paths costs: user-space instructions without start-up,
+      # blocks taken from the heap, bytes still in use. `Benchmarks/check-costs.sh` compares with
+      # this file, `Benchmarks/check-costs.sh --update` rewrites it.
+      \(Self.toolchainMark)\(toolchain)
+
+
+      """
+    let lines = costs.map { cost in
+      let name = cost.workload.padded(to: 20) + cost.unit.padded(to: 10)
+      return name + cost.quantity.rawValue.padded(to: 14) + cost.quantity.format(cost.value)
+    }
+    return head + lines.joined(separator: "\n") + "\n"
+  }
+}
+
+extension Quantity {
+  func format(_ value: Double) -> String {
+    switch self {
+    case .instructions, .bytes: String(format: "%8.0f", value)
+    case .allocations: String(format: "%8.2f", value)
+    }
+  }
+}
+
+extension String {
+  func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(1, width - count))
+  }
+}
+
+// MARK: - Comparison
+
+/// How the costs of now stand to the baseline.
+struct CostComparison {
+  struct Row {
+    let now: Cost
+    let baseline: Cost?
+    let verdict: Verdict
+
+    /// One line of the table.
+    var text: String {
+      var line = now.workload.padded(to: 20) + now.unit.padded(to: 10)
+      line += now.quantity.rawValue.padded(to: 14)
+      line += (baseline.map { now.quantity.format($0.value) } ?? "       –") + "  "
+      line += now.quantity.format(now.value) + "  "
+      line += verdict.rawValue
+      guard let before = baseline?.value, before > 0, verdict != .same else { return line }
+      return line + String(format: " (%+.1f %%)", 100 * (now.value / before - 1))
+    }
+  }
+
+  enum Verdict: String {
+    case same = "ok"
+    case better = "better"
+    case worse = "WORSE"
+    case new = "NOT IN THE BASELINE"
+  }
+
+  let rows: [Row]
+  /// What the baseline has and nobody measures any more.
+  let stale: [Cost]
+
+  init(of now: CostTable, with baseline: CostTable, tolerance: Double) {
+    rows = now.costs.map { cost in
+      guard let before = baseline[cost.workload, cost.quantity] else {
+        return Row(now: cost, baseline: nil, verdict: .new)
+      }
+      let verdict: Verdict =
+        if cost.value > before.limit(tolerance: tolerance) {
+          .worse
+        } else if before.value > cost.limit(tolerance: tolerance) {
+          .better
+        } else {
+          .same
+        }
+      return Row(now: cost, baseline: before, verdict: verdict)
+    }
+    stale = baseline.costs.filter { now[$0.workload, $0.quantity] == nil }
+  }
+
+  /// Whether the change under test may go in.
+  var passes: Bool {
+    stale.isEmpty && rows.allSatisfy { $0.verdict == .same || $0.verdict == .better }
+  }
+
+  /// The table for people.
+  var text: String {
+    var text = "workload".padded(to: 20) + "per".padded(to: 10) + "quantity".padded(to: 14)
+    text += "baseline       now\n"
+    for row in rows { text += row.text + "\n" }
+    for cost in stale { text += "\(cost.label): in the baseline, but measured no more\n" }
+    return text
+  }
+}

@@ -1,0 +1,143 @@
+/// What Pledge wants to cost, beside its floors and the quickest of its peers.
+struct Goal {
+  /// What is compared; times are per unit of the workload.
+  enum Measure: Equatable {
+    /// Time, as a multiple of another library's.
+    case time(against: String)
+    /// Time that `google-then-3` takes more than `google-then-1`, as a multiple of another library's.
+    case timeOfExtraThens(against: String)
+    /// Time at this size as a multiple of that at another.
+    case timeGrowth(from: Int)
+    /// Peak memory of the process at this size as a multiple of that at another.
+    case memoryGrowth(from: Int)
+    case allocations
+    case bytes
+    /// Whether the workload ends well at all.
+    case survival
+  }
+
+  let workload: String
+  let size: Int
+  let measure: Measure
+  let limit: Double
+
+  private init(_ workload: String, size: Int, _ measure: Measure, atMost limit: Double) {
+    self.workload = workload
+    self.size = size
+    self.measure = measure
+    self.limit = limit
+  }
+
+  static let library = "Pledge"
+
+  static let all = [
+    Goal("inline-chain", size: 10_000, .time(against: "Closures"), atMost: 2.5),
+    Goal("inline-chain", size: 10_000, .time(against: "NIO embedded"), atMost: 0.5),
+    Goal("inline-chain", size: 10_000, .allocations, atMost: 2),
+    Goal("pending-map-bytes", size: 10_000, .bytes, atMost: 160),
+    Goal("resolved-map", size: 100_000, .time(against: "NIO embedded"), atMost: 0.5),
+    Goal("google-then-1", size: 10_000, .time(against: "GCD"), atMost: 1.1),
+    Goal("google-then-3", size: 10_000, .time(against: "GCD"), atMost: 1.1),
+    Goal("google-then-3", size: 10_000, .timeOfExtraThens(against: "NIO loop"), atMost: 0.8),
+    Goal("google-concurrent", size: 10_000, .time(against: "GCD"), atMost: 1.2),
+    Goal("queue-chain", size: 2_000, .time(against: "GCD"), atMost: 0.4),
+    Goal("fan-in", size: 100_000, .time(against: "Closures"), atMost: 3),
+    Goal("fan-in", size: 100_000, .time(against: "NIO embedded"), atMost: 0.3),
+    Goal("fan-in", size: 100_000, .timeGrowth(from: 1_000), atMost: 1.25),
+    Goal("fan-out", size: 10_000, .time(against: "Closures"), atMost: 4),
+    Goal("fan-out", size: 10_000, .time(against: "NIO embedded"), atMost: 0.25),
+    Goal("contended-observe", size: 100_000, .time(against: "NIO loop"), atMost: 0.3),
+    Goal("contended-settle", size: 100_000, .time(against: "NIO loop"), atMost: 0.3),
+    Goal("deep-chain", size: 1_000_000, .survival, atMost: 1),
+    Goal("recursive-loop", size: 10_000_000, .memoryGrowth(from: 10_000), atMost: 1.1),
+    Goal("await-value", size: 100_000, .time(against: "async call"), atMost: 2),
+  ]
+}
+
+extension Goal {
+  /// What became of a goal in one run.
+  enum Outcome: Equatable {
+    case met(Double)
+    case missed(Double)
+    /// The workload was not measured, or a library that is compared failed.
+    case unknown
+
+    fileprivate init(_ value: Double, limit: Double) {
+      self = value <= limit ? .met(value) : .missed(value)
+    }
+  }
+
+  func outcome(in report: Report) -> Outcome {
+    guard let workload = Workload[workload],
+      let own = report.result(workload, Self.library, size)
+    else { return .unknown }
+    if own.failure != nil { return .missed(.infinity) }
+    guard let value = value(own, in: report) else { return .unknown }
+    return Outcome(value, limit: limit)
+  }
+
+  private func value(_ own: CellResult, in report: Report) -> Double? {
+    switch measure {
+    case .time(let library):
+      return quotient(own.nanoseconds, report.result(own.workload, library, size)?.nanoseconds)
+    case .timeOfExtraThens(let library):
+      return quotient(extraThens(Self.library, in: report), extraThens(library, in: report))
+    case .timeGrowth(let small):
+      let start = report.result(own.workload, Self.library, small)
+      return quotient(own.nanoseconds, start?.nanoseconds)
+    case .memoryGrowth(let small):
+      let start = report.result(own.workload, Self.library, small)
+      return quotient(own.peakBytes.map(Double.init), start?.peakBytes.map(Double.init))
+    case .allocations: return own.allocations
+    case .bytes: return own.bytes
+    case .survival: return 0
+    }
+  }
+
+  private func extraThens(_ library: String, in report: Report) -> Double? {
+    func time(_ name: String) -> Double? {
+      Workload[name].flatMap { report.result($0, library, size)?.nanoseconds }
+    }
+    guard let one = time("google-then-1"), let three = time("google-then-3") else { return nil }
+    return three - one
+  }
+
+  private func quotient(_ dividend: Double?, _ divisor: Double?) -> Double? {
+    guard let dividend, let divisor, divisor > 0 else { return nil }
+    return dividend / divisor
+  }
+}
+
+// MARK: - As text
+
+extension Goal {
+  /// What is measured, in words.
+  var subject: String {
+    let unit = Workload[workload]?.unit ?? "unit"
+    return switch measure {
+    case .time(let library): "time per \(unit), as a multiple of \(library)"
+    case .timeOfExtraThens(let library): "time of an extra `then`, as a multiple of \(library)"
+    case .timeGrowth(let small): "time per \(unit), as a multiple of that at \(grouped(small))"
+    case .memoryGrowth(let small): "peak memory, as a multiple of that at \(grouped(small))"
+    case .allocations: "allocations per \(unit)"
+    case .bytes: "live bytes per \(unit)"
+    case .survival: "ends well"
+    }
+  }
+
+  /// Workload, size, subject, limit, what came out, verdict: a row of the table.
+  func row(in report: Report) -> [String] {
+    let (value, verdict): (Double?, String) =
+      switch outcome(in: report) {
+      case .met(let value): (value, "met")
+      case .missed(let value): (value, "**missed**")
+      case .unknown: (nil, "not measured")
+      }
+    let result = value.map { $0.isFinite ? short($0) : "failed" } ?? ""
+    let isNumber = measure != .survival
+    return [
+      workload, grouped(size), subject, isNumber ? "≤ \(short(limit))" : "",
+      isNumber ? result : "", verdict,
+    ]
+  }
+}

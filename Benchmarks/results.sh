@@ -1,0 +1,18 @@
+#!/bin/bash
+# Measures everything and writes RESULTS.md and Plots/. Takes an hour or so, on a machine that does
+# nothing else meanwhile.
+#
+#   Benchmarks/results.sh [option of bench…]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+swift build -c release --package-path Benchmarks --product bench >&2
+swift run -c release --package-path Benchmarks bench \
+  --md Benchmarks/RESULTS.md --svg Benchmarks/Plots "$@"
+{
+  echo
+  echo "## Code size"
+  echo
+  echo "What linking a library statically adds to a stripped program, by \`Benchmarks/size.sh\`."
+  echo
+  Benchmarks/size.sh
+} >> Benchmarks/RESULTS.md
