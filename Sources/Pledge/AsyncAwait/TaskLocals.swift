@@ -18,9 +18,6 @@ import Synchronization
 public enum TaskLocals {
   private static let keys = Mutex<[any PropagatedKey]>([])
 
-  /// Whether any key is registered: the only thing that is looked at when none is.
-  @usableFromInline static let isInUse = Atomic(false)
-
   /// Has the handlers of all promises find the value of `key` that it had where the operator that
   /// took them was called.
   ///
@@ -33,20 +30,19 @@ public enum TaskLocals {
       if keys.contains(where: { $0 === key }) { return }
       keys.append(key)
     }
-    isInUse.store(true, ordering: .releasing)
+    Hooks.set(Hooks.taskLocals, true)
   }
 
   /// The present values of the registered keys, as a function that sets them while it calls its
   /// argument; nil if no key is registered.
   static func snapshot() -> (@Sendable (() -> Void) -> Void)? {
-    guard isInUse.load(ordering: .relaxed) else { return nil }
+    guard Hooks.flags & Hooks.taskLocals != 0 else { return nil }
     var result: @Sendable (() -> Void) -> Void = { $0() }
     for key in keys.withLock({ $0 }) { result = key.capturing(around: result) }
     return result
   }
 
   /// Makes `run` find the present values of the registered keys.
-  @usableFromInline
   static func capturing(
     _ run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> @Sendable (Handler, Cell) -> Void {

@@ -48,8 +48,8 @@ extension Cell {
   /// Follows what the cell waits for, as far up as it goes.
   fileprivate final func obstacleForThisThread() -> DeadlockError? {
     let state = ThreadState.current
-    let busy = state.pointee.scheduler
-    let queue = state.pointee.turn?.queue.takeUnretainedValue()
+    let busy = state.pointee.scheduler?.takeUnretainedValue()
+    let queue = state.pointee.turn.queue?.takeUnretainedValue()
     let isMain = MainThread.isCurrent
     var cell = self
     while cell.pinUnlessTaken() {

@@ -12,7 +12,7 @@ import Synchronization
 class Handler: Cell, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var next: Unmanaged<Handler>?
   @usableFromInline final let target: AnyObject?
-  @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
+  @exclusivity(unchecked) @usableFromInline final var run: @Sendable (Handler, Cell) -> Void
   @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
 
   @inlinable
@@ -22,9 +22,7 @@ class Handler: Cell, @unchecked Sendable {
   ) {
     self.next = nil
     self.target = target
-    // Without a closure of the user's there is nobody to look at task-local values.
-    let isCapturing = body != nil && TaskLocals.isInUse.load(ordering: .relaxed)
-    self.run = isCapturing ? TaskLocals.capturing(run) : run
+    self.run = run
     self.body = body
     super.init(input: input | Input.handler, slot: source)
   }
@@ -44,21 +42,24 @@ class Handler: Cell, @unchecked Sendable {
       deliver(self, rejected: true)
       return
     }
-    if state.pointee.turn?.follower != nil { QueueTurn.giveUpFollower(state) }
-    let outer = (state.pointee.running, state.pointee.isInsideBody)
-    if outer.0 != nil { state.pointee.isInsideBody = !state.pointee.hasReturned }
+    if state.pointee.turn.follower != nil { QueueTurn.giveUpFollower(state) }
+    let outer = state.pointee.running
+    let wasInsideBody = state.pointee.isInsideBody
+    if outer != nil { state.pointee.isInsideBody = !ThreadState.hasReturned(state) }
     state.pointee.running = Unmanaged.passUnretained(self)
     Tracing.note(self, .handlerStarted)
     run(self, unsafeDowncast(source, to: Cell.self))
     Tracing.note(self, .handlerReturned)
-    (state.pointee.running, state.pointee.isInsideBody) = outer
+    state.pointee.running = outer
+    state.pointee.isInsideBody = wasInsideBody
   }
 
   /// Whether what this handler returned has settled its promise.
+  @inline(__always)
   final var hasSettled: Bool {
     let word = output.load(ordering: .relaxed)
     if word & Output.linked == 0 { return word & Output.settled != 0 }
-    return root.isSettledRoot
+    return followLinks().isSettledRoot
   }
 
   private final var isCancelledAndWantsToKnow: Bool {

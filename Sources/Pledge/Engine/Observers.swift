@@ -12,11 +12,7 @@ extension Cell {
   /// - Complexity: O(1), amortised.
   @usableFromInline
   final func attach(_ handler: Handler, isPinned: Bool = false) {
-    Tracing.note(
-      handler,
-      .attached(
-        source: Diagnostics.PromiseID(root), executor: handler.executorDescription,
-        isOperator: handler.body != nil))
+    if Hooks.flags != 0 { prepareAttachment(of: handler) }
     var word = output.load(ordering: .acquiring)
     if word & Output.settled != 0, word & Output.owned == 0 {
       if input.load(ordering: .relaxed) & Input.disowned != 0 {
@@ -41,6 +37,18 @@ extension Cell {
     } else {
       deliverAtOnce(handler, isPinned: isPinned)
     }
+  }
+
+  /// Does what the services that are switched on want done.
+  @inline(never)
+  private final func prepareAttachment(of handler: Handler) {
+    Tracing.note(
+      handler,
+      .attached(
+        source: Diagnostics.PromiseID(root), executor: handler.executorDescription,
+        isOperator: handler.body != nil))
+    // Without a closure of the user's there is nobody to look at task-local values.
+    if handler.body != nil { handler.run = TaskLocals.capturing(handler.run) }
   }
 
   /// Pushes `handler`, which is counted, onto the list of observers; false if this cell has none.

@@ -8,17 +8,16 @@ import Synchronization
 enum Tracing {
   typealias Tracer = @Sendable (Diagnostics.TraceEvent) -> Void
 
-  static let isOn = Atomic(false)
   private static let tracer = Mutex<Tracer?>(nil)
 
   static func set(_ new: Tracer?) {
     tracer.withLock { $0 = new }
-    isOn.store(new != nil, ordering: .releasing)
+    Hooks.set(Hooks.tracing, new != nil)
   }
 
   @inline(__always)
   static func note(_ cell: Cell, _ kind: @autoclosure () -> Diagnostics.TraceEvent.Kind) {
-    if isOn.load(ordering: .relaxed) { tell(Diagnostics.PromiseID(cell), kind()) }
+    if Hooks.flags & Hooks.tracing != 0 { tell(Diagnostics.PromiseID(cell), kind()) }
   }
 
   @inline(never)

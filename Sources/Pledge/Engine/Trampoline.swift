@@ -11,6 +11,8 @@ import Dispatch
 #endif
 
 /// What the engine keeps for each thread.
+///
+/// To be used through its pointer, a field at a time: most of it needs no reference counting.
 struct ThreadState {
   /// How many handlers are running inside one another on this thread.
   var depth = 0
@@ -22,41 +24,55 @@ struct ThreadState {
   /// Whether one of the handlers that `running` runs inside has not returned yet.
   var isInsideBody = false
   /// The queue turn that runs on this thread, if one does.
-  var turn: QueueTurn?
-  /// The scheduler whose turn runs on this thread, if one does.
-  var scheduler: AnyObject?
+  var turn = QueueTurn()
+  /// The scheduler whose turn runs on this thread, if one does; that keeps it alive.
+  var scheduler: Unmanaged<AnyObject>?
   /// Releases that wait for this thread's stack to unwind.
   var isReleasing = false
   var releases: [Unmanaged<Cell>] = []
 
   /// Whether all handlers that run on this thread have returned to the engine, which now delivers
   /// what came of them.
-  var hasReturned: Bool {
-    guard !isInsideBody, let running else { return false }
+  @inline(__always)
+  static func hasReturned(_ state: UnsafeMutablePointer<ThreadState>) -> Bool {
+    guard !state.pointee.isInsideBody, let running = state.pointee.running else { return false }
     return running._withUnsafeGuaranteedRef { $0.hasSettled }
   }
 
-  private static let key: pthread_key_t = {
-    var key = pthread_key_t()
-    pthread_key_create(&key) { pointer in
-      let pointer: UnsafeMutableRawPointer? = pointer
-      guard let state = pointer?.assumingMemoryBound(to: ThreadState.self) else { return }
-      state.deinitialize(count: 1)
-      state.deallocate()
-    }
-    return key
-  }()
-
   static var current: UnsafeMutablePointer<ThreadState> {
-    if let pointer = pthread_getspecific(key) {
+    let key = withAtomic(&threadStateKey) { $0.load(ordering: .relaxed) }
+    if key != 0, let pointer = pthread_getspecific(pthread_key_t(key - 1)) {
       return pointer.assumingMemoryBound(to: ThreadState.self)
     }
+    return makeCurrent()
+  }
+
+  @inline(never)
+  private static func makeCurrent() -> UnsafeMutablePointer<ThreadState> {
     let state = UnsafeMutablePointer<ThreadState>.allocate(capacity: 1)
     state.initialize(to: ThreadState())
     pthread_setspecific(key, state)
     return state
   }
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    let failure = pthread_key_create(&key) { pointer in
+      let pointer: UnsafeMutableRawPointer? = pointer
+      guard let state = pointer?.assumingMemoryBound(to: ThreadState.self) else { return }
+      state.deinitialize(count: 1)
+      state.deallocate()
+    }
+    precondition(failure == 0, "Pledge: the process has no thread-specific key left")
+    withAtomic(&threadStateKey) { $0.store(UInt(key) + 1, ordering: .relaxed) }
+    return key
+  }()
 }
+
+/// `ThreadState.key` plus one, or nought while there is none: quick to read.
+///
+/// `nonisolated(unsafe)`: only touched atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var threadStateKey: UInt = 0
 
 /// Runs handlers in place, nested only so deep that the stack stays small.
 enum Trampoline {

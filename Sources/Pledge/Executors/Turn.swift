@@ -19,19 +19,20 @@ enum TurnBudget {
 /// here meanwhile. All others are sent to the queue; above all those that a handler sets off before
 /// it returns, since it may block until they have run.
 struct QueueTurn {
-  let queue: Unmanaged<AnyObject>
-  let stripe: Int
-  var follower: Handler?
+  /// The queue, which the turn's own block keeps alive; nil if there is no turn.
+  var queue: Unmanaged<AnyObject>?
+  /// The handler to run next, retained.
+  var follower: Unmanaged<Handler>?
+  /// How many handlers it may run yet.
   var budget = TurnBudget.handlers
 
   static func enqueue(_ handler: Handler, on object: AnyObject) {
     let state = ThreadState.current
-    if let turn = state.pointee.turn,
-      turn.queue.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
-      turn.follower == nil, turn.budget > 0, state.pointee.hasReturned,
-      SentTurns.count(turn.stripe) == 1
+    if state.pointee.turn.queue?.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
+      state.pointee.turn.follower == nil, state.pointee.turn.budget > 0,
+      ThreadState.hasReturned(state), SentTurns.count(SentTurns.stripe(of: object)) == 1
     {
-      state.pointee.turn?.follower = handler
+      state.pointee.turn.follower = .passRetained(handler)
       return
     }
     send(handler, to: unsafeDowncast(object, to: DispatchQueue.self))
@@ -57,28 +58,27 @@ struct QueueTurn {
   /// Sends the handler that shall follow in this thread's turn to its queue, as another one runs
   /// here first.
   static func giveUpFollower(_ state: UnsafeMutablePointer<ThreadState>) {
-    guard let turn = state.pointee.turn, let follower = turn.follower else { return }
-    state.pointee.turn?.follower = nil
+    guard let queue = state.pointee.turn.queue else { return }
+    guard let follower = exchange(&state.pointee.turn.follower, with: nil) else { return }
     send(
-      follower, to: unsafeDowncast(turn.queue.takeUnretainedValue(), to: DispatchQueue.self))
+      follower.takeRetainedValue(),
+      to: unsafeDowncast(queue.takeUnretainedValue(), to: DispatchQueue.self))
   }
 
   private static func run(_ first: Handler) {
     guard let queue = first.target else { return }
-    let stripe = SentTurns.stripe(of: queue)
     let state = ThreadState.current
     // A turn may start inside another one where a handler waits and the thread serves a queue
     // meanwhile.
     let outer = state.pointee.turn
-    state.pointee.turn = QueueTurn(queue: .passUnretained(queue), stripe: stripe)
-    var next: Handler? = first
-    while let handler = next {
-      handler.perform(state)
-      next = exchange(&state.pointee.turn!.follower, with: nil)
-      state.pointee.turn!.budget -= 1
+    state.pointee.turn = QueueTurn(queue: .passUnretained(queue))
+    first.perform(state)
+    while let next = exchange(&state.pointee.turn.follower, with: nil) {
+      state.pointee.turn.budget -= 1
+      next.takeRetainedValue().perform(state)
     }
     state.pointee.turn = outer
-    SentTurns.remove(stripe)
+    SentTurns.remove(SentTurns.stripe(of: queue))
   }
 }
 
@@ -152,8 +152,8 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
   final func runTurn() {
     let state = ThreadState.current
     let outer = (state.pointee.scheduler, state.pointee.turn)
-    state.pointee.scheduler = self
-    state.pointee.turn = nil
+    state.pointee.scheduler = .passUnretained(self)
+    state.pointee.turn = QueueTurn()
     defer { (state.pointee.scheduler, state.pointee.turn) = outer }
 
     var budget = TurnBudget.handlers
