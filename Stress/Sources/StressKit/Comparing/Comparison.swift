@@ -33,7 +33,7 @@ public struct Comparison: Sendable {
       let tested = Run(run: run, kind: program.kind, on: PledgeSystem(run: run, kind: program.kind))
       found = tested.trace(of: program)
       // Tasks and queues may hold handlers for a moment longer.
-      _ = Patience.isDoneInTime({ tested.lifetimes.liveCount == 0 }, limit: 20)
+      _ = Patience.isDoneInTime(limit: 5) { tested.lifetimes.liveCount == 0 }
       found.leakCount = tested.lifetimes.liveCount
     }
     var verdict = Verdict(operationCount: found.operationCount)
@@ -42,7 +42,7 @@ public struct Comparison: Sendable {
     verdict.isExact = isExact
     if isExact, let expected {
       let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
-      _ = Patience.isDoneInTime({ Reports.count(run) >= unhandled.count }, limit: 2)
+      _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
       found.unhandled = Reports.take(run).counted
       var expected = expected
       expected.unhandled = unhandled.counted

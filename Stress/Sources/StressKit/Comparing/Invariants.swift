@@ -41,9 +41,9 @@ struct Invariants {
         list.append("p\(id) changed from \(early) to \(late)")
       }
     }
-    for (failure, count) in trace.unhandled {
-      let most = failure.id.flatMap { steps[$0]?.mostRuns } ?? 1
-      if count > most { list.append("\(failure) was reported \(count) times") }
+    // Only these come from one place each.
+    for case (.thrown(let id), let count) in trace.unhandled where count > steps[id]?.mostRuns ?? 0 {
+      list.append("the error of step \(id) was reported \(count) times")
     }
     if trace.leakCount > 0 { list.append("\(trace.leakCount) handlers were not let go of") }
     violations = list.sorted()
@@ -53,11 +53,5 @@ struct Invariants {
 extension Step {
   fileprivate var mostRuns: Int {
     if case .reduce(_, _, let count, _) = operation { count } else { 1 }
-  }
-}
-
-extension Failure {
-  fileprivate var id: Int? {
-    if case .thrown(let id) = self { id } else { nil }
   }
 }

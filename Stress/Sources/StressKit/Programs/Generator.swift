@@ -96,7 +96,7 @@ public struct Generator {
     let source = anyPromise()
     let place = place()
     let own = id()
-    let operation: Operation
+    var operation: Operation
     switch Int.random(in: 0..<16, using: &random) {
     case ..<4: operation = .map(source, place, body(own, depth))
     case ..<8: operation = .then(source, place, body(own, depth))
@@ -107,8 +107,6 @@ public struct Generator {
       // The handler runs several times: it makes nothing.
       var body = body(own, 2)
       body.steps = []
-      // In the middle of the loop Pledge cannot tell that a promise waits for itself.
-      if body.result == .promise(own) { body.result = .value }
       let count = Int.random(in: 1...3, using: &random)
       operation = .reduce(source, place, count: count, body)
     case 14 where kind != .confluent:
@@ -122,6 +120,12 @@ public struct Generator {
         depth == 0 && kind != .confluent
         ? .limited(Int.random(in: 0...1, using: &random), body(own, depth))
         : .map(source, place, body(own, depth))
+    }
+    switch operation {
+    case .then, .recover: break
+    default:
+      // Only these can tell that they are to wait for themselves.
+      if operation.body?.result == .promise(own) { operation.body?.result = .value }
     }
     promises.append(own)
     return Step(own, operation)

@@ -83,11 +83,11 @@ private final class Round: Sendable {
   func complaints() -> [String] {
     resolver.withLock { $0.take() }?.fulfill(0)
     let promises = made.withLock { $0 }
-    if !Patience.isDoneInTime({ promises.allSatisfy { !$0.isPending } }, limit: 20) {
+    if !(Patience.isDoneInTime(limit: 20) { promises.allSatisfy { !$0.isPending } }) {
       return ["a promise never settled"]
     }
     for promise in promises { promise.cauterize() }
-    if !Patience.isDoneInTime({ lifetimes.liveCount == 0 }, limit: 20) {
+    if !(Patience.isDoneInTime(limit: 20) { lifetimes.liveCount == 0 }) {
       return ["a handler was not let go of"]
     }
     return calls.withLock { $0 }.filter { $0.value > 1 }.map { "handler \($0) ran \($1) times" }

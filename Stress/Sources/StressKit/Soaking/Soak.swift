@@ -133,14 +133,17 @@ public final class Soak: Sendable {
     begin("seed \(seed), \(kind):\n\(program)", index)
     // Counted from the first seed, so that no two that run side by side have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
+    let t0 = Date()
     let verdict = comparison.verdict(on: program, run: run)
+    if Date().timeIntervalSince(t0) > 0.5 || !verdict.complaints.isEmpty { FileHandle.standardError.write(Data("SLOW \(Date().timeIntervalSince(t0)) \(seed) \(kind) \(verdict.complaints)\n\(program)\n".utf8)) }
     state.withLock { state in
       state.summary.programs["\(kind)", default: 0] += 1
       state.summary.operations += verdict.operationCount
       if verdict.isExact { state.summary.exactPrograms += 1 }
     }
     guard !verdict.complaints.isEmpty else { return }
-    begin("seed \(seed), shrinking:\n\(program)", index)
+    // Shrinking takes its time, and is no hang.
+    state.withLock { $0.activities[index] = nil }
     let text = Self.explanation(program, seed, run, verdict.complaints, comparison)
     state.withLock { if $0.summary.failure == nil { $0.summary.failure = text } }
   }
@@ -152,7 +155,7 @@ public final class Soak: Sendable {
   ) -> String {
     // With threads a fault shows now and then.
     let tries = program.kind == .sequential ? 1 : 300
-    let end = Date(timeIntervalSinceNow: 40)
+    let end = Date(timeIntervalSinceNow: 120)
     func found(_ program: Program) -> [String] {
       for _ in 0..<tries where Date() < end {
         let complaints = comparison.verdict(on: program, run: run).complaints
@@ -163,11 +166,13 @@ public final class Soak: Sendable {
     let smallest = Shrinker { !found($0).isEmpty }.smallest(program)
     let last = found(smallest)
     return """
-      seed \(seed), \(program.kind); the smallest program found that fails:
+      seed \(seed), \(program.kind): \(complaints.joined(separator: "\n"))
+
+      The smallest program found that fails:
 
       \(smallest)
 
-      \((last.isEmpty ? complaints : last).joined(separator: "\n"))
+      \(last.isEmpty ? "It failed once, and not again." : last.joined(separator: "\n"))
       """
   }
 }

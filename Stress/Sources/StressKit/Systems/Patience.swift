@@ -19,7 +19,7 @@ enum Patience {
   }
 
   /// Waits until `isDone`, for `limit` seconds at the most.
-  static func isDoneInTime(_ isDone: () -> Bool, limit: Double = seconds) -> Bool {
+  static func isDoneInTime(limit: Double = seconds, _ isDone: () -> Bool) -> Bool {
     let end = Date(timeIntervalSinceNow: limit)
     var rounds = 0
     while !isDone() {

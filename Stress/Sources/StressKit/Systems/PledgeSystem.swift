@@ -261,7 +261,7 @@ extension Failure {
       self = .resolverDropped(Int(origin.line) % Reports.runs)
     case let error as TimeoutError: self = .timedOut(Int(error.duration.components.seconds))
     case PromiseError.returnedItself: self = .returnedItself
-    case let error as AggregateError: self = .of(error.errors.map { Failure($0) })
+    case let error as AggregateError: self = .aggregate(error.errors.map { Failure($0) })
     case let error as Failure: self = error
     default: self = .other("\(error)")
     }

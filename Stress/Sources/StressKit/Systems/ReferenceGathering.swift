@@ -104,7 +104,7 @@ extension ReferenceWorld {
         if gathering.result.isCancelled { return }
         failures[index] = rejection.failure
         if failures.count == inputs.count {
-          reject(gathering.result, .of(inputs.indices.compactMap { failures[$0] }))
+          reject(gathering.result, .aggregate(inputs.indices.compactMap { failures[$0] }))
           gathering.finish(withdrawing: false)
         }
       }

@@ -15,9 +15,7 @@ enum Reports {
   static func install() {
     Diagnostics.setHandler { event in
       guard case .unhandledRejection(let error, _) = event, let run = run(of: error) else { return }
-      let failure = Failure(error)
-      guard failure.leadsToItsRun else { return }
-      byRun.withLock { $0[run, default: []].append(failure) }
+      byRun.withLock { $0[run, default: []].append(Failure(error)) }
     }
   }
 

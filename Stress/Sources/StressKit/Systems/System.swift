@@ -65,14 +65,6 @@ enum Failure: Error, Hashable, Sendable {
   case aggregate([Failure])
   case other(String)
 
-  /// The failure of `Promise.any`.
-  ///
-  /// Pledge rejects an `any` that is cancelled with the cancellations of its inputs among others;
-  /// so such a failure counts as a cancellation here.
-  static func of(_ failures: [Failure]) -> Failure {
-    failures.contains(.cancelled) ? .cancelled : .aggregate(failures)
-  }
-
   /// A number for it, the same in each run.
   var number: Int {
     switch self {
