@@ -42,7 +42,8 @@ struct Invariants {
       }
     }
     // Only these come from one place each.
-    for case (.thrown(let id), let count) in trace.unhandled where count > steps[id]?.mostRuns ?? 0 {
+    for case (.thrown(let id), let count) in trace.unhandled where count > steps[id]?.mostRuns ?? 0
+    {
       list.append("the error of step \(id) was reported \(count) times")
     }
     if trace.leakCount > 0 { list.append("\(trace.leakCount) handlers were not let go of") }

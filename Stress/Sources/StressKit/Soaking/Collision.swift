@@ -41,7 +41,7 @@ struct Collision: CustomStringConvertible {
           var turns = 0
           while arrived.load(ordering: .acquiring) < (number + 1) * acts.count {
             turns += 1
-            if turns % 200 == 0 { sched_yield() }
+            if turns > 50 { sched_yield() }
           }
           round.perform(acts[index], index)
         }

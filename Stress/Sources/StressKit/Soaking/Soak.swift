@@ -133,9 +133,7 @@ public final class Soak: Sendable {
     begin("seed \(seed), \(kind):\n\(program)", index)
     // Counted from the first seed, so that no two that run side by side have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
-    let t0 = Date()
     let verdict = comparison.verdict(on: program, run: run)
-    if Date().timeIntervalSince(t0) > 0.5 || !verdict.complaints.isEmpty { FileHandle.standardError.write(Data("SLOW \(Date().timeIntervalSince(t0)) \(seed) \(kind) \(verdict.complaints)\n\(program)\n".utf8)) }
     state.withLock { state in
       state.summary.programs["\(kind)", default: 0] += 1
       state.summary.operations += verdict.operationCount
