@@ -1,19 +1,19 @@
 /// Runs programs on Pledge and on the reference, and says where they differ.
-public struct Comparison: Sendable {
+package struct Comparison: Sendable {
   /// What became of one program.
-  public struct Verdict: Sendable {
+  package struct Verdict: Sendable {
     /// How Pledge differs from what is right; empty if it does not.
-    public var complaints: [String] = []
+    package var complaints: [String] = []
     /// How many steps and handlers ran.
-    public var operationCount = 0
+    package var operationCount = 0
     /// Whether all of it was compared, and not just what holds for any order.
-    public var isExact = false
+    package var isExact = false
   }
 
   let fault: Fault
 
   /// Makes a comparison with the reference as it should be.
-  public init() { self.init(fault: .none) }
+  package init() { self.init(fault: .none) }
 
   init(fault: Fault) {
     self.fault = fault
@@ -21,7 +21,7 @@ public struct Comparison: Sendable {
   }
 
   /// Compares the two on `program`; no two programs that run at a time may have the same `run`.
-  public func verdict(on program: Program, run: Int) -> Verdict {
+  package func verdict(on program: Program, run: Int) -> Verdict {
     let run = run % Reports.runs
     let reference = ReferenceSystem(run: run, kind: program.kind, fault: fault)
     let expected =

@@ -1,12 +1,12 @@
 /// Makes a failing program smaller for as long as it still fails.
-public struct Shrinker {
+package struct Shrinker {
   private let fails: (Program) -> Bool
 
   /// `fails` tells whether a program still shows the fault.
-  public init(fails: @escaping (Program) -> Bool) { self.fails = fails }
+  package init(fails: @escaping (Program) -> Bool) { self.fails = fails }
 
   /// The smallest program that was found; `program` itself must fail.
-  public func smallest(_ program: Program) -> Program {
+  package func smallest(_ program: Program) -> Program {
     var best = program
     while let smaller = candidates(best).first(where: fails) { best = smaller }
     return best

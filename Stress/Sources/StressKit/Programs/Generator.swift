@@ -1,5 +1,5 @@
 /// Makes random programs.
-public struct Generator {
+package struct Generator {
   private var random: SplitMix
   private let kind: Program.Kind
   private var nextID = 0
@@ -18,7 +18,7 @@ public struct Generator {
   }
 
   /// The program of a kind that belongs to `seed`.
-  public static func program(_ kind: Program.Kind, seed: UInt64) -> Program {
+  package static func program(_ kind: Program.Kind, seed: UInt64) -> Program {
     var generator = Generator(kind: kind, seed: seed)
     return Program(kind: kind, steps: generator.steps())
   }

@@ -1,6 +1,6 @@
 extension Program: CustomStringConvertible {
   /// The program as Swift-like text.
-  public var description: String {
+  package var description: String {
     var lines: [String] = []
     switch kind {
     case .sequential:

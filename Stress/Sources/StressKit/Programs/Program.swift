@@ -4,9 +4,9 @@
 /// refers to a promise that is not there (not made yet, or dropped) does nothing, so a program
 /// stays valid when steps are taken out of it. A promise depends on promises with smaller ids only,
 /// so that none can wait for itself in a circle.
-public struct Program: Sendable, Equatable {
+package struct Program: Sendable, Equatable {
   /// What the program's steps are chosen for, and so what may be compared.
-  public enum Kind: Sendable, Equatable, CaseIterable {
+  package enum Kind: Sendable, Equatable, CaseIterable {
     /// One thread, executors worked off by hand: everything has one right order.
     case sequential
     /// Several threads, but no step whose effect depends on which one is faster.
@@ -15,29 +15,29 @@ public struct Program: Sendable, Equatable {
     case chaotic
   }
 
-  public var kind: Kind
-  public var steps: [Step]
+  package var kind: Kind
+  package var steps: [Step]
 
-  public init(kind: Kind, steps: [Step]) {
+  package init(kind: Kind, steps: [Step]) {
     self.kind = kind
     self.steps = steps
   }
 }
 
 /// One step of a program.
-public struct Step: Sendable, Equatable {
+package struct Step: Sendable, Equatable {
   /// Names the step, the promise that it makes and the handler that it attaches.
-  public let id: Int
-  public var operation: Operation
+  package let id: Int
+  package var operation: Operation
 
-  public init(_ id: Int, _ operation: Operation) {
+  package init(_ id: Int, _ operation: Operation) {
     self.id = id
     self.operation = operation
   }
 }
 
 /// What a step does; numbers are the ids of promises.
-public indirect enum Operation: Sendable, Equatable {
+package indirect enum Operation: Sendable, Equatable {
   // Making promises.
   case pending
   case value
@@ -70,7 +70,7 @@ public indirect enum Operation: Sendable, Equatable {
 }
 
 /// Where a handler runs.
-public enum Place: Sendable, Equatable, CaseIterable {
+package enum Place: Sendable, Equatable, CaseIterable {
   /// In place.
   case immediate
   /// Two serial executors: worked off by hand in sequential programs, queues in others.
@@ -79,13 +79,13 @@ public enum Place: Sendable, Equatable, CaseIterable {
   case anywhere
 }
 
-public enum Gathering: Sendable, Equatable, CaseIterable {
+package enum Gathering: Sendable, Equatable, CaseIterable {
   case all, allSettled, race, any
 }
 
 /// What a handler does.
-public struct Body: Sendable, Equatable {
-  public enum Result: Sendable, Equatable {
+package struct Body: Sendable, Equatable {
+  package enum Result: Sendable, Equatable {
     /// Returns a number made of the input and the handler's id.
     case value
     case throwing
@@ -93,10 +93,10 @@ public struct Body: Sendable, Equatable {
     case promise(Int)
   }
 
-  public var steps: [Step]
-  public var result: Result
+  package var steps: [Step]
+  package var result: Result
 
-  public init(_ result: Result = .value, _ steps: [Step] = []) {
+  package init(_ result: Result = .value, _ steps: [Step] = []) {
     self.steps = steps
     self.result = result
   }
@@ -106,7 +106,7 @@ public struct Body: Sendable, Equatable {
 
 extension Operation {
   /// The body of the handler that the step attaches.
-  public var body: Body? {
+  package var body: Body? {
     get {
       switch self {
       case .map(_, _, let body), .then(_, _, let body), .recover(_, _, let body),
@@ -133,7 +133,7 @@ extension Operation {
   }
 
   /// Where the step's handler runs.
-  public var place: Place? {
+  package var place: Place? {
     get {
       switch self {
       case .map(_, let place, _), .then(_, let place, _), .recover(_, let place, _),
@@ -158,7 +158,7 @@ extension Operation {
   }
 
   /// The promise to which the step attaches its handler.
-  public var source: Int? {
+  package var source: Int? {
     switch self {
     case .map(let source, _, _), .then(let source, _, _), .recover(let source, _, _),
       .catch(let source, _, _), .finally(let source, _, _), .reduce(let source, _, _, _),
@@ -169,12 +169,12 @@ extension Operation {
   }
 
   /// The promise that the step has settle as another one does.
-  public var follower: Int? {
+  package var follower: Int? {
     if case .resolve(let target, _) = self { target } else { nil }
   }
 
   /// The lists of steps inside this one.
-  public var inner: [[Step]] {
+  package var inner: [[Step]] {
     switch self {
     case .parallel(let threads): threads
     case .onCancel(_, let steps): [steps]
@@ -185,7 +185,7 @@ extension Operation {
 
 extension Program {
   /// All steps, those inside others included, in the order of the text.
-  public var allSteps: [Step] {
+  package var allSteps: [Step] {
     func flatten(_ steps: [Step]) -> [Step] {
       steps.flatMap { [$0] + $0.operation.inner.flatMap(flatten) }
     }

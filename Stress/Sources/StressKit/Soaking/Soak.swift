@@ -3,18 +3,18 @@ import Synchronization
 
 /// Runs random programs and collisions on several threads for a given time, and watches over the
 /// memory and over what hangs.
-public final class Soak: Sendable {
+package final class Soak: Sendable {
   /// What came of it.
-  public struct Summary: Sendable {
-    public var programs: [String: Int] = [:]
-    public var exactPrograms = 0
-    public var operations = 0
-    public var collisions = 0
-    public var elapsed = 0.0
-    public var residentBytes: [Int] = []
-    public var mostLiveHandlers = 0
+  package struct Summary: Sendable {
+    package var programs: [String: Int] = [:]
+    package var exactPrograms = 0
+    package var operations = 0
+    package var collisions = 0
+    package var elapsed = 0.0
+    package var residentBytes: [Int] = []
+    package var mostLiveHandlers = 0
     /// What went wrong; the first thing ends the soak.
-    public var failure: String?
+    package var failure: String?
   }
 
   private struct Activity {
@@ -38,7 +38,7 @@ public final class Soak: Sendable {
 
   /// Prepares a soak of `seconds` on `threads` threads, starting with `seed`; what takes longer
   /// than `patience` seconds counts as hung.
-  public init(seconds: Double, threads: Int, seed: UInt64, patience: Double = 60) {
+  package init(seconds: Double, threads: Int, seed: UInt64, patience: Double = 60) {
     end = Date(timeIntervalSinceNow: seconds)
     firstSeed = seed
     self.patience = patience
@@ -48,7 +48,7 @@ public final class Soak: Sendable {
   }
 
   /// Runs it on this thread and others; `report` gets a line now and then.
-  public func run(report: (String) -> Void) -> Summary {
+  package func run(report: (String) -> Void) -> Summary {
     let start = Date()
     let length = end.timeIntervalSince(start)
     for index in 0..<state.withLock({ $0.activities.count }) {
@@ -184,7 +184,7 @@ extension Soak.Summary {
 }
 
 extension Soak.Summary: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     let kinds = programs.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
     let memory =
       Memory.growth(residentBytes).map {

@@ -247,7 +247,11 @@ final class ReferenceWorld: @unchecked Sendable {
     outer.feed = .observer(observer)
     let isFree = inner.observers.isEmpty && !inner.isKept
     attach(observer, to: inner)
-    if isFree { inner.isAdopted = true }
+    if isFree {
+      inner.isAdopted = true
+      // As one promise, they have been cancelled both or neither.
+      if inner.isCancelled { hasUsedAdopted = true }
+    }
   }
 
   // MARK: Cancelling
