@@ -35,6 +35,10 @@ let package = Package(
     ),
     .testTarget(name: "FetchSupportTests", dependencies: ["FetchSupport"]),
     .testTarget(
+      name: "FetchTests",
+      dependencies: ["fetch", "FetchSupport", "UnreliableServer"]
+    ),
+    .testTarget(
       name: "UnreliableServerTests",
       dependencies: [
         "UnreliableServer",

@@ -26,8 +26,38 @@ struct Downloader: Sendable {
     }
   }
 
-  /// Downloads one file; tries again as the policy says.
+  /// Downloads one file, unless a file of that name with the right checksum is there already.
   func download(_ file: Download) -> Promise<Saved> {
+    Promise(on: .global) { saved(file) }.then { saved in
+      if let saved { return .value(saved) }
+      return downloadAnew(file)
+    }
+    .get { _ in removeLeftovers(of: file) }
+  }
+
+  /// Removes the partial files that a run left behind which was killed.
+  private func removeLeftovers(of file: Download) {
+    for copy in 1...max(1, file.mirrors.count) {
+      let name = PartialFile.partialName(for: file.name, copy: copy)
+      guard FileManager.default.fileExists(atPath: directory.appending(component: name).path())
+      else { continue }
+      // One that is in use is locked, and stays.
+      (try? PartialFile(for: file.name, in: directory, copy: copy))?.discard()
+    }
+  }
+
+  /// The file as an earlier run has left it, if it is whole.
+  private func saved(_ file: Download) -> Saved? {
+    let url = directory.appending(component: file.name, directoryHint: .notDirectory)
+    // What cannot be read is not there; the download tells why it cannot be written either.
+    guard let expected = file.checksum, let actual = try? SHA256Checksum(ofFileAt: url),
+      actual == expected, let size = try? url.resourceValues(forKeys: [.fileSizeKey]).fileSize
+    else { return nil }
+    return Saved(file: file, mirror: nil, byteCount: size, attempts: 0, time: .zero)
+  }
+
+  /// Downloads one file; tries again as the policy says.
+  private func downloadAnew(_ file: Download) -> Promise<Saved> {
     let start = ContinuousClock.now
     let attempts = Counter()
     return Promise.retry(policy) {
@@ -93,7 +123,8 @@ struct Copy: Sendable {
 /// A file that is there, under its own name.
 struct Saved: Sendable {
   let file: Download
-  let mirror: URL
+  /// Who sent it; nil if it was there before.
+  let mirror: URL?
   let byteCount: Int
   let attempts: Int
   let time: Duration

@@ -18,6 +18,8 @@ struct Fetch: AsyncParsableCommand {
         fetch --list downloads.txt --output ~/Downloads
         generate-list | fetch --list -
 
+      A file that is there already and has the right checksum is not downloaded again.
+
       Without arguments it demonstrates itself: a server on this machine serves generated files \
       and misbehaves on purpose (slow, busy, cut off, wrong bytes); fetch downloads them all and \
       proves by checksum that nothing was lost.
@@ -93,6 +95,8 @@ struct Fetch: AsyncParsableCommand {
     let files = zip(FileNames.names(for: requests), requests).map { name, request in
       Download(name: name, mirrors: request.mirrors, checksum: request.checksum)
     }
+    // A file beyond the limit of the shell or the disk is an error to report, not a reason to die.
+    signal(SIGXFSZ, SIG_IGN)
     let console = Console(fileCount: files.count, byteCount: byteCount, isQuiet: quiet)
     let transfers = HTTPTransfers(connectionsPerHost: concurrency * 2)
     let downloader = Downloader(
@@ -122,6 +126,11 @@ struct Fetch: AsyncParsableCommand {
     var policy = RetryPolicy.exponential(
       attempts: retries + 1, from: .milliseconds(100), maximum: .seconds(5)
     ).withJitter()
+    // A full disk, or a folder that may not be written to, stays so.
+    policy.isRetryable = { error in
+      let errors = (error as? AggregateError)?.errors ?? [error]
+      return !errors.contains { $0 is FileFailure }
+    }
     policy.requestedDelay = { error in
       let errors = (error as? AggregateError)?.errors ?? [error]
       return errors.compactMap { ($0 as? HTTPStatusError)?.retryAfter }.min()
@@ -165,8 +174,9 @@ extension Outcome {
     case .saved(let saved):
       SummaryRow(
         name: saved.file.name, size: saved.byteCount, time: saved.time, tries: saved.attempts,
-        mirror: saved.mirror.port.map { "\(saved.mirror.host() ?? ""):\($0)" }
-          ?? saved.mirror.host(),
+        mirror: saved.mirror.flatMap { mirror in
+          mirror.port.map { "\(mirror.host() ?? ""):\($0)" } ?? mirror.host()
+        },
         status: .done)
     case .failed(let file, let error):
       SummaryRow(

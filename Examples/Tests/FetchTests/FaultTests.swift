@@ -1,0 +1,172 @@
+import FetchSupport
+import Foundation
+import Testing
+import UnreliableServer
+
+/// What users do to `fetch`, and the world does: nothing is lost, nothing half-written.
+@Suite(.serialized) struct FaultTests {
+  private let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
+
+  /// Runs `body` with an empty folder for the files and one for everything else.
+  private func withFolders(_ body: (_ files: URL, _ scratch: URL) async throws -> Void) async throws
+  {
+    let scratch = FileManager.default.temporaryDirectory.appending(
+      component: "fetch-tests-\(UUID().uuidString)", directoryHint: .isDirectory)
+    let files = scratch.appending(component: "files", directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: scratch) }
+    try await body(files, scratch)
+  }
+
+  private func writeList(_ server: LoopbackServer, in folder: URL) throws -> String {
+    let list = folder.appending(component: "list.txt")
+    try Data(server.manifest.utf8).write(to: list)
+    return list.path()
+  }
+
+  /// The names of the whole files; anything half-written under a final name is an issue.
+  private func wholeFiles(of server: LoopbackServer, in folder: URL) throws -> Set<String> {
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+    let right = Dictionary(uniqueKeysWithValues: server.files.map { ($0.name, $0.sha256) })
+    var whole: Set<String> = []
+    for name in names where !PartialFile.isPartialName(name) {
+      let checksum = try SHA256Checksum(ofFileAt: folder.appending(component: name))
+      #expect(checksum.hex == right[name], "\(name) is half-written or unknown")
+      whole.insert(name)
+    }
+    return whole
+  }
+
+  @Test func killedAtRandom_andRunAgain_completes() async throws {
+    try await withFolders { files, scratch in
+      let server = try await LoopbackServer.start(
+        Configuration(seed: 3, fileCount: 40, sizes: 1...300_000))
+      let list = try writeList(server, in: scratch)
+      let arguments = ["--list", list, "--output", files.path(), "--quiet"]
+      var before: Set<String> = []
+      var random = SystemRandomNumberGenerator()
+      for _ in 0..<(isFull ? 100 : 6) {
+        let fetch = try FetchProcess(arguments, in: scratch)
+        try await Task.sleep(for: .milliseconds(.random(in: 20...700, using: &random)))
+        fetch.kill()
+        _ = try await fetch.ending()
+        let now = try wholeFiles(of: server, in: files)
+        #expect(now.isSuperset(of: before), "whole files are kept")
+        before = now
+      }
+      // As a run leaves it that was killed while a second mirror sent the file.
+      let left = files.appending(
+        component: PartialFile.partialName(for: server.files[0].name, copy: 2))
+      try Data("half".utf8).write(to: left)
+      let asked = server.tally.requests
+      let ending = try await FetchProcess(arguments, in: scratch).ending()
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try wholeFiles(of: server, in: files).count == server.files.count)
+      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      #expect(names.filter(PartialFile.isPartialName).isEmpty, "nothing partial is left")
+
+      // Once more: all is there, and nobody is asked.
+      let askedByThen = server.tally.requests
+      #expect(askedByThen > asked || before.count == server.files.count)
+      let again = try await FetchProcess(arguments, in: scratch).ending()
+      #expect(again.status == 0)
+      #expect(server.tally.requests == askedByThen)
+      await server.stop()
+    }
+  }
+
+  @Test func serverGoneHalfWay_saysSo_andLeavesNothingPartial() async throws {
+    try await withFolders { files, scratch in
+      let server = try await LoopbackServer.start(
+        Configuration(seed: 4, fileCount: 60, sizes: 100_000...400_000))
+      let list = try writeList(server, in: scratch)
+      let fetch = try FetchProcess(
+        ["--list", list, "--output", files.path(), "--quiet", "--retries", "1"], in: scratch)
+      while try wholeFiles(of: server, in: files).count < 5, fetch.isRunning {
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      await server.stop()
+      let ending = try await fetch.ending()
+      #expect(ending.status == 1, "\(ending.output)")
+      let whole = try wholeFiles(of: server, in: files)
+      #expect(whole.count >= 5 && whole.count < 60)
+      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      #expect(names.filter(PartialFile.isPartialName).isEmpty)
+      #expect(ending.output.contains("attempts failed") || ending.output.contains("onnect"))
+    }
+  }
+
+  @Test func fileTooLarge_isReported_andOthersAreSaved() async throws {
+    try await withFolders { files, scratch in
+      let server = try await LoopbackServer.start(
+        Configuration(seed: 5, fileCount: 30, sizes: 1...400_000))
+      let list = try writeList(server, in: scratch)
+      // In units of 512 bytes in a POSIX shell, of 1024 in others.
+      let fetch = try FetchProcess(
+        ["--list", list, "--output", files.path(), "--quiet"], in: scratch, setup: "ulimit -f 200")
+      let ending = try await fetch.ending()
+      #expect(ending.status == 1, "\(ending.output)")
+      #expect(ending.output.contains("File too large"), "\(ending.output)")
+      let whole = try wholeFiles(of: server, in: files)
+      let small = server.files.filter { $0.size <= 200 * 512 }.map(\.name)
+      let large = server.files.filter { $0.size > 200 * 1024 }.map(\.name)
+      #expect(!small.isEmpty && !large.isEmpty)
+      #expect(whole.isSuperset(of: small) && whole.isDisjoint(with: large))
+      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      #expect(names.filter(PartialFile.isPartialName).isEmpty)
+      await server.stop()
+    }
+  }
+
+  @Test func fullDisk_isReported_andLeavesNothingPartial() async throws {
+    try await withFolders { files, scratch in
+      let mount = Process()
+      mount.executableURL = URL(filePath: "/bin/sh")
+      mount.arguments = [
+        "-c", #"mount -t tmpfs -o size=1m tmpfs "$0" 2>/dev/null"#, files.path(),
+      ]
+      try mount.run()
+      mount.waitUntilExit()
+      guard mount.terminationStatus == 0 else {
+        print("No file system may be mounted here: the test of a full disk is left out.")
+        return
+      }
+      defer {
+        let unmount = Process()
+        unmount.executableURL = URL(filePath: "/bin/sh")
+        unmount.arguments = ["-c", #"umount "$0""#, files.path()]
+        try? unmount.run()
+        unmount.waitUntilExit()
+      }
+      let server = try await LoopbackServer.start(
+        Configuration(seed: 6, fileCount: 20, sizes: 50_000...300_000))
+      let list = try writeList(server, in: scratch)
+      let ending = try await FetchProcess(
+        ["--list", list, "--output", files.path(), "--quiet"], in: scratch
+      ).ending()
+      #expect(ending.status == 1, "\(ending.output)")
+      #expect(ending.output.contains("No space left on device"), "\(ending.output)")
+      _ = try wholeFiles(of: server, in: files)
+      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      #expect(names.filter(PartialFile.isPartialName).isEmpty)
+      await server.stop()
+    }
+  }
+
+  @Test func manyFiles_allArrive_withFewDescriptors() async throws {
+    try await withFolders { files, scratch in
+      let count = isFull ? 10_000 : 300
+      let server = try await LoopbackServer.start(
+        Configuration(seed: 7, fileCount: count, sizes: 1...2_000))
+      let list = try writeList(server, in: scratch)
+      // Far less than one a file: what is opened is closed. Far less than all files at once.
+      let fetch = try FetchProcess(
+        ["--list", list, "--output", files.path(), "--quiet"], in: scratch,
+        setup: "ulimit -n 200")
+      let ending = try await fetch.ending()
+      #expect(ending.status == 0, "\(ending.output.suffix(2000))")
+      #expect(try wholeFiles(of: server, in: files).count == count)
+      await server.stop()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import Synchronization
+
+/// The program `fetch`, run as a user runs it.
+struct FetchProcess {
+  struct Ending {
+    let status: Int32
+    let output: String
+  }
+
+  private let process = Process()
+  private let output: URL
+
+  /// Starts `fetch` with `arguments`, by way of a shell that first runs `setup`.
+  init(_ arguments: [String], in folder: URL, setup: String = "true") throws {
+    output = folder.appending(component: "fetch-\(UUID().uuidString).log")
+    try Data().write(to: output)
+    let log = try FileHandle(forWritingTo: output)
+    // The tests lie beside the program that they test.
+    let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    process.executableURL = URL(filePath: "/bin/sh")
+    process.arguments =
+      ["-c", setup + #" && exec "$0" "$@""#, tests.appending(component: "fetch").path()]
+      + arguments
+    process.standardOutput = log
+    process.standardError = log
+    try process.run()
+  }
+
+  var isRunning: Bool { process.isRunning }
+
+  /// Kills it as the kernel does: it has no chance to clean up.
+  func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
+
+  /// Waits for its end.
+  func ending() async throws -> Ending {
+    let process = process
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        process.waitUntilExit()
+        continuation.resume()
+      }
+    }
+    return Ending(
+      status: process.terminationStatus, output: try String(contentsOf: output, encoding: .utf8))
+  }
+}

@@ -1,0 +1,30 @@
+// swift-tools-version: 6.1
+
+import PackageDescription
+
+let package = Package(
+  name: "Stress",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "Pledge", path: ".."),
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
+  ],
+  targets: [
+    .target(
+      name: "StressKit",
+      dependencies: [
+        .product(name: "Pledge", package: "Pledge"),
+        .product(name: "PledgeTesting", package: "Pledge"),
+      ]
+    ),
+    .executableTarget(
+      name: "soak",
+      dependencies: [
+        "StressKit",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]
+    ),
+    .testTarget(name: "StressKitTests", dependencies: ["StressKit"]),
+  ],
+  swiftLanguageModes: [.v6]
+)

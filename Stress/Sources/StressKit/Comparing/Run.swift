@@ -1,0 +1,280 @@
+import Dispatch
+import PledgeTesting
+
+/// One run of a program on one system.
+///
+/// `@unchecked Sendable`: `state` is a lock, the rest does not change.
+final class Run<Engine: System>: @unchecked Sendable {
+  private struct State {
+    var promises: [Int: Engine.Promise] = [:]
+    var resolvers: [Int: Engine.Resolver] = [:]
+    var trace = Trace()
+    var ticks = 0
+  }
+
+  private let run: Int
+  private let system: Engine
+  private let kind: Program.Kind
+  /// Each handler holds one of its objects.
+  let lifetimes = LifetimeTracker()
+  private let state = Lock(State())
+
+  init(run: Int, kind: Program.Kind, on system: Engine) {
+    self.run = run
+    self.kind = kind
+    self.system = system
+  }
+
+  /// Runs `program`, then drops all resolvers, lets all time pass and drops all promises.
+  func trace(of program: Program) -> Trace {
+    for step in program.steps { perform(step) }
+    if kind != .confluent { settle { $0.outcomesAtEnd = $1 } }
+    finish(program)
+    settle { $0.finalOutcomes = $1 }
+    let promises = state.withLock { state in
+      defer { state.promises = [:] }
+      return state.promises
+    }
+    withExtendedLifetime(promises) {}
+    return state.withLock { $0.trace }
+  }
+
+  /// Notes what became of all promises.
+  private func settle(_ note: (inout Trace, [Int: Outcome]) -> Void) {
+    let outcomes = state.withLock { $0.promises }.mapValues { promise in
+      system.exclusively { system.outcome(promise) }
+    }
+    state.withLock { note(&$0.trace, outcomes) }
+  }
+
+  private func finish(_ program: Program) {
+    let ids = program.allSteps.map(\.id)
+    let following = Set(program.allSteps.compactMap(\.operation.follower))
+    if kind == .sequential {
+      // Handlers that run meanwhile may make new promises.
+      repeat {
+        drain()
+        dropResolvers(ids, following)
+        drain()
+      } while system.passTime(to: 1_000_000) || state.withLock { !$0.resolvers.isEmpty }
+    } else {
+      // Should it never happen, the trace shows why.
+      _ = Patience.isDoneInTime(limit: 10) {
+        dropResolvers(ids, following)
+        if kind == .chaotic { _ = system.passTime(to: 1_000_000) }
+        return isAtRest
+      }
+    }
+  }
+
+  /// Whether no handler will run any more, and nothing is pending.
+  private var isAtRest: Bool {
+    // In this order: the last handler may have made something new.
+    guard lifetimes.liveCount == 0 else { return false }
+    let (promises, hasResolvers) = state.withLock { ($0.promises, !$0.resolvers.isEmpty) }
+    return !hasResolvers
+      && promises.values.allSatisfy { promise in
+        system.exclusively { system.outcome(promise) } != .pending
+      }
+  }
+
+  private func dropResolvers(_ ids: [Int], _ following: Set<Int>) {
+    for id in ids {
+      let resolver = state.withLock { $0.resolvers.removeValue(forKey: id) }
+      guard let resolver else { continue }
+      // In a confluent program no two promises may be rejected at the same time.
+      if kind == .confluent, !following.contains(id) {
+        _ = system.exclusively { system.fulfill(resolver, id) }
+      }
+      system.exclusively { withExtendedLifetime(resolver) {} }
+    }
+  }
+
+  private func drain() {
+    while [Place.first, .second].contains(where: { place in
+      system.exclusively { system.runJob(place) }
+    }) {}
+  }
+
+  private func track(_ label: String) -> HandlerToken { HandlerToken(lifetimes.track(label)) }
+
+  // MARK: Steps
+
+  private func promise(_ id: Int) -> Engine.Promise? { state.withLock { $0.promises[id] } }
+  private func resolver(_ id: Int) -> Engine.Resolver? { state.withLock { $0.resolvers[id] } }
+
+  private func define(_ id: Int, _ promise: Engine.Promise) {
+    state.withLock { $0.promises[id] = promise }
+  }
+
+  private func note(_ id: Int, _ kind: Event.Kind) {
+    state.withLock { state in
+      state.trace.events.append(Event(id: id, kind: kind))
+      state.trace.operationCount += 1
+    }
+  }
+
+  private func perform(_ step: Step) {
+    switch step.operation {
+    case .parallel(let threads): return runInParallel(threads)
+    case .advance(let ticks): return pass(ticks)
+    default: system.exclusively { act(step) }
+    }
+    state.withLock { $0.trace.operationCount += 1 }
+  }
+
+  private func runInParallel(_ threads: [[Step]]) {
+    DispatchQueue.concurrentPerform(iterations: threads.count) { index in
+      for step in threads[index] { perform(step) }
+    }
+  }
+
+  private func pass(_ ticks: Int) {
+    let end = state.withLock { state in
+      state.ticks += ticks
+      return state.ticks
+    }
+    while system.passTime(to: end) {}
+  }
+
+  private func act(_ step: Step) {
+    let id = step.id
+    switch step.operation {
+    case .pending:
+      let (promise, resolver) = system.pending(id)
+      state.withLock { state in
+        state.promises[id] = promise
+        state.resolvers[id] = resolver
+      }
+    case .value: define(id, system.value(id))
+    case .rejected: define(id, system.rejected(StressError(run: run, id: id)))
+    case .gather(let gathering, let inputs):
+      let inputs = inputs.compactMap { promise($0) }
+      if !inputs.isEmpty { define(id, system.gather(gathering, inputs)) }
+    case .limited(let limiter, let body):
+      let token = track("handler \(id)")
+      define(
+        id,
+        system.limited(limiter) { [self] in
+          defer { withExtendedLifetime(token) {} }
+          return try promise(of: body, id, nil)
+        })
+    case .fulfill(let target):
+      guard let resolver = resolver(target) else { return }
+      note(id, .settled(resolver: target, system.fulfill(resolver, id)))
+    case .reject(let target):
+      guard let resolver = resolver(target) else { return }
+      let won = system.reject(resolver, StressError(run: run, id: id))
+      note(id, .settled(resolver: target, won))
+    case .resolve(let target, let other):
+      guard let resolver = resolver(target), let promise = promise(other) else { return }
+      system.resolve(resolver, with: promise)
+    case .onCancel(let target, let steps):
+      guard let resolver = resolver(target) else { return }
+      let token = track("onCancel \(id)")
+      system.onCancel(resolver) { [self] in
+        note(id, .toldToStop)
+        for step in steps { act(step) }
+        withExtendedLifetime(token) {}
+      }
+    case .cancel(let target):
+      if let promise = promise(target) { system.cancel(promise) }
+    case .dropPromise(let target):
+      let dropped = state.withLock { $0.promises.removeValue(forKey: target) }
+      withExtendedLifetime(dropped) {}
+    case .dropResolver(let target):
+      let dropped = state.withLock { $0.resolvers.removeValue(forKey: target) }
+      withExtendedLifetime(dropped) {}
+    case .runNext(let place): runUntilOneHasRun(place)
+    case .runAll(let place): while system.runJob(place) {}
+    case .parallel, .advance: break
+    default: attach(step)
+    }
+  }
+
+  /// Jobs of handlers that have been cancelled do nothing: they do not count.
+  private func runUntilOneHasRun(_ place: Place) {
+    let before = state.withLock { $0.trace.events.count }
+    while system.runJob(place), state.withLock({ $0.trace.events.count }) == before {}
+  }
+
+  private func attach(_ step: Step) {
+    let id = step.id
+    guard let source = step.operation.source.flatMap({ promise($0) }) else { return }
+    let token = track("handler \(id)")
+    switch step.operation {
+    case .map(_, let place, let body):
+      define(
+        id,
+        system.map(source, place) { [self] value in
+          defer { withExtendedLifetime(token) {} }
+          return try number(of: body, id, .value(value))
+        })
+    case .then(_, let place, let body):
+      define(
+        id,
+        system.then(source, place) { [self] value in
+          defer { withExtendedLifetime(token) {} }
+          return try promise(of: body, id, .value(value))
+        })
+    case .recover(_, let place, let body):
+      define(
+        id,
+        system.recover(source, place) { [self] failure in
+          defer { withExtendedLifetime(token) {} }
+          return try promise(of: body, id, .failed(failure))
+        })
+    case .catch(_, let place, let body):
+      define(
+        id,
+        system.catch(source, place) { [self] failure in
+          note(id, .ran(.failed(failure)))
+          for step in body.steps { act(step) }
+          withExtendedLifetime(token) {}
+        })
+    case .finally(_, let place, let body):
+      define(
+        id,
+        system.finally(source, place) { [self] in
+          defer { withExtendedLifetime(token) {} }
+          _ = try number(of: body, id, nil)
+        })
+    case .reduce(_, let place, let count, let body):
+      define(
+        id,
+        system.reduce(source, place, Array(0..<count)) { [self] value, element in
+          defer { withExtendedLifetime(token) {} }
+          return try promise(of: body, id, .value(mixed([value, element])))
+        })
+    case .timeout(_, let ticks): define(id, system.timeout(source, ticks: ticks))
+    case .uncancellable: define(id, system.uncancellable(source))
+    default: break
+    }
+  }
+
+  // MARK: Handlers
+
+  /// Runs the body of a handler that returns a number.
+  private func number(of body: Body, _ id: Int, _ input: Outcome?) throws -> Int {
+    note(id, .ran(input))
+    for step in body.steps { act(step) }
+    if body.result == .throwing { throw StressError(run: run, id: id) }
+    return handlerValue(id, input)
+  }
+
+  /// Runs the body of a handler that returns a promise.
+  private func promise(of body: Body, _ id: Int, _ input: Outcome?) throws -> Engine.Promise {
+    let value = try number(of: body, id, input)
+    if case .promise(let other) = body.result, let promise = promise(other) { return promise }
+    return system.value(value)
+  }
+}
+
+/// What a handler returns that does nothing else.
+func handlerValue(_ id: Int, _ input: Outcome?) -> Int {
+  switch input {
+  case .value(let value): mixed([id, value])
+  case .failed(let failure): mixed([id, failure.number])
+  case nil, .pending: mixed([id])
+  }
+}

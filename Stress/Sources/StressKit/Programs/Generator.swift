@@ -1,0 +1,203 @@
+/// Makes random programs.
+package struct Generator {
+  private var random: SplitMix
+  private let kind: Program.Kind
+  private var nextID = 0
+  private var promises: [Int] = []
+  /// Promises with a resolver.
+  private var pending: [Int] = []
+  /// Confluent programs settle each promise once, and either reject none or gather none.
+  private var unsettled: [Int] = []
+  private let mayReject: Bool
+
+  private init(kind: Program.Kind, seed: UInt64) {
+    random = SplitMix(seed: seed)
+    self.kind = kind
+    let coin = random.oneIn(2)
+    mayReject = kind != .confluent || coin
+  }
+
+  /// The program of a kind that belongs to `seed`.
+  package static func program(_ kind: Program.Kind, seed: UInt64) -> Program {
+    var generator = Generator(kind: kind, seed: seed)
+    return Program(kind: kind, steps: generator.steps())
+  }
+
+  private mutating func steps() -> [Step] {
+    let count = Int.random(in: 3...16, using: &random)
+    guard kind != .sequential else { return (0..<count).compactMap { _ in step(depth: 0) } }
+    var steps = (0..<count).compactMap { _ in step(depth: 0) }
+    let threads = (0..<Int.random(in: 2...3, using: &random)).map { _ in thread() }
+    steps.append(Step(id(), .parallel(threads)))
+    return steps
+  }
+
+  private mutating func thread() -> [Step] {
+    let made = (promises, pending)
+    let steps = (0..<Int.random(in: 1...6, using: &random)).compactMap { _ in step(depth: 0) }
+    if kind == .confluent {
+      // Whether another thread has made its promises yet is a matter of luck.
+      (promises, pending) = made
+      unsettled.removeAll { !pending.contains($0) }
+    }
+    return steps
+  }
+
+  private mutating func id() -> Int {
+    nextID += 1
+    return nextID
+  }
+
+  // MARK: Choosing
+
+  private mutating func step(depth: Int) -> Step? {
+    guard !promises.isEmpty else { return make(.pending) }
+    let choice = Int.random(in: 0..<100, using: &random)
+    return switch choice {
+    case ..<14: make(.pending)
+    case ..<16: make(.value)
+    case ..<18: mayReject ? make(.rejected) : make(.value)
+    case ..<58: handler(depth)
+    case ..<64: gathering()
+    case ..<84: settling(depth)
+    case ..<94: kind == .confluent ? handler(depth) : cancelling(depth)
+    default: depth == 0 ? passing() : settling(depth)
+    }
+  }
+
+  private mutating func make(_ operation: Operation) -> Step {
+    let step = Step(id(), operation)
+    promises.append(step.id)
+    if operation == .pending {
+      pending.append(step.id)
+      unsettled.append(step.id)
+    }
+    return step
+  }
+
+  private mutating func anyPromise() -> Int {
+    // The younger ones more often, so that chains become long.
+    let back = min(
+      Int.random(in: 0..<promises.count, using: &random),
+      Int.random(in: 0..<promises.count, using: &random))
+    return promises[promises.count - 1 - back]
+  }
+
+  private mutating func place() -> Place {
+    switch Int.random(in: 0..<8, using: &random) {
+    case ..<4: .immediate
+    case ..<6: .first
+    case 6: .second
+    default: .anywhere
+    }
+  }
+
+  private mutating func handler(_ depth: Int) -> Step {
+    let source = anyPromise()
+    let place = place()
+    let own = id()
+    var operation: Operation
+    switch Int.random(in: 0..<16, using: &random) {
+    case ..<4: operation = .map(source, place, body(own, depth))
+    case ..<8: operation = .then(source, place, body(own, depth))
+    case ..<10: operation = .recover(source, place, body(own, depth))
+    case 10: operation = .catch(source, place, body(own, depth, mayThrow: false))
+    case ..<13: operation = .finally(source, place, body(own, depth))
+    case 13:
+      // The handler runs several times: it makes nothing.
+      var body = body(own, 2)
+      body.steps = []
+      let count = Int.random(in: 1...3, using: &random)
+      operation = .reduce(source, place, count: count, body)
+    case 14 where kind != .confluent:
+      operation =
+        random.oneIn(2)
+        ? .uncancellable(source)
+        : .timeout(source, ticks: Int.random(in: 1...5, using: &random))
+    default:
+      // Not in a handler: it could wait there for what it has to wait behind.
+      operation =
+        depth == 0 && kind != .confluent
+        ? .limited(Int.random(in: 0...1, using: &random), body(own, depth))
+        : .map(source, place, body(own, depth))
+    }
+    switch operation {
+    case .then, .recover: break
+    default:
+      // Only these can tell that they are to wait for themselves.
+      if operation.body?.result == .promise(own) { operation.body?.result = .value }
+    }
+    promises.append(own)
+    return Step(own, operation)
+  }
+
+  private mutating func body(_ own: Int, _ depth: Int, mayThrow: Bool = true) -> Body {
+    var steps: [Step] = []
+    let result: Body.Result
+    switch Int.random(in: 0..<12, using: &random) {
+    case 0 where mayThrow && mayReject: result = .throwing
+    case 1...6: result = .promise(anyPromise())
+    case 7 where kind != .confluent && random.oneIn(4): result = .promise(own)
+    default: result = .value
+    }
+    // Chosen after the result, which must not depend on what is made here. Steps in a handler
+    // come at a time that depends on the threads: not in confluent programs.
+    if depth < 2, kind != .confluent, random.oneIn(3) {
+      steps = (0..<Int.random(in: 1...2, using: &random)).compactMap { _ in step(depth: depth + 1) }
+    }
+    return Body(result, steps)
+  }
+
+  private mutating func gathering() -> Step {
+    let inputs = (0..<Int.random(in: 1...3, using: &random)).map { _ in anyPromise() }
+    let gathering: Gathering
+    if kind == .confluent {
+      gathering = mayReject ? .allSettled : .all
+    } else {
+      gathering = Gathering.allCases.randomElement(using: &random) ?? .all
+    }
+    return make(.gather(gathering, inputs))
+  }
+
+  private mutating func settling(_ depth: Int) -> Step? {
+    let target: Int
+    if kind == .confluent {
+      guard let index = unsettled.indices.randomElement(using: &random) else { return nil }
+      target = unsettled.remove(at: index)
+    } else {
+      guard let any = pending.randomElement(using: &random) else { return nil }
+      target = any
+    }
+    switch Int.random(in: 0..<8, using: &random) {
+    case 0:
+      let smaller = promises.filter { $0 < target }
+      guard let other = smaller.randomElement(using: &random) else { break }
+      return Step(id(), .resolve(target, with: other))
+    case ..<3 where mayReject: return Step(id(), .reject(target))
+    case 3 where mayReject: return Step(id(), .dropResolver(target))
+    default: break
+    }
+    return Step(id(), .fulfill(target))
+  }
+
+  private mutating func cancelling(_ depth: Int) -> Step? {
+    switch Int.random(in: 0..<6, using: &random) {
+    case ..<3: return Step(id(), .cancel(anyPromise()))
+    case 3: return Step(id(), .dropPromise(anyPromise()))
+    default:
+      guard let target = pending.randomElement(using: &random) else { return nil }
+      let own = id()
+      let steps = depth < 1 && random.oneIn(3) ? [step(depth: depth + 1)].compactMap { $0 } : []
+      return Step(own, .onCancel(target, steps))
+    }
+  }
+
+  private mutating func passing() -> Step? {
+    guard kind == .sequential else { return settling(0) }
+    return switch Int.random(in: 0..<6, using: &random) {
+    case ..<2: Step(id(), .runNext(random.oneIn(3) ? .second : .first))
+    case ..<4: Step(id(), .runAll(random.oneIn(3) ? .second : .first))
+    default: Step(id(), .advance(Int.random(in: 1...4, using: &random)))
+    }
+  }
+}

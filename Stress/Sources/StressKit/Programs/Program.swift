@@ -1,0 +1,194 @@
+/// A program that uses promises, as a value: it can be generated, run, printed and made smaller.
+///
+/// A step that makes a promise names it by its id; other steps refer to it by that. A step that
+/// refers to a promise that is not there (not made yet, or dropped) does nothing, so a program
+/// stays valid when steps are taken out of it. A promise depends on promises with smaller ids only,
+/// so that none can wait for itself in a circle.
+package struct Program: Sendable, Equatable {
+  /// What the program's steps are chosen for, and so what may be compared.
+  package enum Kind: Sendable, Equatable, CaseIterable {
+    /// One thread, executors worked off by hand: everything has one right order.
+    case sequential
+    /// Several threads, but no step whose effect depends on which one is faster.
+    case confluent
+    /// Several threads that settle, cancel, adopt and drop against each other.
+    case chaotic
+  }
+
+  package var kind: Kind
+  package var steps: [Step]
+
+  package init(kind: Kind, steps: [Step]) {
+    self.kind = kind
+    self.steps = steps
+  }
+}
+
+/// One step of a program.
+package struct Step: Sendable, Equatable {
+  /// Names the step, the promise that it makes and the handler that it attaches.
+  package let id: Int
+  package var operation: Operation
+
+  package init(_ id: Int, _ operation: Operation) {
+    self.id = id
+    self.operation = operation
+  }
+}
+
+/// What a step does; numbers are the ids of promises.
+package indirect enum Operation: Sendable, Equatable {
+  // Making promises.
+  case pending
+  case value
+  case rejected
+  case map(Int, Place, Body)
+  case then(Int, Place, Body)
+  case recover(Int, Place, Body)
+  case `catch`(Int, Place, Body)
+  case finally(Int, Place, Body)
+  case reduce(Int, Place, count: Int, Body)
+  case gather(Gathering, [Int])
+  case timeout(Int, ticks: Int)
+  case limited(Int, Body)
+  case uncancellable(Int)
+
+  // Acting on them.
+  case fulfill(Int)
+  case reject(Int)
+  case resolve(Int, with: Int)
+  case onCancel(Int, [Step])
+  case cancel(Int)
+  case dropPromise(Int)
+  case dropResolver(Int)
+
+  // Letting time pass.
+  case runNext(Place)
+  case runAll(Place)
+  case advance(Int)
+  case parallel([[Step]])
+}
+
+/// Where a handler runs.
+package enum Place: Sendable, Equatable, CaseIterable {
+  /// In place.
+  case immediate
+  /// Two serial executors: worked off by hand in sequential programs, queues in others.
+  case first, second
+  /// The global concurrent executor; in sequential programs the same as `first`.
+  case anywhere
+}
+
+package enum Gathering: Sendable, Equatable, CaseIterable {
+  case all, allSettled, race, any
+}
+
+/// What a handler does.
+package struct Body: Sendable, Equatable {
+  package enum Result: Sendable, Equatable {
+    /// Returns a number made of the input and the handler's id.
+    case value
+    case throwing
+    /// Returns the promise with this id, where the operator takes one.
+    case promise(Int)
+  }
+
+  package var steps: [Step]
+  package var result: Result
+
+  package init(_ result: Result = .value, _ steps: [Step] = []) {
+    self.steps = steps
+    self.result = result
+  }
+}
+
+// MARK: - Walking over a program
+
+extension Operation {
+  /// The body of the handler that the step attaches.
+  package var body: Body? {
+    get {
+      switch self {
+      case .map(_, _, let body), .then(_, _, let body), .recover(_, _, let body),
+        .catch(_, _, let body), .finally(_, _, let body), .reduce(_, _, _, let body),
+        .limited(_, let body):
+        body
+      default: nil
+      }
+    }
+    set {
+      guard let newValue else { return }
+      switch self {
+      case .map(let source, let place, _): self = .map(source, place, newValue)
+      case .then(let source, let place, _): self = .then(source, place, newValue)
+      case .recover(let source, let place, _): self = .recover(source, place, newValue)
+      case .catch(let source, let place, _): self = .catch(source, place, newValue)
+      case .finally(let source, let place, _): self = .finally(source, place, newValue)
+      case .reduce(let source, let place, let count, _):
+        self = .reduce(source, place, count: count, newValue)
+      case .limited(let limiter, _): self = .limited(limiter, newValue)
+      default: break
+      }
+    }
+  }
+
+  /// Where the step's handler runs.
+  package var place: Place? {
+    get {
+      switch self {
+      case .map(_, let place, _), .then(_, let place, _), .recover(_, let place, _),
+        .catch(_, let place, _), .finally(_, let place, _), .reduce(_, let place, _, _):
+        place
+      default: nil
+      }
+    }
+    set {
+      guard let newValue else { return }
+      switch self {
+      case .map(let source, _, let body): self = .map(source, newValue, body)
+      case .then(let source, _, let body): self = .then(source, newValue, body)
+      case .recover(let source, _, let body): self = .recover(source, newValue, body)
+      case .catch(let source, _, let body): self = .catch(source, newValue, body)
+      case .finally(let source, _, let body): self = .finally(source, newValue, body)
+      case .reduce(let source, _, let count, let body):
+        self = .reduce(source, newValue, count: count, body)
+      default: break
+      }
+    }
+  }
+
+  /// The promise to which the step attaches its handler.
+  package var source: Int? {
+    switch self {
+    case .map(let source, _, _), .then(let source, _, _), .recover(let source, _, _),
+      .catch(let source, _, _), .finally(let source, _, _), .reduce(let source, _, _, _),
+      .timeout(let source, _), .uncancellable(let source):
+      source
+    default: nil
+    }
+  }
+
+  /// The promise that the step has settle as another one does.
+  package var follower: Int? {
+    if case .resolve(let target, _) = self { target } else { nil }
+  }
+
+  /// The lists of steps inside this one.
+  package var inner: [[Step]] {
+    switch self {
+    case .parallel(let threads): threads
+    case .onCancel(_, let steps): [steps]
+    default: body.map { [$0.steps] } ?? []
+    }
+  }
+}
+
+extension Program {
+  /// All steps, those inside others included, in the order of the text.
+  package var allSteps: [Step] {
+    func flatten(_ steps: [Step]) -> [Step] {
+      steps.flatMap { [$0] + $0.operation.inner.flatMap(flatten) }
+    }
+    return flatten(steps)
+  }
+}

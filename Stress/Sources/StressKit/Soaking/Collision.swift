@@ -1,0 +1,127 @@
+import Foundation
+import Pledge
+import PledgeTesting
+import Synchronization
+
+/// A few threads that do one thing each to the same promise, at the same moment as nearly as it
+/// can be had.
+struct Collision: CustomStringConvertible {
+  enum Act: CaseIterable {
+    case fulfill, reject, drop, attach, attachAndCancel, cancel, adopt, adoptAndCancel, follow, race
+  }
+
+  let acts: [Act]
+  let hasObserver: Bool
+
+  init(seed: UInt64) {
+    var random = SplitMix(seed: seed)
+    hasObserver = random.oneIn(2)
+    acts = (0..<Int.random(in: 2...4, using: &random)).map { _ in
+      Act.allCases.randomElement(using: &random) ?? .fulfill
+    }
+  }
+
+  var description: String {
+    "collision of \(acts.map { "\($0)" }.joined(separator: ", "))"
+      + (hasObserver ? " with an observer" : "")
+  }
+
+  /// Lets it happen `count` times, and returns what went wrong.
+  func complaints(rounds count: Int) -> [String] {
+    let rounds = (0..<count).map { _ in Round(hasObserver: hasObserver) }
+    let arrived = Atomic(0)
+    let group = DispatchGroup()
+    for index in acts.indices {
+      group.enter()
+      Thread.detachNewThread {
+        for (number, round) in rounds.enumerated() {
+          arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
+          // Spinning: nothing else lets them off at the same time. With fewer cores than threads
+          // some have to wait for others to be let off, and give way.
+          var turns = 0
+          while arrived.load(ordering: .acquiring) < (number + 1) * acts.count {
+            turns += 1
+            if turns > 50 { sched_yield() }
+          }
+          round.perform(acts[index], index)
+        }
+        group.leave()
+      }
+    }
+    group.wait()
+    return rounds.lazy.map { $0.complaints() }.first { !$0.isEmpty } ?? []
+  }
+}
+
+/// One promise on which the threads meet.
+private final class Round: Sendable {
+  private let promise: Pledge.Promise<Int>
+  private let resolver: Lock<Resolver<Int>?>
+  private let lifetimes = LifetimeTracker()
+  private let calls = Lock<[Int: Int]>([:])
+  private let made = Lock<[Pledge.Promise<Int>]>([])
+
+  init(hasObserver: Bool) {
+    let (promise, resolver) = Pledge.Promise<Int>.withResolvers()
+    self.promise = promise
+    self.resolver = Lock(resolver)
+    if hasObserver { made.withLock { $0.append(promise.finally(on: .immediate, handler(-1))) } }
+  }
+
+  private func handler(_ index: Int) -> @Sendable () throws -> Void {
+    let token = HandlerToken(lifetimes.track())
+    return { [calls] in
+      calls.withLock { $0[index, default: 0] += 1 }
+      withExtendedLifetime(token) {}
+    }
+  }
+
+  func perform(_ act: Collision.Act, _ index: Int) {
+    if let result = result(of: act, handler(index)) { made.withLock { $0.append(result) } }
+  }
+
+  func complaints() -> [String] {
+    resolver.withLock { $0.take() }?.fulfill(0)
+    let promises = made.withLock { $0 }
+    if !(Patience.isDoneInTime(limit: 20) { promises.allSatisfy { !$0.isPending } }) {
+      return ["a promise never settled"]
+    }
+    for promise in promises { promise.cauterize() }
+    if !(Patience.isDoneInTime(limit: 20) { lifetimes.liveCount == 0 }) {
+      return ["a handler was not let go of"]
+    }
+    return calls.withLock { $0 }.filter { $0.value > 1 }.map { "handler \($0) ran \($1) times" }
+  }
+
+  /// Does its act, and returns the promise that came of it.
+  private func result(
+    of act: Collision.Act, _ body: @escaping @Sendable () throws -> Void
+  ) -> Pledge.Promise<Int>? {
+    switch act {
+    case .fulfill: resolver.withLock { $0 }?.fulfill(1)
+    case .reject: resolver.withLock { $0 }?.reject(CancellationError())
+    case .drop: withExtendedLifetime(resolver.withLock { $0.take() }) {}
+    case .attach: return promise.finally(on: .global, body)
+    case .attachAndCancel:
+      let derived = promise.finally(on: .global, body)
+      derived.cancel()
+      return derived
+    case .cancel: promise.cancel()
+    case .adopt:
+      let outer = Pledge.Promise.value(0).then(on: .immediate) { [promise] _ in promise }
+      return outer.finally(on: .immediate, body)
+    case .adoptAndCancel:
+      let outer = Pledge.Promise.value(0).then(on: .global) { [promise] _ in promise }
+      let derived = outer.finally(on: .immediate, body)
+      outer.cancel()
+      return derived
+    case .follow:
+      let (other, follower) = Pledge.Promise<Int>.withResolvers()
+      follower.resolve(with: promise)
+      return other.finally(on: .immediate, body)
+    case .race:
+      return Pledge.Promise.race([promise, .value(1)]).finally(on: .immediate, body)
+    }
+    return nil
+  }
+}

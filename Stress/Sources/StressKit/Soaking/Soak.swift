@@ -1,0 +1,201 @@
+import Foundation
+import Synchronization
+
+/// Runs random programs and collisions on several threads for a given time, and watches over the
+/// memory and over what hangs.
+package final class Soak: Sendable {
+  /// What came of it.
+  package struct Summary: Sendable {
+    package var programs: [String: Int] = [:]
+    package var exactPrograms = 0
+    package var operations = 0
+    package var collisions = 0
+    package var elapsed = 0.0
+    package var residentBytes: [Int] = []
+    package var mostLiveHandlers = 0
+    /// What went wrong; the first thing ends the soak.
+    package var failure: String?
+  }
+
+  private struct Activity {
+    let text: String
+    let start: Date
+  }
+
+  private struct State {
+    var summary = Summary()
+    var nextSeed: UInt64
+    var activities: [Activity?]
+    var workersAtWork: Int
+  }
+
+  private static let collisionRounds = 50
+
+  private let end: Date
+  private let patience: Double
+  private let firstSeed: UInt64
+  private let state: Lock<State>
+
+  /// Prepares a soak of `seconds` on `threads` threads, starting with `seed`; what takes longer
+  /// than `patience` seconds counts as hung.
+  package init(seconds: Double, threads: Int, seed: UInt64, patience: Double = 60) {
+    end = Date(timeIntervalSinceNow: seconds)
+    firstSeed = seed
+    self.patience = patience
+    state = Lock(
+      State(
+        nextSeed: seed, activities: Array(repeating: nil, count: threads), workersAtWork: threads))
+  }
+
+  /// Runs it on this thread and others; `report` gets a line now and then.
+  package func run(report: (String) -> Void) -> Summary {
+    let start = Date()
+    let length = end.timeIntervalSince(start)
+    for index in 0..<state.withLock({ $0.activities.count }) {
+      Thread.detachNewThread { self.work(index) }
+    }
+    var nextReport = start
+    let pause = min(1, max(0.02, length / 100))
+    while state.withLock({ $0.workersAtWork }) > 0 {
+      Thread.sleep(forTimeInterval: pause)
+      let resident = Memory.residentBytes()
+      let live = HandlerToken.liveCount
+      let summary = state.withLock { state in
+        state.summary.residentBytes.append(resident)
+        state.summary.mostLiveHandlers = max(state.summary.mostLiveHandlers, live)
+        state.summary.elapsed = Date().timeIntervalSince(start)
+        return state.summary
+      }
+      if let hung = hungActivity() {
+        state.withLock { $0.summary.failure = "Hung for \(Int(patience)) s:\n\(hung)" }
+        break
+      }
+      if Date() >= nextReport {
+        report(summary.progress)
+        nextReport += max(10, length / 30)
+      }
+    }
+    var summary = state.withLock { $0.summary }
+    if summary.failure == nil, let growth = Memory.growth(summary.residentBytes), !growth.isFlat {
+      summary.failure = "Memory grew from \(growth.from >> 10) KiB to \(growth.to >> 10) KiB."
+    }
+    return summary
+  }
+
+  private func hungActivity() -> String? {
+    state.withLock { state in
+      state.activities.lazy.compactMap { $0 }
+        .first { Date().timeIntervalSince($0.start) > patience }?.text
+    }
+  }
+
+  // MARK: Workers
+
+  private func work(_ index: Int) {
+    let comparison = Comparison()
+    while Date() < end, state.withLock({ $0.summary.failure == nil }) {
+      let seed = state.withLock { state in
+        defer { state.nextSeed &+= 1 }
+        return state.nextSeed
+      }
+      if seed % 8 == 7 {
+        collide(seed, index)
+      } else {
+        compare(seed, index, comparison)
+      }
+    }
+    state.withLock { state in
+      state.activities[index] = nil
+      state.workersAtWork -= 1
+    }
+  }
+
+  private func begin(_ text: String, _ index: Int) {
+    state.withLock { $0.activities[index] = Activity(text: text, start: Date()) }
+  }
+
+  private func collide(_ seed: UInt64, _ index: Int) {
+    let collision = Collision(seed: seed)
+    begin("seed \(seed): \(collision)", index)
+    let complaints = collision.complaints(rounds: Self.collisionRounds)
+    state.withLock { state in
+      state.summary.collisions += Self.collisionRounds
+      if let first = complaints.first {
+        state.summary.failure = "seed \(seed): \(collision): \(first)"
+      }
+    }
+  }
+
+  private func compare(_ seed: UInt64, _ index: Int, _ comparison: Comparison) {
+    let kinds = Program.Kind.allCases
+    let kind = kinds[Int(seed % UInt64(kinds.count))]
+    let program = Generator.program(kind, seed: seed)
+    begin("seed \(seed), \(kind):\n\(program)", index)
+    // Counted from the first seed, so that no two that run side by side have the same number.
+    let run = Int((seed &- firstSeed) % 1_000_000)
+    let verdict = comparison.verdict(on: program, run: run)
+    state.withLock { state in
+      state.summary.programs["\(kind)", default: 0] += 1
+      state.summary.operations += verdict.operationCount
+      if verdict.isExact { state.summary.exactPrograms += 1 }
+    }
+    guard !verdict.complaints.isEmpty else { return }
+    // Shrinking takes its time, and is no hang.
+    state.withLock { $0.activities[index] = nil }
+    let text = Self.explanation(program, seed, run, verdict.complaints, comparison)
+    state.withLock { if $0.summary.failure == nil { $0.summary.failure = text } }
+  }
+
+  /// The smallest program that shows the same fault.
+  private static func explanation(
+    _ program: Program, _ seed: UInt64, _ run: Int, _ complaints: [String],
+    _ comparison: Comparison
+  ) -> String {
+    // With threads a fault shows now and then.
+    let tries = program.kind == .sequential ? 1 : 300
+    let end = Date(timeIntervalSinceNow: 120)
+    func found(_ program: Program) -> [String] {
+      for _ in 0..<tries where Date() < end {
+        let complaints = comparison.verdict(on: program, run: run).complaints
+        if !complaints.isEmpty { return complaints }
+      }
+      return []
+    }
+    let smallest = Shrinker { !found($0).isEmpty }.smallest(program)
+    let last = found(smallest)
+    return """
+      seed \(seed), \(program.kind): \(complaints.joined(separator: "\n"))
+
+      The smallest program found that fails:
+
+      \(smallest)
+
+      \(last.isEmpty ? "It failed once, and not again." : last.joined(separator: "\n"))
+      """
+  }
+}
+
+extension Soak.Summary {
+  fileprivate var progress: String {
+    let count = programs.values.reduce(0, +)
+    let megabytes = (residentBytes.last ?? 0) >> 20
+    return "\(Int(elapsed)) s: \(count) programs, \(collisions) collisions, \(megabytes) MiB"
+  }
+}
+
+extension Soak.Summary: CustomStringConvertible {
+  package var description: String {
+    let kinds = programs.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
+    let memory =
+      Memory.growth(residentBytes).map {
+        "median \($0.from >> 10) KiB after warm-up, \($0.to >> 10) KiB at the end"
+      } ?? "too short a run to tell"
+    return """
+      \(programs.values.reduce(0, +)) programs (\(kinds.joined(separator: ", "))), \
+      \(exactPrograms) of them compared with the reference in full
+      \(operations) operations, \(collisions) collisions, \(Int(elapsed)) s
+      resident memory: peak \((residentBytes.max() ?? 0) >> 10) KiB, \(memory)
+      handlers alive at a time: \(mostLiveHandlers) at the most
+      """
+  }
+}

@@ -1,0 +1,17 @@
+import Foundation
+
+/// A value and the lock that guards it.
+///
+/// Foundation's lock, as ThreadSanitizer knows it on every platform.
+///
+/// `@unchecked Sendable`: `value` is guarded by `lock`.
+final class Lock<Value>: @unchecked Sendable {
+  private let lock = NSLock()
+  private var value: Value
+
+  init(_ value: Value) { self.value = value }
+
+  func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+    try lock.withLock { try body(&value) }
+  }
+}

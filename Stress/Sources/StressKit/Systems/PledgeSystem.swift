@@ -1,0 +1,269 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+
+/// Pledge, through its public interface.
+final class PledgeSystem: System {
+  /// One timer of a sequential program; its deadline is unlike all others.
+  private struct Timer {
+    let deadline: TestClock.Instant
+    let ticks: Int
+    let promise: Pledge.Promise<Int>
+  }
+
+  private struct State {
+    var timers: [Timer] = []
+    var timerCount = 0
+    var ticks = 0
+  }
+
+  let run: Int
+  private let kind: Program.Kind
+  private let manual = [ManualExecutor(), ManualExecutor()]
+  private let queues = [
+    DispatchQueue(label: "pledge.stress.first"), DispatchQueue(label: "pledge.stress.second"),
+  ]
+  private let limiters = [Limiter(1), Limiter(2)]
+  private let clock = TestClock()
+  private let state = Lock(State())
+
+  init(run: Int, kind: Program.Kind) {
+    self.run = run
+    self.kind = kind
+  }
+
+  // MARK: Making promises
+
+  func pending(_ id: Int) -> (Pledge.Promise<Int>, Pledge.Resolver<Int>) {
+    // The line leads a report of the broken promise back to its program.
+    Pledge.Promise<Int>.withResolvers(fileID: #fileID, line: Reports.line(run: run, id: id))
+  }
+
+  func value(_ value: Int) -> Pledge.Promise<Int> { .value(value) }
+
+  func rejected(_ error: StressError) -> Pledge.Promise<Int> { .rejected(error) }
+
+  func map(
+    _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping Number
+  ) -> Pledge.Promise<Int> {
+    switch target(place) {
+    case .immediate: source.map(on: .immediate, body)
+    case .manual(let executor): source.map(on: executor, body)
+    case .queue(let queue): source.map(on: queue, body)
+    case .global: source.map(on: .global, body)
+    }
+  }
+
+  func then(
+    _ source: Pledge.Promise<Int>, _ place: Place,
+    _ body: @escaping @Sendable (Int) throws -> Pledge.Promise<Int>
+  ) -> Pledge.Promise<Int> {
+    switch target(place) {
+    case .immediate: source.then(on: .immediate, body)
+    case .manual(let executor): source.then(on: executor, body)
+    case .queue(let queue): source.then(on: queue, body)
+    case .global: source.then(on: .global, body)
+    }
+  }
+
+  func recover(
+    _ source: Pledge.Promise<Int>, _ place: Place,
+    _ body: @escaping @Sendable (Failure) throws -> Pledge.Promise<Int>
+  ) -> Pledge.Promise<Int> {
+    let handler: @Sendable (any Error) throws -> Pledge.Promise<Int> = { try body(Failure($0)) }
+    return switch target(place) {
+    case .immediate: source.recover(on: .immediate, handler)
+    case .manual(let executor): source.recover(on: executor, handler)
+    case .queue(let queue): source.recover(on: queue, handler)
+    case .global: source.recover(on: .global, handler)
+    }
+  }
+
+  func `catch`(
+    _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
+  ) -> Pledge.Promise<Int> {
+    let handler: @Sendable (any Error) -> Void = { body(Failure($0)) }
+    let caught =
+      switch target(place) {
+      case .immediate: source.catch(on: .immediate, handler)
+      case .manual(let executor): source.catch(on: executor, handler)
+      case .queue(let queue): source.catch(on: queue, handler)
+      case .global: source.catch(on: .global, handler)
+      }
+    return caught.promise.map(on: .immediate) { 0 }
+  }
+
+  func finally(
+    _ source: Pledge.Promise<Int>, _ place: Place, _ body: @escaping @Sendable () throws -> Void
+  ) -> Pledge.Promise<Int> {
+    switch target(place) {
+    case .immediate: source.finally(on: .immediate, body)
+    case .manual(let executor): source.finally(on: executor, body)
+    case .queue(let queue): source.finally(on: queue, body)
+    case .global: source.finally(on: .global, body)
+    }
+  }
+
+  func reduce(
+    _ source: Pledge.Promise<Int>, _ place: Place, _ elements: [Int],
+    _ body: @escaping @Sendable (Int, Int) throws -> Pledge.Promise<Int>
+  ) -> Pledge.Promise<Int> {
+    switch target(place) {
+    case .immediate: source.reduce(on: .immediate, elements, body)
+    case .manual(let executor): source.reduce(on: executor, elements, body)
+    case .queue(let queue): source.reduce(on: queue, elements, body)
+    case .global: source.reduce(on: .global, elements, body)
+    }
+  }
+
+  func gather(_ gathering: Gathering, _ inputs: [Pledge.Promise<Int>]) -> Pledge.Promise<Int> {
+    switch gathering {
+    case .race: .race(inputs)
+    case .any: .any(inputs)
+    case .all: Pledge.Promise<[Int]>.all(inputs).map(on: .immediate) { mixed($0) }
+    case .allSettled:
+      Pledge.Promise<[Result<Int, any Error>]>.allSettled(inputs).map(on: .immediate) { results in
+        mixed(
+          results.map { result in
+            switch result {
+            case .success(let value): value
+            case .failure(let error): Failure(error).number
+            }
+          })
+      }
+    }
+  }
+
+  func limited(
+    _ limiter: Int, _ body: @escaping @Sendable () throws -> Pledge.Promise<Int>
+  ) -> Pledge.Promise<Int> {
+    limiters[limiter].run(body)
+  }
+
+  func uncancellable(_ source: Pledge.Promise<Int>) -> Pledge.Promise<Int> {
+    source.uncancellable()
+  }
+
+  // MARK: Acting
+
+  func fulfill(_ resolver: Pledge.Resolver<Int>, _ value: Int) -> Bool { resolver.fulfill(value) }
+
+  func reject(_ resolver: Pledge.Resolver<Int>, _ error: StressError) -> Bool {
+    resolver.reject(error)
+  }
+
+  func resolve(_ resolver: Pledge.Resolver<Int>, with promise: Pledge.Promise<Int>) {
+    resolver.resolve(with: promise)
+  }
+
+  func onCancel(_ resolver: Pledge.Resolver<Int>, _ body: @escaping @Sendable () -> Void) {
+    resolver.onCancel(body)
+  }
+
+  func cancel(_ promise: Pledge.Promise<Int>) { promise.cancel() }
+
+  func outcome(_ promise: Pledge.Promise<Int>) -> Outcome {
+    switch promise.currentResult {
+    case nil: .pending
+    case .success(let value): .value(value)
+    case .failure(let error): .failed(Failure(error))
+    }
+  }
+
+  func exclusively<Result>(_ body: () -> Result) -> Result { body() }
+
+  // MARK: Executors
+
+  private enum Target {
+    case immediate
+    case manual(ManualExecutor)
+    case queue(DispatchQueue)
+    case global
+  }
+
+  private func target(_ place: Place) -> Target {
+    switch (place, kind) {
+    case (.immediate, _): .immediate
+    case (.first, .sequential), (.anywhere, .sequential): .manual(manual[0])
+    case (.second, .sequential): .manual(manual[1])
+    case (.first, _): .queue(queues[0])
+    case (.second, _): .queue(queues[1])
+    case (.anywhere, _): .global
+    }
+  }
+
+  func runJob(_ place: Place) -> Bool {
+    guard case .manual(let executor) = target(place) else { return false }
+    return executor.runNext()
+  }
+
+  // MARK: Time
+
+  func timeout(_ source: Pledge.Promise<Int>, ticks: Int) -> Pledge.Promise<Int> {
+    guard source.isPending else { return source.timeout(after: .seconds(1), clock: clock) }
+    let number = state.withLock { state in
+      state.timerCount += 1
+      return state.timerCount
+    }
+    // In the attoseconds: what makes the deadline unlike others, and the way back to the program.
+    let duration = Duration(
+      secondsComponent: Int64(ticks), attosecondsComponent: Int64(number * Reports.runs + run))
+    let deadline = clock.now.advanced(by: duration)
+    let before = clock.sleeperCount
+    let promise = source.timeout(after: duration, clock: clock)
+    guard kind == .sequential else { return promise }
+    // The sleep starts in a task.
+    Patience.wait(for: "a timer to start") { clock.sleeperCount > before }
+    state.withLock { $0.timers.append(Timer(deadline: deadline, ticks: ticks, promise: promise)) }
+    return promise
+  }
+
+  func passTime(to ticks: Int) -> Bool {
+    let limit = TestClock.Instant(offset: .seconds(ticks + 1))
+    let timer: Timer? = state.withLock { state in
+      let due = state.timers.indices.filter { state.timers[$0].deadline < limit }
+      let next = due.min { state.timers[$0].deadline < state.timers[$1].deadline }
+      return next.map { state.timers.remove(at: $0) }
+    }
+    guard let timer else {
+      advance(to: TestClock.Instant(offset: .seconds(ticks)))
+      return false
+    }
+    advance(to: timer.deadline)
+    // The timer's task settles the promise on a thread of its own. Those who came before us have
+    // heard of it when we do.
+    let settled = DispatchSemaphore(value: 0)
+    _ = timer.promise.tap(on: .immediate) { _ in settled.signal() }
+    Patience.wait(for: "a timeout", settled)
+    return true
+  }
+
+  private func advance(to instant: TestClock.Instant) {
+    let isDone = DispatchSemaphore(value: 0)
+    Task { [clock] in
+      await clock.advance(to: instant)
+      isDone.signal()
+    }
+    Patience.wait(for: "the clock", isDone)
+  }
+}
+
+extension Failure {
+  init(_ error: any Error) {
+    switch error {
+    case let error as StressError: self = .thrown(error.id)
+    case is CancellationError: self = .cancelled
+    case let error as BrokenPromise:
+      guard error.reason == .resolverDropped, let origin = error.origin else {
+        self = .other("\(error)")
+        return
+      }
+      self = .resolverDropped(Int(origin.line) % Reports.runs)
+    case let error as TimeoutError: self = .timedOut(Int(error.duration.components.seconds))
+    case PromiseError.returnedItself: self = .returnedItself
+    case let error as AggregateError: self = .aggregate(error.errors.map { Failure($0) })
+    case let error as Failure: self = error
+    default: self = .other("\(error)")
+    }
+  }
+}

@@ -1,0 +1,113 @@
+/// Waits for several promises.
+final class ReferenceGathering {
+  private let world: ReferenceWorld
+  let result = ReferencePromise(.resolver([]))
+  private var observers: [Observer] = []
+  /// How it ended: whether the inputs were withdrawn from, or left to go on.
+  private var end: Bool?
+
+  init(_ world: ReferenceWorld) { self.world = world }
+
+  func start(
+    _ inputs: [ReferencePromise], _ receive: @escaping (Int, Settlement) -> Void
+  ) -> ReferencePromise {
+    for (index, input) in inputs.enumerated() {
+      if let withdraws = end {
+        // It was over before it came to this one.
+        if withdraws { world.cancelIfDeserted(input) } else { world.keep(input) }
+        continue
+      }
+      let observer = Observer(input)
+      observer.run = { receive(index, $0) }
+      world.attach(observer, to: input)
+      switch end {
+      case nil: observers.append(observer)
+      case true?: world.withdraw(observer)
+      case false?: world.leave(observer)
+      }
+    }
+    world.onCancel(result) { self.finish(withdrawing: true) }
+    return result
+  }
+
+  /// Lets go of all inputs; false if that has happened before.
+  @discardableResult
+  func finish(withdrawing: Bool) -> Bool {
+    guard end == nil else { return false }
+    end = withdrawing
+    let all = observers
+    observers = []
+    for observer in all {
+      if withdrawing { world.withdraw(observer) } else { world.leave(observer) }
+    }
+    return true
+  }
+}
+
+extension ReferenceWorld {
+  func all(_ inputs: [ReferencePromise]) -> ReferencePromise {
+    let gathering = ReferenceGathering(self)
+    var values: [Int: Int] = [:]
+    return gathering.start(inputs) { [self] index, outcome in
+      switch outcome {
+      case .rejection(let rejection):
+        if gathering.finish(withdrawing: false) {
+          settle(gathering.result, outcome)
+        } else {
+          rejection.isHandled = true
+        }
+      case .value(let value):
+        values[index] = value
+        if values.count == inputs.count {
+          settle(gathering.result, .value(mixed(inputs.indices.map { values[$0] ?? 0 })))
+          gathering.finish(withdrawing: false)
+        }
+      }
+    }
+  }
+
+  func allSettled(_ inputs: [ReferencePromise]) -> ReferencePromise {
+    all(
+      inputs.map { input in
+        derive(input, wantsValue: true, wantsRejection: true) { [self] promise, outcome in
+          switch outcome {
+          case .value(let value): finish(promise, value)
+          case .rejection(let rejection):
+            rejection.isHandled = true
+            finish(promise, rejection.failure.number)
+          }
+        }
+      })
+  }
+
+  func race(_ inputs: [ReferencePromise]) -> ReferencePromise {
+    let gathering = ReferenceGathering(self)
+    return gathering.start(inputs) { [self] _, outcome in
+      if gathering.finish(withdrawing: true) {
+        settle(gathering.result, outcome)
+      } else {
+        outcome.rejection?.isHandled = true
+      }
+    }
+  }
+
+  func any(_ inputs: [ReferencePromise]) -> ReferencePromise {
+    let gathering = ReferenceGathering(self)
+    var failures: [Int: Failure] = [:]
+    return gathering.start(inputs) { [self] index, outcome in
+      switch outcome {
+      case .value:
+        if gathering.finish(withdrawing: true) { settle(gathering.result, outcome) }
+      case .rejection(let rejection):
+        rejection.isHandled = true
+        // Cancelled, all its inputs are: that is no failure of theirs.
+        if gathering.result.isCancelled { return }
+        failures[index] = rejection.failure
+        if failures.count == inputs.count {
+          reject(gathering.result, .aggregate(inputs.indices.compactMap { failures[$0] }))
+          gathering.finish(withdrawing: false)
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,276 @@
+/// The reference, behind the interface that it shares with Pledge.
+///
+/// `@unchecked Sendable`: all is guarded by the world's lock.
+final class ReferenceSystem: System, @unchecked Sendable {
+  private struct Timer {
+    let deadline: Duration
+    let ticks: Int
+    let promise: ReferencePromise
+  }
+
+  private final class Limiter {
+    let limit: Int
+    var running = 0
+    var waiting: [(ticket: Int, start: () -> Void)] = []
+    init(_ limit: Int) { self.limit = limit }
+  }
+
+  let world: ReferenceWorld
+  private let run: Int
+  private let kind: Program.Kind
+  private let executors = [Executor(), Executor()]
+  private let limiters = [Limiter(1), Limiter(2)]
+  private var timers: [Timer] = []
+  private var timerCount = 0
+  private var tickets = 0
+  private var now = Duration.zero
+
+  init(run: Int, kind: Program.Kind, fault: Fault = .none) {
+    world = ReferenceWorld(fault: fault)
+    self.run = run
+    self.kind = kind
+  }
+
+  func exclusively<Result>(_ body: () -> Result) -> Result { world.lock.withLock(body) }
+
+  // MARK: Making promises
+
+  func pending(_ id: Int) -> (ReferencePromise, ReferenceResolver) {
+    let promise = ReferencePromise(.resolver([]))
+    return (promise, ReferenceResolver(promise, id, world))
+  }
+
+  func value(_ value: Int) -> ReferencePromise {
+    ReferencePromise(.nothing, outcome: .value(value))
+  }
+
+  func rejected(_ error: StressError) -> ReferencePromise {
+    let promise = ReferencePromise(.nothing)
+    world.settle(promise, .rejection(Rejection(.thrown(error.id))))
+    return promise
+  }
+
+  func map(
+    _ source: ReferencePromise, _ place: Place, _ body: @escaping Number
+  ) -> ReferencePromise {
+    map(source, executor(place), body)
+  }
+
+  private func map(
+    _ source: ReferencePromise, _ executor: Executor? = nil, _ body: @escaping (Int) throws -> Int
+  ) -> ReferencePromise {
+    world.derive(source, executor, wantsValue: true) { [world] promise, outcome in
+      switch outcome {
+      case .rejection: world.settle(promise, outcome)
+      case .value(let value):
+        do { world.finish(promise, try body(value)) } catch {
+          world.reject(promise, Failure(error))
+        }
+      }
+    }
+  }
+
+  func then(
+    _ source: ReferencePromise, _ place: Place,
+    _ body: @escaping @Sendable (Int) throws -> ReferencePromise
+  ) -> ReferencePromise {
+    world.derive(source, executor(place), wantsValue: true) { [world] promise, outcome in
+      switch outcome {
+      case .rejection: world.settle(promise, outcome)
+      case .value(let value):
+        do { world.adopt(try body(value), by: promise) } catch {
+          world.reject(promise, Failure(error))
+        }
+      }
+    }
+  }
+
+  func recover(
+    _ source: ReferencePromise, _ place: Place,
+    _ body: @escaping @Sendable (Failure) throws -> ReferencePromise
+  ) -> ReferencePromise {
+    world.derive(source, executor(place), wantsRejection: true) { [world] promise, outcome in
+      switch outcome {
+      case .value: world.settle(promise, outcome)
+      case .rejection(let rejection):
+        rejection.isHandled = true
+        do { world.adopt(try body(rejection.failure), by: promise) } catch {
+          world.reject(promise, Failure(error))
+        }
+      }
+    }
+  }
+
+  func `catch`(
+    _ source: ReferencePromise, _ place: Place, _ body: @escaping @Sendable (Failure) -> Void
+  ) -> ReferencePromise {
+    let caught = world.derive(source, executor(place), wantsRejection: true) {
+      [world] promise, outcome in
+      if case .rejection(let rejection) = outcome {
+        rejection.isHandled = true
+        body(rejection.failure)
+      }
+      world.finish(promise, 0)
+    }
+    return map(caught) { $0 }
+  }
+
+  func finally(
+    _ source: ReferencePromise, _ place: Place, _ body: @escaping @Sendable () throws -> Void
+  ) -> ReferencePromise {
+    finally(source, executor(place), body)
+  }
+
+  private func finally(
+    _ source: ReferencePromise, _ executor: Executor? = nil, _ body: @escaping () throws -> Void
+  ) -> ReferencePromise {
+    world.derive(source, executor, wantsValue: true, wantsRejection: true) {
+      [world] promise, outcome in
+      do { try body() } catch { return world.reject(promise, Failure(error)) }
+      switch outcome {
+      case .value(let value): world.finish(promise, value)
+      case .rejection: world.settle(promise, outcome)
+      }
+    }
+  }
+
+  func reduce(
+    _ source: ReferencePromise, _ place: Place, _ elements: [Int],
+    _ body: @escaping @Sendable (Int, Int) throws -> ReferencePromise
+  ) -> ReferencePromise {
+    guard let first = elements.first else { return source }
+    return then(source, place) { [self] value in
+      reduce(try body(value, first), place, Array(elements.dropFirst()), body)
+    }
+  }
+
+  func gather(_ gathering: Gathering, _ inputs: [ReferencePromise]) -> ReferencePromise {
+    switch gathering {
+    case .race: world.race(inputs)
+    case .any: world.any(inputs)
+    case .all: map(world.all(inputs)) { $0 }
+    case .allSettled: map(world.allSettled(inputs)) { $0 }
+    }
+  }
+
+  func uncancellable(_ source: ReferencePromise) -> ReferencePromise {
+    world.derive(source, isShield: true) { [world] promise, outcome in
+      world.settle(promise, outcome)
+    }
+  }
+
+  func limited(
+    _ limiter: Int, _ body: @escaping @Sendable () throws -> ReferencePromise
+  ) -> ReferencePromise {
+    let limiter = limiters[limiter]
+    let promise = ReferencePromise(.resolver([]))
+    tickets += 1
+    let ticket = tickets
+    limiter.waiting.append(
+      (
+        ticket,
+        { [self] in
+          let inner: ReferencePromise
+          do { inner = try body() } catch {
+            inner = ReferencePromise(.nothing)
+            world.reject(inner, Failure(error))
+          }
+          let left = finally(inner) { [self] in
+            limiter.running -= 1
+            startNext(limiter)
+          }
+          follow(promise, left, keeping: nil)
+        }
+      ))
+    world.onCancel(promise) { limiter.waiting.removeAll { $0.ticket == ticket } }
+    startNext(limiter)
+    return promise
+  }
+
+  private func startNext(_ limiter: Limiter) {
+    while limiter.running < limiter.limit, !limiter.waiting.isEmpty {
+      limiter.running += 1
+      limiter.waiting.removeFirst().start()
+    }
+  }
+
+  // MARK: Acting
+
+  func fulfill(_ resolver: ReferenceResolver, _ value: Int) -> Bool {
+    world.settle(resolver.promise, .value(value), byResolver: true)
+  }
+
+  func reject(_ resolver: ReferenceResolver, _ error: StressError) -> Bool {
+    world.settle(resolver.promise, .rejection(Rejection(.thrown(error.id))), byResolver: true)
+  }
+
+  func resolve(_ resolver: ReferenceResolver, with promise: ReferencePromise) {
+    follow(resolver.promise, promise, keeping: resolver)
+  }
+
+  /// Has `promise` settle as `other` does; until then `resolver` is not dropped.
+  private func follow(
+    _ promise: ReferencePromise, _ other: ReferencePromise, keeping resolver: ReferenceResolver?
+  ) {
+    let observer = Observer(other)
+    observer.run = { [world] outcome in
+      world.settle(promise, outcome)
+      withExtendedLifetime(resolver) {}
+    }
+    world.attach(observer, to: other)
+    world.onCancel(promise) { [weak observer, world] in
+      if let observer { world.withdraw(observer) }
+    }
+  }
+
+  func onCancel(_ resolver: ReferenceResolver, _ body: @escaping @Sendable () -> Void) {
+    world.onCancel(resolver.promise, body)
+  }
+
+  func cancel(_ promise: ReferencePromise) { world.cancel(promise) }
+
+  func outcome(_ promise: ReferencePromise) -> Outcome {
+    switch promise.outcome {
+    case nil: .pending
+    case .value(let value): .value(value)
+    case .rejection(let rejection): .failed(rejection.failure)
+    }
+  }
+
+  // MARK: Executors and time
+
+  /// Handlers that run on queues have no certain order: here they run in place.
+  private func executor(_ place: Place) -> Executor? {
+    guard kind == .sequential, place != .immediate else { return nil }
+    return executors[place == .second ? 1 : 0]
+  }
+
+  func runJob(_ place: Place) -> Bool {
+    guard let executor = executor(place), !executor.jobs.isEmpty else { return false }
+    world.perform(executor.jobs.removeFirst())
+    return true
+  }
+
+  func timeout(_ source: ReferencePromise, ticks: Int) -> ReferencePromise {
+    guard source.outcome == nil else { return source }
+    timerCount += 1
+    let duration = Duration(
+      secondsComponent: Int64(ticks), attosecondsComponent: Int64(timerCount * Reports.runs + run))
+    let timer = ReferencePromise(.resolver([]))
+    timers.append(Timer(deadline: now + duration, ticks: ticks, promise: timer))
+    return world.race([source, timer])
+  }
+
+  func passTime(to ticks: Int) -> Bool {
+    let next = timers.indices.filter { timers[$0].deadline < .seconds(ticks + 1) }
+      .min { timers[$0].deadline < timers[$1].deadline }
+    guard let next else {
+      now = max(now, .seconds(ticks))
+      return false
+    }
+    let timer = timers.remove(at: next)
+    now = max(now, timer.deadline)
+    if timer.promise.outcome == nil { world.reject(timer.promise, .timedOut(timer.ticks)) }
+    return true
+  }
+}

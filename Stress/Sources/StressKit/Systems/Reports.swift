@@ -1,0 +1,48 @@
+import Pledge
+
+/// Pledge's reports of unhandled rejections, sorted by the program that they belong to.
+///
+/// The hook is one for the process; programs run side by side. Each error carries the number of
+/// its run: a step's error as a field, a broken promise as its line, a timeout in its attoseconds.
+enum Reports {
+  /// More than there are steps in a program; less than there are runs.
+  static let runs = 1_000_000
+
+  private static let byRun = Lock<[Int: [Failure]]>([:])
+
+  static func line(run: Int, id: Int) -> UInt { UInt(run * runs + id) }
+
+  static func install() {
+    Diagnostics.setHandler { event in
+      guard case .unhandledRejection(let error, _) = event, let run = run(of: error) else { return }
+      byRun.withLock { $0[run, default: []].append(Failure(error)) }
+    }
+  }
+
+  static func count(_ run: Int) -> Int { byRun.withLock { $0[run]?.count ?? 0 } }
+
+  static func take(_ run: Int) -> [Failure] {
+    byRun.withLock { $0.removeValue(forKey: run) ?? [] }
+  }
+
+  private static func run(of error: any Error) -> Int? {
+    switch error {
+    case let error as StressError: error.run
+    case let error as BrokenPromise: error.origin.map { Int($0.line) / runs }
+    case let error as TimeoutError: Int(error.duration.components.attoseconds) % runs
+    case let error as AggregateError: error.errors.lazy.compactMap { run(of: $0) }.first
+    default: nil
+    }
+  }
+}
+
+extension Failure {
+  /// Whether a report of it can be told apart from that of another program.
+  var leadsToItsRun: Bool {
+    switch self {
+    case .thrown, .resolverDropped, .timedOut: true
+    case .aggregate(let failures): failures.contains { $0.leadsToItsRun }
+    case .cancelled, .returnedItself, .other: false
+    }
+  }
+}

@@ -1,0 +1,58 @@
+import ArgumentParser
+import Foundation
+import StressKit
+
+@main
+struct SoakCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "soak",
+    abstract: "Compares Pledge with a simple reference on random programs, for a long time.",
+    discussion: """
+      Runs on all cores: random programs on Pledge and on the reference, and threads that settle, \
+      observe, adopt, cancel and drop the same promise. A difference is printed as the smallest \
+      program that shows it, with its seed. What takes too long is printed as hung.
+
+      Memory is sampled all the time. The first third of the samples is the warm-up; of the rest, \
+      the median of the last quarter may exceed the median of the first quarter by 10 %, or by \
+      8 MiB if that is more.
+
+      Exit status: 0 if all is well, 1 if not, 64 for bad usage.
+      """)
+
+  @Option(help: "For how many minutes.")
+  var minutes = 1.0
+
+  @Option(help: "The first seed; the same seeds make the same programs.")
+  var seed: UInt64 = 1
+
+  @Option(help: "How many threads; as many as there are cores if not given.")
+  var threads = ProcessInfo.processInfo.activeProcessorCount
+
+  @Option(help: "After how many seconds one program counts as hung.")
+  var patience = 60.0
+
+  func validate() throws {
+    guard minutes > 0, minutes.isFinite else {
+      throw ValidationError("--minutes must be a positive number, not \(minutes).")
+    }
+    guard (1...1000).contains(threads) else {
+      throw ValidationError("--threads must be from 1 to 1000, not \(threads).")
+    }
+    guard patience > 0, patience.isFinite else {
+      throw ValidationError("--patience must be a positive number of seconds, not \(patience).")
+    }
+  }
+
+  func run() throws {
+    say("\(minutes) minutes on \(threads) threads, seeds from \(seed)")
+    let soak = Soak(seconds: minutes * 60, threads: threads, seed: seed, patience: patience)
+    let summary = soak.run { say($0) }
+    say(summary.description)
+    guard let failure = summary.failure else { return say("No difference found.") }
+    say("FAILED\n\(failure)")
+    throw ExitCode(1)
+  }
+
+  /// Writes at once, also where the output is not a terminal.
+  private func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
+}

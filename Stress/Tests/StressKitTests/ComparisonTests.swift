@@ -1,0 +1,99 @@
+import Testing
+
+@testable import StressKit
+
+/// The comparison itself: it must find what is wrong, or it proves nothing.
+extension StressTests {
+  @Suite struct ComparisonTests {
+    private static let seeds: Range<UInt64> = 0..<400
+
+    @Test(arguments: Program.Kind.allCases) func pledgeAgreesWithTheReference(kind: Program.Kind)
+      async
+    {
+      let different = await aside {
+        Self.seeds.filter { seed in
+          let program = Generator.program(kind, seed: seed)
+          return !Comparison().verdict(on: program, run: Int(seed)).complaints.isEmpty
+        }
+      }
+      #expect(different.isEmpty)
+    }
+
+    @Test(arguments: Fault.allCases.filter { $0 != .none })
+    func brokenReference_isNoticed(fault: Fault) async throws {
+      let (program, right) = await aside { () -> (Program?, [String]) in
+        let program = Self.seeds.lazy.map { Generator.program(.sequential, seed: $0) }.first {
+          !Comparison(fault: fault).verdict(on: $0, run: 1).complaints.isEmpty
+        }
+        return (program, program.map { Comparison().verdict(on: $0, run: 2).complaints } ?? [])
+      }
+      #expect(program != nil)
+      #expect(right.isEmpty)
+    }
+
+    @Test func mostPrograms_areComparedInFull() async {
+      for kind in [Program.Kind.sequential, .confluent] {
+        let exact = await aside {
+          Self.seeds.count {
+            Comparison().verdict(on: Generator.program(kind, seed: $0), run: Int($0)).isExact
+          }
+        }
+        #expect(exact > Self.seeds.count * 9 / 10)
+      }
+    }
+
+    @Test func programs_useEverything() {
+      let programs = Program.Kind.allCases.flatMap { kind in
+        Self.seeds.map { Generator.program(kind, seed: $0) }
+      }
+      let names = Set(programs.flatMap(\.allSteps).map { name(of: $0.operation) })
+      let all = [
+        "pending", "value", "rejected", "map", "then", "recover", "catch", "finally", "reduce",
+        "gather", "timeout", "limited", "uncancellable", "fulfill", "reject", "resolve", "onCancel",
+        "cancel", "dropPromise", "dropResolver", "runNext", "runAll", "advance", "parallel",
+      ]
+      #expect(names == Set(all))
+    }
+
+    private func name(of operation: StressKit.Operation) -> String {
+      String("\(operation)".prefix { $0 != "(" })
+    }
+
+    @Test func sameSeed_makesTheSameProgram() {
+      for kind in Program.Kind.allCases {
+        #expect(Generator.program(kind, seed: 3) == Generator.program(kind, seed: 3))
+        #expect(Generator.program(kind, seed: 3) != Generator.program(kind, seed: 4))
+      }
+    }
+
+    @Test func invariants_noticeWhatCannotBe() {
+      let program = Program(
+        kind: .chaotic,
+        steps: [Step(1, .pending), Step(2, .map(1, .immediate, Body())), Step(3, .onCancel(1, []))])
+      let ran = Event(id: 2, kind: .ran(.value(5)))
+      let right = Trace(
+        events: [ran], outcomesAtEnd: [2: .value(handlerValue(2, .value(5)))],
+        finalOutcomes: [2: .value(handlerValue(2, .value(5)))])
+      #expect(Invariants(program, right).violations.isEmpty)
+
+      var wrong = right
+      wrong.events.append(ran)
+      #expect(Invariants(program, wrong).violations == ["the handler of step 2 ran 2 times"])
+      wrong = right
+      wrong.finalOutcomes[2] = .pending
+      #expect(Invariants(program, wrong).violations.contains("p2 never settled"))
+      wrong = right
+      wrong.events = Array(repeating: Event(id: 9, kind: .settled(resolver: 1, true)), count: 2)
+      #expect(Invariants(program, wrong).violations.contains("r1 settled 2 times"))
+      wrong = right
+      wrong.unhandled = [.thrown(2): 2]
+      #expect(Invariants(program, wrong).violations == ["the error of step 2 was reported 2 times"])
+      wrong = right
+      wrong.leakCount = 1
+      #expect(Invariants(program, wrong).violations == ["1 handlers were not let go of"])
+      wrong = right
+      wrong.outcomesAtEnd[2] = .failed(.cancelled)
+      #expect(Invariants(program, wrong).violations.count == 1)
+    }
+  }
+}
