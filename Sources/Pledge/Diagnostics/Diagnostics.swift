@@ -20,14 +20,18 @@ public enum Diagnostics {
     case unhandledRejection(any Error, origin: Origin?)
   }
 
-  private static let hook = Mutex<(@Sendable (Event) -> Void)?>(nil)
+  /// In a struct, since a bare closure gets one more thunk around it each time a generic type such
+  /// as `Mutex` lends it out.
+  private struct Hook { let call: @Sendable (Event) -> Void }
+
+  private static let hook = Mutex<Hook?>(nil)
 
   /// Sends reports to `handler` instead of standard error; nil restores that.
   ///
   /// `handler` runs on whichever thread let go of the last reference, never under a lock. A
   /// cancellation (`CancellationError`) is not reported.
   public static func setHandler(_ handler: (@Sendable (Event) -> Void)?) {
-    hook.withLock { $0 = handler }
+    hook.withLock { $0 = handler.map(Hook.init) }
   }
 
   /// Tells `tracer` all that happens to promises from now on; nil ends that, and makes it free.
@@ -41,7 +45,7 @@ public enum Diagnostics {
 
   static func report(_ event: Event) {
     if let handler = hook.withLock({ $0 }) {
-      handler(event)
+      handler.call(event)
       return
     }
     let text = "Pledge: \(event)\n"

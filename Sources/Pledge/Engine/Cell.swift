@@ -272,14 +272,14 @@ extension Cell {
   /// Rejects this cell's root, unless it is settled already.
   @usableFromInline @discardableResult
   final func reject(_ rejection: Rejection) -> Bool {
+    // Whoever has cancelled does not wait for an error.
+    if input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
     switch claim() {
     case .lost:
       // Late settlements are ignored, so this error is nobody's business any more.
       rejection.markHandled()
       return false
     case .won:
-      // Whoever has cancelled does not wait for an error.
-      if input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
       publish(rejection)
       return true
     case .linked:

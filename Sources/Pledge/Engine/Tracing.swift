@@ -8,10 +8,13 @@ import Synchronization
 enum Tracing {
   typealias Tracer = @Sendable (Diagnostics.TraceEvent) -> Void
 
-  private static let tracer = Mutex<Tracer?>(nil)
+  /// In a struct, as the hook of `Diagnostics` is.
+  private struct Hook { let call: Tracer }
+
+  private static let tracer = Mutex<Hook?>(nil)
 
   static func set(_ new: Tracer?) {
-    tracer.withLock { $0 = new }
+    tracer.withLock { $0 = new.map(Hook.init) }
     Hooks.set(Hooks.tracing, new != nil)
   }
 
@@ -23,7 +26,7 @@ enum Tracing {
   @inline(never)
   private static func tell(_ promise: Diagnostics.PromiseID, _ kind: Diagnostics.TraceEvent.Kind) {
     guard let tracer = tracer.withLock({ $0 }) else { return }
-    tracer(Diagnostics.TraceEvent(promise: promise, kind: kind))
+    tracer.call(Diagnostics.TraceEvent(promise: promise, kind: kind))
   }
 }
 

@@ -40,6 +40,12 @@ import Testing
     try await expectFulfillment(of: promise, with: 1)
   }
 
+  @Test func line9_manyReports_takeNoStack() {
+    SmallThread.run(stackSize: 256 * 1024) {
+      for _ in 0..<20_000 { _ = Promise<Void>.rejected(Boom()) }
+    }
+  }
+
   @Test func line9_unhandledRejection_isReportedOnce_withErrorAndOrigin() {
     let error = Boom(code: 9001)
     var line: UInt = 0
