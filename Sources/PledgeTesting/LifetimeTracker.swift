@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 
 /// Counts objects that are alive, to prove that values and closures are let go of.
 ///

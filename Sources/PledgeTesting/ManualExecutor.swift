@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 
 /// An executor whose handlers run when the test says so, and on the test's thread.
 ///

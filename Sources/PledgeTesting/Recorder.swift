@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 
 /// Notes events in the order in which they happen, from any thread.
 ///
@@ -65,7 +64,7 @@ extension Recorder where Event: Equatable {
 
 /// Counts calls, from any thread.
 public final class CallCounter: Sendable {
-  private let calls = Atomic<Int>(0)
+  private let calls = Mutex(0)
 
   /// Makes a counter at zero.
   public init() {}
@@ -74,10 +73,15 @@ public final class CallCounter: Sendable {
   ///
   /// - Returns: Which call it is: 1 for the first.
   @discardableResult
-  public func call() -> Int { calls.add(1, ordering: .acquiringAndReleasing).newValue }
+  public func call() -> Int {
+    calls.withLock { calls in
+      calls += 1
+      return calls
+    }
+  }
 
   /// How many calls there were.
-  public var count: Int { calls.load(ordering: .acquiring) }
+  public var count: Int { calls.withLock { $0 } }
 
   /// Throws an ``ExpectationFailure`` unless there was just one call.
   public func expectOnce(fileID: StaticString = #fileID, line: UInt = #line) throws {

@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 
 /// A clock whose time passes when the test says so: an hour takes no time.
 ///

@@ -75,7 +75,9 @@ class Cell: @unchecked Sendable {
     }
   }
 
-  /// The flags in the low bits of `output`; the rest is a pointer. Objects lie at multiples of 16.
+  /// The flags in the low bits of `output`.
+  ///
+  /// The rest is a pointer. Objects lie at multiples of 16.
   @usableFromInline
   enum Output {
     @usableFromInline static let claimed: UInt = 1

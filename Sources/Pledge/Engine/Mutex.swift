@@ -4,14 +4,15 @@ import Synchronization
 ///
 /// On Linux the sanitizer does not see a contended lock change hands, as that happens inside the
 /// kernel, and takes what the lock guards for a race. The two atomic accesses show it the order;
-/// they cost next to nothing.
-struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
+/// they cost next to nothing. A bare closure as `Value` gets one more thunk around it at each access:
+/// put it into a struct.
+package struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Synchronization.Mutex<Value>
   private let order = Atomic<UInt>(0)
 
-  init(_ value: consuming sending Value) { mutex = Synchronization.Mutex(value) }
+  package init(_ value: consuming sending Value) { mutex = Synchronization.Mutex(value) }
 
-  borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending Value) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     try mutex.withLock { (value) throws(Failure) -> sending Result in

@@ -115,10 +115,14 @@ private enum Tracing {
 
   @Test func handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles() async throws {
     actor Place {}
-    let high = Promise(priority: .high) { () async throws -> TaskPriority in Task.currentPriority }
-    let (task, handler) = try await Promise.all(
-      high, high.map(on: .actor(Place())) { _ in Task.currentPriority }
-    ).value
+    let (gate, open) = Promise<Void>.withResolvers()
+    let high = Promise(priority: .high) { () async throws -> TaskPriority in
+      try await gate.value
+      return Task.currentPriority
+    }
+    let both = Promise.all(high, high.map(on: .actor(Place())) { _ in Task.currentPriority })
+    open.fulfill()
+    let (task, handler) = try await both.value
     #expect(task == .high)
     #expect(handler >= .high)
   }

@@ -1,6 +1,5 @@
 import Pledge
 import PledgeTesting
-import Synchronization
 import Testing
 
 private struct Refused: Error {}

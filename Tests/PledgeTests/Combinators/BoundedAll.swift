@@ -7,7 +7,7 @@ import Testing
 @Suite struct BoundedAll {
   /// Work that the test settles, and a count of what is under way.
   final class Work: Sendable {
-    private let resolvers = Lock<[Int: Resolver<String>]>([:])
+    private let resolvers = Mutex<[Int: Resolver<String>]>([:])
     let started = Recorder<Int>()
     let cancelled = Recorder<Int>()
 

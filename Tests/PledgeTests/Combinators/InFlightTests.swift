@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 import Testing
 
 private struct Refused: Error {}

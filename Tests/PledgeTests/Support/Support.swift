@@ -124,8 +124,8 @@ final class PumpedExecutor: PromiseExecutor {
 
 /// A value that a test's closures may write, guarded by a lock.
 final class Box<Value: Sendable>: Sendable {
-  private let content: Lock<Value>
-  init(_ value: Value) { content = Lock(value) }
+  private let content: Mutex<Value>
+  init(_ value: Value) { content = Mutex(value) }
   var value: Value {
     get { content.withLock { $0 } }
     set { content.withLock { $0 = newValue } }
