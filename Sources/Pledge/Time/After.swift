@@ -2,16 +2,17 @@ extension Guarantee where Value == Void {
   /// Makes a guarantee that is fulfilled after `duration`.
   ///
   /// A duration of zero or less counts as over. The timer is released at once when all that came
-  /// of the guarantee is cancelled. Pass a test clock as `clock` to decide when time passes.
+  /// of the guarantee is cancelled, or has gone away. Pass a test clock as `clock` to decide when
+  /// time passes.
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Guarantee<Void> {
     guard duration > .zero else { return .value(()) }
-    let (guarantee, resolver) = Guarantee.withResolvers()
-    let alarm = Alarm.set(after: duration, clock: clock) { resolver.fulfill() }
-    // Kept for as long as the guarantee is pending.
-    resolver.onCancel { withExtendedLifetime(alarm) {} }
-    return guarantee
+    let cell = Root<Void?>()
+    // The cell keeps the alarm and not the other way round: a time that nobody waits for is over.
+    let alarm = Alarm.set(after: duration, clock: clock) { [weak cell] in cell?.fulfill(()) }
+    cell.onCancel { withExtendedLifetime(alarm) {} }
+    return Guarantee(cell: cell)
   }
 }
 

@@ -18,6 +18,18 @@ import Testing
     try await expectCancellation(of: promise)
   }
 
+  @Test func line13_timerThatNobodyWaitsFor_goesWithItsPromise() async throws {
+    var promise: Promise<Void>? = .after(.seconds(3600))
+    #expect(count == 1)
+    promise = nil
+    #expect(count == 0 && promise == nil)
+
+    // A chain is somebody who waits.
+    let (done, resolver) = Promise<Void>.withResolvers()
+    Promise<Void>.after(.milliseconds(1)).done(on: .immediate) { resolver.fulfill() }.cauterize()
+    try await expectFulfillment(of: done)
+  }
+
   @Test func line13_timerOfAnOperation_isReleasedAtOnce() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let inTime = promise.timeout(after: .seconds(3600))

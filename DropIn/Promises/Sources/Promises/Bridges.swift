@@ -21,11 +21,11 @@ extension Promise where Value: Sendable {
     }
   }
 
-  /// Returns the value once it is there; throws the error if the promise is rejected.
+  /// The value, once it is there; throws the error if the promise is rejected.
   ///
   /// No thread is blocked. Cancelling the task ends the wait with `CancellationError`; the promise
   /// itself goes on.
-  public func get() async throws -> Value {
-    try await pledge.value
+  public var value: Value {
+    get async throws { try await pledge.value }
   }
 }

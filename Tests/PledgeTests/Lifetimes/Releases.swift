@@ -1,0 +1,156 @@
+import PledgeTesting
+import Testing
+
+@testable import Pledge
+
+extension Timers {
+  /// Whatever an operator starts or holds is released at once, in each way in which its promise can
+  /// come to be unwanted.
+  @Suite struct Releases {
+    @Test(arguments: Holder.all, Ending.allCases)
+    func nothingIsLeft(holder: Holder, ending: Ending) async throws {
+      let held = Held()
+      let promise = holder.start(held)
+      // Work that starts in a task or on an executor has to get there first.
+      await held.clock.sleepers(reach: holder.sleepers)
+      if holder.hasSource { try await held.started.promise.value }
+      #expect(held.count > 0)
+
+      switch ending {
+      case .cancelled:
+        promise.cancel()
+        try await expectCancellation(of: promise)
+      case .timedOut:
+        let late = promise.timeout(after: .zero)
+        try await expectRejection(of: late, with: TimeoutError.self)
+      case .lostRace:
+        let race = Promise.race(promise, .value(1))
+        try await expectFulfillment(of: race, with: 1)
+      case .lostAny:
+        let any = Promise.any(promise, .value(1))
+        try await expectFulfillment(of: any, with: 1)
+      case .failedAll:
+        let all = Promise.all([promise, .rejected(Boom())], cancellingRest: true)
+        try await expectRejection(of: all, with: Boom())
+      case .awaitingTaskCancelled:
+        let task = Task { [promise] in try await promise.value }
+        task.cancel()
+        _ = await task.result
+      }
+      // Before anything else can run: this thread alone released it all.
+      #expect(held.pending == 0)
+      // A task is told to end at once; it ends when it is scheduled.
+      await held.clock.sleepers(reach: 0)
+      try await held.lifetimes.expectNoneAlive()
+      #expect(TimerHeap.shared.count == 0)
+    }
+
+    /// How a promise comes to be unwanted.
+    enum Ending: CaseIterable {
+      case cancelled, timedOut, lostRace, lostAny, failedAll, awaitingTaskCancelled
+    }
+
+    /// What is held at the moment, counted.
+    final class Held: Sendable {
+      let clock = TestClock()
+      let lifetimes = LifetimeTracker()
+      let sources = Box(0)
+      /// Fulfilled with the first source.
+      let started = Promise<Void>.withResolvers()
+
+      /// What must be gone without any other thread's help.
+      var pending: Int { TimerHeap.shared.count + sources.value }
+      var count: Int { pending + clock.sleeperCount + lifetimes.liveCount }
+
+      /// A promise that stays pending, of a producer that stops when it is cancelled.
+      func source() -> Promise<Int> {
+        sources.update { $0 += 1 }
+        defer { started.resolver.fulfill() }
+        let token = lifetimes.track("producer")
+        return Promise { resolver in
+          resolver.onCancel { [sources] in
+            sources.update { $0 -= 1 }
+            _ = token
+            resolver.reject(CancellationError())
+          }
+        }
+      }
+    }
+
+    /// An operator that starts or holds something.
+    struct Holder: Sendable, CustomTestStringConvertible {
+      let testDescription: String
+      /// How many tasks sleep on the test clock once everything is under way.
+      var sleepers = 0
+      /// Whether a producer is started.
+      var hasSource = false
+      let start: @Sendable (Held) -> Promise<Int>
+
+      static let hour = Duration.seconds(3600)
+
+      static let all: [Holder] = [
+        Holder(testDescription: "after") { _ in
+          Promise<Void>.after(hour).map(on: .immediate) { 1 }
+        },
+        Holder(testDescription: "after on a clock", sleepers: 1) { held in
+          Promise<Void>.after(hour, clock: held.clock).map(on: .immediate) { 1 }
+        },
+        Holder(testDescription: "delay") { _ in Promise.value(1).delay(hour) },
+        Holder(testDescription: "timeout", hasSource: true) { held in
+          held.source().timeout(after: hour)
+        },
+        Holder(testDescription: "timeout on a clock", sleepers: 1, hasSource: true) { held in
+          held.source().timeout(after: hour, clock: held.clock)
+        },
+        Holder(testDescription: "deadline", hasSource: true) { held in
+          held.source().deadline(.now + hour)
+        },
+        Holder(testDescription: "retry between attempts") { _ in
+          Promise.retry(.fixed(attempts: 3, delay: hour)) { .rejected(Boom()) }
+        },
+        Holder(testDescription: "retry within an attempt", hasSource: true) { held in
+          Promise.retry(.fixed(attempts: 3)) { held.source() }
+        },
+        Holder(testDescription: "all, bounded", hasSource: true) { held in
+          Promise.all(1...9, concurrently: 3) { _ in held.source() }.map(on: .immediate) { $0[0] }
+        },
+        Holder(testDescription: "Limiter", hasSource: true) { held in
+          let limiter = Limiter(1)
+          return limiter.run { held.source() }
+        },
+        Holder(testDescription: "InFlight", hasSource: true) { held in
+          InFlight<String, Int>().promise(for: "key") { held.source() }
+        },
+        Holder(testDescription: "using", hasSource: true) { held in
+          Promise.using(.value(held.lifetimes.track("resource")), release: { _ in }) { _ in
+            held.source()
+          }
+        },
+        Holder(testDescription: "then", hasSource: true) { held in
+          Promise.value(1).then(on: .immediate) { _ in held.source() }
+        },
+        Holder(testDescription: "all", hasSource: true) { held in
+          Promise.all([held.source(), held.source()]).map(on: .immediate) { $0[0] }
+        },
+        Holder(testDescription: "allSettled", hasSource: true) { held in
+          Promise.allSettled([held.source(), held.source()]).promise.map(on: .immediate) {
+            $0.count
+          }
+        },
+        Holder(testDescription: "race", hasSource: true) { held in
+          Promise.race(held.source(), held.source())
+        },
+        Holder(testDescription: "any", hasSource: true) { held in
+          Promise.any(held.source(), held.source())
+        },
+        Holder(testDescription: "async closure", sleepers: 1) { held in
+          let token = held.lifetimes.track("task")
+          return Promise { () async throws -> Int in
+            try await held.clock.sleep(for: hour)
+            return token.label.count
+          }
+        },
+      ]
+    }
+  }
+}
