@@ -56,7 +56,26 @@ func names(of ids: [Int]) -> Promise<Set<String>> {
     .map { users in Set(users.map { user in user.name }) }
 }
 
+enum Tracing {
+  @TaskLocal static var requestID: String?
+}
+
+func startTracing() {
+  TaskLocals.propagate(Tracing.$requestID)
+}
+
+func greeting(in request: String) -> Promise<String> {
+  Tracing.$requestID.withValue(request) {
+    fetchUser(id: 7).map { user in "\(Tracing.requestID ?? "?"): hello, \(user.name)" }
+  }
+}
+
 @Suite struct AsyncAwaitArticle {
+  @Test func taskLocalValues_followTheChain() async throws {
+    startTracing()
+    #expect(try await greeting(in: "request 1").value == "request 1: hello, Ada")
+  }
+
   @Test func examples_giveTheirValues() async throws {
     #expect(try await greeting() == "Hello, Ada")
     #expect(try await summary() == "Ada has 1 news")
