@@ -155,20 +155,18 @@ extension Promise {
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
     let target = executor._target
+    if cell.isReady(for: target), let call = InPlaceCall() {
+      defer { call.end() }
+      return handler(cell.handledResult())
+    }
     cell.attach(
       Handler(
         input: Cell.Input.wantsValue | Cell.Input.wantsRejection | target.flags, source: cell,
         target: target.object, body: ErasedClosure(handler),
         run: { observer, source in
-          let source = source.root
           let body = observer.takeBody(
             as: (@Sendable (Result<Value, any Error>) -> Void).self)
-          if let rejection = source.rejection {
-            rejection.markHandled()
-            body(.failure(rejection.error))
-          } else {
-            body(.success(source.value(as: Value.self)))
-          }
+          body(source.root.handledResult())
         }))
   }
 }

@@ -302,12 +302,21 @@ extension Cell {
 
 extension Cell {
   /// Takes over `slot` for good; returns nil also when somebody else has it.
-  final func takeSlot() -> AnyObject? {
+  final func takeSlot() -> AnyObject? { takeSlotUncounted()?.takeRetainedValue() }
+
+  /// As `takeSlot()`; the caller has to release what it gets.
+  @inline(__always)
+  final func takeSlotUncounted() -> Unmanaged<AnyObject>? {
     if input.load(ordering: .acquiring) & Input.taken != 0 { return nil }
     let (old, _) = input.bitwiseOr(Input.taken, ordering: .acquiringAndReleasing)
     if old & Input.taken != 0 { return nil }
     if old & Input.pinned != 0 { waitForUnpin() }
-    return exchange(&slot, with: nil)
+    // Moved out bit by bit: that counts no reference.
+    return withUnsafeMutableBytes(of: &slot) { bits in
+      let object = bits.load(as: UnsafeRawPointer?.self)
+      bits.storeBytes(of: nil, as: UnsafeRawPointer?.self)
+      return object.map { Unmanaged.fromOpaque($0) }
+    }
   }
 
   final func waitForUnpin() {

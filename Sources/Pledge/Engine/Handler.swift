@@ -33,11 +33,11 @@ class Handler: Cell, @unchecked Sendable {
   final func perform(
     _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, isInPlace: Bool = false
   ) {
-    guard let source = takeSlot() else { return }
+    guard let source = takeSlotUncounted() else { return }
     if isInPlace, target != nil, isCancelledAndWantsToKnow {
       // It was let pass a value that does not concern it, and was cancelled on the way: a
       // rejection does concern it, and is for its executor.
-      slot = source
+      slot = source.takeRetainedValue()
       input.bitwiseAnd(~Input.taken, ordering: .acquiringAndReleasing)
       deliver(self, rejected: true)
       return
@@ -48,7 +48,8 @@ class Handler: Cell, @unchecked Sendable {
     if outer != nil { state.pointee.isInsideBody = !ThreadState.hasReturned(state) }
     state.pointee.running = Unmanaged.passUnretained(self)
     Tracing.note(self, .handlerStarted)
-    run(self, unsafeDowncast(source, to: Cell.self))
+    source._withUnsafeGuaranteedRef { run(self, unsafeDowncast($0, to: Cell.self)) }
+    source.release()
     Tracing.note(self, .handlerReturned)
     state.pointee.running = outer
     state.pointee.isInsideBody = wasInsideBody
@@ -178,6 +179,14 @@ extension Cell {
     } else {
       unsafeDowncast(self, to: Root<Value?>.self).value.unsafelyUnwrapped
     }
+  }
+
+  /// The outcome of a settled root; its error, if any, counts as handled.
+  @inlinable
+  final func handledResult<Value>() -> Result<Value, any Error> {
+    guard let rejection else { return .success(value(as: Value.self)) }
+    rejection.markHandled()
+    return .failure(rejection.error)
   }
 
   /// Fulfills this cell's root, unless it is settled already.

@@ -87,6 +87,10 @@ enum Trampoline {
     }
     state.pointee.depth += 1
     handler.perform(state, isInPlace: true)
+    leave(state)
+  }
+
+  static func leave(_ state: UnsafeMutablePointer<ThreadState>) {
     state.pointee.depth -= 1
     if state.pointee.depth == 0, !state.pointee.deferred.isEmpty { drain(state) }
   }

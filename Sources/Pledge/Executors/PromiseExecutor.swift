@@ -49,7 +49,7 @@ public struct _HandlerTarget: @unchecked Sendable {
     flags = Cell.Input.queueTarget
   }
 
-  @usableFromInline
+  @inlinable
   init(immediate: Void) {
     object = nil
     flags = 0
@@ -130,6 +130,8 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
 /// The one executor that opts out of the clean stack. Handlers that settle promises whose handlers
 /// are immediate nest, but only 24 deep; deeper ones run when the outermost one has returned.
 public struct ImmediateExecutor: PromiseExecutor {
+  @inlinable init() {}
+
   /// Runs the job here.
   public func enqueue(_ job: PromiseJob) { job.run() }
   /// Reaches the engine's own trampoline.
@@ -166,7 +168,7 @@ public struct ActorExecutor: PromiseExecutor {
 
 extension PromiseExecutor where Self == ImmediateExecutor {
   /// Runs handlers in place, on whichever thread settles the promise.
-  public static var immediate: ImmediateExecutor { ImmediateExecutor() }
+  @inlinable public static var immediate: ImmediateExecutor { ImmediateExecutor() }
 }
 
 extension PromiseExecutor where Self == GlobalExecutor {

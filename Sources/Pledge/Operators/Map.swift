@@ -29,8 +29,13 @@ extension Thenable {
   func mapped<U: Sendable>(
     _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> {
-    Promise(
-      cell: promise.cell.derive(
+    let cell = promise.cell
+    if cell.isReady(for: target), let call = InPlaceCall() {
+      defer { call.end() }
+      return mappedNow(cell, transform)
+    }
+    return Promise(
+      cell: cell.derive(
         U.self, wants: Cell.Input.wantsValue, target: target, body: ErasedClosure(transform)
       ) { handler, source in
         if let rejection = source.rejection {
@@ -49,6 +54,19 @@ extension Thenable {
         }
         handler.finish(result)
       })
+  }
+
+  /// What `mapped` returns for a settled `source`, at once.
+  @inlinable
+  func mappedNow<U: Sendable>(
+    _ source: Cell, _ transform: (Value) throws -> U
+  ) -> Promise<U> {
+    if let rejection = source.rejection { return Promise(cell: Root<U?>(rejection: rejection)) }
+    do {
+      return .value(try transform(source.value(as: Value.self)))
+    } catch {
+      return Promise(cell: Root<U?>(rejection: Rejection(error, origin: nil)))
+    }
   }
 
   /// Returns a promise of what `transform` makes of this one's value, unless that is nil.

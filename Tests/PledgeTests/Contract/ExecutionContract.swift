@@ -106,6 +106,27 @@ import Testing
     try await expectFulfillment(of: follower)
   }
 
+  // The same from a `deinit` that the engine sets off while it has a handler to run next.
+  @Test(.timeLimit(.minutes(1)))
+  func line6_deinitThatBlocksForAnother_onOneConcurrentQueue() async throws {
+    final class Blocking: Sendable {
+      let hasRun = DispatchSemaphore(value: 0)
+      deinit {
+        Promise.value(hasRun).done(on: .immediate) { $0.wait() }.cauterize()
+      }
+    }
+    let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
+    func chain() -> (Promise<Void>, Resolver<Blocking>) {
+      let (start, resolver) = Promise<Blocking>.withResolvers()
+      let end = start.map(on: queue) { $0.hasRun }.done(on: queue) { _ = $0.signal() }
+      return (end, resolver)
+    }
+    var (end, resolver): (Promise<Void>, Resolver<Blocking>?) = chain()
+    resolver?.fulfill(Blocking())
+    resolver = nil
+    try await expectFulfillment(of: end)
+  }
+
   @Test func line6_thenReturningItself_rejectsWithAnErrorThatSaysSo() async throws {
     let (start, resolver) = Promise<Int>.withResolvers()
     let itself = Box<Promise<Int>?>(nil)

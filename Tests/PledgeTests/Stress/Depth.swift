@@ -154,6 +154,24 @@ import Testing
     }
   }
 
+  @Test func handlersInPlaceOnSettledPromises_nestInConstantStack() throws {
+    let rounds = rounds
+    let count = CallCounter()
+    @Sendable func step(_ n: Int) {
+      count.call()
+      if n > 0 { Promise.value(n).done(on: .immediate) { step($0 - 1) }.cauterize() }
+    }
+    step(rounds)
+    #expect(count.count == rounds + 1)
+    let observed = CallCounter()
+    @Sendable func observe(_ n: Int) {
+      observed.call()
+      if n > 0 { Promise.value(n).observe(on: .immediate) { _ in observe(n - 1) } }
+    }
+    observe(rounds)
+    #expect(observed.count == rounds + 1)
+  }
+
   @Test func loop_isCancelledInTheMiddle() async throws {
     let stop = Box<Promise<Int>?>(nil)
     let count = CallCounter()
