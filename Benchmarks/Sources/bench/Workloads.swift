@@ -50,6 +50,10 @@ extension Workload {
       unitsPerSize: chainLength, isLockStep: true,
       summary: "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
     Workload(
+      name: "queue-chains", unit: "link", floor: "GCD", sizes: [2_000],
+      unitsPerSize: chainLength,
+      summary: "As `queue-chain`, with all chains under way at once, as on a server."),
+    Workload(
       name: "main-actor-chain", unit: "link", floor: "GCD", sizes: [2_000],
       unitsPerSize: chainLength, usesMainQueue: true, isLockStep: true,
       summary: "As `queue-chain`, on the main actor, waited for on another thread."),

@@ -34,8 +34,9 @@ func addGCD(to registry: inout Registry) {
     }
     latch.wait()
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
-  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main) }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
+  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
+  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main, .oneByOne) }
   registry.add("recursive-loop-queue", library: library) { rounds in
     let semaphore = DispatchSemaphore(value: 0)
     serial.async { loop(0, rounds, on: serial) { semaphore.signal() } }
@@ -65,12 +66,13 @@ func addGCD(to registry: inout Registry) {
   }
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue) {
-  let semaphore = DispatchSemaphore(value: 0)
+private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
+  let finish = Finish(of: chains, pace)
   for _ in 0..<chains {
-    queue.async { hop(1, on: queue) { semaphore.signal() } }
-    semaphore.wait()
+    queue.async { hop(1, on: queue) { finish.chainEnded() } }
+    finish.waitForChain()
   }
+  finish.waitForAll()
 }
 
 private func hop(_ link: Int, on queue: DispatchQueue, _ done: @escaping @Sendable () -> Void) {

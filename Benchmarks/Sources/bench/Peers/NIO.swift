@@ -27,20 +27,8 @@ func addNIOLoop(to registry: inout Registry) {
   registry.add("inline-chain", library: library) { chains in
     onLoop { nioInlineChains(chains, on: loop) }
   }
-  registry.add("queue-chain", library: library) { chains in
-    let semaphore = DispatchSemaphore(value: 0)
-    let slot = Slot(0)
-    for _ in 0..<chains {
-      let promise = loop.makePromise(of: Int.self)
-      nioChain(chainLength, from: promise.futureResult).whenSuccess {
-        slot.value &+= $0
-        semaphore.signal()
-      }
-      promise.succeed(1)
-      semaphore.wait()
-    }
-    check(slot.value, is: chains * (chainLength + 1))
-  }
+  registry.add("queue-chain", library: library) { hopChains($0, on: loop, .oneByOne) }
+  registry.add("queue-chains", library: library) { hopChains($0, on: loop, .together) }
   registry.add("resolved-map", library: library) { count in
     onLoop { nioResolvedMaps(count, on: loop) }
   }
@@ -143,4 +131,20 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
     let promise = loop.makePromise(of: Int.self)
     return (promise, promise.futureResult.map { $0 &+ 1 })
   }
+}
+
+private func hopChains(_ chains: Int, on loop: any EventLoop, _ pace: Pace) {
+  let finish = Finish(of: chains, pace)
+  let total = Slot(0)
+  for _ in 0..<chains {
+    let promise = loop.makePromise(of: Int.self)
+    nioChain(chainLength, from: promise.futureResult).whenSuccess {
+      total.value &+= $0
+      finish.chainEnded()
+    }
+    promise.succeed(1)
+    finish.waitForChain()
+  }
+  finish.waitForAll()
+  check(total.value, is: chains * (chainLength + 1))
 }

@@ -36,8 +36,9 @@ func addPledge(to registry: inout Registry) {
     }
     check(sum.value, is: chains * (chainLength + 1))
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
-  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main) }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
+  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
+  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main, .oneByOne) }
   registry.add("resolved-map", library: library) { count in
     let sum = Slot(0)
     for _ in 0..<count {
@@ -78,8 +79,8 @@ private func chain(_ links: Int, from root: Promise<Int>) -> Promise<Int> {
   return promise
 }
 
-private func hopChains(_ chains: Int, on executor: some PromiseExecutor) {
-  let semaphore = DispatchSemaphore(value: 0)
+private func hopChains(_ chains: Int, on executor: some PromiseExecutor, _ pace: Pace) {
+  let finish = Finish(of: chains, pace)
   let total = Slot(0)
   for _ in 0..<chains {
     let (root, resolver) = Promise<Int>.withResolvers()
@@ -87,11 +88,12 @@ private func hopChains(_ chains: Int, on executor: some PromiseExecutor) {
     for _ in 0..<chainLength { promise = promise.map(on: executor) { $0 &+ 1 } }
     promise.observe(on: .immediate) {
       total.value &+= $0.value
-      semaphore.signal()
+      finish.chainEnded()
     }
     resolver.fulfill(1)
-    semaphore.wait()
+    finish.waitForChain()
   }
+  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }
 

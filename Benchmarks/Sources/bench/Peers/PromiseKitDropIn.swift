@@ -36,9 +36,10 @@ func addPromiseKitDropIn(to registry: inout Registry) {
     }
     check(sum.value, is: chains * (chainLength + 1))
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
+  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
   registry.add("main-actor-chain", library: library, note: "the main queue") {
-    hopChains($0, on: .main)
+    hopChains($0, on: .main, .oneByOne)
   }
   registry.add("resolved-map", library: library) { count in
     let sum = Slot(0)
@@ -82,18 +83,19 @@ private func chain(
   return promise
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue) {
-  let semaphore = DispatchSemaphore(value: 0)
+private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
+  let finish = Finish(of: chains, pace)
   let total = Slot(0)
   for _ in 0..<chains {
     let (promise, resolver) = Promise<Int>.pending()
     chain(chainLength, from: promise, on: queue).pipe {
       total.value &+= $0.value
-      semaphore.signal()
+      finish.chainEnded()
     }
     resolver.fulfill(1)
-    semaphore.wait()
+    finish.waitForChain()
   }
+  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }
 

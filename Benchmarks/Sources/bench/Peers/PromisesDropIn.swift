@@ -28,9 +28,10 @@ func addPromisesDropIn(to registry: inout Registry) {
     }
     latch.wait()
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
+  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
   registry.add("main-actor-chain", library: library, note: "the main queue") {
-    hopChains($0, on: .main)
+    hopChains($0, on: .main, .oneByOne)
   }
   registry.add("fan-in", library: library, note: hops) { count in
     let done = DispatchSemaphore(value: 0)
@@ -71,19 +72,20 @@ private func chain(
   return promise
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue) {
-  let semaphore = DispatchSemaphore(value: 0)
+private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
+  let finish = Finish(of: chains, pace)
   let total = Slot(0)
   for _ in 0..<chains {
     let promise = Promise<Int>.pending()
     // The tenth link is also the one that tells: there is no handler that does not hop.
     chain(chainLength - 1, from: promise, on: queue).then(on: queue) { value in
       total.value &+= value &+ 1
-      semaphore.signal()
+      finish.chainEnded()
     }
     promise.fulfill(1)
-    semaphore.wait()
+    finish.waitForChain()
   }
+  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }
 

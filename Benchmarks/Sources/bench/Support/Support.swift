@@ -45,6 +45,36 @@ final class Latch: Sendable {
   func wait() { done.wait() }
 }
 
+/// When the one who sets chains off waits for them.
+enum Pace {
+  /// For each one before the next begins.
+  case oneByOne
+  /// For all of them at the end.
+  case together
+}
+
+/// Waits for chains.
+final class Finish: Sendable {
+  private let all: Latch
+  private let one: DispatchSemaphore?
+
+  init(of chains: Int, _ pace: Pace) {
+    all = Latch(chains)
+    one = pace == .oneByOne ? DispatchSemaphore(value: 0) : nil
+  }
+
+  @inline(__always)
+  func chainEnded() {
+    all.countDown()
+    one?.signal()
+  }
+
+  /// To be called when a chain has been set off.
+  func waitForChain() { one?.wait() }
+
+  func waitForAll() { all.wait() }
+}
+
 /// Calls `left` and `right` with the same numbers on two threads that keep abreast.
 ///
 /// Neither gets more than a few dozen numbers ahead, so that they really do meet; in step they are
