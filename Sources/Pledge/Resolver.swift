@@ -61,7 +61,8 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// Settles the promise as `promise` settles.
   ///
   /// Until then other calls of this resolver may still win. Cancelling the promise withdraws from
-  /// `promise`.
+  /// `promise`. Promises that are resolved with each other, in a circle, stay pending until one of
+  /// them is cancelled.
   @inlinable
   public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(

@@ -21,11 +21,12 @@ extension Promise where Value: Sendable {
     }
   }
 
-  /// The value, once it is there; throws the error if the promise is rejected.
+  /// Returns the value once it is there; throws the error if the promise is rejected.
   ///
   /// No thread is blocked. Cancelling the task ends the wait with `CancellationError`; the promise
-  /// itself goes on.
-  public var value: Value {
-    get async throws { try await pledge.value }
+  /// itself goes on. A method, since tests that say `@testable import Promises` read a property
+  /// `value` that does not wait.
+  public func get() async throws -> Value {
+    try await pledge.value
   }
 }

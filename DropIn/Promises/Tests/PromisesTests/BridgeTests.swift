@@ -25,11 +25,11 @@ final class BridgeTests: XCTestCase {
     XCTAssertEqual(error as? Failure, .first)
   }
 
-  func test_value_returnsOrThrows() async throws {
-    let value = try await Promise<Int>(on: .global()) { 42 }.value
+  func test_get_returnsOrThrows() async throws {
+    let value = try await Promise<Int>(on: .global()) { 42 }.get()
     XCTAssertEqual(value, 42)
     do {
-      _ = try await Promise<Int>(on: .global()) { throw Failure.first }.value
+      _ = try await Promise<Int>(on: .global()) { throw Failure.first }.get()
       XCTFail("did not throw")
     } catch {
       XCTAssertEqual(error as? Failure, .first)
@@ -45,9 +45,9 @@ final class BridgeTests: XCTestCase {
     }
   }
 
-  func test_value_whenTheTaskIsCancelled_throws() async {
+  func test_get_whenTheTaskIsCancelled_throws() async {
     let promise = Promise<Int>()
-    let task = Task { try await promise.value }
+    let task = Task { try await promise.get() }
     task.cancel()
     let result = await task.result
     XCTAssertThrowsError(try result.get()) { XCTAssertTrue($0 is CancellationError) }
