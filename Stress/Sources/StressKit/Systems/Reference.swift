@@ -64,8 +64,9 @@ final class Observer {
   let isShield: Bool
   /// It has started.
   var isTaken = false
-  /// It has turned away from its source, and sees a cancellation in its place.
+  /// It has turned away from its source, and sees what it has instead of it.
   var isDetached = false
+  var replacement = Failure.cancelled
   var run: ((Settlement) -> Void)?
 
   init(
@@ -207,7 +208,7 @@ final class ReferenceWorld: @unchecked Sendable {
     let outcome = observer.isDetached ? nil : observer.source?.outcome
     observer.source = nil
     observer.run = nil
-    run(outcome ?? .rejection(Rejection(.cancelled)))
+    run(outcome ?? .rejection(Rejection(observer.replacement)))
   }
 
   /// Makes a promise with the outcome of a handler.
@@ -247,11 +248,7 @@ final class ReferenceWorld: @unchecked Sendable {
     outer.feed = .observer(observer)
     let isFree = inner.observers.isEmpty && !inner.isKept
     attach(observer, to: inner)
-    if isFree {
-      inner.isAdopted = true
-      // As one promise, they have been cancelled both or neither.
-      if inner.isCancelled { hasUsedAdopted = true }
-    }
+    if isFree { inner.isAdopted = true }
   }
 
   // MARK: Cancelling
@@ -305,6 +302,23 @@ final class ReferenceWorld: @unchecked Sendable {
     source.consumers -= 1
     if source.consumers == 0, !source.isKept { climb(source) }
     source.outcome?.rejection?.isHandled = true
+  }
+
+  /// Makes a promise that settles as `source`, and what rejects it with `failure` instead.
+  func timeout(
+    _ source: ReferencePromise, _ failure: Failure
+  ) -> (ReferencePromise, fire: () -> Void) {
+    let observer = Observer(source)
+    let promise = ReferencePromise(.observer(observer))
+    observer.run = { [self] in settle(promise, $0) }
+    attach(observer, to: source)
+    let fire = { [self] in
+      guard !observer.isTaken, !observer.isDetached else { return }
+      observer.replacement = failure
+      // Who has cancelled has withdrawn by that.
+      if promise.isCancelled { detach(observer) } else { withdraw(observer) }
+    }
+    return (promise, fire)
   }
 
   /// Takes an observer away, and has its source go on all the same.

@@ -4,8 +4,7 @@
 final class ReferenceSystem: System, @unchecked Sendable {
   private struct Timer {
     let deadline: Duration
-    let ticks: Int
-    let promise: ReferencePromise
+    let fire: () -> Void
   }
 
   private final class Limiter {
@@ -256,9 +255,9 @@ final class ReferenceSystem: System, @unchecked Sendable {
     timerCount += 1
     let duration = Duration(
       secondsComponent: Int64(ticks), attosecondsComponent: Int64(timerCount * Reports.runs + run))
-    let timer = ReferencePromise(.resolver([]))
-    timers.append(Timer(deadline: now + duration, ticks: ticks, promise: timer))
-    return world.race([source, timer])
+    let (promise, fire) = world.timeout(source, .timedOut(ticks))
+    timers.append(Timer(deadline: now + duration, fire: fire))
+    return promise
   }
 
   func passTime(to ticks: Int) -> Bool {
@@ -270,7 +269,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
     }
     let timer = timers.remove(at: next)
     now = max(now, timer.deadline)
-    if timer.promise.outcome == nil { world.reject(timer.promise, .timedOut(timer.ticks)) }
+    timer.fire()
     return true
   }
 }
