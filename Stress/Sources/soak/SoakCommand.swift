@@ -31,6 +31,12 @@ struct SoakCommand: ParsableCommand {
   @Option(help: "After how many seconds one program counts as hung.")
   var patience = 60.0
 
+  @Flag(inversion: .prefixedNo, help: "Whether memory that grows counts as a failure.")
+  var memory = true
+
+  @Option(help: .hidden)
+  var plant: PlantedFault?
+
   func validate() throws {
     guard minutes > 0, minutes.isFinite else {
       throw ValidationError("--minutes must be a positive number, not \(minutes).")
@@ -44,8 +50,11 @@ struct SoakCommand: ParsableCommand {
   }
 
   func run() throws {
+    if let plant { return plant.commit() }
     say("\(minutes) minutes on \(threads) threads, seeds from \(seed)")
-    let soak = Soak(seconds: minutes * 60, threads: threads, seed: seed, patience: patience)
+    let soak = Soak(
+      seconds: minutes * 60, threads: threads, seed: seed, patience: patience,
+      watchesMemory: memory)
     let summary = soak.run { say($0) }
     say(summary.description)
     guard let failure = summary.failure else { return say("No difference found.") }

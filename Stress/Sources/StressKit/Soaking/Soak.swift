@@ -33,15 +33,19 @@ package final class Soak: Sendable {
 
   private let end: Date
   private let patience: Double
+  private let watchesMemory: Bool
   private let firstSeed: UInt64
   private let state: Lock<State>
 
   /// Prepares a soak of `seconds` on `threads` threads, starting with `seed`; what takes longer
-  /// than `patience` seconds counts as hung.
-  package init(seconds: Double, threads: Int, seed: UInt64, patience: Double = 60) {
+  /// than `patience` seconds counts as hung, and memory that grows is a failure if `watchesMemory`.
+  package init(
+    seconds: Double, threads: Int, seed: UInt64, patience: Double = 60, watchesMemory: Bool = true
+  ) {
     end = Date(timeIntervalSinceNow: seconds)
     firstSeed = seed
     self.patience = patience
+    self.watchesMemory = watchesMemory
     state = Lock(
       State(
         nextSeed: seed, activities: Array(repeating: nil, count: threads), workersAtWork: threads))
@@ -76,7 +80,9 @@ package final class Soak: Sendable {
       }
     }
     var summary = state.withLock { $0.summary }
-    if summary.failure == nil, let growth = Memory.growth(summary.residentBytes), !growth.isFlat {
+    if watchesMemory, summary.failure == nil, let growth = Memory.growth(summary.residentBytes),
+      !growth.isFlat
+    {
       summary.failure = "Memory grew from \(growth.from >> 10) KiB to \(growth.to >> 10) KiB."
     }
     return summary
