@@ -46,7 +46,7 @@ verdict() {
     echo "soak: ${why:-crashed or hung}"
   fi
   if [ "$with_tests" = 1 ]; then
-    if ! (cd "$copy" && timeout 600 swift test --no-parallel --filter PledgeTests) >"$log" 2>&1
+    if ! (cd "$copy" && timeout 240 swift test --no-parallel --filter '^PledgeTests\.' --skip 'Depth|Races|LongLived') >"$log" 2>&1
     then
       local tests
       tests=$(grep -oE 'Test "?[A-Za-z0-9_]+.*recorded an issue' "$log" | awk '{print $2}' \

@@ -1,4 +1,5 @@
 import Foundation
+import Pledge
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking
@@ -34,15 +35,15 @@ struct PreparedTask: Sendable {
   /// cache has not answered yet, that is a fatal error inside of Foundation. So a companion has no
   /// cache. It lives while a transfer of it runs.
   ///
-  /// `@unchecked Sendable`: `transfers` is a lock, `users` is guarded by `companions`, and `session`
+  /// `@unchecked Sendable`: `transfers` is a mutex, `users` is guarded by `companions`, and `session`
   /// is set once, before the companion is seen by anybody else.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    private static let companions = Locked<[ObjectIdentifier: CompanionSession]>([:])
+    private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
 
     private let original: URLSession
     private var session: URLSession?
     private var users = 0
-    private let transfers = Locked<[Int: Transfer]>([:])
+    private let transfers = Mutex<[Int: Transfer]>([:])
 
     private init(original: URLSession) { self.original = original }
 

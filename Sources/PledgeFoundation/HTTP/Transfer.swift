@@ -16,11 +16,17 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     case received
   }
 
+  /// Whoever takes the body piece by piece.
+  struct Receiver: Sendable {
+    let call: @Sendable (Data) throws -> Void
+  }
+
   private struct State {
     var cancel: (@Sendable () -> Void)?
     var response: URLResponse?
     var body = Data()
     var file: PartialFile?
+    var receiver: Receiver?
     /// Why the body cannot be kept.
     var failure: (any Error)?
     var bytes: Int64 = 0
@@ -28,25 +34,30 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     var outcome: Result<Arrival, any Error>?
   }
 
+  private struct Settler {
+    let call: @Sendable (Result<Arrival, any Error>) -> Void
+  }
+
   /// How much of the body of an answer that is refused goes into the error.
   private static let refusedBodyLimit = 65_536
 
-  private let state: Locked<State>
+  private let state: Mutex<State>
   private let progress: TransferProgress?
   private let counting: Counting
-  private let storesFile: Bool
+  /// Whether the body goes elsewhere and is not kept here.
+  private let passesOn: Bool
   private let acceptsAnyStatus: Bool
-  private let settled = Locked<(@Sendable (Result<Arrival, any Error>) -> Void)?>(nil)
+  private let settled = Mutex<Settler?>(nil)
 
   init(
     progress: Progress?, counting: Counting, file: sending PartialFile? = nil,
-    acceptsAnyStatus: Bool = true
+    receiver: Receiver? = nil, acceptsAnyStatus: Bool = true
   ) {
     self.progress = progress.map(TransferProgress.init)
     self.counting = counting
     self.acceptsAnyStatus = acceptsAnyStatus
-    storesFile = file != nil
-    state = Locked(State(file: file))
+    passesOn = file != nil || receiver != nil
+    state = Mutex(State(file: file, receiver: receiver))
   }
 
   /// Starts the task that `make` returns, and makes a promise of its outcome.
@@ -56,7 +67,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     _ make: (URLSession) -> URLSessionTask
   ) -> Promise<Value> {
     let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
-    settled.withLock { $0 = { resolver.resolve($0.map(transform)) } }
+    settled.withLock { $0 = Settler { resolver.resolve($0.map(transform)) } }
     resolver.onCancel {
       // The file may have got its name in this moment: then this was a success.
       if let outcome = self.stop() { resolver.resolve(outcome.map(transform)) }
@@ -70,18 +81,19 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   /// Stops the task; returns the outcome if it had ended before.
   private func stop() -> Result<Arrival, any Error>? {
-    let (cancel, earlier) = state.withLock { state in
-      guard state.outcome == nil else { return (nil as (@Sendable () -> Void)?, state.outcome) }
-      state.outcome = .failure(CancellationError())
+    // What the receiver captured goes at the end, outside of the lock.
+    let (cancel, receiver, earlier) = state.withLock { state in
+      guard state.outcome == nil else {
+        return (nil as (@Sendable () -> Void)?, nil as Receiver?, state.outcome)
+      }
       state.file?.discard()
-      state.file = nil
-      state.body = Data()
-      defer { state.cancel = nil }
-      return (state.cancel, nil)
+      defer { state = State(outcome: .failure(CancellationError())) }
+      return (state.cancel, state.receiver, nil)
     }
     settled.withLock { $0 = nil }
     progress?.end(successfully: false)
     cancel?()
+    withExtendedLifetime(receiver) {}
     return earlier
   }
 
@@ -97,16 +109,16 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   func receive(_ data: Data) {
+    guard pass(data) else { return }
     let (bytes, broken): (Int64?, (@Sendable () -> Void)?) = state.withLock { state in
       guard state.outcome == nil, state.failure == nil else { return (nil, nil) }
-      if !storesFile {
+      if !passesOn {
         state.body.append(data)
       } else if accepts(state.response) {
         do {
           try state.file?.write(data)
         } catch {
-          state.failure = error
-          return (nil, state.cancel)
+          return (nil, fail(&state, error))
         }
       } else {
         state.body.append(data.prefix(Self.refusedBodyLimit - state.body.count))
@@ -117,6 +129,29 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
     broken?()
     if let bytes { progress?.advance(to: bytes) }
+  }
+
+  /// Hands `data` to the receiver if there is one; returns whether all is well.
+  private func pass(_ data: Data) -> Bool {
+    let receiver = state.withLock { state in
+      accepts(state.response) && state.outcome == nil && state.failure == nil
+        ? state.receiver : nil
+    }
+    // The user's code: not under the lock. The session hands on one piece after the other.
+    do {
+      try receiver?.call(data)
+      return true
+    } catch {
+      state.withLock { fail(&$0, error) }?()
+      return false
+    }
+  }
+
+  /// Notes why the body cannot be kept; returns what stops the task.
+  private func fail(_ state: inout State, _ error: any Error) -> (@Sendable () -> Void)? {
+    state.failure = error
+    // Once: to cancel a task twice at a time is a fatal error inside of Foundation on Linux.
+    return exchange(&state.cancel, with: nil)
   }
 
   func send(_ count: Int64, of total: Int64) {
@@ -130,16 +165,14 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   func complete(_ error: (any Error)?) {
-    let outcome: Result<Arrival, any Error>? = state.withLock { state in
-      guard state.outcome == nil else { return nil }
+    let (outcome, receiver): (Result<Arrival, any Error>?, Receiver?) = state.withLock { state in
+      guard state.outcome == nil else { return (nil, nil) }
       let outcome = Result { try finish(&state, error) }
       state.file?.discard()
-      state.file = nil
-      state.body = Data()
-      state.cancel = nil
-      state.outcome = outcome
-      return outcome
+      defer { state = State(outcome: outcome) }
+      return (outcome, state.receiver)
     }
+    withExtendedLifetime(receiver) {}
     guard let outcome else { return }
     if case .success = outcome {
       progress?.end(successfully: true)
@@ -150,13 +183,13 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       defer { settled = nil }
       return settled
     }
-    settle?(outcome)
+    settle?.call(outcome)
   }
 
   private func finish(_ state: inout State, _ error: (any Error)?) throws -> Arrival {
     if let error = state.failure ?? error { throw error }
     guard let response = state.response else { throw PromiseError.noValueAndNoError }
-    if storesFile, !accepts(response), let response = response as? HTTPURLResponse {
+    if passesOn, !accepts(response), let response = response as? HTTPURLResponse {
       throw HTTPStatusError(response, body: state.body)
     }
     try state.file?.commit()

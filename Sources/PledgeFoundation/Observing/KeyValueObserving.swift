@@ -37,7 +37,7 @@
   /// `@unchecked Sendable`: what changes is guarded by the lock; observations may be invalidated on
   /// any thread.
   private final class KeyValueObserver: @unchecked Sendable {
-    private let lock = Locked<Void>(())
+    private let lock = Mutex<Void>(())
     private var isStopped = false
     private var object: NSObject?
     private var observation: NSKeyValueObservation?

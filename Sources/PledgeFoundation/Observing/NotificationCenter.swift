@@ -62,7 +62,7 @@ private final class OneTimeObserver: @unchecked Sendable {
   }
 
   private let center: NotificationCenter
-  private let state = Locked(State.starting)
+  private let state = Mutex(State.starting)
 
   init(center: NotificationCenter) { self.center = center }
 

@@ -47,7 +47,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   }
 
   private let actor: any Actor
-  private let lock = Locked<Void>(())
+  private let lock = Mutex<Void>(())
   private var work: Work?
 
   init(

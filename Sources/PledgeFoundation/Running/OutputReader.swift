@@ -1,4 +1,5 @@
 import Foundation
+import Pledge
 
 #if os(macOS) || os(Linux)
   /// Reads what comes out of several pipes, whenever something does, on a thread of its own.
@@ -6,12 +7,12 @@ import Foundation
   /// Not with dispatch sources: on Linux, to cancel one while its pipe becomes readable crashes now
   /// and then inside of libdispatch.
   ///
-  /// `@unchecked Sendable`: `alarm` is a lock; the pipes are used by the one thread once it runs.
+  /// `@unchecked Sendable`: `alarm` is a mutex; the pipes are used by the one thread once it runs.
   final class OutputReader: @unchecked Sendable {
     let pipes: [Pipe]
 
     /// A pipe that tells the thread to stop by being closed; nil once that has happened.
-    private let alarm: Locked<Int32?>
+    private let alarm: Mutex<Int32?>
     private let alarmed: Int32
 
     /// Makes `count` pipes.
@@ -20,7 +21,7 @@ import Foundation
       var ends: [Int32] = [-1, -1]
       guard pipe(&ends) == 0 else { throw POSIXError(.EMFILE) }
       alarmed = ends[0]
-      alarm = Locked(ends[1])
+      alarm = Mutex(ends[1])
       var descriptors = ends
       for pipe in pipes {
         descriptors.append(pipe.fileHandleForReading.fileDescriptor)

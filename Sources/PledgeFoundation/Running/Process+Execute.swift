@@ -89,7 +89,7 @@ import Pledge
     private let process: Process
     private let acceptsAnyStatus: Bool
     private let resolver: Resolver<ProcessOutput>
-    private let state = Locked(State())
+    private let state = Mutex(State())
 
     init(
       _ process: Process, _ acceptsAnyStatus: Bool, _ resolver: Resolver<ProcessOutput>
