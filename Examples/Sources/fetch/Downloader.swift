@@ -1,6 +1,11 @@
 import FetchSupport
 import Foundation
 import Pledge
+import PledgeFoundation
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 /// Downloads files: mirrors raced, attempts repeated, checksums verified, nothing half-written.
 struct Downloader: Sendable {
@@ -10,7 +15,7 @@ struct Downloader: Sendable {
   let attemptTimeout: Duration
   /// How long a further mirror waits for those before it.
   let headStart: Duration
-  let transfers: HTTPTransfers
+  let session: URLSession
   let console: Console
 
   /// Downloads all files, at most `concurrency` at a time, and never fails as a whole.
@@ -87,7 +92,7 @@ struct Downloader: Sendable {
   func copy(of file: Download, from mirror: URL, number: Int) -> Promise<Copy> {
     Promise.attempt { try PartialFile(for: file.name, in: directory, copy: number) }
       .then { part in
-        transfers.get(mirror) { data in
+        session.stream(mirror) { data in
           try part.append(data)
           console.received(data.count)
         }

@@ -2,7 +2,12 @@ import ArgumentParser
 import FetchSupport
 import Foundation
 import Pledge
+import PledgeFoundation
 import UnreliableServer
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
 
 @main
 struct Fetch: AsyncParsableCommand {
@@ -98,13 +103,15 @@ struct Fetch: AsyncParsableCommand {
     // A file beyond the limit of the shell or the disk is an error to report, not a reason to die.
     signal(SIGXFSZ, SIG_IGN)
     let console = Console(fileCount: files.count, byteCount: byteCount, isQuiet: quiet)
-    let transfers = HTTPTransfers(connectionsPerHost: concurrency * 2)
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.httpMaximumConnectionsPerHost = concurrency * 2
+    let session = URLSession(configuration: configuration)
     let downloader = Downloader(
       directory: folder, concurrency: concurrency, policy: policy,
-      attemptTimeout: .seconds(timeout), headStart: .milliseconds(300), transfers: transfers,
+      attemptTimeout: .seconds(timeout), headStart: .milliseconds(300), session: session,
       console: console)
 
-    var work = downloader.downloadAll(files).finally { transfers.close() }
+    var work = downloader.downloadAll(files).finally { session.finishTasksAndInvalidate() }
     if let deadline { work = work.timeout(after: .seconds(deadline)) }
     let interruption = Interruption { [work] in work.cancel() }
     defer { interruption.stop() }
@@ -125,15 +132,11 @@ struct Fetch: AsyncParsableCommand {
   private var policy: RetryPolicy {
     var policy = RetryPolicy.exponential(
       attempts: retries + 1, from: .milliseconds(100), maximum: .seconds(5)
-    ).withJitter()
+    ).withJitter().honoringRetryAfter()
     // A full disk, or a folder that may not be written to, stays so.
     policy.isRetryable = { error in
       let errors = (error as? AggregateError)?.errors ?? [error]
       return !errors.contains { $0 is FileFailure }
-    }
-    policy.requestedDelay = { error in
-      let errors = (error as? AggregateError)?.errors ?? [error]
-      return errors.compactMap { ($0 as? HTTPStatusError)?.retryAfter }.min()
     }
     return policy
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Pledge
+import PledgeFoundation
 
 /// Why a download failed, in words for the user: the same words only once.
 func reason(for error: any Error) -> String {
@@ -8,6 +9,9 @@ func reason(for error: any Error) -> String {
     "\(error.errors.count) attempts failed: \(distinctReasons(error.errors))"
   case let error as AggregateError:
     distinctReasons(error.errors)
+  case let error as HTTPStatusError:
+    // Without the address: the mirrors' reasons are told together.
+    "HTTP status \(error.status)"
   case let error as URLError:
     error.localizedDescription
   default:

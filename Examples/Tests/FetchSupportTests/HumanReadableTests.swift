@@ -31,25 +31,3 @@ import Testing
     #expect(HumanReadable.speed(Int.max, in: .nanoseconds(1)) == nil)
   }
 }
-
-@Suite struct RetryAfterTests {
-  private let now = Date(timeIntervalSince1970: 784_111_777)
-
-  @Test(arguments: [
-    ("0", Duration.zero), (" 120 ", .seconds(120)),
-    ("Sun, 06 Nov 1994 08:49:40 GMT", .seconds(3)),
-    ("Sun, 06 Nov 1994 08:49:37 GMT", .zero),
-    ("Sat, 05 Nov 1994 08:49:37 GMT", .zero),
-  ])
-  func delay_ofSoundValue_isWhatItSays(value: String, delay: Duration) {
-    #expect(RetryAfter.delay(value, now: now) == delay)
-  }
-
-  @Test(arguments: [
-    "", "soon", "-1", "1.5", "99999999999", "٣", "Sun, 32 Nov 1994 08:49:37 GMT",
-    "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Foo 1994 08:49:37 GMT",
-  ])
-  func delay_ofNonsense_isNil(value: String) {
-    #expect(RetryAfter.delay(value, now: now) == nil)
-  }
-}

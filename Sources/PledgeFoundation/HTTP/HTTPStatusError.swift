@@ -109,15 +109,24 @@ extension URLResponse {
 extension RetryPolicy {
   /// The same policy, which waits as long as the server asked for in ``HTTPStatusError/retryAfter``.
   ///
+  /// Where several servers were asked, and the error is an `AggregateError`, the shortest wait that
+  /// any of them asked for counts.
+  ///
   /// - Parameter limit: The longest wait that a server may ask for; a longer one becomes this.
   public func honoringRetryAfter(limit: Duration = .seconds(300)) -> RetryPolicy {
     var policy = self
     policy.requestedDelay = { [requestedDelay] error in
-      guard let wanted = (error as? HTTPStatusError)?.retryAfter else {
-        return requestedDelay(error)
-      }
+      guard let wanted = Self.retryAfter(error) else { return requestedDelay(error) }
       return min(wanted, limit)
     }
     return policy
+  }
+
+  private static func retryAfter(_ error: any Error) -> Duration? {
+    switch error {
+    case let error as HTTPStatusError: error.retryAfter
+    case let error as AggregateError: error.errors.compactMap(retryAfter).min()
+    default: nil
+    }
   }
 }

@@ -88,6 +88,9 @@ extension FoundationTests {
       #expect(policy.requestedDelay(try error("5")) == .seconds(5))
       #expect(policy.requestedDelay(try error("3600")) == .seconds(60))
       #expect(policy.requestedDelay(Boom()) == nil)
+      let mirrors: [any Error] = [try error("50"), Boom(), try error("5")]
+      #expect(policy.requestedDelay(AggregateError(errors: mirrors)) == .seconds(5))
+      #expect(policy.requestedDelay(AggregateError(errors: [Boom()])) == nil)
     }
 
     @Test func retry_waitsAsTheServerAsks() async throws {
