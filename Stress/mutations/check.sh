@@ -46,7 +46,14 @@ verdict() {
     echo "soak: ${why:-crashed or hung}"
   fi
   if [ "$with_tests" = 1 ]; then
-    if ! (cd "$copy" && timeout 240 swift test --no-parallel --filter '^PledgeTests\.' --skip 'Depth|Races|LongLived') >"$log" 2>&1
+    if ! (cd "$copy" && swift build --build-tests) >"$log" 2>&1; then
+      echo "BUILD FAILED: $(grep -m1 error: "$log")"
+      return
+    fi
+    # Not by way of `swift test`, whose tests go on when it is ended.
+    if ! (cd "$copy" && timeout 180 .build/debug/PledgePackageTests.xctest \
+      --testing-library swift-testing --no-parallel --filter '^PledgeTests\.' \
+      --skip 'Depth|Races|LongLived') >"$log" 2>&1
     then
       local tests
       tests=$(grep -oE 'Test "?[A-Za-z0-9_]+.*recorded an issue' "$log" | awk '{print $2}' \

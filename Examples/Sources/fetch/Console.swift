@@ -48,8 +48,9 @@ final class Console: Sendable {
     }
   }
 
-  /// Writes `line` above the progress.
+  /// Writes `line` above the progress, if that is shown.
   func say(_ line: String) {
+    guard !isQuiet else { return FileHandle.standardError.write(Data("\(line)\n".utf8)) }
     change { state in state.renderer.announce(line, state.progress) }
   }
 

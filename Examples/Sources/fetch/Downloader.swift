@@ -9,7 +9,7 @@ import PledgeFoundation
 
 /// Downloads files: mirrors raced, attempts repeated, checksums verified, nothing half-written.
 struct Downloader: Sendable {
-  let directory: URL
+  let parts: PartialFiles
   let concurrency: Int
   let policy: RetryPolicy
   let attemptTimeout: Duration
@@ -35,7 +35,7 @@ struct Downloader: Sendable {
   func download(_ file: Download) -> Promise<Saved> {
     Promise(on: .global) { saved(file) }.then { saved in
       if let saved { return .value(saved) }
-      return downloadAnew(file)
+      return downloadAnew(file).finally { parts.discard(file.name) }
     }
     .get { _ in removeLeftovers(of: file) }
   }
@@ -44,16 +44,17 @@ struct Downloader: Sendable {
   private func removeLeftovers(of file: Download) {
     for copy in 1...max(1, file.mirrors.count) {
       let name = PartialFile.partialName(for: file.name, copy: copy)
-      guard FileManager.default.fileExists(atPath: directory.appending(component: name).path())
+      guard
+        FileManager.default.fileExists(atPath: parts.directory.appending(component: name).path())
       else { continue }
       // One that is in use is locked, and stays.
-      (try? PartialFile(for: file.name, in: directory, copy: copy))?.discard()
+      (try? PartialFile(for: file.name, in: parts.directory, copy: copy))?.discard()
     }
   }
 
   /// The file as an earlier run has left it, if it is whole.
   private func saved(_ file: Download) -> Saved? {
-    let url = directory.appending(component: file.name, directoryHint: .notDirectory)
+    let url = parts.directory.appending(component: file.name, directoryHint: .notDirectory)
     // What cannot be read is not there; the download tells why it cannot be written either.
     guard let expected = file.checksum, let actual = try? SHA256Checksum(ofFileAt: url),
       actual == expected, let size = try? url.resourceValues(forKeys: [.fileSizeKey]).fileSize
@@ -90,7 +91,7 @@ struct Downloader: Sendable {
 
   /// Streams one copy to a partial file and verifies it.
   func copy(of file: Download, from mirror: URL, number: Int) -> Promise<Copy> {
-    Promise.attempt { try PartialFile(for: file.name, in: directory, copy: number) }
+    Promise.attempt { try parts.open(file.name, copy: number) }
       .then { part in
         session.stream(mirror) { data in
           try part.append(data)
@@ -105,7 +106,8 @@ struct Downloader: Sendable {
           }
           return Copy(part: part, mirror: mirror)
         }
-        .tap { result in
+        // In place: the next attempt takes the same name.
+        .tap(on: .immediate) { result in
           if case .failure = result { part.discard() }
         }
       }

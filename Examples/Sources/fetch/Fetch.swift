@@ -106,8 +106,11 @@ struct Fetch: AsyncParsableCommand {
     let configuration = URLSessionConfiguration.ephemeral
     configuration.httpMaximumConnectionsPerHost = concurrency * 2
     let session = URLSession(configuration: configuration)
+    let parts = PartialFiles(in: folder)
+    // What was broken off may still be under way: nothing partial is left behind by it.
+    defer { parts.close() }
     let downloader = Downloader(
-      directory: folder, concurrency: concurrency, policy: policy,
+      parts: parts, concurrency: concurrency, policy: policy,
       attemptTimeout: .seconds(timeout), headStart: .milliseconds(300), session: session,
       console: console)
 
@@ -121,6 +124,7 @@ struct Fetch: AsyncParsableCommand {
       console.finish()
       return (outcomes, console.elapsed)
     } catch is CancellationError where interruption.happened {
+      parts.close()
       console.say("fetch: interrupted; no partial file was left behind")
       throw ExitCode(130)
     } catch let error as TimeoutError {
@@ -136,7 +140,8 @@ struct Fetch: AsyncParsableCommand {
     // A full disk, or a folder that may not be written to, stays so.
     policy.isRetryable = { error in
       let errors = (error as? AggregateError)?.errors ?? [error]
-      return !errors.contains { $0 is FileFailure }
+      // A locked file is another matter: an attempt that took too long may be about to let go of it.
+      return !errors.contains { ($0 as? FileFailure).map { $0.operation != .lock } ?? false }
     }
     return policy
   }

@@ -37,6 +37,19 @@ import UnreliableServer
     return whole
   }
 
+  private func partialFiles(in folder: URL) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path())
+      .filter(PartialFile.isPartialName)
+  }
+
+  /// A server that sends a piece of each file and then nothing for a minute.
+  private func stalledServer(fileCount: Int) async throws -> LoopbackServer {
+    var configuration = Configuration(
+      seed: 8, fileCount: fileCount, sizes: 100_000...200_000, script: Script { _ in .slow })
+    configuration.slowPause = .seconds(60)
+    return try await LoopbackServer.start(configuration)
+  }
+
   @Test func killedAtRandom_andRunAgain_completes() async throws {
     try await withFolders { files, scratch in
       let server = try await LoopbackServer.start(
@@ -157,7 +170,8 @@ import UnreliableServer
     try await withFolders { files, scratch in
       let count = isFull ? 10_000 : 300
       let server = try await LoopbackServer.start(
-        Configuration(seed: 7, fileCount: count, sizes: 1...2_000))
+        Configuration(
+          seed: 7, fileCount: count, sizes: 1...2_000, script: .random(seed: 7, share: 0.02)))
       let list = try writeList(server, in: scratch)
       // Far less than one a file: what is opened is closed. Far less than all files at once.
       let fetch = try FetchProcess(
@@ -167,6 +181,98 @@ import UnreliableServer
       #expect(ending.status == 0, "\(ending.output.suffix(2000))")
       #expect(try wholeFiles(of: server, in: files).count == count)
       await server.stop()
+    }
+  }
+
+  @Test func interrupted_endsWith130_andLeavesNothingPartial() async throws {
+    for round in 0..<(isFull ? 30 : 4) {
+      try await withFolders { files, scratch in
+        let server = try await LoopbackServer.start(
+          Configuration(seed: UInt64(round), fileCount: 200, sizes: 50_000...300_000))
+        let list = try writeList(server, in: scratch)
+        let fetch = try FetchProcess(
+          ["--list", list, "--output", files.path(), "--quiet"], in: scratch)
+        while try partialFiles(in: files).isEmpty, fetch.isRunning {
+          try await Task.sleep(for: .milliseconds(1))
+        }
+        try await Task.sleep(for: .milliseconds(.random(in: 0...200)))
+        fetch.interrupt()
+        let ending = try await fetch.ending()
+        #expect(ending.status == 130, "\(ending.output)")
+        #expect(ending.output.contains("interrupted; no partial file was left behind"))
+        #expect(try partialFiles(in: files).isEmpty)
+        _ = try wholeFiles(of: server, in: files)
+        await server.stop()
+      }
+    }
+  }
+
+  @Test func deadline_endsEverything_andLeavesNothingPartial() async throws {
+    try await withFolders { files, scratch in
+      let server = try await stalledServer(fileCount: 20)
+      let list = try writeList(server, in: scratch)
+      let fetch = try FetchProcess(
+        ["--list", list, "--output", files.path(), "--deadline", "1.5", "--quiet"], in: scratch)
+      while try partialFiles(in: files).count < 8, fetch.isRunning {
+        try await Task.sleep(for: .milliseconds(1))
+      }
+      #expect(fetch.isRunning)
+      let ending = try await fetch.ending()
+      #expect(ending.status == 1)
+      #expect(
+        ending.output == "fetch: not done within --deadline: Timed out after 1.5 seconds.\n")
+      #expect(try partialFiles(in: files).isEmpty)
+      await server.stop()
+    }
+  }
+
+  @Test func timeout_limitsEachAttempt_andRetriesAreCounted() async throws {
+    try await withFolders { files, scratch in
+      let server = try await stalledServer(fileCount: 1)
+      let list = try writeList(server, in: scratch)
+      let ending = try await FetchProcess(
+        ["--list", list, "--output", files.path(), "--timeout", "0.8", "--retries", "2"],
+        in: scratch
+      ).ending()
+      #expect(ending.status == 1)
+      #expect(
+        ending.output.contains("3 attempts failed: Timed out after 0.8 seconds."),
+        "\(ending.output)")
+      // Three attempts, each at two mirrors.
+      #expect(server.tally.requests == 6)
+      #expect(try partialFiles(in: files).isEmpty)
+      await server.stop()
+    }
+  }
+
+  @Test func noRetries_asksEachMirrorOnce() async throws {
+    try await withFolders { files, scratch in
+      let server = try await LoopbackServer.start(
+        Configuration(fileCount: 3, script: Script { _ in .busyWithRetryAfter }))
+      let list = try writeList(server, in: scratch)
+      let ending = try await FetchProcess(
+        ["--list", list, "--output", files.path(), "--retries", "0"], in: scratch
+      ).ending()
+      #expect(ending.status == 1)
+      #expect(ending.output.contains("HTTP status 503"), "\(ending.output)")
+      #expect(server.tally.requests == 6)
+      #expect(try wholeFiles(of: server, in: files).isEmpty)
+      await server.stop()
+    }
+  }
+
+  @Test func badUsage_isExplained() async throws {
+    try await withFolders { _, scratch in
+      for (arguments, message) in [
+        (["--timeout", "0"], "--timeout must be a positive number of seconds"),
+        (["--retries=-1"], "--retries must not be negative"),
+        (["--deadline", "nan"], "--deadline must be a positive number of seconds"),
+        (["ftp//nonsense"], "nonsense"),
+      ] {
+        let ending = try await FetchProcess(arguments, in: scratch).ending()
+        #expect(ending.status == 64, "\(arguments): \(ending.output)")
+        #expect(ending.output.contains(message), "\(ending.output)")
+      }
     }
   }
 }

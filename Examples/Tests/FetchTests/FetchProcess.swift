@@ -32,6 +32,9 @@ struct FetchProcess {
   /// Kills it as the kernel does: it has no chance to clean up.
   func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
+  /// Does what Ctrl-C does.
+  func interrupt() { _ = Foundation.kill(process.processIdentifier, SIGINT) }
+
   /// Waits for its end.
   func ending() async throws -> Ending {
     let process = process
