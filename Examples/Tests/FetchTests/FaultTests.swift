@@ -53,20 +53,21 @@ import UnreliableServer
   @Test func killedAtRandom_andRunAgain_completes() async throws {
     try await withFolders { files, scratch in
       let server = try await LoopbackServer.start(
-        Configuration(seed: 3, fileCount: 40, sizes: 1...300_000))
+        Configuration(seed: 3, fileCount: isFull ? 600 : 60, sizes: 1...300_000))
       let list = try writeList(server, in: scratch)
       let arguments = ["--list", list, "--output", files.path(), "--quiet"]
       var before: Set<String> = []
-      var random = SystemRandomNumberGenerator()
+      var timesKilled = 0
       for _ in 0..<(isFull ? 100 : 6) {
         let fetch = try FetchProcess(arguments, in: scratch)
-        try await Task.sleep(for: .milliseconds(.random(in: 20...700, using: &random)))
+        try await Task.sleep(for: .milliseconds(.random(in: 20...700)))
         fetch.kill()
-        _ = try await fetch.ending()
+        if try await fetch.ending().status == SIGKILL { timesKilled += 1 }
         let now = try wholeFiles(of: server, in: files)
         #expect(now.isSuperset(of: before), "whole files are kept")
         before = now
       }
+      #expect(timesKilled > 0, "it was done before it could be killed")
       // As a run leaves it that was killed while a second mirror sent the file.
       let left = files.appending(
         component: PartialFile.partialName(for: server.files[0].name, copy: 2))
