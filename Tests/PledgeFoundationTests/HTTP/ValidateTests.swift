@@ -76,21 +76,31 @@ extension FoundationTests {
       }
     }
 
+    private func busy(_ retryAfter: String) throws -> HTTPStatusError {
+      HTTPStatusError(
+        try #require(
+          HTTPURLResponse(
+            url: try server.url("/"), statusCode: 503, httpVersion: nil,
+            headerFields: ["Retry-After": retryAfter])))
+    }
+
     @Test func policy_honorsRetryAfterUpToTheLimit() throws {
       let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter(limit: .seconds(60))
-      func error(_ after: String) throws -> HTTPStatusError {
-        HTTPStatusError(
-          try #require(
-            HTTPURLResponse(
-              url: try server.url("/"), statusCode: 503, httpVersion: nil,
-              headerFields: ["Retry-After": after])))
-      }
-      #expect(policy.requestedDelay(try error("5")) == .seconds(5))
-      #expect(policy.requestedDelay(try error("3600")) == .seconds(60))
+      #expect(policy.requestedDelay(try busy("5")) == .seconds(5))
+      #expect(policy.requestedDelay(try busy("3600")) == .seconds(60))
       #expect(policy.requestedDelay(Boom()) == nil)
-      let mirrors: [any Error] = [try error("50"), Boom(), try error("5")]
-      #expect(policy.requestedDelay(AggregateError(errors: mirrors)) == .seconds(5))
-      #expect(policy.requestedDelay(AggregateError(errors: [Boom()])) == nil)
+    }
+
+    @Test(arguments: [(["50", nil, "5"], Duration.seconds(5)), ([nil, nil], nil)])
+    func policy_ofSeveralMirrors_waitsForTheFirst(waits: [String?], delay: Duration?) async throws {
+      let mirrors = try waits.map { wait in
+        Promise<Int>.rejected(try wait.map { try busy($0) } ?? Boom())
+      }
+      let error = await #expect(throws: AggregateError.self) {
+        try await Promise.any(mirrors).value
+      }
+      let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter()
+      #expect(policy.requestedDelay(try #require(error)) == delay)
     }
 
     @Test func retry_waitsAsTheServerAsks() async throws {

@@ -1,0 +1,70 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// What users tie into a circle comes undone when it settles, is cancelled or dropped.
+@Suite struct Cycles {
+  let lifetimes = LifetimeTracker()
+
+  enum End: CaseIterable { case fulfilled, rejected, cancelled, dropped, abandoned }
+
+  private func bring(_ promise: Promise<Int>, _ resolver: Resolver<Int>, to end: End) {
+    switch end {
+    case .fulfilled: resolver.fulfill(1)
+    case .rejected: resolver.reject(Boom())
+    case .cancelled: promise.cancel()
+    case .dropped: break
+    case .abandoned: resolver.abandon()
+    }
+  }
+
+  @Test(arguments: End.allCases)
+  func handlersThatHoldTheirOwnPromise_areLetGoOf(end: End) async throws {
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let own = Box<[Promise<Int>]>([])
+      let l = lifetimes
+      let derived = [
+        promise.map(on: .immediate) { [t = l.track("map")] in $0 + t.label.count + own.value.count
+        },
+        promise.then(on: .immediate) { [t = l.track("then")] in
+          .value($0 + t.label.count + own.value.count)
+        },
+        promise.recover(on: .immediate) { [t = l.track("recover")] _ in
+          t.label.count + own.value.count
+        }.promise,
+        promise.finally(on: .immediate) { [t = l.track("finally")] in _ = (t, own.value) },
+      ]
+      own.value = derived
+      for promise in derived { promise.cauterize() }
+      bring(promise, resolver, to: end)
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func promisesThatReturnThemselves_areLetGoOf() async throws {
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let own = Box<Promise<Int>?>(nil)
+      own.value = promise.then(on: .immediate) { [t = lifetimes.track("then")] value in
+        withExtendedLifetime(t) { own.value ?? .value(value) }
+      }
+      own.value?.cauterize()
+      resolver.fulfill(1)
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func twoThatFollowEachOther_areLetGoOfOnceCancelled() async throws {
+    do {
+      let (first, firstResolver) = Promise<Int>.withResolvers()
+      let (second, secondResolver) = Promise<Int>.withResolvers()
+      first.finally(on: .immediate) { [t = lifetimes.track("first")] in _ = t }.cauterize()
+      second.finally(on: .immediate) { [t = lifetimes.track("second")] in _ = t }.cauterize()
+      firstResolver.resolve(with: second)
+      secondResolver.resolve(with: first)
+      first.cancel()
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+}
