@@ -2,8 +2,8 @@
 # Breaks the engine on purpose, one way at a time, in a copy of the repository, and requires that
 # each break is noticed. Prints who noticed what. Slow, and so not part of CI.
 #
-#   Stress/mutations/check.sh              the differential tester
-#   Stress/mutations/check.sh --tests      and the quick tests of the root package
+#   Stress/mutations/check.sh              the soak, and the root package's tests if it misses one
+#   Stress/mutations/check.sh --tests      both for each
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../.." && pwd)
@@ -33,34 +33,39 @@ refresh() {
 
 # Prints what noticed something, or nothing.
 verdict() {
+  local soaked
+  soaked=$(soak)
+  echo "$soaked"
+  case "$soaked" in "BUILD FAILED"*) return ;; esac
+  if [ "$with_tests" = 1 ] || [ -z "$soaked" ]; then test_root; fi
+}
+
+soak() {
   if ! (cd "$copy/Stress" && swift build -c release --product soak) >"$log" 2>&1; then
     echo "BUILD FAILED: $(grep -m1 error: "$log")"
     return
   fi
   # A mutant may crash or hang, too: the time is limited from outside as well.
-  if ! (cd "$copy/Stress" && timeout 150 .build/release/soak --minutes 0.2 --patience 15) \
-    >"$log" 2>&1
-  then
-    local why
-    why=$(grep -A 30 -m1 -E '^FAILED|Fatal error|crashed' "$log" | grep -v '^FAILED' | head -n 1)
-    echo "soak: ${why:-crashed or hung}"
+  (cd "$copy/Stress" && timeout 150 .build/release/soak --minutes 0.2 --patience 15) \
+    >"$log" 2>&1 && return
+  local why
+  why=$(grep -A 30 -m1 -E '^FAILED|Fatal error|crashed' "$log" | grep -v '^FAILED' | head -n 1)
+  echo "soak: ${why:-crashed or hung}"
+}
+
+test_root() {
+  if ! (cd "$copy" && swift build --build-tests) >"$log" 2>&1; then
+    echo "BUILD FAILED: $(grep -m1 error: "$log")"
+    return
   fi
-  if [ "$with_tests" = 1 ]; then
-    if ! (cd "$copy" && swift build --build-tests) >"$log" 2>&1; then
-      echo "BUILD FAILED: $(grep -m1 error: "$log")"
-      return
-    fi
-    # Not by way of `swift test`, whose tests go on when it is ended.
-    if ! (cd "$copy" && timeout 180 .build/debug/PledgePackageTests.xctest \
-      --testing-library swift-testing --no-parallel --filter '^PledgeTests\.' \
-      --skip 'Depth|Races|LongLived') >"$log" 2>&1
-    then
-      local tests
-      tests=$(grep -oE 'Test "?[A-Za-z0-9_]+.*recorded an issue' "$log" | awk '{print $2}' \
-        | sort -u | head -n 4 | paste -sd ' ')
-      echo "tests: ${tests:-crashed or hung}"
-    fi
-  fi
+  # Not by way of `swift test`, whose tests go on when it is ended.
+  (cd "$copy" && timeout 180 .build/debug/PledgePackageTests.xctest \
+    --testing-library swift-testing --no-parallel --filter '^PledgeTests\.' \
+    --skip 'Depth|Races|LongLived') >"$log" 2>&1 && return
+  local tests
+  tests=$(grep -oE 'Test "?[A-Za-z0-9_]+.*recorded an issue' "$log" | awk '{print $2}' \
+    | sort -u | head -n 4 | paste -sd ' ')
+  echo "tests: ${tests:-crashed or hung}"
 }
 
 refresh

@@ -1,3 +1,4 @@
+import Pledge
 import Testing
 
 @testable import StressKit
@@ -29,6 +30,24 @@ extension StressTests {
       }
       #expect(program != nil)
       #expect(right.isEmpty)
+    }
+
+    @Test func reportThatCameTooLate_isNotTakenForOneOfTheNextProgram() async {
+      // Its number is that of a long soak's second round.
+      let run = Reports.runs - 1
+      let (comparison, reportCount) = await aside {
+        let comparison = Comparison()
+        _ =
+          Pledge.Promise<Int>.withResolvers(
+            fileID: #fileID, line: Reports.line(run: run, id: 1)
+          ).promise
+        return (comparison, Reports.count(run))
+      }
+      #expect(reportCount == 1)
+      let verdict = await aside {
+        comparison.verdict(on: Generator.program(.sequential, seed: 0), run: run)
+      }
+      #expect(verdict.isExact && verdict.complaints.isEmpty)
     }
 
     @Test func mostPrograms_areComparedInFull() async {
