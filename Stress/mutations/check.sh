@@ -29,13 +29,17 @@ refresh() {
   # The names of what is under version control or new, and not ignored; same files stay untouched.
   (cd "$repository" && git ls-files -z --cached --others --exclude-standard) \
     | (cd "$repository" && tar --null -T - --ignore-failed-read -cf - 2>/dev/null) | tar -C "$copy" -xf -
+  # What was deleted or renamed since the last time.
+  (cd "$copy" && find Sources Tests Stress/Sources -name '*.swift') | while read -r file; do
+    [ -e "$repository/$file" ] || rm "$copy/$file"
+  done
 }
 
 # Prints what noticed something, or nothing.
 verdict() {
   local soaked
   soaked=$(soak)
-  echo "$soaked"
+  [ -z "$soaked" ] || echo "$soaked"
   case "$soaked" in "BUILD FAILED"*) return ;; esac
   if [ "$with_tests" = 1 ] || [ -z "$soaked" ]; then test_root; fi
 }
