@@ -45,7 +45,8 @@ struct Downloader: Sendable {
     for copy in 1...max(1, file.mirrors.count) {
       let name = PartialFile.partialName(for: file.name, copy: copy)
       guard
-        FileManager.default.fileExists(atPath: parts.directory.appending(component: name).path())
+        FileManager.default.fileExists(
+          atPath: parts.directory.appending(component: name).path(percentEncoded: false))
       else { continue }
       // One that is in use is locked, and stays.
       (try? PartialFile(for: file.name, in: parts.directory, copy: copy))?.discard()

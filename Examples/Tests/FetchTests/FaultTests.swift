@@ -12,7 +12,7 @@ import UnreliableServer
   {
     let scratch = FileManager.default.temporaryDirectory.appending(
       component: "fetch-tests-\(UUID().uuidString)", directoryHint: .isDirectory)
-    let files = scratch.appending(component: "files", directoryHint: .isDirectory)
+    let files = scratch.appending(component: "files – ü", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(at: files, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: scratch) }
     try await body(files, scratch)
@@ -21,12 +21,13 @@ import UnreliableServer
   private func writeList(_ server: LoopbackServer, in folder: URL) throws -> String {
     let list = folder.appending(component: "list.txt")
     try Data(server.manifest.utf8).write(to: list)
-    return list.path()
+    return list.path(percentEncoded: false)
   }
 
   /// The names of the whole files; anything half-written under a final name is an issue.
   private func wholeFiles(of server: LoopbackServer, in folder: URL) throws -> Set<String> {
-    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path())
+    let names = try FileManager.default.contentsOfDirectory(
+      atPath: folder.path(percentEncoded: false))
     let right = Dictionary(uniqueKeysWithValues: server.files.map { ($0.name, $0.sha256) })
     var whole: Set<String> = []
     for name in names where !PartialFile.isPartialName(name) {
@@ -38,7 +39,7 @@ import UnreliableServer
   }
 
   private func partialFiles(in folder: URL) throws -> [String] {
-    try FileManager.default.contentsOfDirectory(atPath: folder.path())
+    try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
       .filter(PartialFile.isPartialName)
   }
 
@@ -55,7 +56,7 @@ import UnreliableServer
       let server = try await LoopbackServer.start(
         Configuration(seed: 3, fileCount: isFull ? 600 : 60, sizes: 1...300_000))
       let list = try writeList(server, in: scratch)
-      let arguments = ["--list", list, "--output", files.path(), "--quiet"]
+      let arguments = ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"]
       var before: Set<String> = []
       var timesKilled = 0
       for _ in 0..<(isFull ? 100 : 6) {
@@ -76,7 +77,8 @@ import UnreliableServer
       let ending = try await FetchProcess(arguments, in: scratch).ending()
       #expect(ending.status == 0, "\(ending.output)")
       #expect(try wholeFiles(of: server, in: files).count == server.files.count)
-      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty, "nothing partial is left")
 
       // Once more: all is there, and nobody is asked.
@@ -95,7 +97,10 @@ import UnreliableServer
         Configuration(seed: 4, fileCount: 60, sizes: 100_000...400_000))
       let list = try writeList(server, in: scratch)
       let fetch = try FetchProcess(
-        ["--list", list, "--output", files.path(), "--quiet", "--retries", "1"], in: scratch)
+        [
+          "--list", list, "--output", files.path(percentEncoded: false), "--quiet", "--retries",
+          "1",
+        ], in: scratch)
       while try wholeFiles(of: server, in: files).count < 5, fetch.isRunning {
         try await Task.sleep(for: .milliseconds(5))
       }
@@ -104,7 +109,8 @@ import UnreliableServer
       #expect(ending.status == 1, "\(ending.output)")
       let whole = try wholeFiles(of: server, in: files)
       #expect(whole.count >= 5 && whole.count < 60)
-      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty)
       #expect(ending.output.contains("attempts failed") || ending.output.contains("onnect"))
     }
@@ -117,7 +123,8 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       // In units of 512 bytes in a POSIX shell, of 1024 in others.
       let fetch = try FetchProcess(
-        ["--list", list, "--output", files.path(), "--quiet"], in: scratch, setup: "ulimit -f 200")
+        ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch,
+        setup: "ulimit -f 200")
       let ending = try await fetch.ending()
       #expect(ending.status == 1, "\(ending.output)")
       #expect(ending.output.contains("File too large"), "\(ending.output)")
@@ -126,7 +133,8 @@ import UnreliableServer
       let large = server.files.filter { $0.size > 200 * 1024 }.map(\.name)
       #expect(!small.isEmpty && !large.isEmpty)
       #expect(whole.isSuperset(of: small) && whole.isDisjoint(with: large))
-      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty)
       await server.stop()
     }
@@ -137,7 +145,8 @@ import UnreliableServer
       let mount = Process()
       mount.executableURL = URL(filePath: "/bin/sh")
       mount.arguments = [
-        "-c", #"mount -t tmpfs -o size=1m tmpfs "$0" 2>/dev/null"#, files.path(),
+        "-c", #"mount -t tmpfs -o size=1m tmpfs "$0" 2>/dev/null"#,
+        files.path(percentEncoded: false),
       ]
       try mount.run()
       mount.waitUntilExit()
@@ -148,7 +157,7 @@ import UnreliableServer
       defer {
         let unmount = Process()
         unmount.executableURL = URL(filePath: "/bin/sh")
-        unmount.arguments = ["-c", #"umount "$0""#, files.path()]
+        unmount.arguments = ["-c", #"umount "$0""#, files.path(percentEncoded: false)]
         try? unmount.run()
         unmount.waitUntilExit()
       }
@@ -156,12 +165,13 @@ import UnreliableServer
         Configuration(seed: 6, fileCount: 20, sizes: 50_000...300_000))
       let list = try writeList(server, in: scratch)
       let ending = try await FetchProcess(
-        ["--list", list, "--output", files.path(), "--quiet"], in: scratch
+        ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch
       ).ending()
       #expect(ending.status == 1, "\(ending.output)")
       #expect(ending.output.contains("No space left on device"), "\(ending.output)")
       _ = try wholeFiles(of: server, in: files)
-      let names = try FileManager.default.contentsOfDirectory(atPath: files.path())
+      let names = try FileManager.default.contentsOfDirectory(
+        atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty)
       await server.stop()
     }
@@ -176,7 +186,7 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       // Far less than one a file: what is opened is closed. Far less than all files at once.
       let fetch = try FetchProcess(
-        ["--list", list, "--output", files.path(), "--quiet"], in: scratch,
+        ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch,
         setup: "ulimit -n 200")
       let ending = try await fetch.ending()
       #expect(ending.status == 0, "\(ending.output.suffix(2000))")
@@ -192,7 +202,7 @@ import UnreliableServer
           Configuration(seed: UInt64(round), fileCount: 200, sizes: 50_000...300_000))
         let list = try writeList(server, in: scratch)
         let fetch = try FetchProcess(
-          ["--list", list, "--output", files.path(), "--quiet"], in: scratch)
+          ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch)
         while try partialFiles(in: files).isEmpty, fetch.isRunning {
           try await Task.sleep(for: .milliseconds(1))
         }
@@ -213,7 +223,10 @@ import UnreliableServer
       let server = try await stalledServer(fileCount: 20)
       let list = try writeList(server, in: scratch)
       let fetch = try FetchProcess(
-        ["--list", list, "--output", files.path(), "--deadline", "1.5", "--quiet"], in: scratch)
+        [
+          "--list", list, "--output", files.path(percentEncoded: false), "--deadline", "1.5",
+          "--quiet",
+        ], in: scratch)
       while try partialFiles(in: files).count < 8, fetch.isRunning {
         try await Task.sleep(for: .milliseconds(1))
       }
@@ -232,7 +245,10 @@ import UnreliableServer
       let server = try await stalledServer(fileCount: 1)
       let list = try writeList(server, in: scratch)
       let ending = try await FetchProcess(
-        ["--list", list, "--output", files.path(), "--timeout", "0.8", "--retries", "2"],
+        [
+          "--list", list, "--output", files.path(percentEncoded: false), "--timeout", "0.8",
+          "--retries", "2",
+        ],
         in: scratch
       ).ending()
       #expect(ending.status == 1)
@@ -252,7 +268,8 @@ import UnreliableServer
         Configuration(fileCount: 3, script: Script { _ in .busyWithRetryAfter }))
       let list = try writeList(server, in: scratch)
       let ending = try await FetchProcess(
-        ["--list", list, "--output", files.path(), "--retries", "0"], in: scratch
+        ["--list", list, "--output", files.path(percentEncoded: false), "--retries", "0"],
+        in: scratch
       ).ending()
       #expect(ending.status == 1)
       #expect(ending.output.contains("HTTP status 503"), "\(ending.output)")

@@ -20,7 +20,10 @@ struct FetchProcess {
     let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
-      ["-c", setup + #" && exec "$0" "$@""#, tests.appending(component: "fetch").path()]
+      [
+        "-c", setup + #" && exec "$0" "$@""#,
+        tests.appending(component: "fetch").path(percentEncoded: false),
+      ]
       + arguments
     process.standardOutput = log
     process.standardError = log
