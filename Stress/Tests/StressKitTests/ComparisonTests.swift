@@ -111,6 +111,11 @@ extension StressTests {
       wrong.leakCount = 1
       #expect(Invariants(program, wrong).violations == ["1 handlers were not let go of"])
       wrong = right
+      wrong.misplaced = [2]
+      #expect(
+        Invariants(program, wrong).violations
+          == ["the handler of step 2 ran elsewhere than on its executor"])
+      wrong = right
       wrong.outcomesAtEnd[2] = .failed(.cancelled)
       #expect(Invariants(program, wrong).violations.count == 1)
     }

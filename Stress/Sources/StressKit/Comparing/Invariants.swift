@@ -46,6 +46,9 @@ struct Invariants {
     {
       list.append("the error of step \(id) was reported \(count) times")
     }
+    for id in trace.misplaced {
+      list.append("the handler of step \(id) ran elsewhere than on its executor")
+    }
     if trace.leakCount > 0 { list.append("\(trace.leakCount) handlers were not let go of") }
     violations = list.sorted()
   }

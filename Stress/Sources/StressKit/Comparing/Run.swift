@@ -8,6 +8,8 @@ final class Run<Engine: System>: @unchecked Sendable {
   private struct State {
     var promises: [Int: Engine.Promise] = [:]
     var resolvers: [Int: Engine.Resolver] = [:]
+    /// Where the handler of each step has to run.
+    var places: [Int: Place] = [:]
     var trace = Trace()
     var ticks = 0
   }
@@ -109,6 +111,9 @@ final class Run<Engine: System>: @unchecked Sendable {
 
   private func note(_ id: Int, _ kind: Event.Kind) {
     state.withLock { state in
+      if case .ran = kind, let place = state.places[id], !system.isAt(place) {
+        state.trace.misplaced.insert(id)
+      }
       state.trace.events.append(Event(id: id, kind: kind))
       state.trace.operationCount += 1
     }
@@ -202,6 +207,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     let id = step.id
     guard let source = step.operation.source.flatMap({ promise($0) }) else { return }
     let token = track("handler \(id)")
+    if let place = step.operation.place { state.withLock { $0.places[id] = place } }
     switch step.operation {
     case .map(_, let place, let body):
       define(

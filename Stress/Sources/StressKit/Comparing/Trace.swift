@@ -20,6 +20,8 @@ struct Trace: Sendable {
   /// pending had been dropped.
   var outcomesAtEnd: [Int: Outcome] = [:]
   var finalOutcomes: [Int: Outcome] = [:]
+  /// Steps whose handlers ran elsewhere than they were meant to.
+  var misplaced: Set<Int> = []
   var unhandled: [Failure: Int] = [:]
   /// Handlers that were not let go of.
   var leakCount = 0

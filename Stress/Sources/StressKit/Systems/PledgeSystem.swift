@@ -20,9 +20,8 @@ final class PledgeSystem: System {
   let run: Int
   private let kind: Program.Kind
   private let manual = [ManualExecutor(), ManualExecutor()]
-  private let queues = [
-    DispatchQueue(label: "pledge.stress.first"), DispatchQueue(label: "pledge.stress.second"),
-  ]
+  private static let queueIndex = DispatchSpecificKey<Int>()
+  private let queues = ["first", "second"].map { DispatchQueue(label: "pledge.stress.\($0)") }
   private let limiters = [Limiter(1), Limiter(2)]
   private let clock = TestClock()
   private let state = Lock(State())
@@ -30,6 +29,9 @@ final class PledgeSystem: System {
   init(run: Int, kind: Program.Kind) {
     self.run = run
     self.kind = kind
+    for (index, queue) in queues.enumerated() {
+      queue.setSpecific(key: Self.queueIndex, value: index)
+    }
   }
 
   // MARK: Making promises
@@ -189,6 +191,15 @@ final class PledgeSystem: System {
     case (.first, _): .queue(queues[0])
     case (.second, _): .queue(queues[1])
     case (.anywhere, _): .global
+    }
+  }
+
+  func isAt(_ place: Place) -> Bool {
+    switch (place, kind) {
+    case (.immediate, _), (_, .sequential): true
+    case (.first, _): DispatchQueue.getSpecific(key: Self.queueIndex) == 0
+    case (.second, _): DispatchQueue.getSpecific(key: Self.queueIndex) == 1
+    case (.anywhere, _): DispatchQueue.getSpecific(key: Self.queueIndex) == nil
     }
   }
 

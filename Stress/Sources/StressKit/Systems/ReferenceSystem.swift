@@ -244,6 +244,9 @@ final class ReferenceSystem: System, @unchecked Sendable {
     return executors[place == .second ? 1 : 0]
   }
 
+  /// Not looked at: the reference is what others are measured by.
+  func isAt(_ place: Place) -> Bool { true }
+
   func runJob(_ place: Place) -> Bool {
     guard let executor = executor(place), !executor.jobs.isEmpty else { return false }
     world.perform(executor.jobs.removeFirst())

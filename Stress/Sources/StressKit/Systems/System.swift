@@ -42,6 +42,8 @@ protocol System: Sendable {
 
   /// Runs a handler that waits for a manual executor; false if none does.
   func runJob(_ place: Place) -> Bool
+  /// Whether what runs on this thread may be a handler for `place`.
+  func isAt(_ place: Place) -> Bool
   /// Lets time pass up to the next timer, if that is due by then; false if none is.
   func passTime(to ticks: Int) -> Bool
   /// Runs `body` with nobody else in the system, if the system cannot bear others.
