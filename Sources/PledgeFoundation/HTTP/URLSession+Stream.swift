@@ -10,7 +10,7 @@ extension URLSession {
   ///
   /// ```swift
   /// URLSession.shared.stream(url) { data in hash.update(data) }
-  ///   .done { response in print("All of it, from", response.url) }
+  ///   .done { _ in print(hash.finalize()) }
   /// ```
   ///
   /// The request starts inside this call. The promise is fulfilled when the last piece was handed
