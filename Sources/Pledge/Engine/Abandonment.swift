@@ -52,12 +52,25 @@ extension Handler {
     if dropClosure() { abandon() }
   }
 
-  /// False if the handler runs, or has been withdrawn and is about to.
+  /// False if the handler runs, or has been withdrawn: then it is cancelled, and its promise settles.
   fileprivate final func dropClosure() -> Bool {
-    guard let source = takeSlot() else { return false }
-    dropBody()
-    withExtendedLifetime(source) {}
-    return true
+    guard pinUnlessTaken() else { return false }
+    // From pinned to taken in one step: in between it could be withdrawn, and would have to run.
+    var word = input.load(ordering: .acquiring)
+    while word & (Input.taken | Input.detached) == 0 {
+      let (done, now) = input.weakCompareExchange(
+        expected: word, desired: (word & ~Input.pinned) | Input.taken,
+        ordering: .acquiringAndReleasing)
+      if done {
+        let source = exchange(&slot, with: nil)
+        dropBody()
+        withExtendedLifetime(source) {}
+        return true
+      }
+      word = now
+    }
+    unpin()
+    return false
   }
 }
 
@@ -75,9 +88,7 @@ extension HandlerList {
       rest = node._withUnsafeGuaranteedRef { $0.next }
       let handler = node.takeRetainedValue()
       handler.next = nil
-      // One that has withdrawn is cancelled, and its promise settles.
-      let isDetached = handler.input.load(ordering: .acquiring) & Cell.Input.detached != 0
-      if !isDetached, handler.dropClosure() { body(handler) }
+      if handler.dropClosure() { body(handler) }
     }
   }
 }

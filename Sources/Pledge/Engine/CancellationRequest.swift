@@ -21,12 +21,34 @@ extension Cell {
     }
   }
 
+  /// Takes back the interest of one consumer of this root.
+  ///
+  /// `viaLink` says that it came through a link, that is to a promise that this one has adopted.
+  ///
+  /// - Returns: Whether nobody is left, and the producer is to be asked to stop.
+  private final func loseConsumer(viaLink: Bool) -> Bool {
+    let word = input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing).newValue
+    if Input.isDeserted(word) {
+      // This promise itself waits for the one that it adopted, unless it was cancelled.
+      return !viaLink || word & Input.disowned != 0
+    }
+    return !viaLink && word & (Input.shared | Input.kept) == Input.shared && isDeserted()
+  }
+
+  /// Takes note if this promise has no consumer of its own any more, while the one that it adopted
+  /// has some, who go on.
+  ///
+  /// - Returns: Whether these have gone as well meanwhile.
+  private final func isDeserted() -> Bool {
+    guard withObservers({ $0.contains { $0.isOwnConsumer } }) == false else { return false }
+    let old = input.bitwiseOr(Input.disowned, ordering: .acquiringAndReleasing).oldValue
+    return old & Input.disowned == 0 && Input.isDeserted(old)
+  }
+
   /// Takes back one consumer's interest; if it was the last one, the producer is asked to stop.
-  final func withdrawConsumer() {
+  final func withdrawConsumer(viaLink: Bool) {
     let cell = root
-    let word = cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing)
-      .newValue
-    if Input.isDeserted(word), !cell.isSettledRoot { cell.cancelInput() }
+    if cell.loseConsumer(viaLink: viaLink), !cell.isSettledRoot { cell.cancelInput() }
   }
 
   /// Asks the producer to stop if nobody waits for this promise.
@@ -78,10 +100,7 @@ extension Cell {
         return
       }
       if old & Input.cancelled != 0 { return }
-      let word = parent.input.wrappingSubtract(
-        Input.consumer, ordering: .acquiringAndReleasing
-      ).newValue
-      if !Input.isDeserted(word) {
+      guard parent.loseConsumer(viaLink: old & Input.viaLink != 0) else {
         handler.detach()
         return
       }
@@ -92,34 +111,47 @@ extension Cell {
   /// Cancels the observers that were attached to this very cell, and spares those that were
   /// attached to a promise it adopted.
   private final func cancelOwnObservers() {
+    let own = withObservers { $0.filter { !$0.has(Input.viaLink) && !$0.has(Input.detached) } }
+    for handler in own ?? [] { handler.withdraw() }
+  }
+
+  /// Shows `body` the observers, oldest first; returns nil if there are none, as when they are
+  /// delivered now and there is nothing left to cancel.
+  private final func withObservers<Result>(_ body: ([Handler]) -> Result) -> Result? {
     var backoff = Backoff()
     while true {
       // A write even where it changes nothing: who attaches after it finds `disowned`.
       let word = output.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
-      // Settled: the observers are delivered now, and there is nothing left to cancel.
-      if word & (Output.settled | Output.linked) != 0 || word & ~Output.claimed == 0 { return }
-      if let list = takeObservers() { return cancelOwn(in: list) }
+      if word & (Output.settled | Output.linked) != 0 || word & ~Output.claimed == 0 { return nil }
+      if let list = takeObservers() {
+        var observers: [Handler] = []
+        var rest: HandlerList.Node? = HandlerList.Node.fromOpaque(list)
+        while let node = rest {
+          observers.append(node.takeUnretainedValue())
+          rest = node._withUnsafeGuaranteedRef { $0.next }
+        }
+        let result = body(observers.reversed())
+        putBack(HandlerList.Node.fromOpaque(list))
+        return result
+      }
       // Somebody clears the list out, or does the same as we.
       backoff.wait()
     }
   }
-
-  private final func cancelOwn(in list: UnsafeMutableRawPointer) {
-    var own: [Handler] = []
-    var rest: HandlerList.Node? = HandlerList.Node.fromOpaque(list)
-    while let node = rest {
-      let handler = node.takeUnretainedValue()
-      if handler.input.load(ordering: .acquiring) & (Input.viaLink | Input.detached) == 0 {
-        own.append(handler)
-      }
-      rest = handler.next
-    }
-    putBack(HandlerList.Node.fromOpaque(list))
-    for handler in own.reversed() { handler.withdraw() }
-  }
 }
 
 extension Handler {
+  fileprivate final func has(_ flag: UInt64) -> Bool {
+    input.load(ordering: .acquiring) & flag != 0
+  }
+
+  /// Whether this observer was not attached through a link, and waits for the result.
+  fileprivate final var isOwnConsumer: Bool {
+    if has(Input.viaLink) { return false }
+    // A shield stays a consumer when it is cancelled.
+    return has(Input.shield) || !(has(Input.cancelled) || has(Input.detached))
+  }
+
   /// Runs this handler as if its source had been rejected with `CancellationError`, and leaves the
   /// source to its other consumers.
   ///
@@ -170,7 +202,7 @@ extension Handler {
     unpin()
     deliver(self, rejected: true)
     let parent = source.root
-    if old & Input.cancelled == 0 { parent.withdrawConsumer() }
+    if old & Input.cancelled == 0 { parent.withdrawConsumer(viaLink: old & Input.viaLink != 0) }
     parent.loseObserver()
     return true
   }

@@ -14,19 +14,17 @@ extension Cell {
   final func attach(_ handler: Handler, isPinned: Bool = false) {
     if Hooks.flags != 0 { prepareAttachment(of: handler) }
     var word = output.load(ordering: .acquiring)
+    if input.load(ordering: .relaxed) & Input.disowned != 0, word & Output.linked == 0 {
+      return attachToCancelled(handler, isPinned: isPinned)
+    }
     if word & Output.settled != 0, word & Output.owned == 0 {
-      if input.load(ordering: .relaxed) & Input.disowned != 0 {
-        attachToCancelled(handler, isPinned: isPinned)
-      } else {
-        deliverAtOnce(handler, isPinned: isPinned)
-      }
-      return
+      return deliverAtOnce(handler, isPinned: isPinned)
     }
     if word & Output.linked == 0 {
       // Counted before it can be seen, so that nobody takes the cell for deserted.
       input.wrappingAdd(Input.consumer, ordering: .relaxed)
       if push(handler, onto: &word, isPinned: isPinned) {
-        // Was it cancelled by name? Who does that writes `input`, then `output`.
+        // Was it cancelled by name meanwhile? Who does that writes `input`, then `output`.
         if input.load(ordering: .acquiring) & Input.disowned != 0 { handler.withdraw() }
         return
       }

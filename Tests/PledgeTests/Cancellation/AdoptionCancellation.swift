@@ -192,4 +192,85 @@ import Testing
       innerResolver.fulfill(1)
     }
   }
+
+  // One whose inner promise nobody observed when it was returned: the two share a cell.
+
+  @Test func consumersOfTheInner_doNotCancelTheOuter_whichWaitsForItToo() async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    start.resolver.fulfill()
+    let late = inner.promise.timeout(after: .zero)
+    try await expectRejection(of: late, with: TimeoutError.self)
+    let other = inner.promise.map(on: .immediate) { $0 }
+    other.cancel()
+    try await expectCancellation(of: other)
+    try told.expectNever()
+    inner.resolver.fulfill(7)
+    try await expectFulfillment(of: outer, with: 7)
+  }
+
+  @Test(arguments: [true, false])
+  func consumersOfTheInnerAndOfTheOuter_tellTheProducerOnce_whenAllHaveCancelled(
+    outerFirst: Bool
+  ) async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    start.resolver.fulfill()
+    let ofOuter = [outer.map(on: .immediate) { $0 }, outer.map(on: .immediate) { $0 }]
+    let ofInner = inner.promise.map(on: .immediate) { $0 }
+    let order = outerFirst ? ofOuter + [ofInner] : [ofInner] + ofOuter
+    for promise in order.dropLast() {
+      promise.cancel()
+      try await expectCancellation(of: promise)
+      try told.expectNever()
+      try expectPending(inner.promise)
+    }
+    order.last?.cancel()
+    try told.expectOnce()
+    try await expectCancellation(of: outer)
+    try await expectCancellation(of: inner.promise)
+  }
+
+  @Test func whenAllConsumersOfTheOuterHaveCancelled_itIsCancelled_andTheInnerGoesOn() async throws
+  {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    start.resolver.fulfill()
+    let ofInner = inner.promise.map(on: .immediate) { $0 }
+    let shielded = outer.uncancellable()
+    let ofOuter = outer.map(on: .immediate) { $0 }
+    ofOuter.cancel()
+    try expectPending(outer)
+    // The shield is a consumer that stays, also when what comes of it is cancelled.
+    shielded.cancel()
+    try expectPending(outer)
+    inner.resolver.fulfill(3)
+    try await expectFulfillment(of: ofInner, with: 3)
+    try await expectFulfillment(of: outer, with: 3)
+    try told.expectNever()
+  }
+
+  @Test func outerWithoutConsumersLeft_isCancelled_forThoseWhoComeLater() async throws {
+    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
+    start.resolver.fulfill()
+    let ofInner = inner.promise.map(on: .immediate) { $0 }
+    outer.map(on: .immediate) { $0 }.cancel()
+    try await expectCancellation(of: outer)
+    try await expectCancellation(of: outer.map(on: .immediate) { $0 })
+    inner.resolver.fulfill(3)
+    try await expectFulfillment(of: ofInner, with: 3)
+    try await expectCancellation(of: outer)
+    try told.expectNever()
+  }
+
+  @Test func lastConsumersOfBothSides_cancelAtOnce_theProducerIsToldOnce() async throws {
+    for _ in 0..<1000 {
+      let told = CallCounter()
+      let (inner, innerResolver) = Promise<Int>.withResolvers()
+      innerResolver.onCancel { told.call() }
+      let outer = Promise.value(0).then(on: .immediate) { _ in inner }
+      let ends = [outer, outer, inner, inner].map { $0.map(on: .immediate) { $0 } }
+      DispatchQueue.concurrentPerform(iterations: ends.count) { ends[$0].cancel() }
+      for end in ends { try await expectCancellation(of: end) }
+      #expect(told.count == 1)
+      #expect(!innerResolver.isPending)
+    }
+  }
 }
