@@ -8,15 +8,20 @@ let package = Package(
     .library(name: "Pledge", targets: ["Pledge"]),
     .library(name: "PledgeFoundation", targets: ["PledgeFoundation"]),
     .library(name: "PledgeTesting", targets: ["PledgeTesting"]),
+    .library(name: "PledgeDiagnostics", targets: ["PledgeDiagnostics"]),
   ],
   targets: [
     .target(name: "Pledge"),
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
-    .target(name: "PledgeTesting", dependencies: ["Pledge"]),
+    .target(name: "PledgeDiagnostics", dependencies: ["Pledge"]),
+    .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),
     .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(
       name: "PledgeFoundationTests", dependencies: ["PledgeFoundation", "PledgeTesting"]),
-    .testTarget(name: "DocumentationTests", dependencies: ["Pledge", "PledgeTesting"]),
+    .testTarget(
+      name: "PledgeDiagnosticsTests", dependencies: ["PledgeDiagnostics", "PledgeTesting"]),
+    .testTarget(
+      name: "DocumentationTests", dependencies: ["Pledge", "PledgeDiagnostics", "PledgeTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

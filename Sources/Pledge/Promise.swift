@@ -50,7 +50,9 @@ extension Promise {
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
     let rejection = Rejection(error, origin: Origin(fileID: fileID, line: line))
-    return Promise(cell: Root<Value?>(rejection: rejection))
+    let cell = Root<Value?>(rejection: rejection)
+    cell.noteRejection(rejection)
+    return Promise(cell: cell)
   }
 
   /// Makes a pending promise and the resolver that settles it.

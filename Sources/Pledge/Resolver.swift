@@ -73,6 +73,7 @@ public final class Resolver<Value: Sendable>: Sendable {
         cell.copy(from: source, as: Value.self)
         forwarder.dropBody()
       })
+    forwarder.noteObserving(for: cell)
     promise.cell.attach(forwarder)
     cell.onCancel { [weak forwarder] in forwarder?.withdraw() }
   }

@@ -92,7 +92,7 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
     remaining = Atomic(count)
     values = .allocate(capacity: count)
     values.initialize(repeating: nil)
-    super.init()
+    super.init(result: result)
   }
 
   deinit {

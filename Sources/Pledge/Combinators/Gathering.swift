@@ -9,9 +9,14 @@ class Gathering: @unchecked Sendable {
   }
 
   private let state = Mutex(State.open([]))
+  /// The promise that comes of it, if one does.
+  private let resultID: Diagnostics.PromiseID?
 
   @usableFromInline
-  init() {}
+  init(result: Cell? = nil) {
+    resultID = result.map { Diagnostics.PromiseID($0) }
+    result?.noteCreation(nil)
+  }
 
   /// Observes `cell`; if the gathering is finished already, lets go of it at once.
   @usableFromInline
@@ -20,6 +25,7 @@ class Gathering: @unchecked Sendable {
       if withdrawing { cell.cancelIfDeserted() } else { cell.root.keep() }
       return
     }
+    if let resultID { Tracing.note(observer, .observes(for: resultID)) }
     // Attached first: an observer can be taken back only once it is in its place.
     cell.attach(observer)
     let withdrawing: Bool? = state.withLock { state in
@@ -91,6 +97,7 @@ extension Handler {
     slot = nil
     unpin()
     guard let source, old & Input.detached == 0 else { return }
+    Tracing.note(self, .withdrawn)
     let cell = source.root
     cell.keep()
     cell.input.wrappingSubtract(Input.consumer, ordering: .acquiringAndReleasing)

@@ -67,7 +67,7 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
   init(result: Cell, cancelsLosers: Bool) {
     self.result = result
     self.cancelsLosers = cancelsLosers
-    super.init()
+    super.init(result: result)
   }
 
   @usableFromInline

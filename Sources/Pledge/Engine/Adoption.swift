@@ -20,7 +20,9 @@ extension Handler {
   final func adopt(_ inner: Cell, copy: (Cell, Cell) -> Void) {
     let outer = root
     let innerRoot = inner.visibleRoot
-    Tracing.note(self, .adopted(inner: Diagnostics.PromiseID(innerRoot)))
+    Tracing.note(
+      self,
+      .adopted(inner: Diagnostics.PromiseID(innerRoot), isSettled: innerRoot.isSettledRoot))
     if innerRoot === outer {
       reject(Rejection(PromiseError.returnedItself, origin: nil))
       return

@@ -233,7 +233,7 @@ extension Cell {
   final func publish(_ rejection: Rejection? = nil) -> Bool {
     let source = takeSlot()
     if let rejection { slot = rejection }
-    Tracing.note(self, .settled(error: rejection?.error))
+    Tracing.note(self, .settled(rejection?.traced))
     var word = output.load(ordering: .acquiring)
     while true {
       if word & Output.linked != 0 {

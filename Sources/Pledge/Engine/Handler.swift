@@ -47,7 +47,7 @@ class Handler: Cell, @unchecked Sendable {
     let wasInsideBody = state.pointee.isInsideBody
     if outer != nil { state.pointee.isInsideBody = !ThreadState.hasReturned(state) }
     state.pointee.running = Unmanaged.passUnretained(self)
-    Tracing.note(self, .handlerStarted)
+    Tracing.note(self, .handlerStarted(callsClosure: callsClosure(for: source)))
     source._withUnsafeGuaranteedRef { run(self, unsafeDowncast($0, to: Cell.self)) }
     source.release()
     Tracing.note(self, .handlerReturned)

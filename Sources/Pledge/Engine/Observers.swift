@@ -43,8 +43,8 @@ extension Cell {
     Tracing.note(
       handler,
       .attached(
-        source: Diagnostics.PromiseID(root), executor: handler.executorDescription,
-        isOperator: handler.body != nil))
+        source: Diagnostics.PromiseID(root), isSettled: root.isSettledRoot,
+        executor: handler.tracedExecutor, isOperator: handler.body != nil))
     // Without a closure of the user's there is nobody to look at task-local values.
     if handler.body != nil { handler.run = TaskLocals.capturing(handler.run) }
   }

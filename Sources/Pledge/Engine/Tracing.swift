@@ -31,18 +31,57 @@ enum Tracing {
 }
 
 extension Handler {
-  /// Where this handler will run, in words.
-  var executorDescription: String {
-    guard let target else { return "immediate" }
-    if input.load(ordering: .relaxed) & Input.queueTarget != 0 {
-      return unsafeDowncast(target, to: DispatchQueue.self).label
+  /// Where this handler will run, for a tracer.
+  var tracedExecutor: Diagnostics.Executor {
+    guard let target else {
+      return Diagnostics.Executor(name: "immediate", id: nil, isSerial: false)
     }
-    return unsafeDowncast(target, to: Scheduler.self).name
+    if input.load(ordering: .relaxed) & Input.queueTarget != 0 {
+      return Diagnostics.Executor(
+        name: unsafeDowncast(target, to: DispatchQueue.self).label, id: Self.address(of: target),
+        isSerial: target === GlobalExecutor.queue ? false : nil)
+    }
+    let scheduler = unsafeDowncast(target, to: Scheduler.self)
+    return Diagnostics.Executor(
+      name: scheduler.name, id: scheduler.identity.map { Self.address(of: $0) },
+      isSerial: scheduler is TurnScheduler ? true : nil)
+  }
+
+  private static func address(of object: AnyObject) -> UInt {
+    UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+  }
+
+  /// Tells the tracer that this handler, which makes no promise, works for that of `result`.
+  @usableFromInline
+  final func noteObserving(for result: Cell) {
+    Tracing.note(self, .observes(for: Diagnostics.PromiseID(result.root)))
+  }
+
+  /// Whether the outcome of `source` is one for the closure of this handler.
+  func callsClosure(for source: Unmanaged<AnyObject>) -> Bool {
+    let source = unsafeDowncast(source.takeUnretainedValue(), to: Cell.self)
+    let wanted = source.root.isRejected ? Input.wantsRejection : Input.wantsValue
+    return body != nil && input.load(ordering: .relaxed) & wanted != 0
+  }
+}
+
+extension Rejection {
+  /// This rejection, for a tracer.
+  var traced: Diagnostics.Rejection {
+    Diagnostics.Rejection(
+      error: error, id: UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()), origin: origin)
   }
 }
 
 extension Cell {
-  /// Tells the tracer of a promise that a resolver settles.
+  /// Tells the tracer of a promise that a resolver, or a combinator, settles.
   @usableFromInline
-  final func noteCreation(_ origin: Origin) { Tracing.note(self, .created(origin: origin)) }
+  final func noteCreation(_ origin: Origin?) { Tracing.note(self, .created(origin: origin)) }
+
+  /// Tells the tracer of a promise that is made rejected.
+  @usableFromInline
+  final func noteRejection(_ rejection: Rejection) {
+    Tracing.note(self, .created(origin: rejection.origin))
+    Tracing.note(self, .settled(rejection.traced))
+  }
 }

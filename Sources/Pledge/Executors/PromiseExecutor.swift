@@ -77,6 +77,9 @@ class Scheduler: @unchecked Sendable {
 
   /// What traces call it.
   var name: String { fatalError("Pledge: abstract") }
+
+  /// What traces know it by, if anything.
+  var identity: AnyObject? { self }
 }
 
 /// A handler on its way to the executor that shall run it.
@@ -120,6 +123,10 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
 
   override func enqueue(_ handler: Handler) { executor.enqueue(PromiseJob(handler)) }
   override var name: String { "\(Executor.self)" }
+  // This object is made anew for each handler; the executor may be an object that is not.
+  override var identity: AnyObject? {
+    Executor.self is AnyObject.Type ? executor as AnyObject : nil
+  }
 }
 
 // MARK: - Executors by name

@@ -1,0 +1,232 @@
+import Pledge
+
+/// The books: what the events add up to.
+struct Log: Sendable {
+  /// What a thread is doing.
+  struct Thread: Sendable {
+    let number: Int
+    let isMain: Bool
+    /// The handlers that run on it, the innermost last.
+    var running: [Int] = []
+    /// The waits that block it, the innermost last.
+    var waits: [Int] = []
+    /// The observer that was attached last on it, to be told what it is for.
+    var lastObserver: Int?
+  }
+
+  private(set) var records: [Int: Record] = [:]
+  private(set) var threads: [ThreadKey: Thread] = [:]
+  private(set) var forgotten = Forgotten()
+  var isOpen = true
+
+  private let limit: Int?
+  private var numbers: [Diagnostics.PromiseID: Int] = [:]
+  private var nextNumber = 1
+  /// The first number that may still be in the books.
+  private var oldest = 1
+  /// Those that may be forgotten, in the order in which they ended; some are not there any more.
+  private var ended: [Int] = []
+  private var nextEnded = 0
+  /// Equal call stacks are kept once.
+  private var callStacks: Set<CallStack> = []
+
+  init(limit: Int?) { self.limit = limit }
+
+  /// Whether a handler that settles this promise is the innermost on this thread.
+  func isHandled(_ promise: Diagnostics.PromiseID, on key: ThreadKey) -> Bool {
+    guard let number = numbers[promise], let running = threads[key]?.running.last else {
+      return false
+    }
+    return running == number || records[running]?.linkedTo == number
+  }
+}
+
+// MARK: - Events
+
+extension Log {
+  mutating func apply(
+    _ event: Diagnostics.TraceEvent, at time: Duration, on key: ThreadKey, callStack: CallStack?
+  ) {
+    if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
+    guard let thread = threads[key] else { return }
+    let moment = Moment(time: time, thread: thread.number, inside: thread.running.last)
+    let callStack = callStack.map { keep($0) }
+
+    switch event.kind {
+    case .created(let origin):
+      let number = add(event.promise, origin == nil ? .combinator : .resolver, moment)
+      records[number]?.origin = origin
+      records[number]?.callStack = callStack
+    case .observes(let result):
+      let number = add(event.promise, .observer, moment)
+      let resultNumber = numbers[result]
+      records[number]?.result = resultNumber
+    case .attached(let source, let isSettled, let executor, let isOperator):
+      let number = numbers[event.promise] ?? add(event.promise, .observer, moment)
+      attach(number, to: source, isSettled, moment)
+      if records[number]?.executor == nil {
+        records[number]?.executor = executor
+        records[number]?.callStack = callStack
+        if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
+      }
+      threads[key]?.lastObserver = isOperator ? nil : number
+    case .handlerStarted(let callsClosure):
+      guard let number = numbers[event.promise] else { return }
+      threads[key]?.running.append(number)
+      records[number]?.runs.append(
+        Run(start: time, end: nil, thread: thread.number, callsClosure: callsClosure))
+    case .handlerReturned:
+      guard let number = numbers[event.promise], thread.running.contains(number) else { return }
+      threads[key]?.running.removeLast(
+        thread.running.count - (thread.running.lastIndex(of: number) ?? 0))
+      if let last = records[number]?.runs.indices.last { records[number]?.runs[last].end = time }
+      // A promise has settled by now, or waits for another one; an observer does neither.
+      if let record = records[number], record.isPending, record.adopted == nil { end(number, time) }
+    case .adopted(let inner, let isSettled):
+      guard let number = numbers[event.promise] else { return }
+      adopt(inner, isSettled, by: number, moment)
+    case .settled(let rejection):
+      guard let number = numbers[event.promise] else { return }
+      settle(
+        number, Settlement(moment: moment, rejection: rejection, callStack: callStack))
+    case .withdrawn:
+      if let number = numbers[event.promise] { end(number, time) }
+    case .cancellationRequested:
+      guard let number = numbers[event.promise] else { return }
+      if records[number]?.cancelled == nil { records[number]?.cancelled = moment }
+    case .waitStarted:
+      guard let number = thread.lastObserver, records[number] != nil else { return }
+      records[number]?.kind = .wait
+      records[number]?.result = moment.inside
+      records[number]?.runs = [
+        Run(start: time, end: nil, thread: thread.number, callsClosure: false)
+      ]
+      threads[key]?.waits.append(number)
+    case .waitEnded:
+      guard let number = threads[key]?.waits.popLast() else { return }
+      if records[number]?.runs.isEmpty == false { records[number]?.runs[0].end = time }
+      end(number, time)
+    case .released:
+      release(event.promise, time)
+    }
+    forgetBeyondLimit()
+  }
+
+  private mutating func add(
+    _ id: Diagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
+  ) -> Int {
+    let number = nextNumber
+    nextNumber += 1
+    records[number] = Record(number: number, id: id, kind: kind, made: moment)
+    numbers[id] = number
+    return number
+  }
+
+  /// The number of a promise that somebody waits for; nil if it is over and not in the books.
+  private mutating func find(
+    _ id: Diagnostics.PromiseID, isSettled: Bool, _ moment: Moment
+  ) -> Int? {
+    if let number = numbers[id] { return number }
+    return isSettled ? nil : add(id, .unknown, moment)
+  }
+
+  private mutating func attach(
+    _ number: Int, to source: Diagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
+  ) {
+    if let inner = records[number]?.adopted {
+      // It observes the promise that its handler returned: the two have not become one.
+      if records[inner]?.linkedTo == number { records[inner]?.linkedTo = nil }
+      return
+    }
+    let source = find(source, isSettled: isSettled, moment)
+    records[number]?.source = source
+    records[number]?.isSourceSettled = isSettled
+  }
+
+  private mutating func adopt(
+    _ inner: Diagnostics.PromiseID, _ isSettled: Bool, by number: Int, _ moment: Moment
+  ) {
+    guard let inner = find(inner, isSettled: isSettled, moment), inner != number else { return }
+    records[number]?.adopted = inner
+    if !isSettled, records[inner]?.linkedTo == nil, !contains(inner, above: number) {
+      records[inner]?.linkedTo = number
+    }
+  }
+
+  /// Whether `number` is a part of `inner`, so that the two cannot be linked the other way round.
+  private func contains(_ inner: Int, above number: Int) -> Bool {
+    var next: Int? = number
+    while let outer = next {
+      if outer == inner { return true }
+      next = records[outer]?.linkedTo
+    }
+    return false
+  }
+
+  private mutating func settle(_ number: Int, _ settlement: Settlement) {
+    var outer = number
+    while true {
+      if records[outer]?.settlement == nil {
+        records[outer]?.settlement = settlement
+        end(outer, settlement.moment.time)
+      }
+      // Those that were linked to it have settled with it.
+      guard let inner = records[outer]?.adopted, records[inner]?.linkedTo == outer else { return }
+      outer = inner
+    }
+  }
+
+  private mutating func release(_ id: Diagnostics.PromiseID, _ time: Duration) {
+    guard let number = numbers.removeValue(forKey: id) else { return }
+    if let record = records[number], record.settlement == nil, let outer = record.linkedTo,
+      records[outer]?.adopted == number
+    {
+      // It was one in a row of promises that each returned the next: the row closes up.
+      records[outer]?.adopted = record.adopted
+      if let inner = record.adopted, records[inner]?.linkedTo == number {
+        records[inner]?.linkedTo = outer
+      }
+    }
+    end(number, time)
+  }
+}
+
+// MARK: - Forgetting
+
+extension Log {
+  private mutating func end(_ number: Int, _ time: Duration) {
+    guard records[number] != nil, records[number]?.ended == nil else { return }
+    records[number]?.ended = time
+    if limit != nil { ended.append(number) }
+  }
+
+  private mutating func keep(_ callStack: CallStack) -> CallStack {
+    // Code has only so many places, but recursion makes many stacks of them.
+    if let limit, callStacks.count > max(limit, 1024) { callStacks = [] }
+    return callStacks.insert(callStack).memberAfterInsert
+  }
+
+  private mutating func forgetBeyondLimit() {
+    guard let limit else { return }
+    while records.count > limit {
+      if nextEnded < ended.count {
+        forget(ended[nextEnded])
+        nextEnded += 1
+        // By halves, so that this costs O(1) a promise.
+        if nextEnded > 64, nextEnded > ended.count / 2 {
+          ended.removeFirst(nextEnded)
+          nextEnded = 0
+        }
+        continue
+      }
+      while records[oldest] == nil { oldest += 1 }
+      forget(oldest)
+    }
+  }
+
+  private mutating func forget(_ number: Int) {
+    guard let record = records.removeValue(forKey: number) else { return }
+    if numbers[record.id] == number { numbers[record.id] = nil }
+    if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
+  }
+}

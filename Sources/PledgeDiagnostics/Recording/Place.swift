@@ -1,0 +1,103 @@
+import Pledge
+
+#if canImport(Runtime) && !canImport(Darwin)
+  import Runtime
+#endif
+
+/// Where in the source something was done.
+public struct Place: Sendable, Hashable, CustomStringConvertible {
+  /// The path of the file, or module and file as `#fileID` gives them.
+  public let file: String
+  /// The line, counted from 1.
+  public let line: Int
+  /// The function that stands there, where it is known.
+  public let function: String?
+  /// The library's function that was called there, such as `map`, where it is known.
+  public let operation: String?
+
+  /// The file, with its folder, and the line: `Load/Profile.swift:12`.
+  public var description: String {
+    "\(file.split(separator: "/").suffix(2).joined(separator: "/")):\(line)"
+  }
+
+  init(_ origin: Origin) {
+    self.init(file: origin.fileID, line: Int(origin.line), function: nil, operation: nil)
+  }
+
+  init(file: String, line: Int, function: String?, operation: String?) {
+    self.file = file
+    self.line = line
+    self.function = function
+    self.operation = operation
+  }
+
+  /// The modules that are not the user's code, beside those of this package.
+  private static let dropIns = ["PromiseKit", "PMKFoundation", "Promises"]
+
+  static func isInLibrary(fileID: String) -> Bool {
+    guard let module = fileID.split(separator: "/").first else { return false }
+    return libraryModules.contains(String(module)) || dropIns.contains(String(module))
+  }
+
+  private static let libraryModules = [
+    "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
+  ]
+
+  /// Where this package's sources were when it was compiled.
+  private static let sources = String(
+    #filePath.prefix(#filePath.count - "PledgeDiagnostics/Recording/Place.swift".count))
+
+  static func isInLibrary(path: String) -> Bool {
+    path.hasPrefix(sources) || dropIns.contains { path.contains("/Sources/\($0)/") }
+  }
+}
+
+/// Finds the place of a call stack: its first function that is not the library's.
+///
+/// Each stack is looked up once, when a report asks for it.
+final class PlaceFinder: Sendable {
+  private let known = Mutex<[CallStack: Place?]>([:])
+
+  func place(of callStack: CallStack) -> Place? {
+    if let place = known.withLock({ $0[callStack] }) { return place }
+    let place = Self.find(callStack)
+    known.withLock { $0[callStack] = .some(place) }
+    return place
+  }
+
+  #if canImport(Runtime) && !canImport(Darwin)
+    private static func find(_ callStack: CallStack) -> Place? {
+      var operation: String?
+      for frame in callStack.backtrace.symbolicated()?.frames ?? [] {
+        // Without a source there is only the system's code.
+        guard let symbol = frame.symbol, let location = symbol.sourceLocation, location.line > 0
+        else { continue }
+        if Place.isInLibrary(path: location.path) {
+          operation = baseName(symbol.name) ?? operation
+          continue
+        }
+        if location.path.hasPrefix("/") {
+          return Place(
+            file: location.path, line: location.line, function: symbol.name, operation: operation)
+        }
+      }
+      return nil
+    }
+
+    /// `map` of `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is called by its type.
+    static func baseName(_ name: String) -> String? {
+      var depth = 0
+      var plain = ""
+      for character in name {
+        if character == "(", depth == 0 { break }
+        if character == "<" { depth += 1 }
+        if depth == 0 { plain.append(character) }
+        if character == ">" { depth -= 1 }
+      }
+      guard let base = plain.split(separator: ".").last, base != "init" else { return nil }
+      return base.split(separator: " ").last.map(String.init)
+    }
+  #else
+    private static func find(_ callStack: CallStack) -> Place? { nil }
+  #endif
+}

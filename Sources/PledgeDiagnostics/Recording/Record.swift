@@ -1,0 +1,76 @@
+import Pledge
+
+/// A moment on a thread, and the handler that was running there.
+struct Moment: Sendable {
+  let time: Duration
+  /// The number of the thread.
+  let thread: Int
+  /// The number of the promise whose handler was running there.
+  let inside: Int?
+}
+
+/// One visit of an executor: a handler from its beginning to its end.
+struct Run: Sendable {
+  let start: Duration
+  var end: Duration?
+  let thread: Int
+  /// Whether the user's closure was called; an outcome that does not concern it passes by.
+  let callsClosure: Bool
+}
+
+/// How and where a promise settled.
+struct Settlement: Sendable {
+  let moment: Moment
+  let rejection: Diagnostics.Rejection?
+  let callStack: CallStack?
+}
+
+/// What is known of one promise, or of an observer that makes none.
+struct Record: Sendable {
+  enum Kind: Sendable {
+    /// Made with a resolver.
+    case resolver
+    /// The result of a combinator.
+    case combinator
+    /// Made by an operator.
+    case handler
+    /// An observer: `await`, or a combinator's.
+    case observer
+    /// A thread that blocks in `wait()`.
+    case wait
+    /// Made before the trace was on, or forgotten.
+    case unknown
+  }
+
+  /// Tells promises apart; promises are numbered in the order in which they became known.
+  let number: Int
+  let id: Diagnostics.PromiseID
+  var kind: Kind
+  let made: Moment
+  var origin: Origin?
+  var callStack: CallStack?
+
+  /// What it was attached to; nil if it was not, or to a promise that had settled before.
+  var source: Int?
+  /// Whether the source had settled when it was attached.
+  var isSourceSettled = false
+  /// The promise that an observer works for.
+  var result: Int?
+  var executor: Diagnostics.Executor?
+
+  /// The promise that the handler returned.
+  var adopted: Int?
+  /// The promise that this one is a part of, since it was returned from that one's handler.
+  var linkedTo: Int?
+
+  var runs: [Run] = []
+  var settlement: Settlement?
+  var cancelled: Moment?
+  /// When nothing more can happen to it; for a promise that has settled that may be later.
+  var ended: Duration?
+
+  var isPending: Bool { settlement == nil && ended == nil }
+  var isRunning: Bool { runs.last.map { $0.end == nil } ?? false }
+  /// The last time the user's closure was called, or is about to return.
+  var closureRun: Run? { runs.last { $0.callsClosure } }
+}

@@ -1,0 +1,15 @@
+import Foundation
+
+/// A thread, as the recorder tells it from others.
+///
+/// The system may use the identity of a thread that has ended once more.
+struct ThreadKey: Hashable {
+  let rawValue: UInt
+  let isMain: Bool
+
+  static var current: ThreadKey {
+    let handle = pthread_self()
+    let number = withUnsafeBytes(of: handle) { $0.loadUnaligned(as: UInt.self) }
+    return ThreadKey(rawValue: number, isMain: Thread.isMainThread)
+  }
+}

@@ -1,0 +1,101 @@
+import Pledge
+
+/// The way of an error: from where it was thrown, along the promises that it rejected, to where it
+/// was handled, or was left.
+///
+/// Its description is the way as text.
+public struct ErrorPath: Sendable, CustomStringConvertible {
+  /// One promise on the way.
+  public struct Step: Sendable {
+    /// What happened to the error there.
+    public enum Event: Sendable, Hashable {
+      /// A resolver was called with it, or the promise was made with it.
+      case rejected
+      /// A handler threw it, perhaps in place of another error.
+      case thrown
+      /// The promise was cancelled.
+      case cancelled
+      /// It came from a promise that is not in the record.
+      case appeared
+      /// It was passed along; no handler was called.
+      case passed
+      /// A handler saw it, and it was passed along.
+      case seen
+      /// The promise that a handler returned was rejected with it.
+      case adopted
+      /// A combinator was rejected with it, or a resolver with the promise that it was given.
+      case combined
+      /// A handler took it and put a value in its place: `catch` or `recover`.
+      case handled
+      /// A handler took it and threw another error, or a combinator made one of several.
+      case replaced(by: String)
+      /// A handler took it and has yet to settle its promise, or has yet to start.
+      case pending
+      /// A task that awaited it, or a thread that blocked in `wait()`, goes on with it.
+      case delivered
+      /// Nobody has taken it.
+      case unhandled
+    }
+
+    /// The promise's number in the trace.
+    public let number: Int
+    /// The promise, or the observer of a task or thread.
+    public let promise: Diagnostics.PromiseID
+    /// What made it, such as `map`.
+    public let operation: String
+    /// Where it was made, or its operator called.
+    public let place: Place?
+    /// What happened to the error there.
+    public let event: Event
+    /// How many branches of the way have been taken up to here.
+    public let depth: Int
+    /// When it happened, as the time of the trace.
+    public let time: Duration?
+    /// The step in words.
+    public let description: String
+  }
+
+  /// The error.
+  public let error: any Error
+  /// The steps, the first one where the error began; after a branch, each in turn.
+  public let steps: [Step]
+  /// What the trace no longer knows.
+  public let forgotten: Forgotten
+
+  /// The way as text, a line for each step.
+  public var description: String {
+    let lines = steps.map { step in
+      String(repeating: "  ", count: min(step.depth, 40) + 1) + step.description
+    }
+    return (["Error: \(error)"] + lines + [forgotten.sentence].compactMap(\.self))
+      .joined(separator: "\n")
+  }
+}
+
+extension Trace {
+  /// The way of the error with which `promise` was rejected; nil if it was not, or is not in the
+  /// record.
+  ///
+  /// - Complexity: O(n log n) for n promises in the record.
+  public func errorPath(of promise: Promise<some Any>) -> ErrorPath? { errorPath(of: promise.id) }
+
+  /// The way of the error with which the promise of this name was rejected; nil if it was not, or
+  /// is not in the record.
+  ///
+  /// A name may be used again: the latest promise counts.
+  ///
+  /// - Complexity: O(n log n) for n promises in the record.
+  public func errorPath(of promise: Diagnostics.PromiseID) -> ErrorPath? {
+    let snapshot = snapshot()
+    return snapshot.records.values.filter { $0.id == promise }.max { $0.number < $1.number }
+      .flatMap { ErrorTracer(snapshot)?.path(through: $0) }
+  }
+
+  /// The way of the error that was left unhandled last; nil if all were handled.
+  ///
+  /// - Complexity: O(n log n) for n promises in the record.
+  public func lastUnhandledErrorPath() -> ErrorPath? {
+    let snapshot = snapshot()
+    return ErrorTracer(snapshot)?.lastUnhandledPath()
+  }
+}

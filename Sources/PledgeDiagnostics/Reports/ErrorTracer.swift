@@ -1,0 +1,161 @@
+import Pledge
+
+/// Follows errors through the books.
+struct ErrorTracer {
+  typealias Event = ErrorPath.Step.Event
+
+  private let snapshot: Snapshot
+  /// Those that were attached to a promise, or adopted it, by its number.
+  private var consumers: [Int: [Int]] = [:]
+  /// The observers that work for a promise, by its number.
+  private var inputs: [Int: [Int]] = [:]
+
+  /// Nil if there is nothing in the books.
+  init?(_ snapshot: Snapshot) {
+    guard !snapshot.records.isEmpty else { return nil }
+    self.snapshot = snapshot
+    for record in snapshot.records.values.sorted(by: { $0.number < $1.number }) {
+      if let source = record.source { consumers[source, default: []].append(record.number) }
+      if let inner = record.adopted { consumers[inner, default: []].append(record.number) }
+      if record.kind == .observer, let result = record.result {
+        inputs[result, default: []].append(record.number)
+      }
+    }
+  }
+
+  private func record(_ number: Int?) -> Record? { number.flatMap { snapshot.records[$0] } }
+
+  private func rejection(of number: Int?) -> Diagnostics.Rejection? {
+    record(number)?.settlement?.rejection
+  }
+
+  /// The promise from which this one has its error, if it was passed along.
+  private func origin(of record: Record) -> Record? {
+    guard let rejection = record.settlement?.rejection else { return nil }
+    let candidates =
+      [record.adopted, record.source]
+      + (inputs[record.number] ?? []).map { self.record($0)?.source }
+    return candidates.lazy.compactMap { self.record($0) }
+      .first { $0.settlement?.rejection?.id == rejection.id }
+  }
+
+  func path(through record: Record) -> ErrorPath? {
+    guard let rejection = record.settlement?.rejection else { return nil }
+    // Each promise has its error from another one that settled no later; a set, to be safe from
+    // the circles that promises with one name may make.
+    var start = record
+    var seen: Set<Int> = [start.number]
+    while let origin = origin(of: start), seen.insert(origin.number).inserted { start = origin }
+
+    var steps: [ErrorPath.Step] = []
+    var visited: Set<Int> = []
+    var rest = [(number: start.number, from: Int?.none, depth: 0)]
+    while let (number, from, depth) = rest.popLast() {
+      guard let record = self.record(number), visited.insert(number).inserted else { continue }
+      let event = from.map { self.event(at: record, from: $0, rejection) } ?? beginning(of: record)
+      steps.append(step(record, event, from, depth))
+      guard record.settlement?.rejection?.id == rejection.id else { continue }
+      let next = next(after: number)
+      if next.isEmpty {
+        if !(rejection.error is CancellationError) { steps.append(end(record, depth)) }
+        continue
+      }
+      for consumer in next.reversed() {
+        rest.append((consumer, number, depth + (next.count > 1 ? 1 : 0)))
+      }
+    }
+    return ErrorPath(error: rejection.error, steps: steps, forgotten: snapshot.log.forgotten)
+  }
+
+  /// Those who had the outcome of a promise next; in place of a combinator's observer its result.
+  private func next(after number: Int) -> [Int] {
+    (consumers[number] ?? []).compactMap { consumer in
+      guard let record = record(consumer) else { return nil }
+      // A handler that was cancelled before did not have it.
+      if record.kind == .observer, let result = record.result { return result }
+      return consumer
+    }
+  }
+
+  func lastUnhandledPath() -> ErrorPath? {
+    let left = snapshot.records.values.filter { record in
+      guard let rejection = record.settlement?.rejection else { return false }
+      return !(rejection.error is CancellationError) && next(after: record.number).isEmpty
+    }
+    return left.max { ($0.ended ?? .zero, $0.number) < ($1.ended ?? .zero, $1.number) }
+      .flatMap { path(through: $0) }
+  }
+}
+
+// MARK: - Steps
+
+extension ErrorTracer {
+  private func beginning(of record: Record) -> Event {
+    let rejection = record.settlement?.rejection
+    if rejection?.error is CancellationError, record.cancelled != nil { return .cancelled }
+    switch record.kind {
+    case .resolver: return .rejected
+    case .handler where record.closureRun != nil && record.adopted == nil: return .thrown
+    case .combinator where rejection?.error is AggregateError: return .thrown
+    default: return rejection?.error is CancellationError ? .cancelled : .appeared
+    }
+  }
+
+  private func event(
+    at record: Record, from source: Int, _ rejection: Diagnostics.Rejection
+  ) -> Event {
+    if record.kind == .wait || record.kind == .observer { return .delivered }
+    guard let settlement = record.settlement else {
+      return record.ended == nil ? .pending : .delivered
+    }
+    guard let other = settlement.rejection else { return .handled }
+    if other.id != rejection.id { return .replaced(by: "\(other.error)") }
+    if record.adopted == source { return .adopted }
+    if record.source != source { return .combined }
+    return record.closureRun == nil ? .passed : .seen
+  }
+
+  private func step(
+    _ record: Record, _ event: Event, _ source: Int?, _ depth: Int
+  ) -> ErrorPath.Step {
+    ErrorPath.Step(
+      number: record.number, promise: record.id, operation: snapshot.name(of: record),
+      place: snapshot.place(of: record), event: event, depth: depth,
+      time: record.settlement?.moment.time,
+      description: snapshot.title(of: record) + words(for: event, record))
+  }
+
+  private func end(_ record: Record, _ depth: Int) -> ErrorPath.Step {
+    ErrorPath.Step(
+      number: record.number, promise: record.id, operation: snapshot.name(of: record),
+      place: snapshot.place(of: record), event: .unhandled, depth: depth, time: record.ended,
+      description: "nobody handled it after #\(record.number)")
+  }
+
+  private func words(for event: Event, _ record: Record) -> String {
+    let run = record.closureRun
+    let thread = run.map { " on \(snapshot.threadName($0.thread))" } ?? ""
+    switch event {
+    case .rejected:
+      let settlement = record.settlement
+      let place = settlement?.callStack.flatMap(snapshot.places.place).map { " at \($0)" } ?? ""
+      let handler = settlement?.moment.inside.map { ", in the handler of #\($0)" } ?? ""
+      return ": rejected\(place)\(handler)"
+    case .thrown: return ": thrown by its handler\(thread)"
+    case .cancelled: return ": cancelled"
+    case .appeared: return ": rejected; where is not known"
+    case .passed: return ": passed along"
+    case .seen: return ": seen by its handler\(thread), and passed along"
+    case .adopted: return ": rejected like the promise that its handler returned"
+    case .combined: return ": rejected like its input"
+    case .handled: return ": handled by its handler\(thread)"
+    case .replaced(let error): return ": handled\(thread), and replaced by \(error)"
+    case .pending: return ": pending"
+    case .delivered where record.kind == .wait:
+      return ": delivered to \(snapshot.threadName(record.made.thread))"
+    case .delivered where record.kind == .observer: return ": delivered to a task"
+    case .delivered: return ": delivered to an observer\(thread)"
+    case .unhandled: return ": unhandled"
+    }
+  }
+}

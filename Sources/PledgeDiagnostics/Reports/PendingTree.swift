@@ -1,0 +1,178 @@
+import Pledge
+
+/// What is pending, and what it waits for: below each promise stand those that wait for it.
+///
+/// Its description is the tree as text.
+public struct PendingTree: Sendable, CustomStringConvertible {
+  /// One pending promise, or a task or thread that waits for one.
+  public struct Node: Sendable {
+    /// Why it is pending.
+    public enum State: Sendable, Hashable {
+      /// Its resolver has yet to be called.
+      case waitsForResolver
+      /// It was made before the trace was on: nothing more is known.
+      case unknown
+      /// It waits for the promise above it.
+      case waits
+      /// Its handler returned the promise above it.
+      case adopting
+      /// Its handler runs since that time of the trace.
+      case running(since: Duration, thread: String)
+      /// Its handler may run since that time of the trace, but its executor has not started it.
+      case queued(since: Duration)
+      /// A task awaits the promise above it.
+      case awaited
+      /// A thread blocks in `wait()` for the promise above it.
+      case blocking(thread: String)
+    }
+
+    /// The promise's number in this trace.
+    public let number: Int
+    /// The promise; nil for a task or a thread.
+    public let promise: Diagnostics.PromiseID?
+    /// What made it, such as `map` or `all`.
+    public let operation: String
+    /// Where it was made.
+    public let place: Place?
+    /// Where its handler runs.
+    public let executor: String?
+    /// How long it has been pending.
+    public let age: Duration
+    /// Why it is pending.
+    public let state: State
+    /// How many promises stand above it.
+    public let depth: Int
+    /// The number of the promise above it, for which it waits.
+    public let parent: Int?
+    /// Whether it stood in the tree before, with all that waits for it: it waits for several.
+    public let isRepeated: Bool
+
+    let line: String
+  }
+
+  /// The nodes; each is followed by those that wait for it.
+  public let nodes: [Node]
+  /// What is pending and waits for no other promise.
+  public var roots: [Node] { nodes.filter { $0.parent == nil } }
+  /// Promises that wait for each other.
+  public let cycles: [WaitCycle]
+  /// What the trace no longer knows.
+  public let forgotten: Forgotten
+
+  /// The tree as text, a line for each node.
+  public var description: String {
+    var lines = ["Pending: \(Set(nodes.map(\.number)).count)"]
+    for node in nodes {
+      // Chains may be longer than a line is wide.
+      let indent = String(repeating: "  ", count: min(node.depth, 40))
+      lines.append(indent + (node.depth == 0 ? "" : "└ ") + node.line)
+    }
+    lines += cycles.map(\.description)
+    if let sentence = forgotten.sentence { lines.append(sentence) }
+    return lines.joined(separator: "\n")
+  }
+}
+
+extension Trace {
+  /// What is still pending, and what it waits for.
+  ///
+  /// - Complexity: O(n log n) for n promises in the record; the first report also looks up the
+  ///   places in the program's debugging information.
+  public func pendingTree() -> PendingTree { snapshot().pendingTree() }
+}
+
+extension Snapshot {
+  func pendingTree() -> PendingTree {
+    let dependencies = dependencies()
+    var waiters: [Int: [Edge]] = [:]
+    for (number, edges) in dependencies.sorted(by: { $0.key < $1.key }) {
+      for edge in edges {
+        waiters[edge.target, default: []].append(Edge(target: number, reason: edge.reason))
+      }
+    }
+    let pending = records.values.filter { $0.isPending && !($0.kind == .observer && $0.result != nil) }
+      .map(\.number).sorted()
+    let cycles = waitCycles(dependencies)
+
+    var nodes: [PendingTree.Node] = []
+    var seen: Set<Int> = []
+    // What is left to do, the next one last, as chains may be longer than the stack is deep.
+    var rest: [(number: Int, depth: Int, parent: Edge?)] = []
+    func expand(from root: Int) {
+      rest.append((root, 0, nil))
+      while let (number, depth, parent) = rest.popLast() {
+        guard let record = records[number] else { continue }
+        let isRepeated = !seen.insert(number).inserted
+        nodes.append(node(record, depth, parent, isRepeated))
+        guard !isRepeated else { continue }
+        for edge in (waiters[number] ?? []).reversed() {
+          rest.append((edge.target, depth + 1, Edge(target: number, reason: edge.reason)))
+        }
+      }
+    }
+    for number in pending where dependencies[number] == nil { expand(from: number) }
+    // What waits in a circle has no root.
+    for cycle in cycles {
+      if let first = cycle.steps.first?.number, !seen.contains(first) { expand(from: first) }
+    }
+    return PendingTree(nodes: nodes, cycles: cycles, forgotten: log.forgotten)
+  }
+
+  private func node(
+    _ record: Record, _ depth: Int, _ parent: Edge?, _ isRepeated: Bool
+  ) -> PendingTree.Node {
+    let state = state(of: record, below: parent)
+    let isPromise = !(record.kind == .wait || record.kind == .observer)
+    return PendingTree.Node(
+      number: record.number, promise: isPromise ? record.id : nil, operation: name(of: record),
+      place: place(of: record), executor: record.executor?.name, age: now - record.made.time,
+      state: state, depth: depth, parent: parent?.target, isRepeated: isRepeated,
+      line: title(of: record) + (isRepeated ? ": see above" : words(for: state, record, parent)))
+  }
+
+  private func state(of record: Record, below parent: Edge?) -> PendingTree.Node.State {
+    switch record.kind {
+    case .wait: return .blocking(thread: threadName(record.made.thread))
+    case .observer: return .awaited
+    case .unknown: return .unknown
+    case .resolver, .combinator: return parent == nil ? .waitsForResolver : .waits
+    case .handler: break
+    }
+    if record.adopted != nil { return .adopting }
+    if let run = record.runs.last, run.end == nil {
+      return .running(since: run.start, thread: threadName(run.thread))
+    }
+    if parent != nil { return .waits }
+    // Settled promises are forgotten first, so a source that is not known has most likely settled.
+    let isKnown = record.source.map { records[$0] != nil } ?? true
+    if !isKnown, log.forgotten.pending > 0 { return .unknown }
+    return .queued(since: readyTime(of: record))
+  }
+
+  /// When the handler could have started.
+  private func readyTime(of record: Record) -> Duration {
+    let settled = record.source.flatMap { records[$0]?.settlement?.moment.time }
+    return max(record.made.time, settled ?? record.made.time)
+  }
+
+  private func words(
+    for state: PendingTree.Node.State, _ record: Record, _ parent: Edge?
+  ) -> String {
+    let age = (now - record.made.time).brief
+    let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""
+    switch state {
+    case .waitsForResolver: return ": its resolver has not been called, for \(age)"
+    case .unknown: return ": made before the trace began, or forgotten"
+    case .waits: return "\(record.kind == .handler ? executor : ""): waits, for \(age)"
+    case .adopting:
+      return ": its handler returned \(parent.map { "#\($0.target)" } ?? "a promise that is forgotten")"
+    case .running(let since, let thread):
+      let blocked = parent?.reason == .blocking ? ", blocked by the wait()" : ""
+      return ": its handler runs on \(thread)\(executor) for \((now - since).brief)\(blocked)"
+    case .queued(let since):
+      return ": its handler was not started\(executor) for \((now - since).brief)"
+    case .awaited: return ": a task waits, for \(age)"
+    case .blocking(let thread): return ": blocks \(thread) for \(age)"
+    }
+  }
+}

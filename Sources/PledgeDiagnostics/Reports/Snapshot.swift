@@ -1,0 +1,143 @@
+import Pledge
+
+/// What a report is made of: the books as they were at one moment.
+struct Snapshot {
+  let log: Log
+  let now: Duration
+  let places: PlaceFinder
+
+  var records: [Int: Record] { log.records }
+
+  /// Where a promise was made, or its operator called.
+  func place(of record: Record) -> Place? {
+    if let origin = record.origin, !Place.isInLibrary(fileID: origin.fileID) {
+      return Place(origin)
+    }
+    return record.callStack.flatMap(places.place) ?? record.origin.map { Place($0) }
+  }
+
+  /// What a promise is called: the operation that made it.
+  func name(of record: Record) -> String {
+    let operation = record.callStack.flatMap(places.place)?.operation
+    switch record.kind {
+    case .resolver: return "promise"
+    case .combinator: return operation ?? "combinator"
+    case .handler: return operation ?? "handler"
+    case .observer: return record.result == nil ? "await" : "input"
+    case .wait: return "wait()"
+    case .unknown: return "earlier promise"
+    }
+  }
+
+  /// The number, the name and the place.
+  func title(of record: Record) -> String {
+    "#\(record.number) \(name(of: record))" + (place(of: record).map { " at \($0)" } ?? "")
+  }
+
+  /// What a thread is called.
+  func threadName(_ number: Int) -> String {
+    log.threads.values.contains { $0.number == number && $0.isMain }
+      ? "the main thread" : "thread \(number)"
+  }
+}
+
+// MARK: - What waits for what
+
+/// Why one promise waits for another one.
+enum Dependency: Sendable, Hashable {
+  /// An operator was called on it.
+  case source
+  /// The handler returned it.
+  case adoption
+  /// It is an input of a combinator, or was passed to a resolver.
+  case input
+  /// The handler blocks in `wait()`.
+  case blocking
+  /// Another handler has not returned that was called inside this one's.
+  case nested
+  /// A thread blocks in `wait()` that its executor needs; `isCertain` if that has no other one.
+  case executor(isCertain: Bool)
+}
+
+struct Edge: Sendable {
+  let target: Int
+  let reason: Dependency
+}
+
+extension Snapshot {
+  /// What each pending promise waits for; one that waits for no promise has no entry.
+  func dependencies() -> [Int: [Edge]] {
+    var edges: [Int: [Edge]] = [:]
+    func add(_ number: Int, _ target: Int, _ reason: Dependency) {
+      guard records[number]?.isPending == true, records[target]?.isPending == true else { return }
+      edges[number, default: []].append(Edge(target: target, reason: reason))
+    }
+    for record in records.values.sorted(by: { $0.number < $1.number }) where record.isPending {
+      if let inner = record.adopted {
+        add(record.number, inner, .adoption)
+      } else if let source = record.source {
+        if record.kind == .observer, let result = record.result {
+          add(result, source, .input)
+        } else {
+          add(record.number, source, .source)
+        }
+        if record.kind == .wait, let result = record.result {
+          add(result, record.number, .blocking)
+        }
+      }
+    }
+    for thread in log.threads.values {
+      for (outer, inner) in zip(thread.running, thread.running.dropFirst()) {
+        add(outer, inner, .nested)
+      }
+    }
+    return edges
+  }
+
+  /// The waits that keep the executors of handlers busy that have not started.
+  func executorDependencies() -> [Int: [Edge]] {
+    struct Blocked {
+      let wait: Int
+      let executors: [Diagnostics.Executor]
+      let isMain: Bool
+    }
+    let blocked = log.threads.values.compactMap { thread -> Blocked? in
+      guard let wait = thread.waits.last, records[wait]?.isPending == true else { return nil }
+      return Blocked(
+        wait: wait, executors: thread.running.compactMap { records[$0]?.executor },
+        isMain: thread.isMain)
+    }
+    guard !blocked.isEmpty else { return [:] }
+    var edges: [Int: [Edge]] = [:]
+    for record in records.values where record.isPending && record.kind == .handler {
+      guard let executor = record.executor, record.runs.isEmpty, executor.isSerial != false else {
+        continue
+      }
+      for thread in blocked where thread.wait != record.number {
+        let isMain = thread.isMain && executor.name == "main"
+        let isSame = executor.id != nil && thread.executors.contains { $0.id == executor.id }
+        if isMain || isSame {
+          let reason = Dependency.executor(isCertain: executor.isSerial == true)
+          edges[record.number, default: []].append(Edge(target: thread.wait, reason: reason))
+        }
+      }
+    }
+    return edges
+  }
+}
+
+extension Duration {
+  /// Rounded, with a unit: `1.25 s`, `300 ms`, `12 µs`.
+  var brief: String {
+    let (seconds, attoseconds) = components
+    let nanoseconds = Double(seconds) * 1e9 + Double(attoseconds) / 1e9
+    let (value, unit) =
+      switch nanoseconds {
+      case 1e9...: (nanoseconds / 1e9, "s")
+      case 1e6...: (nanoseconds / 1e6, "ms")
+      default: (nanoseconds / 1e3, "µs")
+      }
+    let rounded = value < 100 ? (value * 100).rounded() / 100 : value.rounded()
+    return rounded == rounded.rounded() ? "\(Int(rounded)) \(unit)" : "\(rounded) \(unit)"
+  }
+}

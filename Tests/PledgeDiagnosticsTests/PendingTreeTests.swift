@@ -1,0 +1,214 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  @Suite struct PendingTreeTests {
+    @Test func resolverThatIsNotCalled_isARoot_withPlaceAndAge() async throws {
+      let clock = TestClock()
+      try await tracing(clock: clock) { trace in
+        let line: UInt = #line + 1
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        await clock.advance(by: .seconds(2))
+        let node = try #require(trace.pendingTree().roots.first)
+        #expect(node.promise == promise.id)
+        #expect(node.state == .waitsForResolver)
+        #expect(node.age == .seconds(2))
+        #expect(node.place?.line == Int(line))
+        #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
+        #expect(trace.pendingTree().description.contains("its resolver has not been called, for 2 s"))
+        resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+        withExtendedLifetime(promise) {}
+      }
+    }
+
+    @Test func whatWaits_standsBelow_withItsOperatorAndPlace() throws {
+      let executor = ManualExecutor()
+      try tracing { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let mapped = promise.map(on: executor) { $0 + 1 }
+        let line = #line + 1
+        let caught = mapped.done(on: executor) { _ in }.catch(on: executor) { _ in }
+        let tree = trace.pendingTree()
+        let node = try #require(tree.node(caught.id))
+        #expect(node.depth == 3)
+        #expect(tree.node(mapped.id)?.parent == tree.node(promise.id)?.number)
+        #expect(tree.node(mapped.id)?.state == .waits)
+        #expect(tree.node(mapped.id)?.executor == "ManualExecutor")
+        #if os(Linux)
+          #expect(tree.outline == ["promise", " map", "  done", "   catch"])
+          #expect(node.place?.line == line)
+          #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
+        #endif
+        resolver.fulfill(1)
+        executor.runAll()
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
+    @Test func placesCanBeSwitchedOff() {
+      tracing(capturesPlaces: false) { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let mapped = promise.map { $0 }
+        #expect(trace.pendingTree().node(mapped.id)?.place == nil)
+        #expect(trace.pendingTree().node(promise.id)?.place != nil)
+        resolver.fulfill(1)
+      }
+    }
+
+    @Test func handlerThatItsExecutorHasNotStarted_isQueued() async {
+      let clock = TestClock()
+      let executor = ManualExecutor()
+      await tracing(clock: clock) { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let mapped = promise.map(on: executor) { $0 }
+        await clock.advance(by: .seconds(1))
+        resolver.fulfill(1)
+        await clock.advance(by: .seconds(1))
+        let tree = trace.pendingTree()
+        #expect(tree.node(mapped.id)?.state == .queued(since: .seconds(1)))
+        #expect(tree.description.contains("was not started, on ManualExecutor for 1 s"))
+        let born = Promise.value(1).map(on: executor) { $0 }
+        #expect(trace.pendingTree().node(born.id)?.state == .queued(since: .seconds(2)))
+        executor.runAll()
+      }
+    }
+
+    @Test func handlerThatRuns_isARoot_withItsThread() async throws {
+      let clock = TestClock()
+      try await tracing(clock: clock) { trace in
+        let started = Promise<Void>.withResolvers()
+        let gate = DispatchSemaphore(value: 0)
+        let running = Promise.value(1).map(on: DispatchQueue(label: "io")) { _ in
+          started.resolver.fulfill()
+          gate.wait()
+        }
+        let waiting = running.map { _ in }
+        try await started.promise.value
+        await clock.advance(by: .seconds(3))
+        let tree = trace.pendingTree()
+        let node = try #require(tree.node(running.id))
+        guard case .running(let since, let thread) = node.state else {
+          Issue.record("\(node)")
+          return
+        }
+        #expect(since == .zero && thread.hasPrefix("thread "))
+        #expect(tree.description.contains("its handler runs on \(thread), on io for 3 s"))
+        #expect(tree.node(waiting.id)?.parent == node.number)
+        gate.signal()
+        try await waiting.value
+      }
+    }
+
+    @Test func adoption_isShown_linkedAndObserved() {
+      tracing { trace in
+        let inner = Promise<Int>.withResolvers()
+        let observed = Promise<Int>.withResolvers()
+        let other = observed.promise.map(on: .immediate) { $0 }
+        let outer = Promise.value(1).then(on: .immediate) { _ in inner.promise }
+        let second = Promise.value(1).then(on: .immediate) { _ in observed.promise }
+        let tree = trace.pendingTree()
+        #expect(tree.node(outer.id)?.state == .adopting)
+        #expect(tree.node(second.id)?.state == .adopting)
+        #expect(tree.node(second.id)?.parent == tree.node(observed.promise.id)?.number)
+        #expect(tree.roots.count == 2)
+        // A promise that was adopted goes on under the name of the other one.
+        #expect(inner.promise.id == outer.id)
+        #expect(tree.node(outer.id)?.depth == 1)
+        inner.resolver.fulfill(1)
+        observed.resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+        withExtendedLifetime(other) {}
+      }
+    }
+
+    @Test func loopThroughThen_keepsOneRow() {
+      tracing { trace in
+        let executor = ManualExecutor()
+        @Sendable func step(_ count: Int) -> Promise<Int> {
+          Promise.value(count).then(on: executor) { step($0 + 1) }
+        }
+        let loop = step(0)
+        for _ in 0..<100 { executor.runNext() }
+        let tree = trace.pendingTree()
+        #expect(tree.nodes.count <= 3)
+        #expect(tree.node(loop.id)?.state == .adopting)
+        executor.dropAll()
+        loop.cauterize()
+      }
+    }
+
+    @Test func combinator_waitsForItsPendingInputs() {
+      tracing { trace in
+        let first = Promise<Int>.withResolvers()
+        let second = Promise<Int>.withResolvers()
+        let all = Promise.all([first.promise, second.promise])
+        var tree = trace.pendingTree()
+        #expect(tree.nodes.filter { $0.promise == all.id }.map(\.isRepeated) == [false, true])
+        #if os(Linux)
+          #expect(tree.outline == ["promise", " all", "promise", " all"])
+        #endif
+        first.resolver.fulfill(1)
+        tree = trace.pendingTree()
+        #expect(tree.nodes.map(\.promise) == [second.promise.id, all.id])
+        second.resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
+    @Test func raceThatIsOver_leavesNoWaiter() {
+      tracing { trace in
+        let first = Promise<Int>.withResolvers()
+        let second = Promise<Int>.withResolvers()
+        let race = Promise.race(first.promise, second.promise, cancellingLosers: false)
+        first.resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.map(\.promise) == [second.promise.id])
+        second.resolver.fulfill(1)
+        withExtendedLifetime(race) {}
+      }
+    }
+
+    @Test func taskThatAwaits_standsBelow() async throws {
+      try await tracing { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let task = Task { try await promise.value }
+        while trace.pendingTree().nodes.count < 2 { await Task.yield() }
+        let node = try #require(trace.pendingTree().nodes.last)
+        #expect(node.state == .awaited && node.promise == nil && node.depth == 1)
+        resolver.fulfill(1)
+        #expect(try await task.value == 1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
+    @Test func promiseFromBeforeTheTrace_isShownAsUnknown() {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      tracing { trace in
+        let mapped = promise.map(on: .immediate) { $0 }
+        let tree = trace.pendingTree()
+        #expect(tree.node(promise.id)?.state == .unknown)
+        #expect(tree.node(mapped.id)?.state == .waits)
+        resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
+    @Test func longChain_isPrintedWithoutDeepStacks() {
+      tracing(capturesPlaces: false) { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        var chain = promise
+        for _ in 0..<20_000 { chain = chain.map(on: .immediate) { $0 } }
+        let tree = trace.pendingTree()
+        #expect(tree.nodes.count == 20_001)
+        #expect(tree.node(chain.id)?.depth == 20_000)
+        #expect(tree.description.utf8.count < 4_000_000)
+        resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  @Suite struct RecordingTests {
+    @Test func withoutTrace_nothingIsRecorded() {
+      let trace = tracing { $0 }
+      #expect(!trace.isRunning && Trace.current == nil)
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      _ = promise.map(on: .immediate) { $0 }
+      resolver.fulfill(1)
+      #expect(trace.count == 0)
+      #expect(trace.pendingTree().nodes.isEmpty)
+    }
+
+    @Test func newTrace_stopsTheOneBefore() {
+      let first = Trace.start()
+      let second = Trace.start()
+      #expect(!first.isRunning && second.isRunning && Trace.current === second)
+      first.stop()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      #expect(first.count == 0 && second.count == 1)
+      second.stop()
+      #expect(Trace.current == nil)
+      resolver.fulfill(1)
+      withExtendedLifetime(promise) {}
+    }
+
+    @Test func manyThreads_loseNothing() {
+      let threads = 8
+      let each = 500
+      let kept = Recorder<Promise<Int>>()
+      let trace = tracing(capturesPlaces: false) { trace in
+        DispatchQueue.concurrentPerform(iterations: threads) { _ in
+          for _ in 0..<each {
+            let (promise, resolver) = Promise<Int>.withResolvers()
+            kept.record(promise.map(on: .immediate) { $0 })
+            resolver.fulfill(1)
+          }
+        }
+        return trace
+      }
+      let records = trace.snapshot().records.values
+      #expect(records.count == 2 * threads * each)
+      #expect(records.allSatisfy { $0.settlement != nil })
+      let handlers = records.filter { $0.kind == .handler }
+      #expect(handlers.count == threads * each)
+      #expect(handlers.allSatisfy { $0.runs.count == 1 && $0.runs[0].end != nil })
+      withExtendedLifetime(kept) {}
+    }
+
+    @Test func limit_boundsTheRecord_andForgetsSettledPromisesFirst() {
+      tracing(limit: 10, capturesPlaces: false) { trace in
+        let (pending, resolver) = Promise<Int>.withResolvers()
+        let waiting = pending.map(on: .immediate) { $0 }
+        for number in 0..<1000 {
+          let other = Promise<Int>.withResolvers()
+          let mapped = other.promise.map(on: .immediate) { $0 }
+          other.resolver.fulfill(number)
+          withExtendedLifetime(mapped) {}
+          #expect(trace.count <= 10)
+        }
+        #expect(trace.forgotten == Forgotten(settled: 1992, pending: 0))
+        let tree = trace.pendingTree()
+        #expect(tree.nodes.map(\.promise) == [pending.id, waiting.id])
+        #expect(tree.description.contains("1992 settled and 0 pending promises are forgotten"))
+        resolver.fulfill(1)
+      }
+    }
+
+    @Test func limit_holdsAlsoForPendingPromises() {
+      tracing(limit: 10, capturesPlaces: false) { trace in
+        let pairs = (0..<100).map { _ in Promise<Int>.withResolvers() }
+        #expect(trace.count == 10)
+        #expect(trace.forgotten == Forgotten(settled: 0, pending: 90))
+        for pair in pairs { pair.resolver.fulfill(1) }
+        #expect(trace.count == 10)
+      }
+    }
+
+    @Test func reusedIDs_doNotMixPromisesUp() {
+      tracing(capturesPlaces: false) { trace in
+        var ids: Set<Diagnostics.PromiseID> = []
+        var count = 0
+        for number in 0..<1000 {
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          ids.insert(promise.id)
+          count += 1
+          if number.isMultiple(of: 2) { resolver.fulfill(1) } else { resolver.reject(Oops()) }
+          promise.cauterize()
+        }
+        // The test would show nothing if memory were not used again.
+        #expect(ids.count < count)
+        let made = trace.snapshot().records.values.filter { $0.kind == .resolver }
+          .sorted { $0.number < $1.number }
+        #expect(made.count == count)
+        for (index, record) in made.enumerated() {
+          #expect((record.settlement?.rejection == nil) == index.isMultiple(of: 2))
+        }
+      }
+    }
+
+    @Test func repeatedEvents_doNotDeepenTheCalls() {
+      // Each event reads the hook: reading must not wrap it anew.
+      tracing(capturesPlaces: false) { trace in
+        for _ in 0..<100_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
+        #expect(trace.count == 100_000)
+      }
+    }
+
+    #if os(Linux)
+      @Test func settler_isRecordedWithItsPlace() throws {
+        try tracing { trace in
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          let line = #line + 1
+          resolver.fulfill(1)
+          let snapshot = trace.snapshot()
+          let record = try #require(snapshot.records.values.first { $0.id == promise.id })
+          let callStack = try #require(record.settlement?.callStack)
+          #expect(snapshot.places.place(of: callStack)?.line == line)
+        }
+      }
+    #endif
+  }
+}
