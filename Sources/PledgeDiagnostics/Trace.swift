@@ -112,7 +112,8 @@ public struct Forgotten: Sendable, Hashable {
   /// Says so in words; nil if nothing was forgotten.
   var sentence: String? {
     if settled + pending == 0 { return nil }
-    return "The limit was reached: \(settled) settled and \(pending) pending promises are forgotten."
+    return
+      "The limit was reached: \(settled) settled and \(pending) pending promises are forgotten."
   }
 }
 

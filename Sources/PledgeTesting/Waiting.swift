@@ -1,10 +1,12 @@
 import Dispatch
 import Pledge
+import PledgeDiagnostics
 
 /// Waits until all of `promises` have settled.
 ///
 /// Settled is enough: a rejection is as good as a value, and does not count as handled. Throws an
-/// ``ExpectationFailure`` that lists the promises still pending when `limit` is over.
+/// ``ExpectationFailure`` that lists the promises still pending when `limit` is over; if a `Trace` is
+/// on, with what they wait for.
 public func waitForPromises<each T: Sendable>(
   _ promises: repeat Promise<each T>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
@@ -17,7 +19,8 @@ public func waitForPromises<each T: Sendable>(
 /// Waits until all of `promises` have settled.
 ///
 /// Settled is enough: a rejection is as good as a value, and does not count as handled. Throws an
-/// ``ExpectationFailure`` that lists the promises still pending when `limit` is over.
+/// ``ExpectationFailure`` that lists the promises still pending when `limit` is over; if a `Trace` is
+/// on, with what they wait for.
 public func waitForPromises<T: Sendable>(
   _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(30),
   fileID: StaticString = #fileID, line: UInt = #line
@@ -90,7 +93,7 @@ final class Watch {
     let list = pending.joined(separator: ", ")
     throw ExpectationFailure(
       "\(pending.count) of \(states.count) promises had not settled within \(limit): \(list)",
-      origin: origin)
+      origin: origin, pendingTree: Trace.current?.pendingTree().description)
   }
 }
 

@@ -45,7 +45,9 @@ extension TraceTests {
         #expect(events(path) == [.rejected, .handled])
         #expect(path.description.contains("in the handler of #2"))
         #if os(Linux)
-          #expect(path.description.contains("rejected at PledgeDiagnosticsTests/ErrorPathTests.swift:\(line)"))
+          #expect(
+            path.description.contains(
+              "rejected at PledgeDiagnosticsTests/ErrorPathTests.swift:\(line)"))
         #endif
         withExtendedLifetime((culprit, recovered)) {}
       }
@@ -95,8 +97,8 @@ extension TraceTests {
       }
     }
 
-    @Test func combinator_passesTheErrorOfItsInput() throws {
-      try tracing { trace in
+    @Test func combinator_passesTheErrorOfItsInput() {
+      tracing { trace in
         let first = Promise<Int>.withResolvers()
         let second = Promise<Int>.withResolvers()
         let all = Promise.all([first.promise, second.promise])
@@ -108,8 +110,8 @@ extension TraceTests {
       }
     }
 
-    @Test func awaitAndWait_areEnds() async throws {
-      try await tracing { trace in
+    @Test func awaitAndWait_areEnds() async {
+      await tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         let task = Task { await promise.result }
         while trace.pendingTree().nodes.count < 2 { await Task.yield() }

@@ -19,7 +19,8 @@ extension TraceTests {
         #expect(node.age == .seconds(2))
         #expect(node.place?.line == Int(line))
         #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
-        #expect(trace.pendingTree().description.contains("its resolver has not been called, for 2 s"))
+        #expect(
+          trace.pendingTree().description.contains("its resolver has not been called, for 2 s"))
         resolver.fulfill(1)
         #expect(trace.pendingTree().nodes.isEmpty)
         withExtendedLifetime(promise) {}
@@ -42,7 +43,8 @@ extension TraceTests {
         #if os(Linux)
           #expect(tree.outline == ["promise", " map", "  done", "   catch"])
           #expect(node.place?.line == line)
-          #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
+          #expect(
+            node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
         #endif
         resolver.fulfill(1)
         executor.runAll()

@@ -5,7 +5,7 @@
   /// The functions that were under way on a thread, as return addresses.
   struct CallStack: Hashable, Sendable {
     let backtrace: Backtrace
-    private let addresses: [Backtrace.Address]
+    let addresses: [Backtrace.Address]
 
     init(_ backtrace: Backtrace) {
       self.backtrace = backtrace
@@ -30,7 +30,7 @@
       // A stack that cannot be walked only costs the report a place.
       guard
         let backtrace = try? Backtrace.capture(
-          algorithm: .fast, limit: 32, offset: 2, top: 0, images: images)
+          algorithm: .fast, limit: 24, offset: 2, top: 0, images: images)
       else { return nil }
       return CallStack(backtrace)
     }

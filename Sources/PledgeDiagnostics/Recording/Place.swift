@@ -52,36 +52,55 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// Finds the place of a call stack: its first function that is not the library's.
-///
-/// Each stack is looked up once, when a report asks for it.
-final class PlaceFinder: Sendable {
-  private let known = Mutex<[CallStack: Place?]>([:])
+#if canImport(Runtime) && !canImport(Darwin)
+  /// Finds the place of a call stack: its first function that is not the library's.
+  ///
+  /// What stands at an address is looked up once, when a report first asks for it, as that takes
+  /// milliseconds.
+  final class PlaceFinder: Sendable {
+    private struct Function {
+      let name: String
+      let file: String
+      let line: Int
+    }
 
-  func place(of callStack: CallStack) -> Place? {
-    if let place = known.withLock({ $0[callStack] }) { return place }
-    let place = Self.find(callStack)
-    known.withLock { $0[callStack] = .some(place) }
-    return place
-  }
+    /// The functions at an address, those that were inlined first; none where only the system's
+    /// code is, which has no sources.
+    private let known = Mutex<[Backtrace.Address: [Function]]>([:])
 
-  #if canImport(Runtime) && !canImport(Darwin)
-    private static func find(_ callStack: CallStack) -> Place? {
-      var operation: String?
-      for frame in callStack.backtrace.symbolicated()?.frames ?? [] {
-        // Without a source there is only the system's code.
-        guard let symbol = frame.symbol, let location = symbol.sourceLocation, location.line > 0
-        else { continue }
-        if Place.isInLibrary(path: location.path) {
-          operation = baseName(symbol.name) ?? operation
-          continue
+    func place(of callStack: CallStack) -> Place? {
+      known.withLock { known in
+        var operation: String?
+        for address in callStack.addresses {
+          if known[address] == nil { Self.lookUp(callStack, &known) }
+          for function in known[address] ?? [] {
+            if Place.isInLibrary(path: function.file) {
+              operation = Self.baseName(function.name) ?? operation
+            } else {
+              return Place(
+                file: function.file, line: function.line, function: function.name,
+                operation: operation)
+            }
+          }
         }
-        if location.path.hasPrefix("/") {
-          return Place(
-            file: location.path, line: location.line, function: symbol.name, operation: operation)
-        }
+        return nil
       }
-      return nil
+    }
+
+    private static func lookUp(
+      _ callStack: CallStack, _ known: inout [Backtrace.Address: [Function]]
+    ) {
+      var found: [Backtrace.Address: [Function]] = [:]
+      for frame in callStack.backtrace.symbolicated()?.frames ?? [] {
+        guard let symbol = frame.symbol, let location = symbol.sourceLocation, location.line > 0,
+          location.path.hasPrefix("/")
+        else { continue }
+        found[frame.captured.originalProgramCounter, default: []].append(
+          Function(name: symbol.name, file: location.path, line: location.line))
+      }
+      for address in callStack.addresses where known[address] == nil {
+        known[address] = found[address] ?? []
+      }
     }
 
     /// `map` of `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is called by its type.
@@ -97,7 +116,10 @@ final class PlaceFinder: Sendable {
       guard let base = plain.split(separator: ".").last, base != "init" else { return nil }
       return base.split(separator: " ").last.map(String.init)
     }
-  #else
-    private static func find(_ callStack: CallStack) -> Place? { nil }
-  #endif
-}
+  }
+#else
+  /// Finds the place of a call stack: not on this platform.
+  final class PlaceFinder: Sendable {
+    func place(of callStack: CallStack) -> Place? { nil }
+  }
+#endif

@@ -90,8 +90,10 @@ extension Snapshot {
         waiters[edge.target, default: []].append(Edge(target: number, reason: edge.reason))
       }
     }
-    let pending = records.values.filter { $0.isPending && !($0.kind == .observer && $0.result != nil) }
-      .map(\.number).sorted()
+    let pending = records.values.filter {
+      $0.isPending && !($0.kind == .observer && $0.result != nil)
+    }
+    .map(\.number).sorted()
     let cycles = waitCycles(dependencies)
 
     var nodes: [PendingTree.Node] = []
@@ -165,7 +167,8 @@ extension Snapshot {
     case .unknown: return ": made before the trace began, or forgotten"
     case .waits: return "\(record.kind == .handler ? executor : ""): waits, for \(age)"
     case .adopting:
-      return ": its handler returned \(parent.map { "#\($0.target)" } ?? "a promise that is forgotten")"
+      return
+        ": its handler returned \(parent.map { "#\($0.target)" } ?? "a promise that is forgotten")"
     case .running(let since, let thread):
       let blocked = parent?.reason == .blocking ? ", blocked by the wait()" : ""
       return ": its handler runs on \(thread)\(executor) for \((now - since).brief)\(blocked)"

@@ -1,0 +1,37 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  /// The helpers of `PledgeTesting` that run out of time.
+  @Suite struct TimeoutTests {
+    private func failure(of promise: Promise<Int>) async throws -> ExpectationFailure {
+      try #require(
+        await #expect(throws: ExpectationFailure.self) {
+          try await expectFulfillment(of: promise, within: .milliseconds(1))
+        })
+    }
+
+    @Test func whileATraceIsOn_theFailureTellsWhatIsPending() async throws {
+      try await tracing { trace in
+        let line: UInt = #line + 1
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let failure = try await failure(of: promise.map(on: .immediate) { $0 })
+        let tree = try #require(failure.pendingTree)
+        #expect(tree.contains("promise at PledgeDiagnosticsTests/TimeoutTests.swift:\(line)"))
+        #expect(tree.contains("its resolver has not been called"))
+        #expect(failure.description.hasSuffix("\n\(tree)"))
+        resolver.fulfill(1)
+      }
+    }
+
+    @Test func withoutATrace_itDoesNot() async throws {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let failure = try await failure(of: promise)
+      #expect(failure.pendingTree == nil)
+      resolver.fulfill(1)
+    }
+  }
+}

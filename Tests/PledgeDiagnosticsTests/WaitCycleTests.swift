@@ -1,0 +1,102 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  @Suite struct WaitCycleTests {
+    private func firstCycle(_ trace: Trace) async -> WaitCycle {
+      while true {
+        if let cycle = trace.waitCycles().first { return cycle }
+        await Task.yield()
+      }
+    }
+
+    /// Blocks, as handlers may that are not asynchronous.
+    private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
+
+    @Test(.timeLimit(.minutes(2)))
+    func handlersThatBlockOnEachOther_areACircle() async throws {
+      try await tracing { trace in
+        let first = Promise<Int>.withResolvers()
+        let second = Promise<Int>.withResolvers()
+        let firstHandler = first.promise.map(on: DispatchQueue(label: "a")) { _ in
+          try Self.wait(for: second.promise)
+        }
+        let secondHandler = first.promise.map(on: DispatchQueue(label: "b")) { _ in
+          try Self.wait(for: firstHandler)
+        }
+        second.resolver.resolve(with: secondHandler)
+        #expect(trace.waitCycles().isEmpty)
+        first.resolver.fulfill(1)
+
+        let cycle = await firstCycle(trace)
+        let promises = Set(cycle.steps.map(\.promise))
+        #expect(
+          promises.isSuperset(of: [firstHandler.id, second.promise.id, secondHandler.id]))
+        #expect(cycle.steps.count == 5, "with the two threads that block")
+        #expect(cycle.isCertain)
+        #expect(cycle.description.contains("blocks thread "))
+        #expect(trace.pendingTree().description.contains("Waits in a circle:"))
+
+        second.promise.cancel()
+        _ = await (firstHandler.result, secondHandler.result)
+        #expect(trace.waitCycles().isEmpty)
+      }
+    }
+
+    @Test func promisesThatTakeEachOthersPlace_areACircle() throws {
+      try tracing { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let outer = Promise.value(1).map(on: .immediate) { $0 }.then(on: .immediate) { _ in
+          promise.map(on: .immediate) { $0 }
+        }
+        #expect(trace.waitCycles().isEmpty)
+        resolver.resolve(with: outer)
+        let cycle = try #require(trace.waitCycles().first)
+        #expect(cycle.steps.map(\.promise).contains(outer.id))
+        #expect(cycle.isCertain)
+        #expect(cycle.description.contains("which its handler returned"))
+        #expect(cycle.description.contains("one of its inputs"))
+        let tree = trace.pendingTree()
+        #expect(tree.cycles.count == 1)
+        #expect(tree.node(outer.id) != nil, "what has no root is shown nevertheless")
+        outer.cauterize()
+        promise.cancel()
+      }
+    }
+
+    @Test(.timeLimit(.minutes(2)))
+    func queueThatAWaitKeepsBusy_isACircleIfItIsSerial() async throws {
+      try await tracing { trace in
+        let queue = DispatchQueue(label: "busy")
+        let (start, resolver) = Promise<Int>.withResolvers()
+        let late = start.then(on: .global) { _ in Promise.value(1).map(on: queue) { $0 } }
+        let blocked = Promise.value(1).map(on: queue) { _ in try Self.wait(for: late) }
+        while !trace.pendingTree().description.contains("blocks thread ") { await Task.yield() }
+        #expect(trace.waitCycles().isEmpty, "it waits for a resolver")
+        resolver.fulfill(1)
+
+        let cycle = await firstCycle(trace)
+        #expect(!cycle.isCertain)
+        #expect(cycle.description.hasPrefix("Waits in a circle, if the queue is serial:"))
+        #expect(cycle.description.contains("cannot run on \u{201C}busy\u{201D}"))
+        late.cancel()
+        _ = await blocked.result
+      }
+    }
+
+    @Test func whatWaitsForAResolver_isNoCircle() {
+      tracing(capturesPlaces: false) { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let branches = (0..<3).map { number in promise.map(on: .immediate) { $0 + number } }
+        let all = Promise.all(branches)
+        #expect(trace.waitCycles().isEmpty)
+        resolver.fulfill(1)
+        withExtendedLifetime(all) {}
+      }
+    }
+  }
+}
