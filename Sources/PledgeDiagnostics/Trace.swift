@@ -14,7 +14,6 @@ public final class Trace: Sendable {
   private let log: Mutex<Log>
   private let time: @Sendable () -> Duration
   private let callStacks: CallStackReader?
-  private let places = PlaceFinder()
 
   private static let running = Mutex<Trace?>(nil)
 
@@ -98,7 +97,7 @@ public final class Trace: Sendable {
   /// All that was recorded up to now.
   func snapshot() -> Snapshot {
     let (log, now) = log.withLock { ($0, time()) }
-    return Snapshot(log: log, now: now, places: places)
+    return Snapshot(log: log, now: now)
   }
 }
 

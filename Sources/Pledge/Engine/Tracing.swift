@@ -37,9 +37,10 @@ extension Handler {
       return Diagnostics.Executor(name: "immediate", id: nil, isSerial: false)
     }
     if input.load(ordering: .relaxed) & Input.queueTarget != 0 {
+      let isGlobal = target === GlobalExecutor.queue
       return Diagnostics.Executor(
-        name: unsafeDowncast(target, to: DispatchQueue.self).label, id: Self.address(of: target),
-        isSerial: target === GlobalExecutor.queue ? false : nil)
+        name: isGlobal ? "global" : unsafeDowncast(target, to: DispatchQueue.self).label,
+        id: Self.address(of: target), isSerial: isGlobal ? false : nil)
     }
     let scheduler = unsafeDowncast(target, to: Scheduler.self)
     return Diagnostics.Executor(

@@ -139,6 +139,7 @@ extension Log {
       return
     }
     let source = find(source, isSettled: isSettled, moment)
+    if let source { recognizePromise(source) }
     records[number]?.source = source
     records[number]?.isSourceSettled = isSettled
   }
@@ -163,7 +164,15 @@ extension Log {
     return false
   }
 
+  /// An observer without a closure that is observed, or settles, makes a promise after all.
+  private mutating func recognizePromise(_ number: Int) {
+    if let record = records[number], record.kind == .observer, record.result == nil {
+      records[number]?.kind = .handler
+    }
+  }
+
   private mutating func settle(_ number: Int, _ settlement: Settlement) {
+    recognizePromise(number)
     var outer = number
     while true {
       if records[outer]?.settlement == nil {

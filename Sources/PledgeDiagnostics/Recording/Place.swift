@@ -58,6 +58,8 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
   /// What stands at an address is looked up once, when a report first asks for it, as that takes
   /// milliseconds.
   final class PlaceFinder: Sendable {
+    static let shared = PlaceFinder()
+
     private struct Function {
       let name: String
       let file: String
@@ -120,6 +122,8 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
 #else
   /// Finds the place of a call stack: not on this platform.
   final class PlaceFinder: Sendable {
+    static let shared = PlaceFinder()
+
     func place(of callStack: CallStack) -> Place? { nil }
   }
 #endif

@@ -30,7 +30,7 @@ struct ErrorTracer {
   }
 
   /// The promise from which this one has its error, if it was passed along.
-  private func origin(of record: Record) -> Record? {
+  func origin(of record: Record) -> Record? {
     guard let rejection = record.settlement?.rejection else { return nil }
     let candidates =
       [record.adopted, record.source]

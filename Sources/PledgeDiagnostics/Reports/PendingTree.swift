@@ -47,7 +47,9 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     /// Whether it stood in the tree before, with all that waits for it: it waits for several.
     public let isRepeated: Bool
 
-    let line: String
+    let title: String
+    let words: String
+    var line: String { title + words }
   }
 
   /// The nodes; each is followed by those that wait for it.
@@ -129,7 +131,8 @@ extension Snapshot {
       number: record.number, promise: isPromise ? record.id : nil, operation: name(of: record),
       place: place(of: record), executor: record.executor?.name, age: now - record.made.time,
       state: state, depth: depth, parent: parent?.target, isRepeated: isRepeated,
-      line: title(of: record) + (isRepeated ? ": see above" : words(for: state, record, parent)))
+      title: title(of: record),
+      words: isRepeated ? ": see above" : words(for: state, record, parent))
   }
 
   private func state(of record: Record, below parent: Edge?) -> PendingTree.Node.State {
@@ -152,7 +155,7 @@ extension Snapshot {
   }
 
   /// When the handler could have started.
-  private func readyTime(of record: Record) -> Duration {
+  func readyTime(of record: Record) -> Duration {
     let settled = record.source.flatMap { records[$0]?.settlement?.moment.time }
     return max(record.made.time, settled ?? record.made.time)
   }

@@ -4,7 +4,7 @@ import Pledge
 struct Snapshot {
   let log: Log
   let now: Duration
-  let places: PlaceFinder
+  let places = PlaceFinder.shared
 
   var records: [Int: Record] { log.records }
 
@@ -20,7 +20,9 @@ struct Snapshot {
   func name(of record: Record) -> String {
     let operation = record.callStack.flatMap(places.place)?.operation
     switch record.kind {
-    case .resolver: return "promise"
+    case .resolver:
+      let isOfLibrary = record.origin.map { Place.isInLibrary(fileID: $0.fileID) } ?? false
+      return isOfLibrary ? operation ?? "promise" : "promise"
     case .combinator: return operation ?? "combinator"
     case .handler: return operation ?? "handler"
     case .observer: return record.result == nil ? "await" : "input"

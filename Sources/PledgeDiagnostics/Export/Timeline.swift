@@ -1,0 +1,154 @@
+import Foundation
+import Pledge
+
+/// What the page shows: a row for each promise, chain by chain.
+struct Timeline: Encodable {
+  /// A promise, or a task or thread that waits for one.
+  ///
+  /// Times are in microseconds; texts and rows are told by their index.
+  struct Row: Encodable {
+    enum State: String, Encodable { case fulfilled, rejected, cancelled, pending, done }
+
+    /// A promise; or an `await` or a thread's `wait()`, which are observers only.
+    enum Kind: String, Encodable { case promise, await, wait }
+
+    let number: Int
+    let kind: Kind
+    let operation: Int
+    var place: Int?
+    var function: Int?
+    var executor: Int?
+    let state: State
+    /// How far it is indented.
+    let depth: Int
+    /// The first row of its chain.
+    let head: Int
+    /// The row behind the last one that belongs to its chain, or to one inside; only for heads.
+    var chainEnd: Int?
+
+    let made: Double
+    let thread: Int
+    /// When its handler could have started.
+    var ready: Double?
+    /// Start, end (-1 if there was none), thread, and whether the closure was called (1) or the
+    /// outcome passed by (0).
+    var runs: [[Double]]
+    /// When it settled, or when nothing more could happen to it.
+    var settled: Double?
+    var settledOn: Int?
+    var settledAt: Int?
+
+    var error: Int?
+    /// Why it is pending, in words.
+    var reason: Int?
+    /// The promise on which its operator was called.
+    var source: Int?
+    /// The promise that its handler returned.
+    var adopted: Int?
+    /// The promises of which it is a combination.
+    var inputs: [Int]?
+    /// The promise in whose handler it was made.
+    var inside: Int?
+    /// The promise in whose handler it was settled.
+    var settler: Int?
+    /// The promise from which it has its error.
+    var errorFrom: Int?
+
+    // Short, as there may be many.
+    enum CodingKeys: String, CodingKey {
+      case number = "n", kind = "k", operation = "o", place = "p", function = "f", executor = "x",
+        state = "u"
+      case depth = "d", head = "h", chainEnd = "z", made = "m", thread = "t", ready = "r"
+      case runs = "q", settled = "s", settledOn = "st", settledAt = "sp", error = "e", reason = "w"
+      case source = "c", adopted = "a", inputs = "i", inside = "b", settler = "g"
+      case errorFrom = "v"
+    }
+  }
+
+  let end: Double
+  let threads: [String: String]
+  let notices: [String]
+  let strings: [String]
+  let rows: [Row]
+}
+
+extension Snapshot {
+  func timeline() -> Timeline {
+    let layout = ChainLayout(records)
+    let rowOf = Dictionary(
+      uniqueKeysWithValues: layout.places.enumerated().map { ($1.number, $0) })
+    let pendingTree = pendingTree()
+    let reasons = Dictionary(
+      pendingTree.nodes.map { ($0.number, $0.words) }, uniquingKeysWith: { first, _ in first })
+    let tracer = ErrorTracer(self)
+
+    var strings: [String] = []
+    var indices: [String: Int] = [:]
+    func index(_ string: String?) -> Int? {
+      guard let string else { return nil }
+      if let index = indices[string] { return index }
+      indices[string] = strings.count
+      strings.append(string)
+      return strings.count - 1
+    }
+
+    let rows = layout.places.compactMap { place -> Timeline.Row? in
+      guard let record = records[place.number] else { return nil }
+      let location = self.place(of: record)
+      let settlement = record.settlement
+      let inputs = layout.inputs[place.number]?.compactMap { rowOf[$0] }
+      let reason = reasons[place.number].map {
+        String($0.drop { ":, ".contains($0) })
+      }
+      return Timeline.Row(
+        number: record.number, kind: rowKind(of: record), operation: index(name(of: record)) ?? 0,
+        place: index(location?.description), function: index(location?.function),
+        executor: index(record.executor?.name), state: rowState(of: record), depth: place.depth,
+        head: place.head, chainEnd: place.chainEnd, made: record.made.time.microseconds,
+        thread: record.made.thread,
+        ready: record.runs.isEmpty ? nil : readyTime(of: record).microseconds,
+        runs: record.runs.map { run in
+          [
+            run.start.microseconds, run.end?.microseconds ?? -1, Double(run.thread),
+            run.callsClosure ? 1 : 0,
+          ]
+        },
+        settled: (settlement?.moment.time ?? record.ended)?.microseconds,
+        settledOn: settlement?.moment.thread,
+        settledAt: index(settlement?.callStack.flatMap(places.place)?.description),
+        error: index(settlement?.rejection.map { "\($0.error)" }), reason: index(reason),
+        source: record.source.flatMap { rowOf[$0] }, adopted: record.adopted.flatMap { rowOf[$0] },
+        inputs: inputs, inside: layout.surroundings(of: record).flatMap { rowOf[$0] },
+        settler: settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] },
+        errorFrom: tracer?.origin(of: record).flatMap { rowOf[$0.number] })
+    }
+    return Timeline(
+      end: now.microseconds,
+      threads: Dictionary(
+        uniqueKeysWithValues: log.threads.values.map { ("\($0.number)", threadName($0.number)) }),
+      notices: pendingTree.cycles.map(\.description)
+        + [log.forgotten.sentence].compactMap(\.self),
+      strings: strings, rows: rows)
+  }
+
+  private func rowKind(of record: Record) -> Timeline.Row.Kind {
+    switch record.kind {
+    case .observer: .await
+    case .wait: .wait
+    default: .promise
+    }
+  }
+
+  private func rowState(of record: Record) -> Timeline.Row.State {
+    if let settlement = record.settlement {
+      guard let rejection = settlement.rejection else { return .fulfilled }
+      return rejection.error is CancellationError ? .cancelled : .rejected
+    }
+    return record.isPending ? .pending : .done
+  }
+
+  func timelinePage() throws -> Data {
+    let json = String(decoding: try JSONEncoder().encode(timeline()), as: UTF8.self)
+    return Data(TimelinePage.html(data: json).utf8)
+  }
+}
