@@ -18,8 +18,8 @@ extension TraceTests {
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
     @Test(.timeLimit(.minutes(2)))
-    func handlersThatBlockOnEachOther_areACircle() async throws {
-      try await tracing { trace in
+    func handlersThatBlockOnEachOther_areACircle() async {
+      await tracing { trace in
         let first = Promise<Int>.withResolvers()
         let second = Promise<Int>.withResolvers()
         let firstHandler = first.promise.map(on: DispatchQueue(label: "a")) { _ in
@@ -69,8 +69,8 @@ extension TraceTests {
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func queueThatAWaitKeepsBusy_isACircleIfItIsSerial() async throws {
-      try await tracing { trace in
+    func queueThatAWaitKeepsBusy_isACircleIfItIsSerial() async {
+      await tracing { trace in
         let queue = DispatchQueue(label: "busy")
         let (start, resolver) = Promise<Int>.withResolvers()
         let late = start.then(on: .global) { _ in Promise.value(1).map(on: queue) { $0 } }

@@ -92,8 +92,8 @@ struct ChainLayout {
       places.append(Place(number: number, depth: depth, head: head))
       let consumers = consumers[number] ?? []
       if consumers.count == 1 { rest.append((consumers[0], depth, head)) }
-      let below = (chains[number] ?? []) + (consumers.count > 1 ? consumers : [])
-      for chain in below.sorted().reversed() { rest.append((chain, depth + 1, nil)) }
+      let below = (chains[number] ?? []).sorted() + (consumers.count > 1 ? consumers : [])
+      for chain in below.reversed() { rest.append((chain, depth + 1, nil)) }
     }
     closeChains()
   }
