@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the documentation of Pledge; exits non-zero on any warning.
+# Builds the documentation of Pledge and PledgeDiagnostics; exits non-zero on any warning.
 #
 #   Documentation/build-docs.sh [output folder]
 #
@@ -8,8 +8,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scratch=${SCRATCH:-.build-docs}
-output=${1:-$scratch/Pledge.doccarchive}
-graphs=$scratch/symbol-graphs
+output=${1:-$scratch}
 
 # On a Mac the tools come from Xcode, elsewhere from the toolchain that `swift` belongs to.
 sdk=()
@@ -23,22 +22,26 @@ else
   extract=("$toolchain/swift-symbolgraph-extract")
 fi
 
-swift build --scratch-path "$scratch" --target Pledge
+swift build --scratch-path "$scratch" --target PledgeDiagnostics
 
-# Extracted from the built module, and not emitted by the build: a build that has nothing to do
+# Extracted from the built modules, and not emitted by the build: a build that has nothing to do
 # emits nothing.
 target=$(swift -print-target-info | sed -n 's/^ *"triple": "\(.*\)",*$/\1/p' | head -1)
 modules=$(swift build --scratch-path "$scratch" --show-bin-path)/Modules
-rm -rf "$graphs"
-mkdir -p "$graphs"
-"${extract[@]}" -module-name Pledge -I "$modules" -target "$target" ${sdk[@]+"${sdk[@]}"} \
-  -minimum-access-level public -output-dir "$graphs"
+mkdir -p "$output"
 
-rm -rf "$output"
-"${docc[@]}" convert Sources/Pledge/Pledge.docc \
-  --additional-symbol-graph-dir "$graphs" \
-  --fallback-display-name Pledge \
-  --fallback-bundle-identifier org.pledge.Pledge \
-  --analyze --warnings-as-errors \
-  --output-path "$output"
-echo "Documentation: $output"
+for module in Pledge PledgeDiagnostics; do
+  graphs=$scratch/symbol-graphs/$module
+  archive=$output/$module.doccarchive
+  rm -rf "$graphs" "$archive"
+  mkdir -p "$graphs"
+  "${extract[@]}" -module-name "$module" -I "$modules" -target "$target" ${sdk[@]+"${sdk[@]}"} \
+    -minimum-access-level public -output-dir "$graphs"
+  "${docc[@]}" convert "Sources/$module/$module.docc" \
+    --additional-symbol-graph-dir "$graphs" \
+    --fallback-display-name "$module" \
+    --fallback-bundle-identifier "org.pledge.$module" \
+    --analyze --warnings-as-errors \
+    --output-path "$archive"
+  echo "Documentation: $archive"
+done

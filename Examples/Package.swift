@@ -18,6 +18,7 @@ let package = Package(
         "FetchSupport",
         "UnreliableServer",
         .product(name: "Pledge", package: "Pledge"),
+        .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "PledgeFoundation", package: "Pledge"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]

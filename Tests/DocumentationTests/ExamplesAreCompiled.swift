@@ -19,12 +19,16 @@ import Testing
     #expect(count >= 40)
   }
 
-  private static let catalog = "Sources/Pledge/Pledge.docc"
+  private static let catalogs = [
+    "Sources/Pledge/Pledge.docc", "Sources/PledgeDiagnostics/PledgeDiagnostics.docc",
+  ]
 
   private static var pages: [String] {
-    let files = (try? FileManager.default.contentsOfDirectory(atPath: root + catalog)) ?? []
-    return ["README.md", "CONTRIBUTING.md"]
-      + files.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+    ["README.md", "CONTRIBUTING.md"]
+      + catalogs.flatMap { catalog in
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: root + catalog)) ?? []
+        return files.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
+      }
   }
 
   private static var root: String {

@@ -187,6 +187,23 @@ extension TraceTests {
       }
     }
 
+    @Test func timer_isARoot_withItsPlace() async throws {
+      let clock = TestClock()
+      try await tracing(clock: clock) { trace in
+        let line = #line + 1
+        let later = Promise.after(.seconds(5), clock: clock)
+        await clock.advance(by: .seconds(2))
+        let node = try #require(trace.pendingTree().node(later.id))
+        #expect(node.state == .waitsForResolver && node.age == .seconds(2))
+        #if os(Linux)
+          #expect(node.operation == "after" && node.place?.line == line)
+        #endif
+        await clock.advance(by: .seconds(3))
+        try await later.value
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
     @Test func promiseFromBeforeTheTrace_isShownAsUnknown() {
       let (promise, resolver) = Promise<Int>.withResolvers()
       tracing { trace in

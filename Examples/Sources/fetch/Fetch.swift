@@ -60,6 +60,9 @@ struct Fetch: AsyncParsableCommand {
   @Option(help: "The seed of the demonstration's files and misbehavior.")
   var seed: UInt64 = 1
 
+  @Option(help: "A file for a trace of all promises: .json for Perfetto, .html for a browser.")
+  var trace: String?
+
   @Flag(name: .shortAndLong, help: "Show no progress.")
   var quiet = false
 
@@ -79,9 +82,14 @@ struct Fetch: AsyncParsableCommand {
     guard (1...100_000).contains(count) else {
       throw ValidationError("--count must be from 1 to 100000, not \(count).")
     }
+    try validateTrace()
   }
 
   func run() async throws {
+    try await tracing { try await downloadAll() }
+  }
+
+  private func downloadAll() async throws {
     if downloads.isEmpty, list == nil {
       try await Demonstration(fetch: self).run()
     } else {

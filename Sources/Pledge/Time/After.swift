@@ -9,6 +9,7 @@ extension Guarantee where Value == Void {
   ) -> Guarantee<Void> {
     guard duration > .zero else { return .value(()) }
     let cell = Root<Void?>()
+    cell.noteCreation(nil)
     // The cell keeps the alarm and not the other way round: a time that nobody waits for is over.
     let alarm = Alarm.set(after: duration, clock: clock) { [weak cell] in cell?.fulfill(()) }
     cell.onCancel { withExtendedLifetime(alarm) {} }

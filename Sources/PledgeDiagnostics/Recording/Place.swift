@@ -47,6 +47,11 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
   private static let sources = String(
     #filePath.prefix(#filePath.count - "PledgeDiagnostics/Recording/Place.swift".count))
 
+  /// Whether it is a part of the library that users do not call.
+  static func isInEngine(path: String) -> Bool { path.hasPrefix(engine) }
+
+  private static let engine = sources + "Pledge/Engine/"
+
   static func isInLibrary(path: String) -> Bool {
     path.hasPrefix(sources) || dropIns.contains { path.contains("/Sources/\($0)/") }
   }
@@ -77,6 +82,8 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
           if known[address] == nil { Self.lookUp(callStack, &known) }
           for function in known[address] ?? [] {
             if Place.isInLibrary(path: function.file) {
+              // Operators that the optimizer inlined leave only what they called.
+              if Place.isInEngine(path: function.file) { continue }
               operation = Self.baseName(function.name) ?? operation
             } else {
               return Place(

@@ -8,7 +8,7 @@ public struct PendingTree: Sendable, CustomStringConvertible {
   public struct Node: Sendable {
     /// Why it is pending.
     public enum State: Sendable, Hashable {
-      /// Its resolver has yet to be called.
+      /// Its resolver has yet to be called, or its timer to run out.
       case waitsForResolver
       /// It was made before the trace was on: nothing more is known.
       case unknown
@@ -166,6 +166,8 @@ extension Snapshot {
     let age = (now - record.made.time).brief
     let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""
     switch state {
+    case .waitsForResolver where record.kind == .combinator:
+      return ": waits for a timer, or for what is not in the record, for \(age)"
     case .waitsForResolver: return ": its resolver has not been called, for \(age)"
     case .unknown: return ": made before the trace began, or forgotten"
     case .waits: return "\(record.kind == .handler ? executor : ""): waits, for \(age)"
