@@ -79,8 +79,9 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
       known.withLock { known in
         var operation: String?
         for address in callStack.addresses {
-          if known[address] == nil { Self.lookUp(callStack, &known) }
-          for function in known[address] ?? [] {
+          let functions = known[address] ?? Self.functions(at: address)
+          known[address] = functions
+          for function in functions {
             if Place.isInLibrary(path: function.file) {
               // Operators that the optimizer inlined leave only what they called.
               if Place.isInEngine(path: function.file) { continue }
@@ -96,19 +97,13 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
       }
     }
 
-    private static func lookUp(
-      _ callStack: CallStack, _ known: inout [Backtrace.Address: [Function]]
-    ) {
-      var found: [Backtrace.Address: [Function]] = [:]
-      for frame in callStack.backtrace.symbolicated()?.frames ?? [] {
-        guard let symbol = frame.symbol, let location = symbol.sourceLocation, location.line > 0,
-          location.path.hasPrefix("/")
-        else { continue }
-        found[frame.captured.originalProgramCounter, default: []].append(
-          Function(name: symbol.name, file: location.path, line: location.line))
-      }
-      for address in callStack.addresses where known[address] == nil {
-        known[address] = found[address] ?? []
+    private static func functions(at address: Backtrace.Address) -> [Function] {
+      let frames = FrameTable.shared[address]?.symbolicated()?.frames ?? []
+      return frames.compactMap { frame in
+        guard frame.captured.originalProgramCounter == address, let symbol = frame.symbol,
+          let location = symbol.sourceLocation, location.line > 0, location.path.hasPrefix("/")
+        else { return nil }
+        return Function(name: symbol.name, file: location.path, line: location.line)
       }
     }
 
