@@ -176,6 +176,21 @@ extension TraceTests {
       }
     }
 
+    #if os(Linux)
+      @Test func loopInsideACombinator_doesNotNest() async throws {
+        try await tracing { trace in
+          let all = Promise.all(0..<20, concurrently: 2) { number in
+            Promise.after(.milliseconds(1)).map(on: .global) { number }
+          }
+          let values = try await all.value
+          #expect(values.count == 20)
+          let rows = trace.snapshot().timeline().rows
+          #expect(rows.count >= 40)
+          #expect(rows.map(\.depth).max() ?? 0 <= 2)
+        }
+      }
+    #endif
+
     @Test func everyPromise_hasARow_andTellsItsState() throws {
       try tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()

@@ -3,7 +3,9 @@ import Pledge
 /// The order of the rows: each chain from its first promise on, in one line.
 ///
 /// What was made inside a handler stands below it and indented, and so do the branches of a promise
-/// with several consumers, and the chains that a combinator waits for.
+/// with several consumers, and the chains that a combinator waits for. What a handler of the
+/// library made for its own ends stands with what the user's handler around it made, so that loops
+/// inside combinators do not nest.
 struct ChainLayout {
   struct Place {
     let number: Int
@@ -19,14 +21,16 @@ struct ChainLayout {
   private(set) var inputs: [Int: [Int]] = [:]
 
   private let records: [Int: Record]
+  private let isInternal: (Record) -> Bool
   /// Those that were attached to a promise.
   private var consumers: [Int: [Int]] = [:]
   /// The chains that stand below a promise.
   private var chains: [Int: [Int]] = [:]
   private var parents: [Int: Int] = [:]
 
-  init(_ records: [Int: Record]) {
+  init(_ records: [Int: Record], isInternal: @escaping (Record) -> Bool) {
     self.records = records
+    self.isInternal = isInternal
     let ordered = records.values.sorted { $0.number < $1.number }
     let shown = ordered.filter { !Self.isInput($0) }
     for record in ordered where Self.isInput(record) {
@@ -59,13 +63,16 @@ struct ChainLayout {
     record.kind == .observer && record.result != nil
   }
 
-  /// The promise in whose handler a promise was made.
+  /// The promise in whose handler, which is not one of the library's own, a promise was made.
   func surroundings(of record: Record) -> Int? {
+    var inner = record
     // One from before the trace was made elsewhere.
-    guard record.kind != .unknown, let number = record.made.inside, let outer = records[number]
-    else { return nil }
-    guard Self.isInput(outer) else { return number }
-    return outer.result.flatMap { records[$0] == nil ? nil : $0 }
+    while inner.kind != .unknown, let number = inner.made.inside, let outer = records[number] {
+      if Self.isInput(outer) { return outer.result.flatMap { records[$0] == nil ? nil : $0 } }
+      if !isInternal(outer) { return number }
+      inner = outer
+    }
+    return nil
   }
 
   private mutating func put(chainOf source: Int, below result: Int) {

@@ -74,7 +74,7 @@ struct Timeline: Encodable {
 
 extension Snapshot {
   func timeline() -> Timeline {
-    let layout = ChainLayout(records)
+    let layout = ChainLayout(records) { isInternal($0) }
     let rowOf = Dictionary(
       uniqueKeysWithValues: layout.places.enumerated().map { ($1.number, $0) })
     let pendingTree = pendingTree()

@@ -16,6 +16,11 @@ struct Snapshot {
     return record.callStack.flatMap(places.place) ?? record.origin.map { Place($0) }
   }
 
+  /// Whether the library made it for its own ends: none of the user's code called for it.
+  func isInternal(_ record: Record) -> Bool {
+    record.callStack.map { places.place(of: $0) == nil } ?? false
+  }
+
   /// What a promise is called: the operation that made it.
   func name(of record: Record) -> String {
     let operation = record.callStack.flatMap(places.place)?.operation
