@@ -187,6 +187,8 @@ extension TraceTests {
           let rows = trace.snapshot().timeline().rows
           #expect(rows.count >= 40)
           #expect(rows.map(\.depth).max() ?? 0 <= 2)
+          #expect(rows.filter { $0.isInternal == nil }.count >= 40, "those of the user's code")
+          #expect(rows.contains { $0.isInternal == 1 })
         }
       }
     #endif

@@ -19,6 +19,8 @@ struct Timeline: Encodable {
     var function: Int?
     var executor: Int?
     let state: State
+    /// 1 if the library made it for its own ends.
+    var isInternal: Int?
     /// How far it is indented.
     let depth: Int
     /// The first row of its chain.
@@ -61,7 +63,7 @@ struct Timeline: Encodable {
       case depth = "d", head = "h", chainEnd = "z", made = "m", thread = "t", ready = "r"
       case runs = "q", settled = "s", settledOn = "st", settledAt = "sp", error = "e", reason = "w"
       case source = "c", adopted = "a", inputs = "i", inside = "b", settler = "g"
-      case errorFrom = "v"
+      case errorFrom = "v", isInternal = "l"
     }
   }
 
@@ -103,7 +105,8 @@ extension Snapshot {
       return Timeline.Row(
         number: record.number, kind: rowKind(of: record), operation: index(name(of: record)) ?? 0,
         place: index(location?.description), function: index(location?.function),
-        executor: index(record.executor?.name), state: rowState(of: record), depth: place.depth,
+        executor: index(record.executor?.name), state: rowState(of: record),
+        isInternal: isInternal(record) ? 1 : nil, depth: place.depth,
         head: place.head, chainEnd: place.chainEnd, made: record.made.time.microseconds,
         thread: record.made.thread,
         ready: record.runs.isEmpty ? nil : readyTime(of: record).microseconds,

@@ -40,6 +40,8 @@ enum TimelinePage {
         <div class="group" role="group" aria-label="Chains">
           <button id="fold" title="Show each chain in one row">Fold</button>
           <button id="unfold" title="Show each promise in a row">Unfold</button>
+          <button id="library" title="Show promises that the library made for its own ends">
+            Library</button>
         </div>
         <div class="group" role="group" aria-label="Time">
           <button id="out" title="Zoom out (-)" aria-label="Zoom out">&minus;</button>

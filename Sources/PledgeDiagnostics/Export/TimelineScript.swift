@@ -82,6 +82,7 @@ extension TimelinePage {
         let count = 0, largest = null;
         for (let i = 0; i < rows.length; count++) {
           const row = rows[i];
+          if (row.l) { i++; count--; continue; }
           if (!folded.has(i)) { i++; continue; }
           if (!largest || row.z - row.index > largest.z - largest.index) largest = row;
           i = row.z;
@@ -91,7 +92,7 @@ extension TimelinePage {
       }
     }
     foldForOverview();
-    let query = '', filter = 'all';
+    let query = '', filter = 'all', showsLibrary = false;
     let shown = [], position = new Map();
     let from = 0, to = end;
     let hovered = null, chosen = null;
@@ -103,7 +104,9 @@ extension TimelinePage {
       const words = query.toLowerCase().split(/\s+/).filter(Boolean);
       for (let i = 0; i < rows.length;) {
         const row = rows[i];
-        if (isSearch) {
+        if (row.l && !showsLibrary && !isSearch) {
+          i++;
+        } else if (isSearch) {
           const fits = (filter === 'all' || row.u === filter)
             && words.every(word => row.words.includes(word));
           if (fits) shown.push(i);
@@ -116,7 +119,7 @@ extension TimelinePage {
       position = new Map(shown.map((index, place) => [index, place]));
       $('count').textContent = isSearch
         ? `${grouped(shown.length)} of ${plural(rows.length, 'row')}`
-        : plural(shown.length, 'row') + (shown.length < rows.length ? ', some folded' : '');
+        : plural(shown.length, 'row') + (folded.size ? ', some folded' : '');
       layOut();
     }
     const isFolded = index => query === '' && filter === 'all' && folded.has(index);
@@ -618,6 +621,7 @@ extension TimelinePage {
     /// Unfolds what hides a row, and goes there.
     function reveal(index) {
       if (!position.has(index)) {
+        if (rows[index].l) showLibrary(true);
         if (query !== '' || filter !== 'all') search('', 'all');
         for (const head of [...folded]) {
           if (head <= index && index < rows[head].z) folded.delete(head);
@@ -641,6 +645,12 @@ extension TimelinePage {
         button.setAttribute('aria-pressed', button.dataset.filter === filter);
       }
       hovered = null;
+      arrange();
+    }
+
+    function showLibrary(isShown) {
+      showsLibrary = isShown;
+      $('library').setAttribute('aria-pressed', isShown);
       arrange();
     }
 
@@ -767,6 +777,7 @@ extension TimelinePage {
     $('search').addEventListener('input', event => search(event.target.value, filter));
     $('fold').onclick = () => { foldAll(); arrange(); };
     $('unfold').onclick = () => { folded.clear(); arrange(); };
+    $('library').onclick = () => showLibrary(!showsLibrary);
     $('in').onclick = () => zoom(0.5);
     $('out').onclick = () => zoom(2);
     $('fit').onclick = () => look(0, end);
@@ -842,6 +853,7 @@ extension TimelinePage {
       + 'double click to zoom to a row \u00B7 arrow keys \u00B7 / to search'));
     readColors();
     search('', 'all');
+    showLibrary(false);
     })();
     """#
 }
