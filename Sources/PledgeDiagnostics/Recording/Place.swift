@@ -48,9 +48,10 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
     #filePath.prefix(#filePath.count - "PledgeDiagnostics/Recording/Place.swift".count))
 
   /// Whether it is a part of the library that users do not call.
-  static func isInEngine(path: String) -> Bool { path.hasPrefix(engine) }
+  static func isInEngine(path: String) -> Bool { engine.contains { path.hasPrefix($0) } }
 
-  private static let engine = sources + "Pledge/Engine/"
+  private static let engine = ["Pledge/Engine/", "Pledge/Diagnostics/", "PledgeDiagnostics/"]
+    .map { sources + $0 }
 
   static func isInLibrary(path: String) -> Bool {
     path.hasPrefix(sources) || dropIns.contains { path.contains("/Sources/\($0)/") }
