@@ -85,7 +85,9 @@ public struct Place: Sendable, Hashable, CustomStringConvertible {
           for function in functions {
             if Place.isInLibrary(path: function.file) {
               // Operators that the optimizer inlined leave only what they called.
-              if Place.isInEngine(path: function.file) { continue }
+              let isEngine =
+                Place.isInEngine(path: function.file) || function.name.contains("Tracing.tell")
+              if isEngine { continue }
               operation = Self.baseName(function.name) ?? operation
             } else {
               return Place(
