@@ -1,0 +1,2 @@
+inline reportAbandonment(cell) { skip }
+#define ABANDONMENT_LOCALS
