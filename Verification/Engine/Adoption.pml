@@ -6,110 +6,130 @@
  * where it can be withdrawn.
  */
 
-#ifdef MUTANT_REOPEN_BEFORE_LOOKING
-#define REOPENS_ANYWAY true
-#else
-#define REOPENS_ANYWAY false
-#endif
-
-/* From `taken` to `pinned`, unless cancelled. */
-inline reopen(self, done) {
-  d_step {
-    done = !(input[self] & CANCELLED) || REOPENS_ANYWAY;
-    if
-    :: done -> input[self] = (input[self] & ~TAKEN) | (REOPENS_ANYWAY -> 0 : PINNED)
-    :: else -> skip
-    fi
-  }
-}
-/* `inner` as returned: linked only if it is not linked itself, and has no observers. */
-inline tryLink(self, outer, done) {
-  tl_word = 0;
-  cas(output[self], tl_word, LINKED | REF(outer), done)
-}
-
-inline adopt(self, returned) {
+/* Whether the returned cell, as the holder of its promise sees it, is settled already. */
+inline adopt(self, inner) {
   root(self, ad_outer);
-  root(returned, ad_inner);
+  root(inner, ad_root);
   if
-  :: ad_inner == ad_outer -> settle(self, FAILED) /* returnedItself */
-  :: ad_inner != ad_outer && isSettledRoot(ad_inner) ->
-    readResult(ad_inner, ad_result);
+  :: ad_root == inner && (input[inner] & DISOWNED) -> ad_root = CANCELLATION
+  :: else -> skip
+  fi;
+  ad_linked = false;
+  if
+  :: ad_root == ad_outer -> settle(self, FAILED) /* returnedItself */
+  :: ad_root != ad_outer && isSettledRoot(ad_root) ->
+    d_step { readResult(ad_root, ad_result) };
     if
     :: input[self] & CANCELLED -> ad_result = DROPPED
     :: else -> skip
     fi;
     settle(self, ad_result)
   :: else ->
-    ad_linked = false;
-    ad_mustAttach = false;
+    ad_refused = false;
     if
-    :: ad_outer == self ->
-      reopen(self, ad_pinned);
-#ifdef MUTANT_REOPEN_BEFORE_LOOKING
-      if
-      :: input[self] & CANCELLED -> ad_pinned = false
-      :: else -> pinUnlessTaken(self, ad_pinned)
-      fi;
-#endif
-      if
-      :: ad_pinned ->
-        writeSlot(self, returned);
-        tryLink(returned, self, ad_linked);
-        if
-        :: ad_linked -> waitBeyond(self, returned); unpin(self)
-        :: else -> ad_mustAttach = true
-        fi
-      :: else -> cancelIfDeserted(returned); settle(self, DROPPED)
-      fi
-    :: else ->
-      /* This cell is linked, and the root waits for it, or for what is linked in between. */
+    :: ad_outer != self ->
+      /* The outer cell waits for this one, which is linked to it. */
       pinUnlessTaken(ad_outer, ad_pinned);
       if
-      :: !ad_pinned -> cancelIfDeserted(returned) /* the root has settled */
+      :: !ad_pinned -> ad_refused = true
       :: else ->
         if
-        :: (input[ad_outer] | input[self]) & CANCELLED ->
-          unpin(ad_outer);
-          cancelIfDeserted(returned);
-          settle(self, DROPPED)
+        :: (input[ad_outer] | input[self]) & CANCELLED -> ad_refused = true
         :: else ->
           readSlot(ad_outer, ad_slot);
           if
-          :: ad_slot == self -> tryLink(returned, ad_outer, ad_linked)
+          :: ad_slot == self -> link(inner, ad_outer, ad_linked)
           :: else -> skip
-          fi;
-          if
-          :: ad_linked ->
-            writeSlot(ad_outer, returned);
-            waitBeyond(ad_outer, returned);
-            unpin(ad_outer)
-          :: else ->
-            unpin(ad_outer);
-            /* This cell has run and stands in no list: it waits once more, and settles the root. */
-            reopen(self, ad_mustAttach);
-            if
-            :: ad_mustAttach -> writeSlot(self, returned)
-            :: else -> cancelIfDeserted(returned); settle(self, DROPPED)
-            fi
           fi
-        fi
+        fi;
+        if
+        :: ad_linked -> waitFor(ad_outer, inner)
+        :: else -> skip
+        fi;
+        unpin(ad_outer)
       fi
+    :: else -> skip
     fi;
     if
-    :: ad_mustAttach -> attachPinned(returned, self)
-    :: else -> skip
+    :: ad_linked -> skip
+    :: !ad_linked && ad_refused -> refuse(self, inner)
+    :: else ->
+      becomePinned(self, ad_pinned);
+      if
+      :: !ad_pinned -> refuse(self, inner)
+      :: else ->
+        if
+        :: ad_outer == self -> link(inner, self, ad_linked)
+        :: else -> skip
+        fi;
+        if
+        :: ad_linked -> waitFor(self, inner); unpin(self)
+        :: else -> writeSlot(self, inner); attach(inner, self, true)
+        fi
+      fi
     fi
   fi;
-  ad_outer = NONE; ad_inner = NONE; ad_slot = NONE; ad_linked = false; ad_pinned = false
+  ad_outer = NONE; ad_root = NONE; ad_slot = NONE; ad_linked = false; ad_pinned = false
 }
 
-inline attachPinned(inner, handler) { attach(inner, handler, true) }
+inline refuse(self, inner) { cancelIfDeserted(inner); settle(self, DROPPED) }
 
-/* The caller has the pin of `self`. An inner handler whose own inner promise is linked to it: the
- * root waits for that one, and the cell in the middle may go. */
-inline waitBeyond(self, inner) { skip }
+/* From `taken` to `pinned`; `done` is false if the handler was cancelled. */
+inline becomePinned(self, done) {
+#ifdef MUTANT_REOPEN_BEFORE_LOOKING
+  input[self] = input[self] & ~TAKEN;
+  if
+  :: input[self] & CANCELLED -> done = false
+  :: else -> pinUnlessTaken(self, done)
+  fi
+#else
+  atomic {
+    done = !(input[self] & CANCELLED);
+    if
+    :: done -> input[self] = (input[self] & ~TAKEN) | PINNED
+    :: else -> skip
+    fi
+  }
+#endif
+}
+
+/* The cell is linked if it is a root without observers and result. */
+inline link(self, outer, done) {
+  lk_word = 0;
+#ifdef MUTANT_LINK_OBSERVED
+  lk_word = output[self] & ~REF(15);
+  output[self] = LINKED | REF(outer);
+  done = true;
+#else
+  cas(output[self], lk_word, LINKED | REF(outer), done);
+#endif
+  lk_word = 0
+}
+
+/* The caller has the pin of `self`. */
+inline waitFor(self, inner) {
+  wf_next = inner;
+  if
+  :: isHandler(inner) ->
+    pinUnlessTaken(inner, wf_pinned);
+    if
+    :: wf_pinned ->
+      readSlot(inner, wf_source);
+      if
+      :: wf_source != NONE && (output[wf_source] & LINKED) ->
+        wf_next = wf_source;
+        writeSlot(inner, NONE)
+      :: else -> skip
+      fi;
+      unpin(inner)
+    :: else -> skip
+    fi
+  :: else -> skip
+  fi;
+  writeSlot(self, wf_next);
+  wf_next = NONE; wf_source = NONE
+}
 
 #define ADOPTION_LOCALS \
-  byte ad_outer, ad_inner, ad_result, ad_slot, tl_word; \
-  bool ad_linked, ad_pinned, ad_mustAttach;
+  byte ad_outer, ad_root, ad_result, ad_slot, lk_word, wf_next, wf_source; \
+  bool ad_linked, ad_refused, ad_pinned, wf_pinned;

@@ -116,9 +116,12 @@ inline cancelInput(self) {
 }
 
 inline cancelIfDeserted(self) {
-  root(self, wc_cell);
   if
-  :: consumers[wc_cell] == 0 && !isSettledRoot(wc_cell) -> cancelInput(wc_cell)
+  :: !(output[self] & (LINKED | SETTLED)) ->
+    if
+    :: consumers[self] == 0 -> cancelInput(self)
+    :: else -> skip
+    fi
   :: else -> skip
   fi
 }
@@ -177,22 +180,12 @@ inline withdraw(handler) {
 
 /* Observers as bits: the array `own`. */
 inline cancelOwnObservers(self) {
-  co_word = output[self];
-  co_done = false;
-  do
-  :: (co_word & (OWNED | SETTLED | LINKED)) || POINTER(co_word) == NONE -> break
-  :: else ->
-    cas(output[self], co_word, co_word | OWNED, co_done);
-    if
-    :: co_done -> break
-    :: else -> skip
-    fi
-  od;
+  takeObservers(self, co_list);
   if
-  :: !co_done -> skip
+  :: co_list == NONE -> skip
   :: else ->
     co_own = 0;
-    co_node = POINTER(co_word);
+    co_node = co_list;
     do
     :: co_node != NONE ->
       if
@@ -202,7 +195,20 @@ inline cancelOwnObservers(self) {
       co_node = next[co_node]
     :: else -> break
     od;
-    releaseOwnership(self);
+#ifdef MUTANT_RELEASE_BEFORE_DELIVERY
+    /* `owned` goes first, and comes back for the delivery: a latecomer slips in between. */
+    append(co_list, POINTER(output[self]));
+    output[self] = (output[self] & ~OWNED) | (POINTER(output[self]) == NONE -> REF(co_list) : 0);
+    if
+    :: output[self] & SETTLED ->
+      exchange(output[self], SETTLED | OWNED, co_list);
+      co_list = POINTER(co_list);
+      deliverAll(self, co_list)
+    :: else -> skip
+    fi;
+#else
+    putBack(self, co_list);
+#endif
     co_node = 1;
     do
     :: co_node < CELLS - 1 ->
@@ -214,45 +220,7 @@ inline cancelOwnObservers(self) {
     :: else -> break
     od
   fi;
-  co_node = NONE; co_own = 0; co_word = 0
-}
-
-inline releaseOwnership(self) {
-#ifdef MUTANT_RELEASE_BEFORE_DELIVERY
-  /* `owned` goes first, and comes back for the delivery: a latecomer slips in between. */
-  fetchAnd(output[self], ~OWNED, co_word);
-  if
-  :: co_word & SETTLED ->
-    co_word = co_word & ~OWNED;
-    do
-    :: (co_word & OWNED) || POINTER(co_word) == NONE -> break
-    :: else ->
-      co_list = POINTER(co_word);
-      cas(output[self], co_word, SETTLED | OWNED, co_done);
-      if
-      :: co_done -> deliverAll(self, co_list); break
-      :: else -> skip
-      fi
-    od
-  :: else -> skip
-  fi
-#else
-  co_word = output[self];
-  do
-  :: co_word & SETTLED ->
-    exchange(output[self], SETTLED | OWNED, co_word);
-    co_list = POINTER(co_word);
-    deliverAll(self, co_list);
-    break
-  :: else ->
-    cas(output[self], co_word, co_word & ~OWNED, co_done);
-    if
-    :: co_done -> break
-    :: else -> skip
-    fi
-  od;
-#endif
-  co_list = NONE
+  co_node = NONE; co_own = 0; co_list = NONE
 }
 
 inline cancel(self) {
@@ -262,6 +230,7 @@ inline cancel(self) {
   :: else ->
     if
     :: ca_root == self && (input[ca_root] & SHARED) && consumers[ca_root] > 0 ->
+      input[ca_root] = input[ca_root] | DISOWNED;
       cancelOwnObservers(ca_root)
     :: else -> cancelInput(ca_root)
     fi
@@ -271,6 +240,6 @@ inline cancel(self) {
 
 #define CANCELLATION_LOCALS \
   byte dt_source, dt_a, dt_b, ci_cell, ci_old, ci_source, ci_parent, ci_a, ci_b, ci_next; \
-  byte wc_cell, wd_source, wd_a, wd_b, wd_old, wd_linked, co_word, co_node, co_list, ca_root; \
+  byte wc_cell, wd_source, wd_a, wd_b, wd_old, wd_linked, co_node, co_list, ca_root; \
   short ci_left, co_own; \
-  bool dt_pinned, ci_pinned, wd_pinned, co_done;
+  bool dt_pinned, ci_pinned, wd_pinned;

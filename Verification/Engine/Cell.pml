@@ -29,7 +29,7 @@
 #define DETACHED 16
 #define VIA_LINK 32
 #define SHARED 64
-#define ABANDONED 128
+#define DISOWNED 128
 
 byte output[CELLS];
 byte input[CELLS];
@@ -70,14 +70,16 @@ inline writeSlot(cell, new) { d_step { assert(!inSlot[cell]); slot[cell] = new }
 
 /* -- Reading -- */
 
-/* Links, once made, stay: looking twice at a linked cell is looking once. */
+/* Links, once made, stay: looking twice at a linked cell is looking once. A cell that is linked to
+ * nothing is abandoned, and its own root. */
 #ifndef LINKS
 inline root(self, result) { result = self }
 #else
 inline root(self, result) {
   result = self;
   do
-  :: output[result] & LINKED -> result = POINTER(output[result])
+  :: (output[result] & LINKED) && POINTER(output[result]) != NONE ->
+    result = POINTER(output[result])
   :: else -> break
   od;
   skip /* SPIN: no jump may end at a d_step */
@@ -138,12 +140,15 @@ inline unpin(self) { input[self] = input[self] & ~PINNED }
 #define OWNER_IS_RESPECTED true
 #endif
 
-/* `won` is the root, or NONE if somebody else has it. */
+/* claim, with the way to the root; `won` is the cell claimed, or NONE. */
 inline claim(self, won) {
   won = self;
   cl_word = output[won];
   do
-  :: cl_word & LINKED -> won = POINTER(cl_word); cl_word = output[won]
+  :: cl_word == LINKED -> won = NONE; break /* abandoned */
+  :: (cl_word & LINKED) && POINTER(cl_word) != NONE ->
+    won = POINTER(cl_word);
+    cl_word = output[won]
   :: !(cl_word & LINKED) && (cl_word & CLAIM_BLOCKERS) -> won = NONE; break
   :: else ->
     cas(output[won], cl_word, cl_word | CLAIMED, cl_done);
@@ -154,7 +159,8 @@ inline claim(self, won) {
   od
 }
 
-/* The cell is claimed, and its outcome written. */
+/* The cell is claimed and its outcome written; or the caller is its handler, and nobody else can
+ * settle it. `pb_done` says whether that was done. */
 inline publish(self) {
   takeSlot(self, pb_source);
   if
@@ -162,8 +168,10 @@ inline publish(self) {
   :: else -> skip
   fi;
   pb_word = output[self];
+  pb_list = NONE;
   do
-  :: true ->
+  :: pb_word & LINKED -> pb_done = false; break
+  :: else ->
     if
     :: (pb_word & OWNED) && OWNER_IS_RESPECTED ->
       pb_list = NONE;
@@ -179,9 +187,10 @@ inline publish(self) {
     fi
   od;
   if
-  :: pb_list != NONE -> deliverAll(self, pb_list)
+  :: pb_done && pb_list != NONE -> deliverAll(self, pb_list)
   :: else -> skip
-  fi
+  fi;
+  pb_list = NONE
 }
 
 /* fulfill, reject and copy: claim, write the result, publish, let go of the own input. */
@@ -195,12 +204,14 @@ inline settle(self, result) {
       outcome[st_cell] = result
     };
     publish(st_cell);
+    assert(pb_done);
     if
     :: st_cell != self -> takeSlot(self, pb_source) /* dropInput */
     :: else -> skip
     fi
   :: else -> skip
-  fi
+  fi;
+  st_cell = NONE
 }
 
 #define CELL_LOCALS \

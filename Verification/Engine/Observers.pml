@@ -22,6 +22,7 @@ inline deliver(handler) { ready!handler }
 
 inline deliverInOrder(handler) {
   d_step {
+#ifndef TWO_LISTS /* the order is watched where all observe one promise */
     dv_i = 1;
     do
     :: dv_i < CELLS - 1 ->
@@ -29,15 +30,12 @@ inline deliverInOrder(handler) {
       dv_i++
     :: else -> dv_i = 0; break
     od;
+#endif
     attached = attached | BIT(handler);
     delivered = delivered | BIT(handler);
     ready!handler
   }
 }
-
-#define AGAIN 0
-#define LATE 1
-#define PUSHED 2
 
 #ifdef MUTANT_PUSH_BY_STORE
 #define PUSH_IS_A_STORE true
@@ -51,80 +49,134 @@ inline deliverInOrder(handler) {
 #define LATECOMERS_OVERTAKE false
 #endif
 
+#define IS_DELIVERED(word) (((word) & SETTLED) && (!((word) & OWNED) || LATECOMERS_OVERTAKE))
+
+/* Pushes a handler that is counted; `done` is false if the cell has no list any more. */
+inline push(self, handler, isPinned, done) {
+  do
+  :: (at_word & LINKED) || IS_DELIVERED(at_word) -> done = false; break
+  :: else ->
+    d_step {
+      done = (output[self] == at_word) || PUSH_IS_A_STORE;
+      if
+      :: done ->
+        assert(!listed[handler]);
+        listed[handler] = true;
+        attached = attached | BIT(handler);
+        next[handler] = POINTER(at_word);
+        output[self] = REF(handler) | (at_word & MASK)
+      :: else -> at_word = output[self]
+      fi
+    };
+    if
+    :: done ->
+      if
+      :: isPinned -> unpin(handler)
+      :: else -> skip
+      fi;
+      break
+    :: else -> skip
+    fi
+  od
+}
+
+inline deliverAtOnce(handler, isPinned) {
+  if
+  :: isPinned -> unpin(handler)
+  :: else -> skip
+  fi;
+  deliverInOrder(handler)
+}
+
+/* Without links nothing is ever shared, nor disowned. */
+#if defined(MUTANT_LOOK_IF_SHARED) || !defined(LINKS)
+#define ALWAYS_LOOKS_AGAIN false
+#else
+#define ALWAYS_LOOKS_AGAIN true
+#endif
+
 /* Adds a fresh handler. With `isPinned` it is one that adopts: out of reach until it stands in its
  * place, and let go right after, or right before it is delivered. */
 inline attach(self, handler, isPinned) {
-  at_cell = self;
-  d_step { before[handler] = attached; at_word = output[at_cell] };
+  d_step { before[handler] = attached; at_word = output[self] };
+  if
+  :: IS_DELIVERED(at_word) ->
+    if
+    :: input[self] & DISOWNED -> attachToCancelled(handler, isPinned)
+    :: else -> deliverAtOnce(handler, isPinned)
+    fi
+  :: else ->
+    at_done = false;
+    at_flags = 0;
+    if
+    :: at_word & LINKED -> skip
+    :: else ->
+      /* Counted before it can be seen, so that nobody takes the cell for deserted. */
+      d_step { at_flags = input[self]; consumers[self]++ };
+      if
+      :: at_flags & DISOWNED -> skip
+      :: else -> push(self, handler, isPinned, at_done)
+      fi;
+      if
+      :: at_done && ((at_flags & SHARED) || ALWAYS_LOOKS_AGAIN) ->
+        /* withdrawIfDisowned */
+        if
+        :: input[self] & DISOWNED -> withdraw(handler)
+        :: else -> skip
+        fi
+      :: at_done && !((at_flags & SHARED) || ALWAYS_LOOKS_AGAIN) -> skip
+      :: else -> consumers[self]--
+      fi
+    fi;
+    if
+    :: at_done -> skip
+    :: !at_done && (at_flags & DISOWNED) -> attachToCancelled(handler, isPinned)
+    :: !at_done && !(at_flags & DISOWNED) && (at_word & LINKED) ->
+      attachBeyondLinks(self, handler, isPinned)
+    :: else -> deliverAtOnce(handler, isPinned)
+    fi
+  fi;
+  at_word = 0; at_flags = 0; at_root = NONE; at_done = false
+}
+
+inline attachBeyondLinks(self, handler, isPinned) {
   do
   :: true ->
+    root(self, at_root);
+    at_word = output[at_root];
     if
-    :: at_word & LINKED ->
-      root(at_cell, at_root);
-      at_cell = at_root;
-      at_word = output[at_cell];
-      slot[handler] = at_cell;
-      input[handler] = input[handler] | VIA_LINK;
-      input[at_cell] = input[at_cell] | SHARED
-    :: else -> skip
-    fi;
-    if
-    :: (at_word & SETTLED) && (!(at_word & OWNED) || LATECOMERS_OVERTAKE) ->
+    :: at_word == LINKED ->
       if
       :: isPinned -> unpin(handler)
       :: else -> skip
       fi;
-      deliverInOrder(handler);
+      abandonUncalled(handler);
       break
     :: else -> skip
     fi;
-    consumers[at_cell]++;
-    do
-    :: at_word & LINKED ->
-      consumers[at_cell]--;
-      at_word = output[at_cell];
-      at_outcome = AGAIN;
-      break
-    :: !(at_word & LINKED) && (at_word & SETTLED) && (!(at_word & OWNED) || LATECOMERS_OVERTAKE) ->
-      at_outcome = LATE;
-      break
-    :: else ->
-      d_step {
-        at_done = (output[at_cell] == at_word) || PUSH_IS_A_STORE;
-        if
-        :: at_done ->
-          assert(!listed[handler]);
-          listed[handler] = true;
-          attached = attached | BIT(handler);
-          next[handler] = POINTER(at_word);
-          output[at_cell] = REF(handler) | (at_word & MASK)
-        :: else -> at_word = output[at_cell]
-        fi
-      };
-      if
-      :: at_done -> at_outcome = PUSHED; break
-      :: else -> skip
-      fi
-    od;
+    writeSlot(handler, at_root);
+    input[handler] = input[handler] | VIA_LINK;
     if
-    :: at_outcome == AGAIN -> skip
-    :: at_outcome == LATE ->
-      if
-      :: isPinned -> unpin(handler)
-      :: else -> skip
-      fi;
-      deliverInOrder(handler);
-      break
-    :: else ->
-      if
-      :: isPinned -> unpin(handler)
-      :: else -> skip
-      fi;
-      reportAbandonment(at_cell);
-      break
+    :: IS_DELIVERED(at_word) -> deliverAtOnce(handler, isPinned); break
+    :: else -> skip
+    fi;
+    input[at_root] = input[at_root] | SHARED;
+    consumers[at_root]++;
+    push(at_root, handler, isPinned, at_done);
+    if
+    :: at_done -> break
+    :: else -> consumers[at_root]--
     fi
-  od;
-  at_cell = NONE; at_root = NONE; at_word = 0
+  od
+}
+
+inline attachToCancelled(handler, isPinned) {
+  writeSlot(handler, CANCELLATION);
+  if
+  :: isPinned -> unpin(handler)
+  :: else -> skip
+  fi;
+  deliver(handler)
 }
 
 /* HandlerList.oldestFirst, on a list that only the caller has. */
@@ -254,60 +306,58 @@ inline cut(newer, older) {
   }
 }
 
-inline sweep(self) {
-  sw_self = self;
-  sw_word = output[sw_self];
-  sw_done = false;
+/* `list` is NONE if there is none to be had. */
+inline takeObservers(self, list) {
+  list = NONE;
+  tk_word = output[self];
   do
-  :: (sw_word & (OWNED | SETTLED | LINKED)) || POINTER(sw_word) == NONE -> break
+  :: (tk_word & (OWNED | SETTLED | LINKED)) || POINTER(tk_word) == NONE -> break
   :: else ->
-    cas(output[sw_self], sw_word, (sw_word & CLAIMED) | OWNED, sw_done);
+    cas(output[self], tk_word, (tk_word & CLAIMED) | OWNED, tk_done);
     if
-    :: sw_done -> break
+    :: tk_done -> list = POINTER(tk_word); break
     :: else -> skip
     fi
   od;
-  if
-  :: !sw_done -> skip
+  tk_word = 0
+}
+
+inline putBack(self, observers) {
+  tk_word = output[self];
+  do
+  :: tk_word & LINKED -> abandonList(observers); break
   :: else ->
-    partition(POINTER(sw_word));
-    sw_word = output[sw_self];
-    do
-    :: sw_word & SETTLED ->
-      exchange(output[sw_self], SETTLED | OWNED, sw_word);
-#ifdef MUTANT_SWEEP_LOSES_THE_LIVING
-      pt_living = NONE;
-#endif
-      append(pt_living, POINTER(sw_word));
-      sw_list = (POINTER(sw_word) != NONE -> POINTER(sw_word) : pt_living);
+    tk_newer = POINTER(tk_word);
+    append(observers, tk_newer);
+    tk_head = (tk_newer != NONE -> tk_newer : observers);
+    tk_next = ((tk_word & SETTLED) && tk_head != NONE
+      -> SETTLED | OWNED
+      : REF(tk_head) | (tk_word & (CLAIMED | SETTLED)));
+    cas(output[self], tk_word, tk_next, tk_done);
+    if
+    :: tk_done ->
       if
-      :: sw_list == NONE ->
-        sw_word = SETTLED | OWNED;
-        cas(output[sw_self], sw_word, SETTLED, sw_done);
-        if
-        :: !sw_done ->
-          /* Somebody was attached since. */
-          exchange(output[sw_self], SETTLED | OWNED, sw_word);
-          sw_list = POINTER(sw_word)
-        :: else -> skip
-        fi
-      :: else -> skip
-      fi;
-      if
-      :: sw_list != NONE -> deliverAll(sw_self, sw_list)
+      :: (tk_word & SETTLED) && tk_head != NONE -> deliverAll(self, tk_head)
       :: else -> skip
       fi;
       break
-    :: else ->
-      sw_list = POINTER(sw_word);
-      append(pt_living, sw_list);
-      sw_head = (sw_list != NONE -> sw_list : pt_living);
-      cas(output[sw_self], sw_word, REF(sw_head) | (sw_word & CLAIMED), sw_done);
-      if
-      :: sw_done -> break
-      :: else -> cut(sw_list, pt_living)
-      fi
-    od;
+    :: else -> cut(tk_newer, observers)
+    fi
+  od;
+  tk_word = 0; tk_newer = NONE; tk_head = NONE; tk_next = 0
+}
+
+inline sweep(self) {
+  takeObservers(self, sw_list);
+  if
+  :: sw_list == NONE -> skip
+  :: else ->
+    sw_self = self;
+    partition(sw_list);
+#ifdef MUTANT_SWEEP_LOSES_THE_LIVING
+    pt_living = NONE;
+#endif
+    putBack(self, pt_living);
     skip; /* SPIN: no jump may end at a d_step */
     /* HandlerList.release(dead) */
     d_step {
@@ -322,11 +372,11 @@ inline sweep(self) {
       pt_node = NONE
     }
   fi;
-  sw_self = NONE; sw_list = NONE; sw_head = NONE; pt_living = NONE; pt_last = NONE; sw_word = 0
+  sw_self = NONE; sw_list = NONE; pt_living = NONE; pt_last = NONE
 }
 
 #define OBSERVERS_LOCALS \
-  byte at_cell, at_root, at_word, at_outcome, ol_rest, ol_node, dl_batch, dl_node, dl_word; \
-  byte dv_i, sw_self, sw_word, sw_list, sw_head, ap_node; \
+  byte at_root, at_word, at_flags, ol_rest, ol_node, dl_batch, dl_node, dl_word; \
+  byte dv_i, sw_self, sw_list, tk_word, tk_newer, tk_head, tk_next, ap_node; \
   byte pt_rest, pt_node, pt_living, pt_last, pt_dead; \
-  bool at_done, dl_done, sw_must, sw_done;
+  bool at_done, dl_done, sw_must, tk_done;

@@ -1,16 +1,16 @@
 /* Two handlers return the same promise while it settles and the promise of one of them is
- * cancelled, with all its consumers or some: each is settled once, and nobody is cancelled on
- * another's account. */
+ * cancelled: each is settled once, and nobody is cancelled on another's account. */
 #define CELLS 6
 #define LINKS
+#define TWO_LISTS
 #include "../Engine/Engine.pml"
 
 #define INNER 1
 #define FIRST 2  /* returns INNER, and is observed by 4 */
 #define SECOND 3 /* returns INNER, and is cancelled */
 
-bool cancelledSecond;
-bool settling;
+byte cell;
+bool hasAdopted[CELLS], firstWasThere;
 
 proctype Settler() {
   LOCALS
@@ -19,11 +19,13 @@ proctype Settler() {
 
 proctype Runner(byte handler) {
   LOCALS
-  perform(handler)
+  perform(handler);
+  hasAdopted[handler] = true
 }
 
 proctype Canceller() {
   LOCALS
+  firstWasThere = hasAdopted[FIRST];
   cancel(SECOND)
 }
 
@@ -51,7 +53,16 @@ init {
   byte handler;
   for (handler : FIRST .. SECOND) {
     assert(runs[handler] == 1);
-    assert(settlements[handler] + settlements[INNER] >= 1)
+    root(handler, cell);
+    assert(isSettledRoot(cell));
+    /* Nothing that a settled cell waited for is held any longer. */
+    assert(slot[handler] == NONE || slot[handler] == REJECTION)
   }
+  root(INNER, cell);
+  assert(isSettledRoot(cell));
+  assert(slot[INNER] == NONE || slot[INNER] == REJECTION);
+  /* The cancellation of SECOND is none of FIRST's business. */
+  root(FIRST, cell);
+  assert(outcome[cell] == FULFILLED || !firstWasThere);
   assert(runs[4] == 1)
 }

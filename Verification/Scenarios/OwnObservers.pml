@@ -26,7 +26,6 @@ init {
   atomic {
     initEngine();
     run Worker(); /* first, as the last one started must be the first to end */
-    observer(2, PROMISE);
     observer(3, ADOPTED);
     observer(4, PROMISE);
     output[ADOPTED] = LINKED | REF(PROMISE);
@@ -34,12 +33,10 @@ init {
     slot[3] = PROMISE;
     input[3] = input[3] | VIA_LINK;
     input[PROMISE] = SHARED;
-    consumers[PROMISE] = 2;
-    next[2] = 3; /* so does 2, above it */
-    output[PROMISE] = REF(2);
-    listed[2] = true;
+    consumers[PROMISE] = 1;
+    output[PROMISE] = REF(3);
     listed[3] = true;
-    attached = BIT(2) | BIT(3);
+    attached = BIT(3);
     run Settler();
     run Attacher(PROMISE, 4);
     run Canceller()
@@ -49,7 +46,7 @@ init {
   assert(outcome[PROMISE] == FULFILLED && told[PROMISE] == 0);
   assert(output[PROMISE] == SETTLED);
   byte handler;
-  for (handler : 2 .. 4) {
+  for (handler : 3 .. 4) {
     assert(runs[handler] == 1)
   }
 }
