@@ -3,6 +3,11 @@
  * The cells that are left to do are a set of bits here.
  */
 
+#ifndef ABANDONS
+inline abandonList(list) { assert(list == NONE) }
+inline abandonUncalled(handler) { assert(false) }
+#else
+
 inline abandonList(list) {
   do
   :: list != NONE ->
@@ -21,9 +26,13 @@ inline abandonList(list) {
 /* Whoever gets at the slot first has the closure. A handler that has withdrawn is on its way to
  * its executor, and left alone with all that waits for it. */
 inline dropClosure(handler, done) {
-#ifdef MUTANT_ABANDON_DETACHED
-  takeSlot(handler, ab_source);
-  done = true;
+#ifdef MUTANT_LOOK_BEFORE_TAKING
+  if
+  :: input[handler] & DETACHED -> done = false
+  :: else ->
+    takeSlot(handler, ab_source);
+    done = (ab_source != NONE)
+  fi;
 #else
   pinUnlessTaken(handler, done);
   if
@@ -86,6 +95,8 @@ inline abandonCells() {
   od;
   ab_cell = NONE; ab_root = NONE; ab_word = 0; ab_source = NONE
 }
+
+#endif
 
 #define ABANDONMENT_LOCALS \
   byte ab_cell, ab_root, ab_word, ab_source, ab_list, ab_node; \

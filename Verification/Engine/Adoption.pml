@@ -6,6 +6,10 @@
  * where it can be withdrawn.
  */
 
+#ifndef ADOPTS
+inline adopt(self, inner) { assert(false) }
+#else
+
 /* Whether the returned cell, as the holder of its promise sees it, is settled already. */
 inline adopt(self, inner) {
   root(self, ad_outer);
@@ -129,6 +133,8 @@ inline waitFor(self, inner) {
   writeSlot(self, wf_next);
   wf_next = NONE; wf_source = NONE
 }
+
+#endif
 
 #define ADOPTION_LOCALS \
   byte ad_outer, ad_root, ad_result, ad_slot, lk_word, wf_next, wf_source; \

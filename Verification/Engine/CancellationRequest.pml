@@ -136,8 +136,10 @@ inline withdrawConsumer(self) {
   fi
 }
 
-/* Withdraws one handler: what a waiter, a combinator or `cancelOwnObservers` does. */
-inline withdraw(handler) {
+/* Withdraws one handler: what a waiter, a timeout or `cancelOwnObservers` does. The handler finds
+ * `replacement`, a rejected cell. `wd_done` says whether it had not started. */
+inline withdraw(handler, replacement) {
+  wd_done = false;
   pinUnlessTaken(handler, wd_pinned);
   if
   :: !wd_pinned -> skip
@@ -159,12 +161,13 @@ inline withdraw(handler) {
     if
     :: wd_linked != NONE -> unpin(handler); cancelInput(wd_linked)
     :: else ->
-      fetchOr(input[handler], CANCELLED | DETACHED, wd_old);
+      fetchOr(input[handler], (replacement == CANCELLATION -> CANCELLED : 0) | DETACHED, wd_old);
       if
       :: wd_source == NONE || (wd_old & DETACHED) -> unpin(handler)
       :: else ->
-        writeSlot(handler, CANCELLATION);
+        writeSlot(handler, replacement);
         unpin(handler);
+        wd_done = true;
         deliver(handler);
         root(wd_source, wd_a);
         if
@@ -178,49 +181,67 @@ inline withdraw(handler) {
   wd_source = NONE; wd_a = NONE; wd_b = NONE; wd_linked = NONE
 }
 
-/* Observers as bits: the array `own`. */
 inline cancelOwnObservers(self) {
-  takeObservers(self, co_list);
-  if
-  :: co_list == NONE -> skip
-  :: else ->
-    co_own = 0;
-    co_node = co_list;
-    do
-    :: co_node != NONE ->
-      if
-      :: input[co_node] & (VIA_LINK | DETACHED) -> skip
-      :: else -> co_own = co_own | BIT(co_node)
-      fi;
-      co_node = next[co_node]
-    :: else -> break
-    od;
-#ifdef MUTANT_RELEASE_BEFORE_DELIVERY
-    /* `owned` goes first, and comes back for the delivery: a latecomer slips in between. */
-    append(co_list, POINTER(output[self]));
-    output[self] = (output[self] & ~OWNED) | (POINTER(output[self]) == NONE -> REF(co_list) : 0);
+  do
+  :: true ->
+    co_word = output[self]; /* a read-modify-write: see Ordering */
     if
-    :: output[self] & SETTLED ->
-      exchange(output[self], SETTLED | OWNED, co_list);
-      co_list = POINTER(co_list);
-      deliverAll(self, co_list)
+    :: (co_word & (SETTLED | LINKED)) || (co_word & ~CLAIMED) == 0 -> break
     :: else -> skip
     fi;
-#else
-    putBack(self, co_list);
+#ifdef MUTANT_GIVE_UP_IF_OWNED
+    if
+    :: co_word & OWNED -> break
+    :: else -> skip
+    fi;
 #endif
-    co_node = 1;
-    do
-    :: co_node < CELLS - 1 ->
-      if
-      :: co_own & BIT(co_node) -> withdraw(co_node)
-      :: else -> skip
-      fi;
-      co_node++
-    :: else -> break
-    od
+    takeObservers(self, co_list);
+    if
+    :: co_list != NONE -> cancelOwn(self); break
+    :: else -> !(output[self] & OWNED) /* Backoff */
+    fi
+  od;
+  co_word = 0; co_list = NONE
+}
+
+/* Observers as bits: the array `own`. */
+inline cancelOwn(self) {
+  co_own = 0;
+  co_node = co_list;
+  do
+  :: co_node != NONE ->
+    if
+    :: input[co_node] & (VIA_LINK | DETACHED) -> skip
+    :: else -> co_own = co_own | BIT(co_node)
+    fi;
+    co_node = next[co_node]
+  :: else -> break
+  od;
+#ifdef MUTANT_RELEASE_BEFORE_DELIVERY
+  /* `owned` goes first, and comes back for the delivery: a latecomer slips in between. */
+  append(co_list, POINTER(output[self]));
+  output[self] = (output[self] & ~OWNED) | (POINTER(output[self]) == NONE -> REF(co_list) : 0);
+  if
+  :: output[self] & SETTLED ->
+    exchange(output[self], SETTLED | OWNED, co_list);
+    co_list = POINTER(co_list);
+    deliverAll(self, co_list)
+  :: else -> skip
   fi;
-  co_node = NONE; co_own = 0; co_list = NONE
+#else
+  putBack(self, co_list);
+#endif
+  co_node = 1;
+  do
+  :: co_own == 0 -> break
+  :: else ->
+    if
+    :: co_own & BIT(co_node) -> co_own = co_own & ~BIT(co_node); withdraw(co_node, CANCELLATION)
+    :: else -> skip
+    fi;
+    co_node++
+  od;
+  co_node = NONE
 }
 
 inline cancel(self) {
@@ -240,6 +261,6 @@ inline cancel(self) {
 
 #define CANCELLATION_LOCALS \
   byte dt_source, dt_a, dt_b, ci_cell, ci_old, ci_source, ci_parent, ci_a, ci_b, ci_next; \
-  byte wc_cell, wd_source, wd_a, wd_b, wd_old, wd_linked, co_node, co_list, ca_root; \
+  byte wc_cell, wd_source, wd_a, wd_b, wd_old, wd_linked, co_node, co_list, co_word, ca_root; \
   short ci_left, co_own; \
-  bool dt_pinned, ci_pinned, wd_pinned;
+  bool dt_pinned, ci_pinned, wd_pinned, wd_done;

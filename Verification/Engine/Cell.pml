@@ -1,8 +1,10 @@
 /* Cell.swift: the two state words, claiming, settling, and the slot.
  *
  * A cell is a number from 1 up; 0 is nil. A scenario defines CELLS (one more than the highest
- * number) before it includes the engine, and LINKS if it has linked cells. Each Swift function is an inline of the same name. Each
- * atomic access of the Swift code is one step here, a plain access to a `slot` two.
+ * number) before it includes the engine, and of LINKS (cells are linked), ADOPTS (handlers return
+ * promises), and ABANDONS what it has, which keeps the verifier small. Each Swift function is an
+ * inline of the same name. Each atomic access of the Swift code is one step here; a plain access to
+ * a `slot` is one step that nobody else's may fall into.
  */
 
 #define NONE 0
@@ -70,22 +72,24 @@ inline writeSlot(cell, new) { d_step { assert(!inSlot[cell]); slot[cell] = new }
 
 /* -- Reading -- */
 
-/* Links, once made, stay: looking twice at a linked cell is looking once. A cell that is linked to
- * nothing is abandoned, and its own root. */
+/* Links, once made, stay: the walk to the root ends as if it had been made at its last step, and is
+ * one. A cell that is linked to nothing is abandoned, and its own root. */
 #ifndef LINKS
 inline root(self, result) { result = self }
 #else
 inline root(self, result) {
-  result = self;
-  do
-  :: (output[result] & LINKED) && POINTER(output[result]) != NONE ->
-    result = POINTER(output[result])
-  :: else -> break
-  od;
-  skip /* SPIN: no jump may end at a d_step */
+  d_step {
+    result = self;
+    do
+    :: (output[result] & LINKED) && POINTER(output[result]) != NONE ->
+      result = POINTER(output[result])
+    :: else -> break
+    od
+  }
 }
 #endif
 
+#define IS_ABANDONED(word) (((word) & LINKED) && POINTER(word) == NONE)
 #define isSettledRoot(cell) (output[cell] & SETTLED)
 #define isHandler(cell) (input[cell] & HANDLER)
 
@@ -97,8 +101,6 @@ inline readResult(cell, result) {
 }
 
 /* -- The slot -- */
-
-
 
 inline takeSlot(self, content) {
   content = NONE;
@@ -145,7 +147,7 @@ inline claim(self, won) {
   won = self;
   cl_word = output[won];
   do
-  :: cl_word == LINKED -> won = NONE; break /* abandoned */
+  :: IS_ABANDONED(cl_word) -> won = NONE; break
   :: (cl_word & LINKED) && POINTER(cl_word) != NONE ->
     won = POINTER(cl_word);
     cl_word = output[won]
@@ -159,18 +161,19 @@ inline claim(self, won) {
   od
 }
 
-/* The cell is claimed and its outcome written; or the caller is its handler, and nobody else can
- * settle it. `pb_done` says whether that was done. */
-inline publish(self) {
+/* The caller has claimed the cell, or is its handler and nobody else can settle it. `pb_done` says
+ * whether that was done; not if the unclaimed cell was linked or abandoned meanwhile. */
+inline publish(self, result) {
+  d_step { assert(!(output[self] & SETTLED)); outcome[self] = result };
   takeSlot(self, pb_source);
   if
-  :: outcome[self] != FULFILLED -> writeSlot(self, REJECTION)
+  :: result != FULFILLED -> writeSlot(self, REJECTION)
   :: else -> skip
   fi;
   pb_word = output[self];
   pb_list = NONE;
   do
-  :: pb_word & LINKED -> pb_done = false; break
+  :: pb_word & LINKED -> writeSlot(self, NONE); pb_done = false; break
   :: else ->
     if
     :: (pb_word & OWNED) && OWNER_IS_RESPECTED ->
@@ -182,7 +185,7 @@ inline publish(self) {
     fi;
     cas(output[self], pb_word, pb_next, pb_done);
     if
-    :: pb_done -> break
+    :: pb_done -> d_step { settlements[self]++; assert(settlements[self] == 1) }; break
     :: else -> skip
     fi
   od;
@@ -198,12 +201,7 @@ inline settle(self, result) {
   claim(self, st_cell);
   if
   :: st_cell != NONE ->
-    d_step {
-      settlements[st_cell]++;
-      assert(settlements[st_cell] == 1);
-      outcome[st_cell] = result
-    };
-    publish(st_cell);
+    publish(st_cell, result);
     assert(pb_done);
     if
     :: st_cell != self -> takeSlot(self, pb_source) /* dropInput */

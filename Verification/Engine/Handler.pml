@@ -2,6 +2,7 @@
 
 bool hasBody[CELLS];
 byte runs[CELLS];
+byte found[CELLS]; /* what it ran with */
 /* The promise that the body returns, or NONE if it returns a value. */
 byte returns[CELLS];
 /* Whether the body is called with a rejection, too, as that of `recover`. */
@@ -9,6 +10,19 @@ bool recovers[CELLS];
 
 /* Whether the handler feeds a promise; that of `observe(on:)` does not. */
 bool feeds[CELLS];
+
+/* Nobody else can settle the cell until it adopts: it is published without a claim. */
+inline finish(self) {
+  if
+  :: input[self] & CANCELLED -> settle(self, DROPPED)
+  :: else ->
+    publish(self, FULFILLED);
+    if
+    :: pb_done -> skip
+    :: else -> settle(self, FULFILLED)
+    fi
+  fi
+}
 
 inline perform(handler) {
   takeSlot(handler, pf_source);
@@ -22,6 +36,7 @@ inline perform(handler) {
       :: pf_isFirst ->
         hasBody[handler] = false;
         runs[handler]++;
+        found[handler] = pf_result;
         assert(runs[handler] == 1)
       :: else -> skip
       fi
@@ -34,12 +49,10 @@ inline perform(handler) {
       :: feeds[handler] && returns[handler] != NONE && (pf_result == FULFILLED || recovers[handler]) ->
         adopt(handler, returns[handler])
       :: else ->
-        /* finish */
         if
-        :: pf_result == FULFILLED && (input[handler] & CANCELLED) -> pf_result = DROPPED
-        :: else -> skip
-        fi;
-        settle(handler, pf_result)
+        :: pf_result == FULFILLED -> finish(handler)
+        :: else -> settle(handler, pf_result)
+        fi
       fi
     fi
   fi;

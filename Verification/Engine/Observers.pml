@@ -88,55 +88,49 @@ inline deliverAtOnce(handler, isPinned) {
   deliverInOrder(handler)
 }
 
-/* Without links nothing is ever shared, nor disowned. */
-#if defined(MUTANT_LOOK_IF_SHARED) || !defined(LINKS)
-#define ALWAYS_LOOKS_AGAIN false
+#ifdef MUTANT_LOOK_BEFORE_PUSHING
+#define LOOKS_AGAIN false
 #else
-#define ALWAYS_LOOKS_AGAIN true
+#define LOOKS_AGAIN true
 #endif
 
 /* Adds a fresh handler. With `isPinned` it is one that adopts: out of reach until it stands in its
  * place, and let go right after, or right before it is delivered. */
 inline attach(self, handler, isPinned) {
   d_step { before[handler] = attached; at_word = output[self] };
+#ifdef MUTANT_LOOK_ONLY_IF_SETTLED
+  at_done = IS_DELIVERED(at_word) && (input[self] & DISOWNED);
+#else
+  at_done = !(at_word & LINKED) && (input[self] & DISOWNED);
+#endif
   if
-  :: IS_DELIVERED(at_word) ->
-    if
-    :: input[self] & DISOWNED -> attachToCancelled(handler, isPinned)
-    :: else -> deliverAtOnce(handler, isPinned)
-    fi
+  :: at_done -> attachToCancelled(handler, isPinned)
+  :: !at_done && IS_DELIVERED(at_word) -> deliverAtOnce(handler, isPinned)
   :: else ->
-    at_done = false;
-    at_flags = 0;
     if
     :: at_word & LINKED -> skip
     :: else ->
       /* Counted before it can be seen, so that nobody takes the cell for deserted. */
-      d_step { at_flags = input[self]; consumers[self]++ };
+      consumers[self]++;
+      push(self, handler, isPinned, at_done);
       if
-      :: at_flags & DISOWNED -> skip
-      :: else -> push(self, handler, isPinned, at_done)
-      fi;
-      if
-      :: at_done && ((at_flags & SHARED) || ALWAYS_LOOKS_AGAIN) ->
-        /* withdrawIfDisowned */
+      :: at_done && LOOKS_AGAIN ->
+        /* Was it cancelled by name? */
         if
-        :: input[self] & DISOWNED -> withdraw(handler)
+        :: input[self] & DISOWNED -> withdraw(handler, CANCELLATION)
         :: else -> skip
         fi
-      :: at_done && !((at_flags & SHARED) || ALWAYS_LOOKS_AGAIN) -> skip
+      :: at_done && !LOOKS_AGAIN -> skip
       :: else -> consumers[self]--
       fi
     fi;
     if
     :: at_done -> skip
-    :: !at_done && (at_flags & DISOWNED) -> attachToCancelled(handler, isPinned)
-    :: !at_done && !(at_flags & DISOWNED) && (at_word & LINKED) ->
-      attachBeyondLinks(self, handler, isPinned)
+    :: !at_done && (at_word & LINKED) -> attachBeyondLinks(self, handler, isPinned)
     :: else -> deliverAtOnce(handler, isPinned)
     fi
   fi;
-  at_word = 0; at_flags = 0; at_root = NONE; at_done = false
+  at_word = 0; at_root = NONE; at_done = false
 }
 
 inline attachBeyondLinks(self, handler, isPinned) {
@@ -145,7 +139,7 @@ inline attachBeyondLinks(self, handler, isPinned) {
     root(self, at_root);
     at_word = output[at_root];
     if
-    :: at_word == LINKED ->
+    :: IS_ABANDONED(at_word) ->
       if
       :: isPinned -> unpin(handler)
       :: else -> skip
@@ -233,10 +227,10 @@ inline deliverAll(self, list) {
   od
 }
 
-/* With SWEEP_AT dead observers and at least as many dead as living ones. */
+/* With SWEEP_AT dead observers; the engine also asks how many live, which is a matter of cost. */
 #ifdef SWEEP_AT
 inline noteDeadObserver(self) {
-  d_step { dead[self]++; sw_must = dead[self] >= SWEEP_AT && dead[self] >= consumers[self] };
+  d_step { dead[self]++; sw_must = dead[self] >= SWEEP_AT };
   if
   :: sw_must -> sweep(self)
   :: else -> skip
@@ -376,7 +370,7 @@ inline sweep(self) {
 }
 
 #define OBSERVERS_LOCALS \
-  byte at_root, at_word, at_flags, ol_rest, ol_node, dl_batch, dl_node, dl_word; \
+  byte at_root, at_word, ol_rest, ol_node, dl_batch, dl_node, dl_word; \
   byte dv_i, sw_self, sw_list, tk_word, tk_newer, tk_head, tk_next, ap_node; \
   byte pt_rest, pt_node, pt_living, pt_last, pt_dead; \
   bool at_done, dl_done, sw_must, tk_done;

@@ -2,6 +2,7 @@
  * swept: who withdrew in time hears of it, the rest is dropped, and nothing is held any longer. */
 #define CELLS 6
 #define SWEEP_AT 1
+#define ABANDONS
 #include "../Engine/Engine.pml"
 
 #define PROMISE 1
@@ -13,7 +14,7 @@ proctype Abandoner() {
 
 proctype Withdrawer(byte handler) {
   LOCALS
-  withdraw(handler)
+  withdraw(handler, CANCELLATION)
 }
 
 proctype Attacher(byte handler) {
@@ -39,7 +40,7 @@ init {
     run Attacher(3)
   };
   theEnd(1);
-  assert(output[PROMISE] == LINKED && slot[PROMISE] == NONE);
+  assert(IS_ABANDONED(output[PROMISE]) && slot[PROMISE] == NONE);
   byte handler;
   for (handler : 2 .. 4) {
     assert(!listed[handler] && !hasBody[handler]);

@@ -13,7 +13,7 @@ proctype Settler() {
 
 proctype Withdrawer(byte handler) {
   LOCALS
-  withdraw(handler)
+  withdraw(handler, CANCELLATION)
 }
 
 proctype Attacher(byte handler) {
