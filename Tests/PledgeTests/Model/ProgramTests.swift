@@ -1,0 +1,139 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Synchronization
+import Testing
+
+/// The promises themselves, doing what a program says.
+private final class World: Sendable {
+  let promises: [Promise<Int>]
+  private let resolvers: [Pledge.Mutex<Resolver<Int>?>]
+  private let taps = Recorder<Specification.Tap>()
+  private let told = Recorder<Int>()
+
+  init() {
+    let (zero, zeroResolver) = Promise<Int>.withResolvers()
+    let (one, oneResolver) = Promise<Int>.withResolvers()
+    promises = [zero, one, zero.then(on: .immediate) { _ in one }]
+    resolvers = [Pledge.Mutex(zeroResolver), Pledge.Mutex(oneResolver)]
+    zeroResolver.onCancel { [told] in told.record(0) }
+    oneResolver.onCancel { [told] in told.record(1) }
+  }
+
+  private func resolver(_ number: Int) -> Resolver<Int>? { resolvers[number].withLock { $0 } }
+
+  private func tap(_ number: Int) -> Promise<Int> {
+    promises[number].tap(on: .immediate) { [taps] result in
+      taps.record(Specification.Tap(source: number, outcome: .init(result)))
+    }
+  }
+
+  /// `made` are the promises that the same thread has made.
+  func perform(_ step: Step, _ made: inout [Int: Promise<Int>]) {
+    switch step.act {
+    case .fulfill0: resolver(0)?.fulfill(5)
+    case .reject0: resolver(0)?.reject(Boom(code: 6))
+    case .drop0: withExtendedLifetime(resolvers[0].withLock { $0.take() }) {}
+    case .cancel0: promises[0].cancel()
+    case .tap0: made[step.made!] = tap(0)
+    case .recover0:
+      made[step.made!] = promises[0].recover(on: .immediate) { _ in Promise.value(9) }
+    case .then0:
+      made[step.made!] = promises[0].then(on: .immediate) { [promises] _ in promises[1] }
+    case .fulfill1: resolver(1)?.fulfill(7)
+    case .reject1: resolver(1)?.reject(Boom(code: 8))
+    case .cancel1: promises[1].cancel()
+    case .tap1: made[step.made!] = tap(1)
+    case .then1:
+      made[step.made!] = promises[1].then(on: .immediate) { [promises] _ in promises[2] }
+    case .cancel2: promises[2].cancel()
+    case .tap2: made[step.made!] = tap(2)
+    case .cancelMade: if let number = step.made { made[number]?.cancel() }
+    }
+  }
+
+  func observation(_ made: [Int: Promise<Int>]) -> Observation {
+    var result = Observation()
+    for (number, promise) in Array(promises.enumerated()) + made.map({ ($0.key, $0.value) }) {
+      result.outcomes[number] = promise.currentResult.map { .init($0) }
+      promise.cauterize()
+    }
+    for tap in taps.events { result.taps[tap.source].append(tap.outcome) }
+    for number in told.events { result.cancellationsTold[number] += 1 }
+    return result
+  }
+}
+
+extension Specification.Outcome {
+  fileprivate init(_ result: Result<Int, any Error>) {
+    switch result {
+    case .success(let value): self = .fulfilled(value)
+    case .failure(let error as Boom): self = .rejected(error.code)
+    case .failure(is CancellationError): self = .cancelled
+    case .failure: self = .broken
+    }
+  }
+}
+
+@Suite struct ProgramTests {
+  /// Whatever the threads of a program of four acts are, an interleaving of them is a sequence of
+  /// four acts: so these are all interleavings of all such programs.
+  @Test func everyInterleaving_ofFourActs_doesWhatTheSpecificationSays() {
+    var count = 0
+    var differing: [[Act]] = []
+    for first in Act.allCases {
+      for second in Act.allCases {
+        for third in Act.allCases {
+          for fourth in Act.allCases {
+            let acts = [first, second, third, fourth]
+            let steps = Step.threads([acts])[0]
+            let world = World()
+            var made: [Int: Promise<Int>] = [:]
+            for step in steps { world.perform(step, &made) }
+            count += 1
+            if world.observation(made) != Specification.outcome(of: steps) {
+              differing.append(acts)
+            }
+          }
+        }
+      }
+    }
+    #expect(count == 50_625)
+    #expect(differing.isEmpty, "\(differing.count) differ: \(differing.prefix(5))")
+  }
+
+  /// Two threads, two acts each, at the same time: what comes of it is what some order of their
+  /// acts, and of the work that these leave behind, may bring.
+  @Test func threadsThatRace_doWhatSomeInterleavingDoes() {
+    let acts = Act.allCases
+    let size = acts.count
+    var differing: [String] = []
+    // A prime, so that every pair of acts meets others all the time.
+    for number in stride(from: 0, to: size * size * size * size, by: isFullRun ? 7 : 89) {
+      let program = [1, size, size * size, size * size * size].map { acts[number / $0 % size] }
+      let threads = Step.threads([Array(program[..<2]), Array(program[2...])])
+      let allowed = Specification.outcomes(of: threads)
+      for _ in 0..<4 {
+        let found = race(threads).withoutOrder
+        if !allowed.contains(found) { differing.append("\(program): \(found)") }
+      }
+    }
+    #expect(differing.isEmpty, "\(differing.count) differ: \(differing.prefix(3))")
+  }
+
+  private func race(_ threads: [[Step]]) -> Observation {
+    let world = World()
+    let arrived = Atomic(0)
+    let made = Pledge.Mutex<[Int: Promise<Int>]>([:])
+    DispatchQueue.concurrentPerform(iterations: threads.count) { index in
+      var own: [Int: Promise<Int>] = [:]
+      arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
+      // They start at the same time, if there are cores for it.
+      var patience = 10_000
+      while arrived.load(ordering: .acquiring) < threads.count, patience > 0 { patience -= 1 }
+      for step in threads[index] { world.perform(step, &own) }
+      made.withLock { [own] in $0.merge(own) { _, new in new } }
+    }
+    return world.observation(made.withLock { $0 })
+  }
+}

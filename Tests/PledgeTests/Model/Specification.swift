@@ -1,0 +1,158 @@
+// What promises do, said once and without threads, memory, or speed in mind.
+//
+// An act of the program (`perform`) changes the world at once and leaves work behind: handlers to
+// be started, outcomes to be passed on, requests to be carried further. `work` may be done in any
+// order and mixed with other acts: that is what threads do. One thread alone does all of it before
+// its next act.
+
+/// The states of a few promises of `Int`.
+struct Specification: Hashable {
+  enum Outcome: Hashable {
+    case fulfilled(Int)
+    case rejected(Int)
+    case broken
+    case cancelled
+  }
+
+  /// What a handler makes of the outcome it is given.
+  enum Kind: Hashable {
+    /// Notes it and passes it on.
+    case tap
+    /// Returns another promise in place of a value.
+    case then(Int)
+    /// Replaces an error by the value 9.
+    case recover
+  }
+
+  enum Work: Hashable {
+    case start(Int)
+    case finish(Int, with: Outcome)
+    case cancel(Int)
+    case detach(Int)
+  }
+
+  struct Node: Hashable {
+    /// Nil for a promise that a resolver settles.
+    var kind: Kind?
+    var outcome: Outcome?
+    /// The promise it waits for, if it waits.
+    var source: Int?
+    /// Who waits for it, in order.
+    var observers: [Int] = []
+    var isCancelled = false
+    /// It has turned away from its source, and finds a cancellation.
+    var isDetached = false
+    /// Its handler has been called; it only passes on what the returned promise brings.
+    var isAdopting = false
+    var cancellationsTold = 0
+  }
+
+  struct Tap: Hashable {
+    var source: Int
+    var outcome: Outcome
+  }
+
+  private(set) var nodes: [Int: Node] = [:]
+  private(set) var taps: [Tap] = []
+  private(set) var work: [Work] = []
+
+  // MARK: Acts
+
+  mutating func make(_ promise: Int) { nodes[promise] = Node() }
+
+  /// Calls an operator on `source`.
+  mutating func derive(_ promise: Int, from source: Int, _ kind: Kind) {
+    nodes[promise] = Node(kind: kind)
+    attach(promise, to: source)
+  }
+
+  /// Whether it was this act that settled the promise.
+  @discardableResult
+  mutating func settle(_ promise: Int, _ outcome: Outcome) -> Bool {
+    guard nodes[promise]!.outcome == nil else { return false }
+    nodes[promise]!.outcome = outcome
+    work += nodes[promise]!.observers.map { .start($0) }
+    nodes[promise]!.observers = []
+    return true
+  }
+
+  mutating func cancel(_ promise: Int) {
+    guard nodes[promise]!.outcome == nil else { return }
+    let wasCancelled = nodes[promise]!.isCancelled
+    nodes[promise]!.isCancelled = true
+    guard nodes[promise]!.kind != nil else {
+      // A resolver's: the producer is told, and the rejection starts here.
+      if wasCancelled { return }
+      nodes[promise]!.cancellationsTold += 1
+      settle(promise, .cancelled)
+      return
+    }
+    guard let source = nodes[promise]!.source else { return }  // The handler runs.
+    if nodes[source]!.outcome != nil {
+      work.append(.detach(promise))
+    } else if !wasCancelled {
+      let isSoleConsumer = nodes[source]!.observers.allSatisfy {
+        $0 == promise || nodes[$0]!.isCancelled
+      }
+      work.append(isSoleConsumer ? .cancel(source) : .detach(promise))
+    }
+  }
+
+  // MARK: What comes of them
+
+  mutating func carryOut(_ index: Int) {
+    switch work.remove(at: index) {
+    case .start(let handler): start(handler)
+    case .finish(let handler, let outcome):
+      let isLate = nodes[handler]!.isCancelled && outcome.isFulfilled
+      settle(handler, isLate ? .cancelled : outcome)
+    case .cancel(let promise): cancel(promise)
+    case .detach(let handler): detach(handler)
+    }
+  }
+
+  private mutating func attach(_ handler: Int, to source: Int) {
+    nodes[handler]!.source = source
+    if nodes[source]!.outcome != nil {
+      work.append(.start(handler))
+    } else {
+      nodes[source]!.observers.append(handler)
+    }
+  }
+
+  private mutating func start(_ handler: Int) {
+    // It was handed over twice: the first time counts.
+    guard let source = nodes[handler]!.source else { return }
+    let outcome = nodes[handler]!.isDetached ? .cancelled : nodes[source]!.outcome!
+    nodes[handler]!.source = nil
+    if nodes[handler]!.isAdopting {
+      settle(handler, outcome)
+      return
+    }
+    switch nodes[handler]!.kind! {
+    case .tap:
+      taps.append(Tap(source: source, outcome: outcome))
+      work.append(.finish(handler, with: outcome))
+    case .recover:
+      work.append(.finish(handler, with: outcome.isFulfilled ? outcome : .fulfilled(9)))
+    case .then(let inner):
+      guard outcome.isFulfilled else {
+        work.append(.finish(handler, with: outcome))
+        return
+      }
+      nodes[handler]!.isAdopting = true
+      attach(handler, to: inner)
+    }
+  }
+
+  private mutating func detach(_ handler: Int) {
+    guard let source = nodes[handler]!.source, !nodes[handler]!.isDetached else { return }
+    nodes[handler]!.isDetached = true
+    nodes[source]!.observers.removeAll { $0 == handler }
+    work.append(.start(handler))
+  }
+}
+
+extension Specification.Outcome {
+  var isFulfilled: Bool { if case .fulfilled = self { true } else { false } }
+}
