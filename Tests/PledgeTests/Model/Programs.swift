@@ -7,18 +7,18 @@ enum Act: CaseIterable {
   case cancelMade
 }
 
-/// An act, and the number of the promise that it makes or cancels.
+/// An act, and the number of the promise that it makes or that its thread has made last.
 struct Step {
   let act: Act
-  let made: Int?
+  let made: Int
 
-  static let firstNumber = 3
+  static let none = -1
 
   /// The threads of a program, each a list of acts.
   static func threads(_ threads: [[Act]]) -> [[Step]] {
-    var number = firstNumber
+    var number = 3
     return threads.map { acts in
-      var last: Int?
+      var last = none
       return acts.map { act in
         defer { number += 1 }
         if act.makesPromise { last = number }
@@ -70,17 +70,17 @@ extension Specification {
     case .reject0: settle(0, .rejected(6))
     case .drop0: settle(0, .broken)
     case .cancel0: cancel(0)
-    case .tap0: derive(step.made!, from: 0, .tap)
-    case .recover0: derive(step.made!, from: 0, .recover)
-    case .then0: derive(step.made!, from: 0, .then(1))
+    case .tap0: derive(step.made, from: 0, .tap)
+    case .recover0: derive(step.made, from: 0, .recover)
+    case .then0: derive(step.made, from: 0, .then(1))
     case .fulfill1: settle(1, .fulfilled(7))
     case .reject1: settle(1, .rejected(8))
     case .cancel1: cancel(1)
-    case .tap1: derive(step.made!, from: 1, .tap)
-    case .then1: derive(step.made!, from: 1, .then(2))
+    case .tap1: derive(step.made, from: 1, .tap)
+    case .then1: derive(step.made, from: 1, .then(2))
     case .cancel2: cancel(2)
-    case .tap2: derive(step.made!, from: 2, .tap)
-    case .cancelMade: if let made = step.made { cancel(made) }
+    case .tap2: derive(step.made, from: 2, .tap)
+    case .cancelMade: if step.made != Step.none { cancel(step.made) }
     }
   }
 
@@ -128,7 +128,7 @@ extension Specification {
     var result = Observation()
     for (number, node) in nodes { result.outcomes[number] = node.outcome }
     for tap in taps { result.taps[tap.source].append(tap.outcome) }
-    result.cancellationsTold = (0...1).map { nodes[$0]!.cancellationsTold }
+    result.cancellationsTold = (0...1).map { nodes[$0]?.cancellationsTold ?? 0 }
     return result
   }
 }

@@ -44,6 +44,8 @@ struct Specification: Hashable {
     var isDetached = false
     /// Its handler has been called; it only passes on what the returned promise brings.
     var isAdopting = false
+    /// It adopted a promise that nobody observed: whoever wants one of them wants both.
+    var isOneWithSource = false
     var cancellationsTold = 0
   }
 
@@ -55,6 +57,11 @@ struct Specification: Hashable {
   private(set) var nodes: [Int: Node] = [:]
   private(set) var taps: [Tap] = []
   private(set) var work: [Work] = []
+
+  private subscript(promise: Int) -> Node {
+    get { nodes[promise, default: Node()] }
+    set { nodes[promise] = newValue }
+  }
 
   // MARK: Acts
 
@@ -69,33 +76,40 @@ struct Specification: Hashable {
   /// Whether it was this act that settled the promise.
   @discardableResult
   mutating func settle(_ promise: Int, _ outcome: Outcome) -> Bool {
-    guard nodes[promise]!.outcome == nil else { return false }
-    nodes[promise]!.outcome = outcome
-    work += nodes[promise]!.observers.map { .start($0) }
-    nodes[promise]!.observers = []
+    guard self[promise].outcome == nil else { return false }
+    self[promise].outcome = outcome
+    work += self[promise].observers.map { .start($0) }
+    self[promise].observers = []
     return true
   }
 
   mutating func cancel(_ promise: Int) {
-    guard nodes[promise]!.outcome == nil else { return }
-    let wasCancelled = nodes[promise]!.isCancelled
-    nodes[promise]!.isCancelled = true
-    guard nodes[promise]!.kind != nil else {
-      // A resolver's: the producer is told, and the rejection starts here.
+    guard self[promise].outcome == nil else { return }
+    let wasCancelled = self[promise].isCancelled
+    self[promise].isCancelled = true
+    guard self[promise].kind != nil else {
+      // A resolver's: the producer is told, and may settle it before the rejection starts here.
       if wasCancelled { return }
-      nodes[promise]!.cancellationsTold += 1
-      settle(promise, .cancelled)
+      self[promise].cancellationsTold += 1
+      work.append(.finish(promise, with: .cancelled))
       return
     }
-    guard let source = nodes[promise]!.source else { return }  // The handler runs.
-    if nodes[source]!.outcome != nil {
+    guard let source = self[promise].source else { return }  // The handler runs.
+    if self[source].outcome != nil {
       work.append(.detach(promise))
     } else if !wasCancelled {
-      let isSoleConsumer = nodes[source]!.observers.allSatisfy {
-        $0 == promise || nodes[$0]!.isCancelled
-      }
-      work.append(isSoleConsumer ? .cancel(source) : .detach(promise))
+      let isWanted = consumers(of: source, besides: promise).contains { !self[$0].isCancelled }
+      work.append(isWanted ? .detach(promise) : .cancel(source))
     }
+  }
+
+  /// Who wants the outcome of `source`, and of those promises that are one with it.
+  private func consumers(of source: Int, besides promise: Int) -> [Int] {
+    if self[promise].isOneWithSource { return self[source].observers.filter { $0 != promise } }
+    var promises = nodes.keys.filter { self[$0].isOneWithSource && self[$0].source == source }
+    if let inner = self[source].source, self[source].isOneWithSource { promises.append(inner) }
+    return (promises + [source]).flatMap { self[$0].observers }
+      .filter { $0 != promise && !self[$0].isOneWithSource }
   }
 
   // MARK: What comes of them
@@ -104,7 +118,7 @@ struct Specification: Hashable {
     switch work.remove(at: index) {
     case .start(let handler): start(handler)
     case .finish(let handler, let outcome):
-      let isLate = nodes[handler]!.isCancelled && outcome.isFulfilled
+      let isLate = self[handler].isCancelled && outcome.isFulfilled
       settle(handler, isLate ? .cancelled : outcome)
     case .cancel(let promise): cancel(promise)
     case .detach(let handler): detach(handler)
@@ -112,24 +126,26 @@ struct Specification: Hashable {
   }
 
   private mutating func attach(_ handler: Int, to source: Int) {
-    nodes[handler]!.source = source
-    if nodes[source]!.outcome != nil {
+    self[handler].source = source
+    if self[source].outcome != nil {
       work.append(.start(handler))
     } else {
-      nodes[source]!.observers.append(handler)
+      self[source].observers.append(handler)
     }
   }
 
   private mutating func start(_ handler: Int) {
     // It was handed over twice: the first time counts.
-    guard let source = nodes[handler]!.source else { return }
-    let outcome = nodes[handler]!.isDetached ? .cancelled : nodes[source]!.outcome!
-    nodes[handler]!.source = nil
-    if nodes[handler]!.isAdopting {
+    guard let source = self[handler].source,
+      let outcome = self[handler].isDetached ? .cancelled : self[source].outcome,
+      let kind = self[handler].kind
+    else { return }
+    self[handler].source = nil
+    if self[handler].isAdopting {
       settle(handler, outcome)
       return
     }
-    switch nodes[handler]!.kind! {
+    switch kind {
     case .tap:
       taps.append(Tap(source: source, outcome: outcome))
       work.append(.finish(handler, with: outcome))
@@ -140,15 +156,16 @@ struct Specification: Hashable {
         work.append(.finish(handler, with: outcome))
         return
       }
-      nodes[handler]!.isAdopting = true
+      self[handler].isAdopting = true
+      self[handler].isOneWithSource = self[inner].observers.isEmpty
       attach(handler, to: inner)
     }
   }
 
   private mutating func detach(_ handler: Int) {
-    guard let source = nodes[handler]!.source, !nodes[handler]!.isDetached else { return }
-    nodes[handler]!.isDetached = true
-    nodes[source]!.observers.removeAll { $0 == handler }
+    guard let source = self[handler].source, !self[handler].isDetached else { return }
+    self[handler].isDetached = true
+    self[source].observers.removeAll { $0 == handler }
     work.append(.start(handler))
   }
 }
