@@ -5,7 +5,8 @@
  * (settles `output`, looks for `kept`); the other one `cancel` or `keep` (sets the flag in `input`,
  * then looks at `output`). At least one must see the other. A word is its list of writes; a thread
  * sees no older write than its view, a load takes any of the newer ones and joins the writer's
- * view, a read-modify-write takes the newest. PLAIN_LOAD looks at `input` with an acquiring load.
+ * view, a read-modify-write takes the newest. One side looks by a read-modify-write (`publish`,
+ * `cancel`), the other one by an acquiring load. MUTANT_PLAIN_LOAD has both look by loads.
  */
 #define OUTPUT 0
 #define INPUT 1

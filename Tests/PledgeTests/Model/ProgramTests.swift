@@ -22,9 +22,9 @@ private final class World: Sendable {
 
   private func resolver(_ number: Int) -> Resolver<Int>? { resolvers[number].value }
 
-  private func tap(_ number: Int) -> Promise<Int> {
+  private func tap(_ number: Int, _ made: Int) -> Promise<Int> {
     promises[number].tap(on: .immediate) { [taps] result in
-      taps.record(Specification.Tap(source: number, outcome: .init(result)))
+      taps.record(Specification.Tap(promise: made, source: number, outcome: .init(result)))
     }
   }
 
@@ -35,7 +35,7 @@ private final class World: Sendable {
     case .reject0: resolver(0)?.reject(Boom(code: 6))
     case .drop0: resolvers[0].value = nil
     case .cancel0: promises[0].cancel()
-    case .tap0: made[step.made] = tap(0)
+    case .tap0: made[step.made] = tap(0, step.made)
     case .recover0:
       made[step.made] = promises[0].recover(on: .immediate) { _ in Promise.value(9) }
     case .then0:
@@ -43,11 +43,11 @@ private final class World: Sendable {
     case .fulfill1: resolver(1)?.fulfill(7)
     case .reject1: resolver(1)?.reject(Boom(code: 8))
     case .cancel1: promises[1].cancel()
-    case .tap1: made[step.made] = tap(1)
+    case .tap1: made[step.made] = tap(1, step.made)
     case .then1:
       made[step.made] = promises[1].then(on: .immediate) { [promises] _ in promises[2] }
     case .cancel2: promises[2].cancel()
-    case .tap2: made[step.made] = tap(2)
+    case .tap2: made[step.made] = tap(2, step.made)
     case .cancelMade: made[step.made]?.cancel()
     }
   }
@@ -58,7 +58,7 @@ private final class World: Sendable {
       result.outcomes[number] = promise.currentResult.map { .init($0) }
       promise.cauterize()
     }
-    for tap in taps.events { result.taps[tap.source].append(tap.outcome) }
+    for tap in taps.events { result.taps[tap.source].append(tap) }
     for number in told.events { result.cancellationsTold[number] += 1 }
     return result
   }

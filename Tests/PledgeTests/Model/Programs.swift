@@ -42,14 +42,14 @@ struct Observation: Hashable {
   /// By number; a pending promise has no outcome.
   var outcomes: [Int: Specification.Outcome] = [:]
   /// What was seen by those who tapped promise 0, 1, or 2, in order.
-  var taps: [[Specification.Outcome]] = [[], [], []]
+  var taps: [[Specification.Tap]] = [[], [], []]
   /// How often the producers of promises 0 and 1 were told to stop.
   var cancellationsTold = [0, 0]
 
   /// For threads that race: who called first is not seen by the one who called.
   var withoutOrder: Observation {
     var copy = self
-    copy.taps = taps.map { $0.sorted { "\($0)" < "\($1)" } }
+    copy.taps = taps.map { $0.sorted { $0.promise < $1.promise } }
     return copy
   }
 }
@@ -127,7 +127,7 @@ extension Specification {
   private var observation: Observation {
     var result = Observation()
     for (number, node) in nodes { result.outcomes[number] = node.outcome }
-    for tap in taps { result.taps[tap.source].append(tap.outcome) }
+    for tap in taps { result.taps[tap.source].append(tap) }
     result.cancellationsTold = (0...1).map { nodes[$0]?.cancellationsTold ?? 0 }
     return result
   }

@@ -50,6 +50,7 @@ struct Specification: Hashable {
   }
 
   struct Tap: Hashable {
+    var promise: Int
     var source: Int
     var outcome: Outcome
   }
@@ -147,13 +148,19 @@ struct Specification: Hashable {
     }
     switch kind {
     case .tap:
-      taps.append(Tap(source: source, outcome: outcome))
+      taps.append(Tap(promise: handler, source: source, outcome: outcome))
       work.append(.finish(handler, with: outcome))
     case .recover:
       work.append(.finish(handler, with: outcome.isFulfilled ? outcome : .fulfilled(9)))
     case .then(let inner):
       guard outcome.isFulfilled else {
         work.append(.finish(handler, with: outcome))
+        return
+      }
+      if self[handler].isCancelled {
+        // Nobody waits for what it returned either, unless somebody else does.
+        if self[inner].observers.isEmpty { work.append(.cancel(inner)) }
+        work.append(.finish(handler, with: .cancelled))
         return
       }
       self[handler].isAdopting = true
