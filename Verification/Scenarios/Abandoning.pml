@@ -1,7 +1,5 @@
-/* A promise is abandoned while one observer is attached, another one withdraws, and the list is
- * swept: who withdrew in time hears of it, the rest is dropped, and nothing is held any longer. */
+/* A promise is abandoned while one observer is attached and another one withdraws: who withdrew in time hears of it, the rest is dropped, and nothing is held any longer. */
 #define CELLS 6
-#define SWEEP_AT 1
 #define ABANDONS
 #include "../Engine/Engine.pml"
 

@@ -185,7 +185,12 @@ final class APlusTests: PromiseKitTestCase {
         if isSettledBefore { foreign.resolve(outcome) }
         let next = Promise.value(0).then(on: nil) { _ in foreign }
         XCTAssertEqual(next.isPending, !isSettledBefore)
-        if !isSettledBefore { DispatchQueue.global().async { foreign.resolve(outcome) } }
+        if !isSettledBefore {
+          let isFulfilled = outcome.isFulfilled
+          DispatchQueue.global().async {
+            foreign.resolve(isFulfilled ? .fulfilled(7) : .rejected(TestError.dummy))
+          }
+        }
         resolution(of: next)
         XCTAssertEqual(next.value, outcome.isFulfilled ? 7 : nil)
         XCTAssertEqual(next.error as? TestError, outcome.isFulfilled ? nil : .dummy)
