@@ -44,8 +44,6 @@ struct Specification: Hashable {
     var isDetached = false
     /// Its handler has been called; it only passes on what the returned promise brings.
     var isAdopting = false
-    /// It adopted a promise that nobody observed: whoever wants one of them wants both.
-    var isOneWithSource = false
     var cancellationsTold = 0
   }
 
@@ -99,18 +97,9 @@ struct Specification: Hashable {
     if self[source].outcome != nil {
       work.append(.detach(promise))
     } else if !wasCancelled {
-      let isWanted = consumers(of: source, besides: promise).contains { !self[$0].isCancelled }
+      let isWanted = self[source].observers.contains { $0 != promise && !self[$0].isCancelled }
       work.append(isWanted ? .detach(promise) : .cancel(source))
     }
-  }
-
-  /// Who wants the outcome of `source`, and of those promises that are one with it.
-  private func consumers(of source: Int, besides promise: Int) -> [Int] {
-    if self[promise].isOneWithSource { return self[source].observers.filter { $0 != promise } }
-    var promises = nodes.keys.filter { self[$0].isOneWithSource && self[$0].source == source }
-    if let inner = self[source].source, self[source].isOneWithSource { promises.append(inner) }
-    return (promises + [source]).flatMap { self[$0].observers }
-      .filter { $0 != promise && !self[$0].isOneWithSource }
   }
 
   // MARK: What comes of them
@@ -164,7 +153,6 @@ struct Specification: Hashable {
         return
       }
       self[handler].isAdopting = true
-      self[handler].isOneWithSource = self[inner].observers.isEmpty
       attach(handler, to: inner)
     }
   }
