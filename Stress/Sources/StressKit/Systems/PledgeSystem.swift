@@ -9,6 +9,8 @@ final class PledgeSystem: System {
     let deadline: TestClock.Instant
     let ticks: Int
     let promise: Pledge.Promise<Int>
+    /// Held by the timer's task until that is through.
+    weak var task: TimerClock.Token?
   }
 
   private struct State {
@@ -221,11 +223,15 @@ final class PledgeSystem: System {
       secondsComponent: Int64(ticks), attosecondsComponent: Int64(number * Reports.runs + run))
     let deadline = clock.now.advanced(by: duration)
     let before = clock.sleeperCount
-    let promise = source.timeout(after: duration, clock: clock)
+    let token = TimerClock.Token()
+    let promise = source.timeout(
+      after: duration, clock: TimerClock(base: clock, token: token))
     guard kind == .sequential else { return promise }
     // The sleep starts in a task.
     Patience.wait(for: "a timer to start") { clock.sleeperCount > before }
-    state.withLock { $0.timers.append(Timer(deadline: deadline, ticks: ticks, promise: promise)) }
+    state.withLock {
+      $0.timers.append(Timer(deadline: deadline, ticks: ticks, promise: promise, task: token))
+    }
     return promise
   }
 
@@ -246,6 +252,8 @@ final class PledgeSystem: System {
     let settled = DispatchSemaphore(value: 0)
     _ = timer.promise.tap(on: .immediate) { _ in settled.signal() }
     Patience.wait(for: "a timeout", settled)
+    // It withdraws from the source only after that.
+    Patience.wait(for: "a timer's task") { timer.task == nil }
     return true
   }
 
@@ -256,6 +264,21 @@ final class PledgeSystem: System {
       isDone.signal()
     }
     Patience.wait(for: "the clock", isDone)
+  }
+}
+
+/// The test clock, with a token that tells whether the task that sleeps on it has ended.
+private struct TimerClock: Clock {
+  final class Token: Sendable {}
+
+  let base: TestClock
+  let token: Token
+
+  var now: TestClock.Instant { base.now }
+  var minimumResolution: Duration { base.minimumResolution }
+
+  func sleep(until deadline: TestClock.Instant, tolerance: Duration?) async throws {
+    try await base.sleep(until: deadline, tolerance: tolerance)
   }
 }
 
