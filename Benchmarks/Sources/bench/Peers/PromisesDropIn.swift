@@ -154,7 +154,7 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
   registry.addAsync("await-value", library: library, note: "get()") { count in
     let promise = Promise(1)
     var sum = 0
-    for _ in 0..<count { sum &+= (try? await promise.value) ?? 0 }
+    for _ in 0..<count { sum &+= (try? await promise.get()) ?? 0 }
     check(sum, is: count)
   }
   registry.addPending("pending-map-bytes", library: library) {
