@@ -15,4 +15,11 @@ swift run -c release --package-path Benchmarks bench \
   echo "What linking a library statically adds to a stripped program, by \`Benchmarks/size.sh\`."
   echo
   Benchmarks/size.sh
+  echo
+  echo "Why goals are met or missed: [PROFILES.md](PROFILES.md)."
 } >> Benchmarks/RESULTS.md
+# Those that the article on performance shows.
+mkdir -p Sources/Pledge/Pledge.docc/Resources
+for plot in fan-in deep-chain-memory recursive-loop-memory; do
+  cp "Benchmarks/Plots/$plot.svg" Sources/Pledge/Pledge.docc/Resources/
+done

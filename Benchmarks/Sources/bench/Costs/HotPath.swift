@@ -44,7 +44,8 @@ struct HotPath {
   /// What is counted.
   ///
   /// Where threads wait for each other the number of instructions depends on who comes first, by
-  /// some 5 %: of those paths only allocations are counted. In `queue-chain` it is below 1 %.
+  /// some 5 %: of those paths only allocations are counted. In `queue-chain` it is below 1 %. In
+  /// `contended-observe` an observer that comes late needs no handler, so nothing can be counted.
   static let all = [
     HotPath("inline-chain", size: 500, .instructions, .allocations),
     HotPath("resolved-map", size: 2_000, .instructions, .allocations),
@@ -57,7 +58,6 @@ struct HotPath {
     HotPath("timer", size: 500, .instructions, .allocations),
     HotPath("google-then-1", size: 1_000, .allocations),
     HotPath("google-then-3", size: 1_000, .allocations),
-    HotPath("contended-observe", size: 10_000, .allocations),
     HotPath("contended-settle", size: 10_000, .allocations),
     HotPath("pending-map-bytes", size: 10_000, .allocations, .bytes),
   ]
