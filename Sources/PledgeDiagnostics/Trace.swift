@@ -39,11 +39,13 @@ public final class Trace: Sendable {
   ) -> Trace {
     precondition(limit.map { $0 >= 1 } ?? true, "A trace keeps at least one promise.")
     let trace = Trace(limit: limit, capturesPlaces: capturesPlaces, time: stopwatch(clock))
-    running.withLock { running in
+    let old = running.withLock { running in
       running?.log.withLock { $0.isOpen = false }
-      running = trace
       Diagnostics.setTracer { trace.record($0) }
+      return exchange(&running, with: trace)
     }
+    // What it holds of the program's goes outside the lock.
+    withExtendedLifetime(old) {}
     return trace
   }
 
@@ -72,11 +74,12 @@ public final class Trace: Sendable {
   private func record(_ event: Diagnostics.TraceEvent) {
     let thread = ThreadKey.current
     let callStack = captureCallStack(for: event, on: thread)
-    log.withLock { log in
-      guard log.isOpen else { return }
+    let forgotten: [Record] = log.withLock { log in
+      guard log.isOpen else { return [] }
       // Asked under the lock, so that the events are recorded in the order of their times.
-      log.apply(event, at: time(), on: thread, callStack: callStack)
+      return log.apply(event, at: time(), on: thread, callStack: callStack)
     }
+    withExtendedLifetime(forgotten) {}
   }
 
   private func captureCallStack(
@@ -104,9 +107,9 @@ public final class Trace: Sendable {
 /// Promises that a trace with a limit had to forget.
 public struct Forgotten: Sendable, Hashable {
   /// How many that had settled.
-  public var settled = 0
+  public internal(set) var settled = 0
   /// How many that had not.
-  public var pending = 0
+  public internal(set) var pending = 0
 
   /// Says so in words; nil if nothing was forgotten.
   var sentence: String? {

@@ -31,7 +31,9 @@ public enum Diagnostics {
   /// `handler` runs on whichever thread let go of the last reference, never under a lock. A
   /// cancellation (`CancellationError`) is not reported.
   public static func setHandler(_ handler: (@Sendable (Event) -> Void)?) {
-    hook.withLock { $0 = handler.map(Hook.init) }
+    let old = hook.withLock { exchange(&$0, with: handler.map(Hook.init)) }
+    // What it captured goes outside the lock.
+    withExtendedLifetime(old) {}
   }
 
   /// Tells `tracer` all that happens to promises from now on; nil ends that, and makes it free.

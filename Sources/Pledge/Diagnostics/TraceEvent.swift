@@ -33,7 +33,7 @@ extension Diagnostics {
       case settled(Rejection?)
       /// The observer turned away and will not be called.
       case withdrawn
-      /// The promise's consumers, or somebody who called it by name, asked it to stop.
+      /// Somebody cancelled the promise by name.
       case cancellationRequested
       /// A thread began to block until the promise settles.
       case waitStarted

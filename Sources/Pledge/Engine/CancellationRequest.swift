@@ -14,8 +14,7 @@ extension Cell {
     let flags = root.input.load(ordering: .acquiring)
     if root === self, flags & Input.shared != 0, Input.consumers(flags) > 0 {
       // A promise that this one adopted is observed on its own account too: leave it alone.
-      root.input.bitwiseOr(Input.disowned, ordering: .acquiringAndReleasing)
-      root.cancelOwnObservers()
+      root.disown()
     } else {
       root.cancelInput()
     }
@@ -32,23 +31,44 @@ extension Cell {
       // This promise itself waits for the one that it adopted, unless it was cancelled.
       return !viaLink || word & Input.disowned != 0
     }
-    return !viaLink && word & (Input.shared | Input.kept) == Input.shared && isDeserted()
+    return false
   }
 
-  /// Takes note if this promise has no consumer of its own any more, while the one that it adopted
+  /// Cancels this promise if it has lost its last consumer of its own, while the one that it adopted
   /// has some, who go on.
   ///
-  /// - Returns: Whether these have gone as well meanwhile.
-  private final func isDeserted() -> Bool {
-    guard withObservers({ $0.contains { $0.isOwnConsumer } }) == false else { return false }
-    let old = input.bitwiseOr(Input.disowned, ordering: .acquiringAndReleasing).oldValue
-    return old & Input.disowned == 0 && Input.isDeserted(old)
+  /// To be asked when the consumer that was lost has turned away.
+  private final func disownIfLeft(viaLink: Bool) {
+    let word = input.load(ordering: .acquiring)
+    guard !viaLink, word & (Input.shared | Input.kept | Input.disowned) == Input.shared else {
+      return
+    }
+    if !hasOwnConsumer() { disown() }
+  }
+
+  /// Cancels this promise for those who hold it and for its own observers; those of the promise that
+  /// it adopted go on, if there are any left.
+  private final func disown() {
+    var word = input.load(ordering: .acquiring)
+    while true {
+      // It waits for what it adopted, so this means that it settles: too late.
+      if word & (Input.taken | Input.disowned) != 0 { return }
+      let (done, now) = input.weakCompareExchange(
+        expected: word, desired: word | Input.disowned, ordering: .acquiringAndReleasing)
+      if done { break }
+      word = now
+    }
+    if Input.isDeserted(word) { cancelInput() } else { cancelOwnObservers() }
   }
 
   /// Takes back one consumer's interest; if it was the last one, the producer is asked to stop.
   final func withdrawConsumer(viaLink: Bool) {
     let cell = root
-    if cell.loseConsumer(viaLink: viaLink), !cell.isSettledRoot { cell.cancelInput() }
+    if !cell.loseConsumer(viaLink: viaLink) {
+      cell.disownIfLeft(viaLink: viaLink)
+    } else if !cell.isSettledRoot {
+      cell.cancelInput()
+    }
   }
 
   /// Asks the producer to stop if nobody waits for this promise.
@@ -100,8 +120,10 @@ extension Cell {
         return
       }
       if old & Input.cancelled != 0 { return }
-      guard parent.loseConsumer(viaLink: old & Input.viaLink != 0) else {
+      let viaLink = old & Input.viaLink != 0
+      guard parent.loseConsumer(viaLink: viaLink) else {
         handler.detach()
+        parent.disownIfLeft(viaLink: viaLink)
         return
       }
       cell = parent
@@ -111,28 +133,38 @@ extension Cell {
   /// Cancels the observers that were attached to this very cell, and spares those that were
   /// attached to a promise it adopted.
   private final func cancelOwnObservers() {
-    let own = withObservers { $0.filter { !$0.has(Input.viaLink) && !$0.has(Input.detached) } }
-    for handler in own ?? [] { handler.withdraw() }
+    var own: [Handler] = []
+    withObservers { handler in
+      if !handler.has(Input.viaLink), !handler.has(Input.detached) { own.append(handler) }
+      return true
+    }
+    for handler in own.reversed() { handler.withdraw() }
   }
 
-  /// Shows `body` the observers, oldest first; returns nil if there are none, as when they are
-  /// delivered now and there is nothing left to cancel.
-  private final func withObservers<Result>(_ body: ([Handler]) -> Result) -> Result? {
+  /// Whether anybody who was not attached through a link still waits for the result.
+  private final func hasOwnConsumer() -> Bool {
+    var found = false
+    withObservers { handler in
+      found = handler.isOwnConsumer
+      return !found
+    }
+    return found
+  }
+
+  /// Shows `body` the observers, newest first, until it returns false. There are none when they are
+  /// delivered now.
+  private final func withObservers(_ body: (Handler) -> Bool) {
     var backoff = Backoff()
     while true {
       // A write even where it changes nothing: who attaches after it finds `disowned`.
       let word = output.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
-      if word & (Output.settled | Output.linked) != 0 || word & ~Output.claimed == 0 { return nil }
+      if word & (Output.settled | Output.linked) != 0 || word & ~Output.claimed == 0 { return }
       if let list = takeObservers() {
-        var observers: [Handler] = []
         var rest: HandlerList.Node? = HandlerList.Node.fromOpaque(list)
-        while let node = rest {
-          observers.append(node.takeUnretainedValue())
+        while let node = rest, node._withUnsafeGuaranteedRef(body) {
           rest = node._withUnsafeGuaranteedRef { $0.next }
         }
-        let result = body(observers.reversed())
-        putBack(HandlerList.Node.fromOpaque(list))
-        return result
+        return putBack(HandlerList.Node.fromOpaque(list))
       }
       // Somebody clears the list out, or does the same as we.
       backoff.wait()

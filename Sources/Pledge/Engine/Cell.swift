@@ -233,7 +233,6 @@ extension Cell {
   final func publish(_ rejection: Rejection? = nil) -> Bool {
     let source = takeSlot()
     if let rejection { slot = rejection }
-    Tracing.note(self, .settled(rejection?.traced))
     var word = output.load(ordering: .acquiring)
     while true {
       if word & Output.linked != 0 {
@@ -251,6 +250,7 @@ extension Cell {
       let (done, now) = output.weakCompareExchange(
         expected: word, desired: next, ordering: .acquiringAndReleasing)
       if done {
+        Tracing.note(self, .settled(rejection?.traced))
         if let rejection { markHandledIfKept(rejection) }
         if !isOwned, let list { deliverAll(from: list) }
         break

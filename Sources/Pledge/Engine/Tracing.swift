@@ -14,8 +14,12 @@ enum Tracing {
   private static let tracer = Mutex<Hook?>(nil)
 
   static func set(_ new: Tracer?) {
-    tracer.withLock { $0 = new.map(Hook.init) }
-    Hooks.set(Hooks.tracing, new != nil)
+    let old = tracer.withLock { tracer in
+      Hooks.set(Hooks.tracing, new != nil)
+      return exchange(&tracer, with: new.map(Hook.init))
+    }
+    // What it captured goes outside the lock.
+    withExtendedLifetime(old) {}
   }
 
   @inline(__always)

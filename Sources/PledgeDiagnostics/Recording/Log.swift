@@ -44,7 +44,18 @@ struct Log: Sendable {
 // MARK: - Events
 
 extension Log {
+  /// Enters an event.
+  ///
+  /// - Returns: The records that had to go. They hold errors of the program's, which may let go of
+  ///   promises in their turn: not while anybody has the log locked.
   mutating func apply(
+    _ event: Diagnostics.TraceEvent, at time: Duration, on key: ThreadKey, callStack: CallStack?
+  ) -> [Record] {
+    enter(event, at: time, on: key, callStack: callStack)
+    return forgetBeyondLimit()
+  }
+
+  private mutating func enter(
     _ event: Diagnostics.TraceEvent, at time: Duration, on key: ThreadKey, callStack: CallStack?
   ) {
     if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
@@ -109,7 +120,6 @@ extension Log {
     case .released:
       release(event.promise, time)
     }
-    forgetBeyondLimit()
   }
 
   private mutating func add(
@@ -215,11 +225,12 @@ extension Log {
     return callStacks.insert(callStack).memberAfterInsert
   }
 
-  private mutating func forgetBeyondLimit() {
-    guard let limit else { return }
+  private mutating func forgetBeyondLimit() -> [Record] {
+    guard let limit else { return [] }
+    var forgotten: [Record] = []
     while records.count > limit {
       if nextEnded < ended.count {
-        forget(ended[nextEnded])
+        if let record = forget(ended[nextEnded]) { forgotten.append(record) }
         nextEnded += 1
         // By halves, so that this costs O(1) a promise.
         if nextEnded > 64, nextEnded > ended.count / 2 {
@@ -229,13 +240,15 @@ extension Log {
         continue
       }
       while records[oldest] == nil { oldest += 1 }
-      forget(oldest)
+      if let record = forget(oldest) { forgotten.append(record) }
     }
+    return forgotten
   }
 
-  private mutating func forget(_ number: Int) {
-    guard let record = records.removeValue(forKey: number) else { return }
+  private mutating func forget(_ number: Int) -> Record? {
+    guard let record = records.removeValue(forKey: number) else { return nil }
     if numbers[record.id] == number { numbers[record.id] = nil }
     if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
+    return record
   }
 }
