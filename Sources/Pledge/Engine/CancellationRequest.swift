@@ -151,8 +151,9 @@ extension Cell {
     return found
   }
 
-  /// Shows `body` the observers, newest first, until it returns false. There are none when they are
-  /// delivered now.
+  /// Shows `body` the observers, newest first, until it returns false.
+  ///
+  /// There are none while they are delivered.
   private final func withObservers(_ body: (Handler) -> Bool) {
     var backoff = Backoff()
     while true {

@@ -46,6 +46,17 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func line3_hookThatIsReplaced_goesOutsideTheLock_withWhatItHolds() {
+    let error = Boom(code: 9099)
+    do {
+      let promise = Promise<Int>.rejected(error)
+      Diagnostics.setHandler { _ in withExtendedLifetime(promise) {} }
+    }
+    DiagnosticsLog.reinstall()
+    #expect(DiagnosticsLog.reports(of: error).count == 1)
+  }
+
   @Test func line9_unhandledRejection_isReportedOnce_withErrorAndOrigin() {
     let error = Boom(code: 9001)
     var line: UInt = 0

@@ -7,16 +7,23 @@ import PledgeTesting
 enum DiagnosticsLog {
   private static let recorder: Recorder<(error: String, origin: Origin?)> = {
     let recorder = Recorder<(error: String, origin: Origin?)>()
+    listen(recorder)
+    return recorder
+  }()
+
+  static func install() { _ = recorder }
+
+  /// For a test that has set a hook of its own.
+  static func reinstall() { listen(recorder) }
+
+  private static func listen(_ recorder: Recorder<(error: String, origin: Origin?)>) {
     Diagnostics.setHandler { event in
       switch event {
       case .unhandledRejection(let error, let origin):
         recorder.record(("\(error)", origin))
       }
     }
-    return recorder
-  }()
-
-  static func install() { _ = recorder }
+  }
 
   /// The places of origin of the reports on `error`.
   static func reports(of error: any Error) -> [Origin?] {
