@@ -81,15 +81,26 @@ extension Cell {
   /// Climbs from this cell, whose consumers do not want it any more, to the producer.
   final func cancelInput() {
     var cell = self
+    var isMarkedByUs = false
     while true {
       guard cell.pinUnlessTaken() else {
         // The handler runs: it looks at this flag when it has returned. Or the cell has settled.
         let old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
         if old & Input.taken != 0 { return }
+        // It has returned in between, and waits for what it returned: again, from there.
+        if old & Input.cancelled == 0 { isMarkedByUs = true }
         continue
       }
-      let old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
+      var old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
+      if isMarkedByUs { old &= ~Input.cancelled }
+      isMarkedByUs = false
       if old & Input.handler == 0 {
+        // Somebody has won the right to settle it: as good as done, so the producer is not told.
+        let outcome = cell.output.load(ordering: .acquiring) & (Output.claimed | Output.settled)
+        if outcome != 0 {
+          cell.unpin()
+          return
+        }
         let handlers = cell.slot
         if old & Input.cancelled == 0 { cell.slot = nil }
         cell.unpin()

@@ -273,4 +273,25 @@ import Testing
       #expect(!innerResolver.isPending)
     }
   }
+
+  @Test func cancellation_whenTheHandlerHasJustReturned_isNotLost() async throws {
+    for round in 0..<4_000 {
+      let (start, startResolver) = Promise<Void>.withResolvers()
+      let (inner, innerResolver) = Promise<Int>.withResolvers()
+      let outer = start.then(on: .immediate) { inner }
+      let other = inner.map(on: .immediate) { $0 }
+      let delay = CallCounter()
+      DispatchQueue.concurrentPerform(iterations: 2) { index in
+        if index == 0 {
+          for _ in 0..<round % 16 { delay.call() }
+          startResolver.fulfill()
+        } else {
+          outer.cancel()
+        }
+      }
+      #expect(!outer.isPending)
+      innerResolver.fulfill(1)
+      try await expectFulfillment(of: other, with: 1)
+    }
+  }
 }
