@@ -11,13 +11,7 @@ extension Promise {
   public var value: Value {
     get async throws {
       let root = cell.visibleRoot
-      if root.isSettledRoot {
-        if let rejection = root.rejection {
-          rejection.markHandled()
-          throw rejection.error
-        }
-        return root.value(as: Value.self)
-      }
+      if root.isSettledRoot { return try root.handledResult().get() }
       return try await waitForSettlement().get()
     }
   }
@@ -42,12 +36,7 @@ extension Promise {
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
         waiter.wait(on: cell) { source in
-          if let rejection = source.rejection {
-            rejection.markHandled()
-            continuation.resume(returning: .failure(rejection.error))
-          } else {
-            continuation.resume(returning: .success(source.value(as: Value.self)))
-          }
+          continuation.resume(returning: source.handledResult())
         }
       }
     } onCancel: {

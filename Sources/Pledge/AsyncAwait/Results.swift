@@ -20,12 +20,7 @@ extension Promise {
       if inputs.isEmpty { continuation.finish() }
       for (index, input) in inputs.enumerated() {
         let observer = InputObserver(gathering, index: index, source: input.cell) { _, source in
-          if let rejection = source.rejection {
-            rejection.markHandled()
-            continuation.yield(.failure(rejection.error))
-          } else {
-            continuation.yield(.success(source.value(as: Value.self)))
-          }
+          continuation.yield(source.handledResult())
           if remaining.reachesZero() { continuation.finish() }
         }
         gathering.observe(input.cell, with: observer)

@@ -15,10 +15,8 @@ extension Promise {
   /// very handler, or its serial executor, to go on.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
-    if let result = currentResult {
-      cell.visibleRoot.rejection?.markHandled()
-      return try result.get()
-    }
+    let before = cell.visibleRoot
+    if before.isSettledRoot { return try before.handledResult().get() }
     if let obstacle = cell.root.obstacleForThisThread() { throw obstacle }
     let semaphore = DispatchSemaphore(value: 0)
     cell.attach(
@@ -27,10 +25,7 @@ extension Promise {
     Tracing.note(cell.root, .waitStarted)
     semaphore.wait()
     Tracing.note(cell.root, .waitEnded)
-    let root = cell.visibleRoot
-    root.rejection?.markHandled()
-    if let rejection = root.rejection { throw rejection.error }
-    return root.value(as: Value.self)
+    return try cell.visibleRoot.handledResult().get()
   }
 }
 

@@ -63,12 +63,7 @@ extension Promise {
             wants: Cell.Input.wantsValue | Cell.Input.wantsRejection,
             target: _HandlerTarget(immediate: ()), body: nil
           ) { handler, source in
-            if let rejection = source.rejection {
-              rejection.markHandled()
-              handler.finish(Result<T, any Error>.failure(rejection.error))
-            } else {
-              handler.finish(Result<T, any Error>.success(source.value(as: T.self)))
-            }
+            handler.finish(source.handledResult() as Result<T, any Error>)
           })
       })
   }

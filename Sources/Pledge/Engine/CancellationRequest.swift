@@ -81,19 +81,14 @@ extension Cell {
   /// Climbs from this cell, whose consumers do not want it any more, to the producer.
   final func cancelInput() {
     var cell = self
-    var isMarkedByUs = false
     while true {
       guard cell.pinUnlessTaken() else {
-        // The handler runs: it looks at this flag when it has returned. Or the cell has settled.
-        let old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
-        if old & Input.taken != 0 { return }
+        // The handler runs: it looks at the mark when it has returned. Or the cell has settled.
+        if cell.markCancelledWhileTaken() { return }
         // It has returned in between, and waits for what it returned: again, from there.
-        if old & Input.cancelled == 0 { isMarkedByUs = true }
         continue
       }
-      var old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
-      if isMarkedByUs { old &= ~Input.cancelled }
-      isMarkedByUs = false
+      let old = cell.input.bitwiseOr(Input.cancelled, ordering: .acquiringAndReleasing).oldValue
       if old & Input.handler == 0 {
         // Somebody has won the right to settle it: as good as done, so the producer is not told.
         let outcome = cell.output.load(ordering: .acquiring) & (Output.claimed | Output.settled)
@@ -139,6 +134,20 @@ extension Cell {
       }
       cell = parent
     }
+  }
+
+  /// Marks a cell whose slot is taken as cancelled; false, and no mark, if it is not taken any more.
+  ///
+  /// Where nobody has taken the slot, the mark belongs to whoever has pinned it.
+  private final func markCancelledWhileTaken() -> Bool {
+    var word = input.load(ordering: .acquiring)
+    while word & Input.taken != 0 {
+      let (done, now) = input.weakCompareExchange(
+        expected: word, desired: word | Input.cancelled, ordering: .acquiringAndReleasing)
+      if done { return true }
+      word = now
+    }
+    return false
   }
 
   /// Cancels the observers that were attached to this very cell, and spares those that were
