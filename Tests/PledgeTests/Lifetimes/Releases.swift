@@ -13,7 +13,9 @@ extension Timers {
       let promise = holder.start(held)
       // Work that starts in a task or on an executor has to get there first.
       await held.clock.sleepers(reach: holder.sleepers)
-      if holder.hasSource { try await held.started.promise.value }
+      await held.started.reaches(holder.sources).value
+      // What runs there has returned, so the operator has what its closure returned.
+      await MainActor.run {}
       #expect(held.count > 0)
 
       switch ending {
@@ -55,8 +57,8 @@ extension Timers {
       let clock = TestClock()
       let lifetimes = LifetimeTracker()
       let sources = Box(0)
-      /// Fulfilled with the first source.
-      let started = Promise<Void>.withResolvers()
+      /// The sources, as they start.
+      let started = Recorder<Void>()
 
       /// What must be gone without any other thread's help.
       var pending: Int { TimerHeap.shared.count + sources.value }
@@ -65,7 +67,7 @@ extension Timers {
       /// A promise that stays pending, of a producer that stops when it is cancelled.
       func source() -> Promise<Int> {
         sources.update { $0 += 1 }
-        defer { started.resolver.fulfill() }
+        defer { started.record(()) }
         let token = lifetimes.track("producer")
         return Promise { resolver in
           resolver.onCancel { [sources] in
@@ -82,8 +84,8 @@ extension Timers {
       let testDescription: String
       /// How many tasks sleep on the test clock once everything is under way.
       var sleepers = 0
-      /// Whether a producer is started.
-      var hasSource = false
+      /// How many producers are started.
+      var sources = 0
       let start: @Sendable (Held) -> Promise<Int>
 
       static let hour = Duration.seconds(3600)
@@ -96,51 +98,53 @@ extension Timers {
           Promise<Void>.after(hour, clock: held.clock).map(on: .immediate) { 1 }
         },
         Holder(testDescription: "delay") { _ in Promise.value(1).delay(hour) },
-        Holder(testDescription: "timeout", hasSource: true) { held in
+        Holder(testDescription: "timeout", sources: 1) { held in
           held.source().timeout(after: hour)
         },
-        Holder(testDescription: "timeout on a clock", sleepers: 1, hasSource: true) { held in
+        Holder(testDescription: "timeout on a clock", sleepers: 1, sources: 1) { held in
           held.source().timeout(after: hour, clock: held.clock)
         },
-        Holder(testDescription: "deadline", hasSource: true) { held in
+        Holder(testDescription: "deadline", sources: 1) { held in
           held.source().deadline(.now + hour)
         },
         Holder(testDescription: "retry between attempts") { _ in
           Promise.retry(.fixed(attempts: 3, delay: hour)) { .rejected(Boom()) }
         },
-        Holder(testDescription: "retry within an attempt", hasSource: true) { held in
+        Holder(testDescription: "retry within an attempt", sources: 1) { held in
           Promise.retry(.fixed(attempts: 3)) { held.source() }
         },
-        Holder(testDescription: "all, bounded", hasSource: true) { held in
-          Promise.all(1...9, concurrently: 3) { _ in held.source() }.map(on: .immediate) { $0[0] }
+        Holder(testDescription: "all, bounded", sources: 3) { held in
+          Promise.all(1...9, concurrently: 3) { @MainActor _ in held.source() }.map(on: .immediate)
+          { $0[0] }
         },
-        Holder(testDescription: "Limiter", hasSource: true) { held in
+        Holder(testDescription: "Limiter", sources: 1) { held in
           let limiter = Limiter(1)
           return limiter.run { held.source() }
         },
-        Holder(testDescription: "InFlight", hasSource: true) { held in
+        Holder(testDescription: "InFlight", sources: 1) { held in
           InFlight<String, Int>().promise(for: "key") { held.source() }
         },
-        Holder(testDescription: "using", hasSource: true) { held in
-          Promise.using(.value(held.lifetimes.track("resource")), release: { _ in }) { _ in
+        Holder(testDescription: "using", sources: 1) { held in
+          Promise.using(.value(held.lifetimes.track("resource")), release: { _ in }) {
+            @MainActor _ in
             held.source()
           }
         },
-        Holder(testDescription: "then", hasSource: true) { held in
+        Holder(testDescription: "then", sources: 1) { held in
           Promise.value(1).then(on: .immediate) { _ in held.source() }
         },
-        Holder(testDescription: "all", hasSource: true) { held in
+        Holder(testDescription: "all", sources: 2) { held in
           Promise.all([held.source(), held.source()]).map(on: .immediate) { $0[0] }
         },
-        Holder(testDescription: "allSettled", hasSource: true) { held in
+        Holder(testDescription: "allSettled", sources: 2) { held in
           Promise.allSettled([held.source(), held.source()]).promise.map(on: .immediate) {
             $0.count
           }
         },
-        Holder(testDescription: "race", hasSource: true) { held in
+        Holder(testDescription: "race", sources: 2) { held in
           Promise.race(held.source(), held.source())
         },
-        Holder(testDescription: "any", hasSource: true) { held in
+        Holder(testDescription: "any", sources: 2) { held in
           Promise.any(held.source(), held.source())
         },
         Holder(testDescription: "async closure", sleepers: 1) { held in
