@@ -168,7 +168,7 @@ extension Promise {
         run: { observer, source in
           let body = observer.takeBody(
             as: (@Sendable (Result<Value, any Error>) -> Void).self)
-          body(source.root.handledResult())
+          body(source.handledResult())
         }))
   }
 }

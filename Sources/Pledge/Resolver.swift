@@ -14,6 +14,8 @@ public final class Resolver<Value: Sendable>: Sendable {
   }
 
   deinit {
+    // Who has marked this very cell as cancelled tells the producer, and rejects it after that.
+    if cell.isSettledRoot || cell.isMarkedCancelled { return }
     let root = cell.root
     guard !root.isSettledRoot, !root.isAbandoned else { return }
     if cell.isCancellationRequested {

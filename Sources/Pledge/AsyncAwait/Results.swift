@@ -25,6 +25,7 @@ extension Promise {
         }
         gathering.observe(input.cell, with: observer)
       }
+      gathering.endObserving()
     }
   }
 }

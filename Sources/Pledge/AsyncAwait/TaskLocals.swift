@@ -43,6 +43,7 @@ public enum TaskLocals {
   }
 
   /// Makes `run` find the present values of the registered keys.
+  @usableFromInline
   static func capturing(
     _ run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> @Sendable (Handler, Cell) -> Void {

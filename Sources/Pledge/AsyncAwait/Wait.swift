@@ -52,7 +52,7 @@ extension Cell {
       let flags = cell.input.load(ordering: .acquiring)
       cell.unpin()
       guard flags & Input.handler != 0, let source else { return nil }
-      let target = unsafeDowncast(cell, to: Handler.self).target
+      let target = unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()
       if let target, flags & (Input.wantsValue | Input.wantsRejection) != 0 {
         if isMain, target === MainScheduler.shared {
           return DeadlockError(

@@ -19,6 +19,7 @@ extension Promise {
     for (index, input) in inputs.enumerated() {
       state.observe(input.cell, index: index)
     }
+    state.endObserving()
     result.onCancel { state.finish(withdrawing: true) }
     return Promise<[T]>(cell: result)
   }
@@ -117,8 +118,8 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
     }
     values[index] = source.value(as: T.self)
     if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
-      result.fulfill(values.compactMap { $0 })
-      finish(withdrawing: false)
+      result.fulfill(values.map { $0.unsafelyUnwrapped })
+      finishAfterAll()
     }
   }
 }

@@ -1,14 +1,24 @@
 import Synchronization
 
 /// The observers that a combinator has on its inputs, so that they can all be taken back.
+///
+/// One thread makes the gathering and observes all inputs, then says `endObserving()`.
+///
+/// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic or
+/// behind a lock.
 @usableFromInline
 class Gathering: @unchecked Sendable {
-  private enum State {
-    case open([Handler])
-    case finished(withdrawing: Bool)
+  private enum Phase: UInt8, AtomicRepresentable {
+    case open
+    case finished
+    case finishedWithdrawing
   }
 
-  private let state = Mutex(State.open([]))
+  private let phase = Atomic(Phase.open)
+  /// The observers, once all inputs are observed.
+  private let observers = Mutex<[Handler]>([])
+  /// The observers, up to then.
+  @exclusivity(unchecked) private final var attached: [Handler] = []
   /// The promise that comes of it, if one does.
   private let resultID: Diagnostics.PromiseID?
 
@@ -21,25 +31,28 @@ class Gathering: @unchecked Sendable {
   /// Observes `cell`; if the gathering is finished already, lets go of it at once.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
-    if let withdrawing = finishedWithdrawing {
-      if withdrawing { cell.cancelIfDeserted() } else { cell.root.keep() }
-      return
+    switch phase.load(ordering: .acquiring) {
+    case .finishedWithdrawing: return cell.cancelIfDeserted()
+    case .finished: return cell.root.keep()
+    case .open: break
     }
     if let resultID { Tracing.note(observer, .observes(for: resultID)) }
     // Attached first: an observer can be taken back only once it is in its place.
     cell.attach(observer)
-    let withdrawing: Bool? = state.withLock { state in
-      switch state {
-      case .open(var observers):
-        state = .open([])
-        observers.append(observer)
-        state = .open(observers)
-        return nil
-      case .finished(let withdrawing):
-        return withdrawing
-      }
+    attached.append(observer)
+  }
+
+  /// Leaves the observers to whoever finishes the gathering, or takes them back if that was done
+  /// meanwhile.
+  @usableFromInline
+  final func endObserving() {
+    let all = exchange(&attached, with: [])
+    observers.withLock { $0 = all }
+    switch phase.load(ordering: .acquiring) {
+    case .open: break
+    case .finished: takeBackAll(withdrawing: false)
+    case .finishedWithdrawing: takeBackAll(withdrawing: true)
     }
-    if let withdrawing { observer.takeBack(withdrawing: withdrawing) }
   }
 
   /// Takes back all observers that have not been called.
@@ -50,21 +63,30 @@ class Gathering: @unchecked Sendable {
   /// - Returns: Whether this call finished it, and thus may settle the result.
   @usableFromInline @discardableResult
   final func finish(withdrawing: Bool) -> Bool {
-    let observers: [Handler]? = state.withLock { state in
-      guard case .open(let observers) = state else { return nil }
-      state = .finished(withdrawing: withdrawing)
-      return observers
-    }
-    guard let observers else { return false }
-    for observer in observers { observer.takeBack(withdrawing: withdrawing) }
+    guard end(as: withdrawing ? .finishedWithdrawing : .finished) else { return false }
+    takeBackAll(withdrawing: withdrawing)
     return true
   }
 
-  /// How the inputs were let go of, once they need not be observed any more.
-  private final var finishedWithdrawing: Bool? {
-    state.withLock { state in
-      if case .finished(let withdrawing) = state { withdrawing } else { nil }
-    }
+  /// As `finish`, when all observers have been called.
+  @usableFromInline @discardableResult
+  final func finishAfterAll() -> Bool {
+    guard end(as: .finished) else { return false }
+    withExtendedLifetime(takeObservers()) {}
+    return true
+  }
+
+  private final func end(as last: Phase) -> Bool {
+    phase.compareExchange(expected: .open, desired: last, ordering: .acquiringAndReleasing)
+      .exchanged
+  }
+
+  private final func takeBackAll(withdrawing: Bool) {
+    for observer in takeObservers() { observer.takeBack(withdrawing: withdrawing) }
+  }
+
+  private final func takeObservers() -> [Handler] {
+    observers.withLock { exchange(&$0, with: []) }
   }
 }
 

@@ -79,6 +79,7 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
     for (index, input) in inputs.enumerated() {
       observe(input.cell, with: InputObserver(self, index: index, source: input.cell, run: run))
     }
+    endObserving()
     result.onCancel { self.finish(withdrawing: true) }
     return Promise(cell: result)
   }
@@ -102,7 +103,7 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
       return (0..<errors.count).compactMap { errors.byIndex[$0] }
     }
     // Finished before, if it was cancelled: then all lose, and that is the only error.
-    guard let all, finish(withdrawing: false) else { return }
+    guard let all, finishAfterAll() else { return }
     result.reject(Rejection(AggregateError(errors: all), origin: nil))
   }
 }

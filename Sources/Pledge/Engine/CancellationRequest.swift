@@ -75,7 +75,10 @@ extension Cell {
   final func cancelIfDeserted() {
     // A promise that another one has adopted is waited for by that one.
     guard root === self, !isSettledRoot else { return }
-    if Input.isDeserted(input.load(ordering: .acquiring)) { cancelInput() }
+    let flags = input.load(ordering: .acquiring)
+    // Or nobody has ever observed it.
+    let isNew = output.load(ordering: .acquiring) == 0 && flags & Input.kept == 0
+    if isNew || Input.isDeserted(flags) { cancelInput() }
   }
 
   /// Climbs from this cell, whose consumers do not want it any more, to the producer.
@@ -316,6 +319,12 @@ extension Cell {
     }
     handlers.append(handler)
     unpin()
+  }
+
+  /// Whether a request to cancel has come to this very cell.
+  @usableFromInline
+  final var isMarkedCancelled: Bool {
+    input.load(ordering: .acquiring) & Input.cancelled != 0
   }
 
   /// Whether cancellation of this cell's promise was asked for.

@@ -50,7 +50,7 @@ class Cell: @unchecked Sendable {
   @inlinable
   init(input: UInt64, slot: AnyObject?) {
     self.output = Atomic(0)
-    self.input = Atomic(input)
+    self.input = Atomic(input | Input.consumer)
     self.slot = slot
   }
 
@@ -128,11 +128,15 @@ class Cell: @unchecked Sendable {
     static let kept: UInt64 = 1 << 12
 
     /// One consumer: an observer that has not withdrawn.
-    static let consumer: UInt64 = 1 << 16
+    ///
+    /// A cell is made with one: the first observer finds itself counted already, and needs no step
+    /// of its own for it.
+    @usableFromInline static let consumer: UInt64 = 1 << 16
     /// One observer that has withdrawn and still stands in the list.
     static let dead: UInt64 = 1 << 40
 
     static func consumers(_ word: UInt64) -> Int { Int((word >> 16) & 0xFF_FFFF) }
+    /// Whether those who observed the cell have all withdrawn.
     static func isDeserted(_ word: UInt64) -> Bool { consumers(word) == 0 && word & kept == 0 }
     static func deadObservers(_ word: UInt64) -> Int { Int(word >> 40) }
   }

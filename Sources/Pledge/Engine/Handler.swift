@@ -5,14 +5,15 @@ import Synchronization
 ///
 /// One object a link.
 ///
+/// `target` is retained: kept that way, reading it counts no reference.
 /// `run` and `body` stand for one generic closure each: `run` is a closure without captures that
 /// knows the types, `body` the user's closure with its type erased. `next` belongs to the list
 /// of the source; `body` to whoever set the flag `taken`.
 @usableFromInline
 class Handler: Cell, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline final var next: Unmanaged<Handler>?
-  @usableFromInline final let target: AnyObject?
-  @exclusivity(unchecked) @usableFromInline final var run: @Sendable (Handler, Cell) -> Void
+  @usableFromInline final let target: Unmanaged<AnyObject>?
+  @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
   @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
 
   @inlinable
@@ -21,11 +22,15 @@ class Handler: Cell, @unchecked Sendable {
     run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
     self.next = nil
-    self.target = target
-    self.run = run
+    self.target = target.map { Unmanaged.passRetained($0) }
+    // Without a closure of the user's there is nobody to look at task-local values.
+    let looksAtTaskLocals = Hooks.flags & Hooks.taskLocals != 0 && body != nil
+    self.run = looksAtTaskLocals ? TaskLocals.capturing(run) : run
     self.body = body
     super.init(input: input | Input.handler, slot: source)
   }
+
+  deinit { target?.release() }
 
   /// Runs the handler, once: later calls, and calls after another took it over, do nothing.
   ///
@@ -71,8 +76,13 @@ class Handler: Cell, @unchecked Sendable {
   /// Takes the user's closure out, so that what it captured can go before the promise settles.
   @inlinable
   final func takeBody<Closure>(as type: Closure.Type) -> Closure {
-    defer { body = nil }
-    return body.unsafelyUnwrapped.restored(as: type)
+    // Moved out: that counts no reference.
+    withUnsafeMutablePointer(to: &body) { body in
+      let closure = UnsafeMutableRawPointer(body)
+        .assumingMemoryBound(to: ErasedClosure.Wrapped<Closure>.self).move().closure
+      body.initialize(to: nil)
+      return closure
+    }
   }
 
   @inlinable

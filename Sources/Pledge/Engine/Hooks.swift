@@ -3,18 +3,19 @@ import Synchronization
 // A `static let` that is not a constant costs a call of `swift_once` at each use on Linux. What the
 // hot paths read lies in global variables with constant initial values instead, which cost a load.
 
-/// Word for `Hooks.flags`; see there.
+/// The word behind `Hooks.flags`.
 ///
 /// `nonisolated(unsafe)`: only touched through `Hooks`, atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var hookWord: UInt = 0
+@exclusivity(unchecked) @usableFromInline nonisolated(unsafe) var hookWord: UInt = 0
 
 /// Which of the rarely used services are switched on, in one word, so that all of them together
 /// cost one load while they are off.
+@usableFromInline
 enum Hooks {
   static let tracing: UInt = 1
-  static let taskLocals: UInt = 2
+  @usableFromInline static let taskLocals: UInt = 2
 
-  @inline(__always)
+  @inlinable @inline(__always)
   static var flags: UInt { withAtomic(&hookWord) { $0.load(ordering: .relaxed) } }
 
   static func set(_ flag: UInt, _ isOn: Bool) {
@@ -27,7 +28,7 @@ enum Hooks {
 }
 
 /// Lets `body` use a global variable as an atomic one: the two have one layout.
-@inline(__always)
+@inlinable @inline(__always)
 func withAtomic<Result>(
   _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
 ) -> Result {

@@ -12,7 +12,7 @@ extension Cell {
   /// - Complexity: O(1), amortised.
   @usableFromInline
   final func attach(_ handler: Handler, isPinned: Bool = false) {
-    if Hooks.flags != 0 { prepareAttachment(of: handler) }
+    if Hooks.flags & Hooks.tracing != 0 { noteAttachment(of: handler) }
     var word = output.load(ordering: .acquiring)
     if input.load(ordering: .relaxed) & Input.disowned != 0, word & Output.linked == 0 {
       return attachToCancelled(handler, isPinned: isPinned)
@@ -20,15 +20,10 @@ extension Cell {
     if word & Output.settled != 0, word & Output.owned == 0 {
       return deliverAtOnce(handler, isPinned: isPinned)
     }
-    if word & Output.linked == 0 {
-      // Counted before it can be seen, so that nobody takes the cell for deserted.
-      input.wrappingAdd(Input.consumer, ordering: .relaxed)
-      if push(handler, onto: &word, isPinned: isPinned) {
-        // Was it cancelled by name meanwhile? Who does that writes `input`, then `output`.
-        if input.load(ordering: .acquiring) & Input.disowned != 0 { handler.withdraw() }
-        return
-      }
-      input.wrappingSubtract(Input.consumer, ordering: .relaxed)
+    if push(handler, onto: &word, isPinned: isPinned) {
+      // Was it cancelled by name meanwhile? Who does that writes `input`, then `output`.
+      if input.load(ordering: .acquiring) & Input.disowned != 0 { handler.withdraw() }
+      return
     }
     if word & Output.linked != 0 {
       attachBeyondLinks(handler, isPinned: isPinned)
@@ -37,28 +32,33 @@ extension Cell {
     }
   }
 
-  /// Does what the services that are switched on want done.
   @inline(never)
-  private final func prepareAttachment(of handler: Handler) {
+  private final func noteAttachment(of handler: Handler) {
     Tracing.note(
       handler,
       .attached(
         source: Diagnostics.PromiseID(root), isSettled: root.isSettledRoot,
         executor: handler.tracedExecutor, isOperator: handler.body != nil))
-    // Without a closure of the user's there is nobody to look at task-local values.
-    if handler.body != nil { handler.run = TaskLocals.capturing(handler.run) }
   }
 
-  /// Pushes `handler`, which is counted, onto the list of observers; false if this cell has none.
+  /// Counts `handler` and pushes it onto the list of observers; false if this cell has none.
   private final func push(
     _ handler: Handler, onto word: inout UInt, isPinned: Bool
   ) -> Bool {
     let node = Unmanaged.passRetained(handler)
     let address = UInt(bitPattern: node.toOpaque())
+    var isCounted = false
     while true {
       if word & Output.linked != 0 || (word & Output.settled != 0 && word & Output.owned == 0) {
         node.release()
+        if isCounted { input.wrappingSubtract(Input.consumer, ordering: .relaxed) }
         return false
+      }
+      if !isCounted, word & ~Output.claimed != 0 {
+        // Counted before it can be seen, so that nobody takes the cell for deserted. The first
+        // observer has its place in the count already.
+        input.wrappingAdd(Input.consumer, ordering: .relaxed)
+        isCounted = true
       }
       handler.next = Output.pointer(word).map { Unmanaged.fromOpaque($0) }
       let (done, now) = output.weakCompareExchange(
@@ -94,9 +94,7 @@ extension Cell {
         return
       }
       root.input.bitwiseOr(Input.shared, ordering: .relaxed)
-      root.input.wrappingAdd(Input.consumer, ordering: .relaxed)
       if root.push(handler, onto: &word, isPinned: isPinned) { return }
-      root.input.wrappingSubtract(Input.consumer, ordering: .relaxed)
     }
   }
 
@@ -126,6 +124,11 @@ extension Cell {
           rejection?.markHandled()
         }
       }
+      if isReachedFromHereOnly, output.load(ordering: .relaxed) == Output.settled | Output.owned {
+        // Nobody can come any more.
+        output.store(Output.settled, ordering: .relaxed)
+        return
+      }
       let (done, now) = output.compareExchange(
         expected: Output.settled | Output.owned, desired: Output.settled,
         ordering: .acquiringAndReleasing)
@@ -134,6 +137,18 @@ extension Cell {
         Output.settled | Output.owned, ordering: .acquiringAndReleasing)
       assert(late & Output.owned != 0 && now & Output.owned != 0)
       batch = Output.pointer(late).flatMap { HandlerList.oldestFirst($0) }
+    }
+  }
+
+  /// Whether there is just one reference to this cell: that of whoever settles it.
+  @inline(__always)
+  private final var isReachedFromHereOnly: Bool {
+    // Looked at through a pointer, as a variable would be one more reference.
+    var reference = Unmanaged.passUnretained(self)
+    return withUnsafeMutablePointer(to: &reference) { pointer in
+      pointer.withMemoryRebound(to: Cell.self, capacity: 1) {
+        isKnownUniquelyReferenced(&$0.pointee)
+      }
     }
   }
 
@@ -208,10 +223,12 @@ func deliver(_ handler: Handler, rejected: Bool) {
     Trampoline.perform(handler)
     return
   }
-  if flags & Cell.Input.queueTarget != 0 {
-    QueueTurn.enqueue(handler, on: target)
-  } else {
-    unsafeDowncast(target, to: Scheduler.self).enqueue(handler)
+  target._withUnsafeGuaranteedRef { target in
+    if flags & Cell.Input.queueTarget != 0 {
+      QueueTurn.enqueue(handler, on: target)
+    } else {
+      unsafeDowncast(target, to: Scheduler.self).enqueue(handler)
+    }
   }
 }
 
@@ -234,6 +251,9 @@ enum HandlerList {
   }
 
   /// Splits a stack into the observers that still wait and those that have withdrawn.
+  ///
+  /// The oldest one stays with the living in any case, so that no list is empty again: by that the
+  /// first observer of a cell is known.
   static func partition(
     _ stack: UnsafeMutableRawPointer
   ) -> (living: Node?, dead: Node?, deadCount: Int) {
@@ -246,7 +266,7 @@ enum HandlerList {
       node._withUnsafeGuaranteedRef { handler in
         rest = handler.next
         handler.next = nil
-        if handler.input.load(ordering: .acquiring) & Cell.Input.detached != 0 {
+        if rest != nil, handler.input.load(ordering: .acquiring) & Cell.Input.detached != 0 {
           handler.next = dead
           dead = node
           count += 1

@@ -35,18 +35,21 @@ final class Rejection: Sendable {
 }
 
 /// A place in a source file.
-public struct Origin: Sendable, Hashable, CustomStringConvertible {
+///
+/// `@unchecked Sendable`: `file` points to a string literal of the program, which nobody changes.
+public struct Origin: @unchecked Sendable, Hashable, CustomStringConvertible {
   /// The module and the file, as `#fileID` gives them.
-  public var fileID: String { String(describing: file) }
+  public var fileID: String { String(cString: file) }
   /// The line, counted from 1.
   public let line: UInt
 
-  @usableFromInline let file: StaticString
+  /// The bytes of a `StaticString`, which end with a nought; it takes three words itself.
+  @usableFromInline let file: UnsafePointer<UInt8>
 
   /// Names the place `line` in `fileID`.
   @inlinable
   public init(fileID: StaticString, line: UInt) {
-    self.file = fileID
+    self.file = fileID.utf8Start
     self.line = line
   }
 

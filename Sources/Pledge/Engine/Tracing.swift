@@ -37,7 +37,7 @@ enum Tracing {
 extension Handler {
   /// Where this handler will run, for a tracer.
   var tracedExecutor: Diagnostics.Executor {
-    guard let target else {
+    guard let target = target?.takeUnretainedValue() else {
       return Diagnostics.Executor(name: "immediate", id: nil, isSerial: false)
     }
     if input.load(ordering: .relaxed) & Input.queueTarget != 0 {

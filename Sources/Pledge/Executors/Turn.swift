@@ -30,7 +30,8 @@ struct QueueTurn {
     let state = ThreadState.current
     if state.pointee.turn.queue?.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
       state.pointee.turn.follower == nil, state.pointee.turn.budget > 0,
-      ThreadState.hasReturned(state), SentTurns.count(SentTurns.stripe(of: object)) == 1
+      ThreadState.hasReturned(state),
+      SentTurns.count(SentTurns.stripe(of: Unmanaged.passUnretained(object).toOpaque())) == 1
     {
       state.pointee.turn.follower = .passRetained(handler)
       return
@@ -50,7 +51,7 @@ struct QueueTurn {
   }
 
   private static func send(_ handler: Handler, to queue: DispatchQueue) {
-    SentTurns.add(SentTurns.stripe(of: queue))
+    SentTurns.add(SentTurns.stripe(of: Unmanaged.passUnretained(queue).toOpaque()))
     // A closure that captures one object needs no context of its own.
     queue.async { run(handler) }
   }
@@ -71,14 +72,14 @@ struct QueueTurn {
     // A turn may start inside another one where a handler waits and the thread serves a queue
     // meanwhile.
     let outer = state.pointee.turn
-    state.pointee.turn = QueueTurn(queue: .passUnretained(queue))
+    state.pointee.turn = QueueTurn(queue: queue)
     first.perform(state)
     while let next = exchange(&state.pointee.turn.follower, with: nil) {
       state.pointee.turn.budget -= 1
       next.takeRetainedValue().perform(state)
     }
     state.pointee.turn = outer
-    SentTurns.remove(SentTurns.stripe(of: queue))
+    SentTurns.remove(SentTurns.stripe(of: queue.toOpaque()))
   }
 }
 
@@ -105,8 +106,8 @@ private enum SentTurns {
 
   private static let counters = Counters()
 
-  static func stripe(of queue: AnyObject) -> Int {
-    let address = UInt(bitPattern: Unmanaged.passUnretained(queue).toOpaque())
+  static func stripe(of queue: UnsafeMutableRawPointer) -> Int {
+    let address = UInt(bitPattern: queue)
     return Int((address >> 4 ^ address >> 12) & UInt(mask))
   }
 
