@@ -23,9 +23,12 @@ class Handler: Cell, @unchecked Sendable {
   ) {
     self.next = nil
     self.target = target.map { Unmanaged.passRetained($0) }
-    // Without a closure of the user's there is nobody to look at task-local values.
-    let looksAtTaskLocals = Hooks.flags & Hooks.taskLocals != 0 && body != nil
-    self.run = looksAtTaskLocals ? TaskLocals.capturing(run) : run
+    if Hooks.flags & Hooks.taskLocals == 0 || body == nil {
+      self.run = run
+    } else {
+      // Without a closure of the user's there would be nobody to look at them.
+      self.run = TaskLocals.capturing(run)
+    }
     self.body = body
     super.init(input: input | Input.handler, slot: source)
   }

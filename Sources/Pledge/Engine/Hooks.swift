@@ -1,8 +1,5 @@
 import Synchronization
 
-// A `static let` that is not a constant costs a call of `swift_once` at each use on Linux. What the
-// hot paths read lies in global variables with constant initial values instead, which cost a load.
-
 /// The word behind `Hooks.flags`.
 ///
 /// `nonisolated(unsafe)`: only touched through `Hooks`, atomically.
@@ -25,12 +22,4 @@ enum Hooks {
         : word.bitwiseAnd(~flag, ordering: .acquiringAndReleasing)
     }
   }
-}
-
-/// Lets `body` use a global variable as an atomic one: the two have one layout.
-@inlinable @inline(__always)
-func withAtomic<Result>(
-  _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
-) -> Result {
-  body(UnsafeRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self).pointee)
 }

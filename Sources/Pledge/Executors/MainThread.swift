@@ -13,7 +13,9 @@ enum MainThread {
     static func isServed(by queue: DispatchQueue) -> Bool { queue === DispatchQueue.main }
   #else
     // Dispatch binds the main queue to the main thread when the process starts.
-    private static let mark: DispatchSpecificKey<Void> = {
+    private static var mark: DispatchSpecificKey<Void> { remembered(in: &mainMarkWord, mainMark) }
+
+    private static let mainMark: DispatchSpecificKey<Void> = {
       let mark = DispatchSpecificKey<Void>()
       DispatchQueue.main.setSpecific(key: mark, value: ())
       return mark
@@ -26,3 +28,10 @@ enum MainThread {
     static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mark) != nil }
   #endif
 }
+
+#if !canImport(Darwin)
+  /// Where the mark of the main queue lies.
+  ///
+  /// `nonisolated(unsafe)`: only touched atomically.
+  @exclusivity(unchecked) nonisolated(unsafe) private var mainMarkWord: UInt = 0
+#endif

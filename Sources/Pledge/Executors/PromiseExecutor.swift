@@ -147,13 +147,21 @@ public struct ImmediateExecutor: PromiseExecutor {
 
 /// Runs handlers on the global concurrent queue, several at a time.
 public struct GlobalExecutor: PromiseExecutor {
-  @usableFromInline static let queue = DispatchQueue.global()
+  private static let globalQueue = DispatchQueue.global()
+  @usableFromInline static var queue: DispatchQueue {
+    remembered(in: &globalQueueWord, globalQueue)
+  }
 
   /// Has the job run on the global concurrent queue.
   public func enqueue(_ job: PromiseJob) { Self.queue.async { job.run() } }
   /// Reaches the global queue without a wrapper.
   @inlinable public var _target: _HandlerTarget { _HandlerTarget(queue: Self.queue) }
 }
+
+/// Where the global queue's object lies.
+///
+/// `nonisolated(unsafe)`: only touched atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt = 0
 
 /// Runs handlers on the main actor, which is the main thread.
 public struct MainExecutor: PromiseExecutor {

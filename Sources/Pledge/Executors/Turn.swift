@@ -90,21 +90,11 @@ struct QueueTurn {
 private enum SentTurns {
   private static let mask = 63
 
-  private struct Counters: ~Copyable, @unchecked Sendable {
-    // Guarded by being atomic; allocated once and never freed. One cache line a counter.
-    let base: UnsafeMutablePointer<PaddedCounter>
-    init() {
-      base = .allocate(capacity: mask + 1)
-      for index in 0...mask { (base + index).initialize(to: PaddedCounter()) }
-    }
-  }
-
-  private struct PaddedCounter: ~Copyable {
+  /// One cache line a counter.
+  private struct Counter: ~Copyable {
     let count = Atomic<Int>(0)
     let padding: (Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0)
   }
-
-  private static let counters = Counters()
 
   static func stripe(of queue: UnsafeMutableRawPointer) -> Int {
     let address = UInt(bitPattern: queue)
@@ -112,17 +102,36 @@ private enum SentTurns {
   }
 
   static func count(_ stripe: Int) -> Int {
-    counters.base[stripe].count.load(ordering: .acquiring)
+    counters[stripe].count.load(ordering: .acquiring)
   }
 
   static func add(_ stripe: Int) {
-    counters.base[stripe].count.wrappingAdd(1, ordering: .acquiringAndReleasing)
+    counters[stripe].count.wrappingAdd(1, ordering: .acquiringAndReleasing)
   }
 
   static func remove(_ stripe: Int) {
-    counters.base[stripe].count.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+    counters[stripe].count.wrappingSubtract(1, ordering: .acquiringAndReleasing)
   }
+
+  private static var counters: UnsafePointer<Counter> {
+    remembered(in: &sentTurnsWord, UnsafeRawPointer(allCounters))
+      .assumingMemoryBound(to: Counter.self)
+  }
+
+  /// Never freed.
+  ///
+  /// `nonisolated(unsafe)`: immutable, and what it points to is atomic.
+  private nonisolated(unsafe) static let allCounters = {
+    let counters = UnsafeMutablePointer<Counter>.allocate(capacity: mask + 1)
+    for index in 0...mask { (counters + index).initialize(to: Counter()) }
+    return UnsafePointer(counters)
+  }()
 }
+
+/// Where the counters of `SentTurns` lie.
+///
+/// `nonisolated(unsafe)`: only touched atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var sentTurnsWord: UInt = 0
 
 /// A serial executor's queue of handlers and the turns that work it off.
 class TurnScheduler: Scheduler, @unchecked Sendable {
@@ -178,7 +187,8 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
 
 /// The main actor's turns, on the main queue.
 final class MainScheduler: TurnScheduler, @unchecked Sendable {
-  static let shared = MainScheduler()
+  private static let main = MainScheduler()
+  static var shared: MainScheduler { remembered(in: &mainSchedulerWord, main) }
 
   override var name: String { "main" }
 
@@ -186,6 +196,11 @@ final class MainScheduler: TurnScheduler, @unchecked Sendable {
     DispatchQueue.main.async { self.runTurn() }
   }
 }
+
+/// Where the scheduler of the main actor lies.
+///
+/// `nonisolated(unsafe)`: only touched atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var mainSchedulerWord: UInt = 0
 
 /// An actor's turns.
 ///
