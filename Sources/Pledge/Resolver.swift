@@ -14,13 +14,13 @@ public final class Resolver<Value: Sendable>: Sendable {
   }
 
   deinit {
-    // Who has marked this very cell as cancelled tells the producer, and rejects it after that.
-    if cell.isSettledRoot || cell.isMarkedCancelled { return }
+    if cell.isSettledRoot { return }
     let root = cell.root
     guard !root.isSettledRoot, !root.isAbandoned else { return }
     if cell.isCancellationRequested {
-      // The producer let go because it was told to.
-      cell.reject(.cancellation())
+      // The producer let go because it was told to, or is about to be. Who comes first tells it,
+      // and rejects the promise after that.
+      cell.cancelInput()
     } else {
       cell.rejectBroken(origin: origin)
     }

@@ -58,7 +58,10 @@ extension Cell {
       if done { break }
       word = now
     }
-    if Input.isDeserted(word) { cancelInput() } else { cancelOwnObservers() }
+    // Nobody can have come and gone: a list that is not empty never gets empty before it settles.
+    let observers = output.load(ordering: .acquiring)
+    let hasNone = observers & ~Output.claimed == 0 || observers & Output.linked != 0
+    if hasNone || Input.isDeserted(word) { cancelInput() } else { cancelOwnObservers() }
   }
 
   /// Takes back one consumer's interest; if it was the last one, the producer is asked to stop.
@@ -319,12 +322,6 @@ extension Cell {
     }
     handlers.append(handler)
     unpin()
-  }
-
-  /// Whether a request to cancel has come to this very cell.
-  @usableFromInline
-  final var isMarkedCancelled: Bool {
-    input.load(ordering: .acquiring) & Input.cancelled != 0
   }
 
   /// Whether cancellation of this cell's promise was asked for.

@@ -37,9 +37,10 @@ class Handler: Cell, @unchecked Sendable {
 
   /// Runs the handler, once: later calls, and calls after another took it over, do nothing.
   ///
-  /// `isInPlace` says that this may not be the handler's executor.
+  /// `isInPlace` says that this may not be the handler's executor; `isOwned` is as in `deliver`.
   final func perform(
-    _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, isInPlace: Bool = false
+    _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, isInPlace: Bool = false,
+    isOwned: Bool = false
   ) {
     guard let source = takeSlotUncounted() else { return }
     if isInPlace, target != nil, isCancelledAndWantsToKnow {
@@ -51,15 +52,15 @@ class Handler: Cell, @unchecked Sendable {
       return
     }
     if state.pointee.turn.follower != nil { QueueTurn.giveUpFollower(state) }
-    let outer = state.pointee.running
+    let outer = (state.pointee.running, state.pointee.ownsRunning)
     let wasInsideBody = state.pointee.isInsideBody
-    if outer != nil { state.pointee.isInsideBody = !ThreadState.hasReturned(state) }
-    state.pointee.running = Unmanaged.passUnretained(self)
+    if outer.0 != nil { state.pointee.isInsideBody = !ThreadState.hasReturned(state) }
+    (state.pointee.running, state.pointee.ownsRunning) = (.passUnretained(self), isOwned)
     Tracing.note(self, .handlerStarted(callsClosure: callsClosure(for: source)))
     source._withUnsafeGuaranteedRef { run(self, unsafeDowncast($0, to: Cell.self)) }
     source.release()
     Tracing.note(self, .handlerReturned)
-    state.pointee.running = outer
+    (state.pointee.running, state.pointee.ownsRunning) = outer
     state.pointee.isInsideBody = wasInsideBody
   }
 

@@ -111,6 +111,7 @@ extension Cell {
   /// The caller has set `owned` on this settled cell.
   final func deliverAll(from list: UnsafeMutableRawPointer) {
     let isRejected = isRejected
+    let state = ThreadState.current
     var batch = HandlerList.oldestFirst(list)
     while true {
       while let node = batch {
@@ -118,13 +119,15 @@ extension Cell {
         let handler = node.takeRetainedValue()
         handler.next = nil
         if handler.input.load(ordering: .acquiring) & Input.detached == 0 {
-          deliver(handler, rejected: isRejected)
+          deliver(handler, rejected: isRejected, on: state, isOwned: true)
         } else {
           // It has turned away, so the error does not go unnoticed by mistake.
           rejection?.markHandled()
         }
       }
-      if isReachedFromHereOnly, output.load(ordering: .relaxed) == Output.settled | Output.owned {
+      if state.pointee.holdsAlone(self),
+        output.load(ordering: .relaxed) == Output.settled | Output.owned
+      {
         // Nobody can come any more.
         output.store(Output.settled, ordering: .relaxed)
         return
@@ -137,18 +140,6 @@ extension Cell {
         Output.settled | Output.owned, ordering: .acquiringAndReleasing)
       assert(late & Output.owned != 0 && now & Output.owned != 0)
       batch = Output.pointer(late).flatMap { HandlerList.oldestFirst($0) }
-    }
-  }
-
-  /// Whether there is just one reference to this cell: that of whoever settles it.
-  @inline(__always)
-  private final var isReachedFromHereOnly: Bool {
-    // Looked at through a pointer, as a variable would be one more reference.
-    var reference = Unmanaged.passUnretained(self)
-    return withUnsafeMutablePointer(to: &reference) { pointer in
-      pointer.withMemoryRebound(to: Cell.self, capacity: 1) {
-        isKnownUniquelyReferenced(&$0.pointee)
-      }
     }
   }
 
@@ -215,17 +206,22 @@ extension Cell {
 }
 
 /// Hands a handler to its executor, or runs it here if it has nothing to say to the outcome.
-@usableFromInline
-func deliver(_ handler: Handler, rejected: Bool) {
+///
+/// `isOwned` says that the caller has taken the handler out of its list, and holds it with the
+/// reference that the list had.
+func deliver(
+  _ handler: Handler, rejected: Bool,
+  on state: UnsafeMutablePointer<ThreadState> = ThreadState.current, isOwned: Bool = false
+) {
   let flags = handler.input.load(ordering: .relaxed)
   let wants = rejected ? Cell.Input.wantsRejection : Cell.Input.wantsValue
   guard flags & wants != 0, let target = handler.target else {
-    Trampoline.perform(handler)
+    Trampoline.perform(handler, state, isOwned: isOwned)
     return
   }
   target._withUnsafeGuaranteedRef { target in
     if flags & Cell.Input.queueTarget != 0 {
-      QueueTurn.enqueue(handler, on: target)
+      QueueTurn.enqueue(handler, on: target, state)
     } else {
       unsafeDowncast(target, to: Scheduler.self).enqueue(handler)
     }

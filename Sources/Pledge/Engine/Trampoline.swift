@@ -21,6 +21,8 @@ struct ThreadState {
   var nextDeferred = 0
   /// The handler that is running on this thread.
   var running: Unmanaged<Handler>?
+  /// Whether `running` is held by whoever runs it, with a reference that nobody else can see.
+  var ownsRunning = false
   /// Whether one of the handlers that `running` runs inside has not returned yet.
   var isInsideBody = false
   /// The queue turn that runs on this thread, if one does.
@@ -37,6 +39,22 @@ struct ThreadState {
   static func hasReturned(_ state: UnsafeMutablePointer<ThreadState>) -> Bool {
     guard !state.pointee.isInsideBody, let running = state.pointee.running else { return false }
     return running._withUnsafeGuaranteedRef { $0.hasSettled }
+  }
+
+  /// Whether `cell` is the handler that runs on this thread, and nobody else holds it.
+  @inline(__always)
+  func holdsAlone(_ cell: Cell) -> Bool {
+    // A reference that lies where other threads find it too, as one that was only lent, would not
+    // do: they may copy it at any time.
+    guard ownsRunning, var running,
+      running.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
+    else { return false }
+    // Looked at through a pointer: a variable would be one more reference.
+    return withUnsafeMutablePointer(to: &running) { pointer in
+      pointer.withMemoryRebound(to: Handler.self, capacity: 1) {
+        isKnownUniquelyReferenced(&$0.pointee)
+      }
+    }
   }
 
   static var current: UnsafeMutablePointer<ThreadState> {
@@ -79,14 +97,15 @@ enum Trampoline {
   /// Handlers nested deeper than this wait until the outermost one has returned.
   static let maximumDepth = 24
 
-  static func perform(_ handler: Handler) {
-    let state = ThreadState.current
+  static func perform(
+    _ handler: Handler, _ state: UnsafeMutablePointer<ThreadState>, isOwned: Bool
+  ) {
     if state.pointee.depth >= maximumDepth {
       state.pointee.deferred.append(handler)
       return
     }
     state.pointee.depth += 1
-    handler.perform(state, isInPlace: true)
+    handler.perform(state, isInPlace: true, isOwned: isOwned)
     leave(state)
   }
 

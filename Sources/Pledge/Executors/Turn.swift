@@ -26,8 +26,9 @@ struct QueueTurn {
   /// How many handlers it may run yet.
   var budget = TurnBudget.handlers
 
-  static func enqueue(_ handler: Handler, on object: AnyObject) {
-    let state = ThreadState.current
+  static func enqueue(
+    _ handler: Handler, on object: AnyObject, _ state: UnsafeMutablePointer<ThreadState>
+  ) {
     if state.pointee.turn.queue?.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
       state.pointee.turn.follower == nil, state.pointee.turn.budget > 0,
       ThreadState.hasReturned(state),
