@@ -31,10 +31,12 @@ class Gathering: @unchecked Sendable {
   /// Observes `cell`; if the gathering is finished already, lets go of it at once.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
-    switch phase.load(ordering: .acquiring) {
-    case .finishedWithdrawing: return cell.cancelIfDeserted()
-    case .finished: return cell.root.keep()
-    case .open: break
+    let phase = phase.load(ordering: .acquiring)
+    if phase != .open {
+      // First those before it: inputs are let go of in their order.
+      endObserving()
+      if phase == .finished { cell.root.keep() } else { cell.cancelIfDeserted() }
+      return
     }
     if let resultID { Tracing.note(observer, .observes(for: resultID)) }
     // Attached first: an observer can be taken back only once it is in its place.

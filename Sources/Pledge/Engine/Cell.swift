@@ -235,7 +235,8 @@ extension Cell {
   /// - Returns: Whether that was done; not if the unclaimed cell was linked or abandoned meanwhile.
   @usableFromInline @discardableResult
   final func publish(_ rejection: Rejection? = nil) -> Bool {
-    let source = takeSlot()
+    let isTaken = input.load(ordering: .acquiring) & Input.taken != 0
+    let source = isTaken ? nil : takeSlot()
     if let rejection { slot = rejection }
     var word = output.load(ordering: .acquiring)
     while true {

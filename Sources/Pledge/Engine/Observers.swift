@@ -125,7 +125,7 @@ extension Cell {
           rejection?.markHandled()
         }
       }
-      if state.pointee.holdsAlone(self),
+      if ThreadState.holdsAlone(self, state),
         output.load(ordering: .relaxed) == Output.settled | Output.owned
       {
         // Nobody can come any more.

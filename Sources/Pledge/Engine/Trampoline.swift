@@ -43,17 +43,16 @@ struct ThreadState {
 
   /// Whether `cell` is the handler that runs on this thread, and nobody else holds it.
   @inline(__always)
-  func holdsAlone(_ cell: Cell) -> Bool {
+  static func holdsAlone(_ cell: Cell, _ state: UnsafeMutablePointer<ThreadState>) -> Bool {
     // A reference that lies where other threads find it too, as one that was only lent, would not
     // do: they may copy it at any time.
-    guard ownsRunning, var running,
-      running.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
+    guard state.pointee.ownsRunning,
+      state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
     else { return false }
-    // Looked at through a pointer: a variable would be one more reference.
-    return withUnsafeMutablePointer(to: &running) { pointer in
-      pointer.withMemoryRebound(to: Handler.self, capacity: 1) {
-        isKnownUniquelyReferenced(&$0.pointee)
-      }
+    // Looked at where it lies: a variable would be one more reference.
+    return withUnsafeMutablePointer(to: &state.pointee.running) { running in
+      isKnownUniquelyReferenced(
+        &UnsafeMutableRawPointer(running).assumingMemoryBound(to: Handler.self).pointee)
     }
   }
 

@@ -93,6 +93,21 @@ import Testing
     try await expectFulfillment(of: Promise.any(.rejected(Boom()), .value(2), .value(3)), with: 2)
   }
 
+  @Test func race_withASettledOneInTheMiddle_letsGoOfTheRestInOrder() throws {
+    let (shared, resolver) = Promise<Int>.withResolvers()
+    let executor = ManualExecutor()
+    // The last of its consumers to go waits for it; the others do not.
+    let waiting = shared.finally(on: executor) {}
+    let first = waiting.then(on: .immediate) { .value($0) }
+    let last = waiting.then(on: .immediate) { .value($0) }
+    let race = Promise.race([first, .value(3), last])
+    #expect(!first.isPending && last.isPending)
+    #expect(try race.currentResult?.get() == 3)
+    executor.runAll()
+    #expect(!last.isPending)
+    withExtendedLifetime(resolver) {}
+  }
+
   @Test func race_againstThreads_hasOneWinner() async throws {
     for _ in 0..<300 {
       let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
