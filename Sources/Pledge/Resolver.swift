@@ -82,8 +82,8 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   /// Has `handler` called when the promise is cancelled, so that the producer can stop its work.
   ///
-  /// `handler` runs on the thread that cancels, before the promise is rejected with
-  /// `CancellationError`, and may settle it otherwise. Called at once if the promise was cancelled
+  /// `handler` runs on the thread that cancels, or that lets go of the resolver meanwhile, before the
+  /// promise is rejected with `CancellationError`, and may settle it otherwise. Called at once if the promise was cancelled
   /// before; let go unused when the promise settles. A handler that captures this resolver keeps
   /// it from noticing that it was dropped.
   @inlinable

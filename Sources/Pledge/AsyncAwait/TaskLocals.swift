@@ -21,7 +21,7 @@ public enum TaskLocals {
   /// Has the handlers of all promises find the value of `key` that it had where the operator that
   /// took them was called.
   ///
-  /// For all handlers attached from now on, until the program ends. A second call for the same key
+  /// For all handlers made from now on, until the program ends. A second call for the same key
   /// does nothing.
   ///
   /// - Complexity: Each handler costs O(number of registered keys) more; nothing while there is none.

@@ -4,8 +4,8 @@ import Synchronization
 ///
 /// One thread makes the gathering and observes all inputs, then says `endObserving()`.
 ///
-/// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic or
-/// behind a lock.
+/// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic, behind a
+/// lock or immutable.
 @usableFromInline
 class Gathering: @unchecked Sendable {
   private enum Phase: UInt8, AtomicRepresentable {
@@ -57,7 +57,9 @@ class Gathering: @unchecked Sendable {
     }
   }
 
-  /// Takes back all observers that have not been called.
+  /// Takes back all observers that have not been called; before `endObserving()` that is left to it.
+  ///
+  /// So who makes the gathering hands out nothing before `endObserving()`.
   ///
   /// With `withdrawing`, an input that has no other consumer is cancelled. An observer that is
   /// withdrawn is told so, and finds the gathering finished.

@@ -2,7 +2,7 @@ import Synchronization
 
 // Adoption: a handler returned a promise, and the handler's own promise takes on its fate.
 //
-// Where nobody observes the inner promise yet, it is linked to the outer one: whoever settles it
+// Where nobody has observed the inner promise yet, it is linked to the outer one: whoever settles it
 // settles the root, and the inner cell is free to go as soon as its own handler has run. That is
 // what lets a recursive chain run for ever in constant memory (the idea is Twitter's
 // `Promise.become` and Scala's `DefaultPromise.linkRootOf`). Otherwise, and where the inner promise
@@ -79,7 +79,7 @@ extension Handler {
 }
 
 extension Cell {
-  /// Links this cell, if it is a root without observers and result, to `outer`.
+  /// Links this cell, if it is a pending root that nobody has observed, to `outer`.
   fileprivate final func link(to outer: Cell) -> Bool {
     guard input.load(ordering: .acquiring) & Input.kept == 0 else { return false }
     let target = Unmanaged.passRetained(outer)

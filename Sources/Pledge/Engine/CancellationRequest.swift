@@ -79,7 +79,7 @@ extension Cell {
     // A promise that another one has adopted is waited for by that one.
     guard root === self, !isSettledRoot else { return }
     let flags = input.load(ordering: .acquiring)
-    // Or nobody has ever observed it.
+    // The count of a cell that nobody has observed is one, not nought.
     let isNew = output.load(ordering: .acquiring) == 0 && flags & Input.kept == 0
     if isNew || Input.isDeserted(flags) { cancelInput() }
   }

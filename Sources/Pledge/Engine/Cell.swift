@@ -5,7 +5,7 @@ import Synchronization
 //                      ┌────────────┐ claim()  ┌─────────┐ publish() ┌─────────┐
 //   init ─────────────▶│  pending   │─────────▶│ claimed │──────────▶│ settled │
 //                      └────────────┘          └─────────┘           └─────────┘
-//                            │ link, while nobody observes
+//                            │ link, while nobody has observed
 //                            ├─────────────────────▶ linked: every later act goes to the root
 //                            │ abandon()
 //                            └─────────────────────▶ abandoned: linked to nothing, stays pending
@@ -136,7 +136,9 @@ class Cell: @unchecked Sendable {
     static let dead: UInt64 = 1 << 40
 
     static func consumers(_ word: UInt64) -> Int { Int((word >> 16) & 0xFF_FFFF) }
-    /// Whether those who observed the cell have all withdrawn.
+    /// Whether those who observed the cell have all withdrawn, and nobody keeps it.
+    ///
+    /// Not so while nobody has observed it yet: see `consumer`.
     static func isDeserted(_ word: UInt64) -> Bool { consumers(word) == 0 && word & kept == 0 }
     static func deadObservers(_ word: UInt64) -> Int { Int(word >> 40) }
   }
@@ -235,6 +237,7 @@ extension Cell {
   /// - Returns: Whether that was done; not if the unclaimed cell was linked or abandoned meanwhile.
   @usableFromInline @discardableResult
   final func publish(_ rejection: Rejection? = nil) -> Bool {
+    // Asked here, as that of a handler is taken: it saves a call a link.
     let isTaken = input.load(ordering: .acquiring) & Input.taken != 0
     let source = isTaken ? nil : takeSlot()
     if let rejection { slot = rejection }

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// One object a link.
 ///
-/// `target` is retained: kept that way, reading it counts no reference.
+/// `target` is held by hand, so that reading it counts no reference; `deinit` lets go of it.
 /// `run` and `body` stand for one generic closure each: `run` is a closure without captures that
 /// knows the types, `body` the user's closure with its type erased. `next` belongs to the list
 /// of the source; `body` to whoever set the flag `taken`.
@@ -82,8 +82,9 @@ class Handler: Cell, @unchecked Sendable {
   final func takeBody<Closure>(as type: Closure.Type) -> Closure {
     // Moved out: that counts no reference.
     withUnsafeMutablePointer(to: &body) { body in
-      let closure = UnsafeMutableRawPointer(body)
-        .assumingMemoryBound(to: ErasedClosure.Wrapped<Closure>.self).move().closure
+      let closure = body.withMemoryRebound(to: ErasedClosure.Wrapped<Closure>.self, capacity: 1) {
+        $0.move().closure
+      }
       body.initialize(to: nil)
       return closure
     }

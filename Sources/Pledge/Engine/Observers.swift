@@ -125,12 +125,14 @@ extension Cell {
           rejection?.markHandled()
         }
       }
-      if ThreadState.holdsAlone(self, state),
-        output.load(ordering: .relaxed) == Output.settled | Output.owned
-      {
-        // Nobody can come any more.
-        output.store(Output.settled, ordering: .relaxed)
-        return
+      if ThreadState.holdsAlone(self, state) {
+        // Nobody can come any more. Who came before let go of its reference after that, and the
+        // fence has us see what it did.
+        atomicMemoryFence(ordering: .acquiring)
+        if output.load(ordering: .relaxed) == Output.settled | Output.owned {
+          output.store(Output.settled, ordering: .relaxed)
+          return
+        }
       }
       let (done, now) = output.compareExchange(
         expected: Output.settled | Output.owned, desired: Output.settled,
@@ -154,8 +156,11 @@ extension Cell {
   private final func sweep() {
     guard let list = takeObservers() else { return }
     let (living, dead, count) = HandlerList.partition(list)
-    input.wrappingSubtract(Input.dead &* UInt64(count), ordering: .relaxed)
-    putBack(living)
+    // A list does not get empty again before it is delivered: by that the first observer is known.
+    let tombstone = living == nil ? HandlerList.Node.passRetained(.tombstone()) : nil
+    let gone = tombstone == nil ? count : count - 1
+    input.wrappingSubtract(Input.dead &* UInt64(gone), ordering: .relaxed)
+    putBack(living ?? tombstone)
     HandlerList.release(dead)
   }
 
@@ -205,6 +210,15 @@ extension Cell {
   }
 }
 
+extension Handler {
+  /// Stands in a list for observers that have withdrawn and are gone.
+  fileprivate static func tombstone() -> Handler {
+    Handler(
+      input: Input.taken | Input.detached, source: Cancellation.source, target: nil, body: nil,
+      run: { _, _ in })
+  }
+}
+
 /// Hands a handler to its executor, or runs it here if it has nothing to say to the outcome.
 ///
 /// `isOwned` says that the caller has taken the handler out of its list, and holds it with the
@@ -247,9 +261,6 @@ enum HandlerList {
   }
 
   /// Splits a stack into the observers that still wait and those that have withdrawn.
-  ///
-  /// The oldest one stays with the living in any case, so that no list is empty again: by that the
-  /// first observer of a cell is known.
   static func partition(
     _ stack: UnsafeMutableRawPointer
   ) -> (living: Node?, dead: Node?, deadCount: Int) {
@@ -262,7 +273,7 @@ enum HandlerList {
       node._withUnsafeGuaranteedRef { handler in
         rest = handler.next
         handler.next = nil
-        if rest != nil, handler.input.load(ordering: .acquiring) & Cell.Input.detached != 0 {
+        if handler.input.load(ordering: .acquiring) & Cell.Input.detached != 0 {
           handler.next = dead
           dead = node
           count += 1

@@ -43,10 +43,10 @@ public struct Origin: @unchecked Sendable, Hashable, CustomStringConvertible {
   /// The line, counted from 1.
   public let line: UInt
 
-  /// The bytes of a `StaticString`, which end with a nought; it takes three words itself.
+  /// The bytes of a `StaticString`, which end with a nought; a `StaticString` takes three words.
   @usableFromInline let file: UnsafePointer<UInt8>
 
-  /// Names the place `line` in `fileID`.
+  /// Names the place `line` in `fileID`, a string literal.
   @inlinable
   public init(fileID: StaticString, line: UInt) {
     self.file = fileID.utf8Start

@@ -51,8 +51,9 @@ struct ThreadState {
     else { return false }
     // Looked at where it lies: a variable would be one more reference.
     return withUnsafeMutablePointer(to: &state.pointee.running) { running in
-      isKnownUniquelyReferenced(
-        &UnsafeMutableRawPointer(running).assumingMemoryBound(to: Handler.self).pointee)
+      running.withMemoryRebound(to: Handler.self, capacity: 1) {
+        isKnownUniquelyReferenced(&$0.pointee)
+      }
     }
   }
 

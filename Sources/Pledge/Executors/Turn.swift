@@ -19,7 +19,7 @@ enum TurnBudget {
 /// here meanwhile. All others are sent to the queue; above all those that a handler sets off before
 /// it returns, since it may block until they have run.
 struct QueueTurn {
-  /// The queue, which the turn's own block keeps alive; nil if there is no turn.
+  /// The queue, which the first handler of the turn keeps alive; nil if there is no turn.
   var queue: Unmanaged<AnyObject>?
   /// The handler to run next, retained.
   var follower: Unmanaged<Handler>?

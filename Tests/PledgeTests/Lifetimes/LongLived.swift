@@ -33,6 +33,21 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
+  @Test func racesAgainstOneThatNobodyElseWaitsFor_areGone_evenTheFirst() throws {
+    let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+    let first = LifetimeTracker()
+    Promise.race([promise, .value(first.track("first"))], cancellingLosers: false).cauterize()
+    for _ in 0..<100 {
+      let (quick, quickResolver) = Promise<LifetimeTracker.Token>.withResolvers()
+      Promise.race([promise, quick], cancellingLosers: false).cauterize()
+      quickResolver.fulfill(lifetimes.track("later"))
+    }
+    #expect(first.liveCount == 0)
+    #expect(lifetimes.liveCount <= slack)
+    try expectPending(promise)
+    withExtendedLifetime(resolver) {}
+  }
+
   @Test func racesOfWhichItHoldsTheValue() async throws {
     for _ in 0..<rounds {
       let never = Promise<LifetimeTracker.Token>.withResolvers()
