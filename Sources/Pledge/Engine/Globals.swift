@@ -18,10 +18,9 @@ func withAtomic<Result>(
 @inline(__always)
 func remembered<Object: AnyObject>(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> Object
-) -> Object {
-  let address = remembered(
-    in: word, UnsafeRawPointer(Unmanaged.passUnretained(constant()).toOpaque()))
-  return Unmanaged.fromOpaque(address).takeUnretainedValue()
+) -> Unmanaged<Object> {
+  .fromOpaque(
+    remembered(in: word, UnsafeRawPointer(Unmanaged.passUnretained(constant()).toOpaque())))
 }
 
 /// The address that `constant`, a `static let`, holds, which `word` remembers from the first use on.

@@ -13,7 +13,9 @@ enum MainThread {
     static func isServed(by queue: DispatchQueue) -> Bool { queue === DispatchQueue.main }
   #else
     // Dispatch binds the main queue to the main thread when the process starts.
-    private static var mark: DispatchSpecificKey<Void> { remembered(in: &mainMarkWord, mainMark) }
+    private static var mark: Unmanaged<DispatchSpecificKey<Void>> {
+      remembered(in: &mainMarkWord, mainMark)
+    }
 
     private static let mainMark: DispatchSpecificKey<Void> = {
       let mark = DispatchSpecificKey<Void>()
@@ -22,10 +24,14 @@ enum MainThread {
     }()
 
     /// Whether this is the process's main thread.
-    static var isCurrent: Bool { DispatchQueue.getSpecific(key: mark) != nil }
+    static var isCurrent: Bool {
+      mark._withUnsafeGuaranteedRef { DispatchQueue.getSpecific(key: $0) != nil }
+    }
 
     /// Whether `queue` is the main queue: there is a new object for it each time it is asked for.
-    static func isServed(by queue: DispatchQueue) -> Bool { queue.getSpecific(key: mark) != nil }
+    static func isServed(by queue: DispatchQueue) -> Bool {
+      mark._withUnsafeGuaranteedRef { queue.getSpecific(key: $0) != nil }
+    }
   #endif
 }
 

@@ -149,7 +149,7 @@ public struct ImmediateExecutor: PromiseExecutor {
 public struct GlobalExecutor: PromiseExecutor {
   private static let globalQueue = DispatchQueue.global()
   @usableFromInline static var queue: DispatchQueue {
-    remembered(in: &globalQueueWord, globalQueue)
+    remembered(in: &globalQueueWord, globalQueue).takeUnretainedValue()
   }
 
   /// Has the job run on the global concurrent queue.

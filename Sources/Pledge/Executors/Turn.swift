@@ -189,7 +189,9 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
 /// The main actor's turns, on the main queue.
 final class MainScheduler: TurnScheduler, @unchecked Sendable {
   private static let main = MainScheduler()
-  static var shared: MainScheduler { remembered(in: &mainSchedulerWord, main) }
+  static var shared: MainScheduler {
+    remembered(in: &mainSchedulerWord, main).takeUnretainedValue()
+  }
 
   override var name: String { "main" }
 
