@@ -13,10 +13,12 @@ let package = Package(
     .target(
       name: "StressKit",
       dependencies: [
+        "CHeap",
         .product(name: "Pledge", package: "Pledge"),
         .product(name: "PledgeTesting", package: "Pledge"),
       ]
     ),
+    .target(name: "CHeap"),
     .executableTarget(
       name: "soak",
       dependencies: [

@@ -8,7 +8,7 @@ mutants=(
   'leak Sources/Pledge/Engine/Observers.swift s/let handler = node\.takeRetainedValue\(\)/let handler = node.takeUnretainedValue()/'
   'lost-cancel Sources/Pledge/Engine/Adoption.swift s/inner\.cancelIfDeserted\(\)\n//'
   'deaf-adopter Sources/Pledge/Engine/Adoption.swift s/let outer = root\n/let outer = root\ninput.bitwiseAnd(~Input.cancelled, ordering: .relaxed)\n/'
-  'wrong-place Sources/Pledge/Engine/Observers.swift s/unsafeDowncast\(target, to: Scheduler\.self\)\.enqueue\(handler\)/Trampoline.perform(handler)/'
+  'wrong-place Sources/Pledge/Engine/Observers.swift s/unsafeDowncast\(target, to: Scheduler\.self\)\.enqueue\(handler\)/Trampoline.perform(handler, state, isOwned: false)/'
   'wrong-queue Sources/Pledge/Executors/Turn.swift s/queue\.async \{ run\(handler\) \}/DispatchQueue.global().async { run(handler) }/'
   'kept-timer Sources/Pledge/Time/Timeout.swift s/handler\.takeBody\(as: \(\@Sendable \(\) -> Void\)\.self\)\(\)\n//'
 )

@@ -12,9 +12,10 @@ struct SoakCommand: ParsableCommand {
       observe, adopt, cancel and drop the same promise. A difference is printed as the smallest \
       program that shows it, with its seed. What takes too long is printed as hung.
 
-      Memory is sampled all the time. The first third of the samples is the warm-up; of the rest, \
-      the median of the last quarter may exceed the median of the first quarter by 10 %, or by \
-      8 MiB if that is more.
+      The heap in use (allocated and not freed) is sampled 30 times, while no program runs. The \
+      first third of the samples is the warm-up; of the rest, the median of the last quarter may \
+      exceed the median of the first quarter by 256 KiB for each thread, and by 512 KiB at the \
+      least. Resident memory, sampled all the time, may do so by 4 MiB for each, and by 8 MiB.
 
       Exit status: 0 if all is well, 1 if not, 64 for bad usage.
       """)

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import StressKit
@@ -11,17 +12,52 @@ extension StressTests {
       #expect(summary.operations > 0)
       #expect(summary.collisions > 0)
       #expect(summary.residentBytes.allSatisfy { $0 > 1 << 20 })
+      #expect(summary.heapBytes.count == 30)
     }
 
-    @Test func memoryThatGrows_isNotFlat() throws {
-      let mebibyte = 1 << 20
-      let growing = (0..<90).map { 50 * mebibyte + $0 * mebibyte }
-      #expect(try #require(Memory.growth(growing)).isFlat == false)
-      // Warm-up and single peaks do not count.
-      let flat = (0..<90).map { index in
-        (index < 20 ? index : index == 60 ? 90 : 50 + index % 2) * mebibyte
+    @Test func heapThatGrows_isAFailure() async {
+      let failure = await aside { () -> String? in
+        let soak = Soak(seconds: 1, threads: 1, seed: 1)
+        let isDone = Lock(false)
+        let isFreed = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          var kept: [[UInt8]] = []
+          while !isDone.withLock({ $0 }) {
+            kept.append(Array(repeating: 1, count: 16 << 10))
+            Thread.sleep(forTimeInterval: 0.001)
+          }
+          kept = []
+          isFreed.signal()
+        }
+        defer { isFreed.wait() }
+        let summary = soak.run { _ in }
+        isDone.withLock { $0 = true }
+        return summary.failure
       }
-      #expect(try #require(Memory.growth(flat)).isFlat)
+      #expect(failure?.hasPrefix("The heap in use grew from ") == true)
+    }
+
+    @Test func heapBytes_areThoseInUse() {
+      let size = 16 << 20
+      let before = Memory.heapBytes()
+      let blocks = (0..<1024).map { _ in
+        UnsafeMutableRawPointer.allocate(byteCount: size / 1024, alignment: 8)
+      }
+      let meanwhile = Memory.heapBytes()
+      for block in blocks { block.deallocate() }
+      let after = Memory.heapBytes()
+      // What other tests have left behind may go meanwhile, but that is little.
+      #expect(meanwhile - before > size / 2)
+      #expect(after - before < size / 2)
+    }
+
+    @Test func growth_isThatAfterTheWarmUp() throws {
+      let growing = try #require(Memory.growth((0..<90).map { $0 * 100 }))
+      #expect(growing.from == 3700)
+      #expect(growing.to == 8200)
+      // Warm-up and single peaks do not count.
+      let flat = (0..<90).map { index in index < 20 ? index : index == 85 ? 900 : 50 + index % 2 }
+      #expect(abs(try #require(Memory.growth(flat)).bytes) <= 1)
       #expect(Memory.growth([1, 2, 3]) == nil)
     }
   }

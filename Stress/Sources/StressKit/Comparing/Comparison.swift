@@ -23,8 +23,7 @@ package struct Comparison: Sendable {
   /// Compares the two on `program`; no two programs that run at a time may have the same `run`.
   package func verdict(on program: Program, run: Int) -> Verdict {
     let run = run % Reports.runs
-    // Threads of an earlier program with this number may have reported late.
-    _ = Reports.take(run)
+    Reports.open(run)
     let reference = ReferenceSystem(run: run, kind: program.kind, fault: fault)
     let expected =
       program.kind == .chaotic
@@ -45,14 +44,14 @@ package struct Comparison: Sendable {
     if isExact, let expected {
       let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
       _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
-      found.unhandled = Reports.take(run).counted
+      found.unhandled = Reports.close(run).counted
       var expected = expected
       expected.unhandled = unhandled.counted
       verdict.complaints =
         program.kind == .sequential
         ? Self.differences(found, expected) : Self.unorderedDifferences(found, expected)
     } else {
-      found.unhandled = Reports.take(run).counted
+      found.unhandled = Reports.close(run).counted
     }
     verdict.complaints += Invariants(program, found).violations
     return verdict

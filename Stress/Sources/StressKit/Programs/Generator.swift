@@ -20,7 +20,8 @@ package struct Generator {
   /// The program of a kind that belongs to `seed`.
   package static func program(_ kind: Program.Kind, seed: UInt64) -> Program {
     var generator = Generator(kind: kind, seed: seed)
-    return Program(kind: kind, steps: generator.steps())
+    let program = Program(kind: kind, steps: generator.steps())
+    return program.mayDeadlock ? Self.program(kind, seed: generator.random.next()) : program
   }
 
   private mutating func steps() -> [Step] {

@@ -1,3 +1,4 @@
+import CHeap
 import Foundation
 
 /// How much memory the process takes.
@@ -21,22 +22,31 @@ enum Memory {
     #endif
   }
 
-  /// Whether samples, taken at equal distances, are those of a process that does not grow.
+  /// What was allocated and not freed, in bytes; 0 where the system does not tell.
+  static func heapBytes() -> Int { Int(heap_bytes_in_use()) }
+
+  /// How samples, taken at equal distances, grow.
   ///
-  /// The first third is the warm-up. Of the rest, the median of the last quarter may exceed that of
-  /// the first quarter by a tenth, or by 8 MiB if that is more. Medians, because single samples
-  /// catch programs in flight.
-  static func growth(_ samples: [Int]) -> (from: Int, to: Int, isFlat: Bool)? {
+  /// The first third is the warm-up. Of the rest, the median of the last quarter is compared with
+  /// that of the first: single samples catch programs in flight.
+  static func growth(_ samples: [Int]) -> Growth? {
     let settled = Array(samples[(samples.count / 3)...])
     guard settled.count >= 4 else { return nil }
     let quarter = settled.count / 4
-    let from = median(settled.prefix(quarter))
-    let to = median(settled.suffix(quarter))
-    return (from, to, to - from <= max(from / 10, 8 << 20))
+    return Growth(from: median(settled.prefix(quarter)), to: median(settled.suffix(quarter)))
   }
 
   private static func median(_ samples: ArraySlice<Int>) -> Int {
     let sorted = samples.sorted()
     return sorted[sorted.count / 2]
   }
+}
+
+/// From how many bytes to how many.
+struct Growth: CustomStringConvertible {
+  let from: Int
+  let to: Int
+
+  var bytes: Int { to - from }
+  var description: String { "from \(from >> 10) to \(to >> 10) KiB" }
 }

@@ -12,6 +12,8 @@ package final class Soak: Sendable {
     package var collisions = 0
     package var elapsed = 0.0
     package var residentBytes: [Int] = []
+    /// After each round, when no program ran.
+    package var heapBytes: [Int] = []
     package var mostLiveHandlers = 0
     /// What went wrong; the first thing ends the soak.
     package var failure: String?
@@ -30,8 +32,10 @@ package final class Soak: Sendable {
   }
 
   private static let collisionRounds = 50
+  /// At the end of each there is a rest, in which nothing is alive that belongs to a program.
+  private static let rounds = 30
 
-  private let end: Date
+  private let length: Double
   private let patience: Double
   private let watchesMemory: Bool
   private let firstSeed: UInt64
@@ -42,50 +46,74 @@ package final class Soak: Sendable {
   package init(
     seconds: Double, threads: Int, seed: UInt64, patience: Double = 60, watchesMemory: Bool = true
   ) {
-    end = Date(timeIntervalSinceNow: seconds)
+    length = seconds
     firstSeed = seed
     self.patience = patience
     self.watchesMemory = watchesMemory
     state = Lock(
-      State(
-        nextSeed: seed, activities: Array(repeating: nil, count: threads), workersAtWork: threads))
+      State(nextSeed: seed, activities: Array(repeating: nil, count: threads), workersAtWork: 0))
   }
 
   /// Runs it on this thread and others; `report` gets a line now and then.
   package func run(report: (String) -> Void) -> Summary {
     let start = Date()
-    let length = end.timeIntervalSince(start)
-    for index in 0..<state.withLock({ $0.activities.count }) {
-      Thread.detachNewThread { self.work(index) }
-    }
     var nextReport = start
-    let pause = min(1, max(0.02, length / 100))
+    for round in 1...Self.rounds {
+      let end = start + length * Double(round) / Double(Self.rounds)
+      work(until: end, sampledEvery: min(1, max(0.01, length / Double(Self.rounds) / 20)))
+      guard !hasFailed else { break }
+      let heap = heapAtRest()
+      let summary = state.withLock { state in
+        state.summary.heapBytes.append(heap)
+        state.summary.elapsed = Date().timeIntervalSince(start)
+        return state.summary
+      }
+      if Date() >= nextReport {
+        report(summary.progress)
+        nextReport += 10
+      }
+    }
+    return state.withLock { state in
+      state.summary.elapsed = Date().timeIntervalSince(start)
+      if watchesMemory, state.summary.failure == nil {
+        state.summary.failure = state.summary.complaintAboutMemory(threads: state.activities.count)
+      }
+      return state.summary
+    }
+  }
+
+  private var hasFailed: Bool { state.withLock { $0.summary.failure != nil } }
+
+  /// Has the workers work until `end`, and watches over them.
+  private func work(until end: Date, sampledEvery pause: Double) {
+    let workers = state.withLock { state in
+      state.workersAtWork = state.activities.count
+      return state.activities.indices
+    }
+    for index in workers { Thread.detachNewThread { self.work(index, until: end) } }
     while state.withLock({ $0.workersAtWork }) > 0 {
       Thread.sleep(forTimeInterval: pause)
       let resident = Memory.residentBytes()
       let live = HandlerToken.liveCount
-      let summary = state.withLock { state in
+      state.withLock { state in
         state.summary.residentBytes.append(resident)
         state.summary.mostLiveHandlers = max(state.summary.mostLiveHandlers, live)
-        state.summary.elapsed = Date().timeIntervalSince(start)
-        return state.summary
       }
       if let hung = hungActivity() {
-        state.withLock { $0.summary.failure = "Hung for \(Int(patience)) s:\n\(hung)" }
-        break
-      }
-      if Date() >= nextReport {
-        report(summary.progress)
-        nextReport += max(10, length / 30)
+        return state.withLock { $0.summary.failure = "Hung for \(Int(patience)) s:\n\(hung)" }
       }
     }
-    var summary = state.withLock { $0.summary }
-    if watchesMemory, summary.failure == nil, let growth = Memory.growth(summary.residentBytes),
-      !growth.isFlat
-    {
-      summary.failure = "Memory grew from \(growth.from >> 10) KiB to \(growth.to >> 10) KiB."
+  }
+
+  /// What of the heap is in use when the threads have let go of the last programs.
+  private func heapAtRest() -> Int {
+    // Queues let go of their last blocks a moment after these have run.
+    var least = Memory.heapBytes()
+    for _ in 0..<10 {
+      Thread.sleep(forTimeInterval: 0.001)
+      least = min(least, Memory.heapBytes())
     }
-    return summary
+    return least
   }
 
   private func hungActivity() -> String? {
@@ -97,9 +125,9 @@ package final class Soak: Sendable {
 
   // MARK: Workers
 
-  private func work(_ index: Int) {
+  private func work(_ index: Int, until end: Date) {
     let comparison = Comparison()
-    while Date() < end, state.withLock({ $0.summary.failure == nil }) {
+    while Date() < end, !hasFailed {
       let seed = state.withLock { state in
         defer { state.nextSeed &+= 1 }
         return state.nextSeed
@@ -182,25 +210,45 @@ package final class Soak: Sendable {
 }
 
 extension Soak.Summary {
+  /// By how much the heap in use may grow for each thread.
+  ///
+  /// Not by nothing: a queue may start a thread of its own at any time, and the allocator keeps freed
+  /// blocks at hand for each, which it counts as used.
+  private static let heapTolerance = 256 << 10
+  /// The same for resident memory; holes in the heap, and stacks, are in it, too.
+  private static let residentTolerance = 4 << 20
+
+  fileprivate func complaintAboutMemory(threads: Int) -> String? {
+    // Queues and tasks have threads also where there is one core.
+    let threads = max(2, threads)
+    if let growth = Memory.growth(heapBytes), growth.bytes > Self.heapTolerance * threads {
+      return "The heap in use grew \(growth)."
+    }
+    if let growth = Memory.growth(residentBytes), growth.bytes > Self.residentTolerance * threads {
+      return "Resident memory grew \(growth)."
+    }
+    return nil
+  }
+
   fileprivate var progress: String {
     let count = programs.values.reduce(0, +)
-    let megabytes = (residentBytes.last ?? 0) >> 20
-    return "\(Int(elapsed)) s: \(count) programs, \(collisions) collisions, \(megabytes) MiB"
+    return "\(Int(elapsed)) s: \(count) programs, \(collisions) collisions, "
+      + "\((heapBytes.last ?? 0) >> 10) KiB in use, \((residentBytes.last ?? 0) >> 10) KiB resident"
   }
 }
 
 extension Soak.Summary: CustomStringConvertible {
   package var description: String {
     let kinds = programs.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
-    let memory =
-      Memory.growth(residentBytes).map {
-        "median \($0.from >> 10) KiB after warm-up, \($0.to >> 10) KiB at the end"
-      } ?? "too short a run to tell"
+    func text(_ samples: [Int]) -> String {
+      Memory.growth(samples).map { "\($0) after warm-up" } ?? "too short a run to tell"
+    }
     return """
       \(programs.values.reduce(0, +)) programs (\(kinds.joined(separator: ", "))), \
       \(exactPrograms) of them compared with the reference in full
       \(operations) operations, \(collisions) collisions, \(Int(elapsed)) s
-      resident memory: peak \((residentBytes.max() ?? 0) >> 10) KiB, \(memory)
+      heap in use at rest: \(text(heapBytes))
+      resident memory: \(text(residentBytes)), peak \((residentBytes.max() ?? 0) >> 10) KiB
       handlers alive at a time: \(mostLiveHandlers) at the most
       """
   }

@@ -8,27 +8,33 @@ enum Reports {
   /// More than there are steps in a program; less than there are runs.
   static let runs = 1_000_000
 
+  // Of the runs that are under way. What comes later is nobody's business, and must not pile up.
   private static let byRun = Lock<[Int: [Failure]]>([:])
 
-  static func line(run: Int, id: Int) -> UInt { UInt(run * runs + id) }
+  /// The line for a broken promise; greater than any line of source code, which leads to no run.
+  static func line(run: Int, id: Int) -> UInt { UInt((run + 1) * runs + id) }
 
   static func install() {
     Diagnostics.setHandler { event in
       guard case .unhandledRejection(let error, _) = event, let run = run(of: error) else { return }
-      byRun.withLock { $0[run, default: []].append(Failure(error)) }
+      byRun.withLock { $0[run]?.append(Failure(error)) }
     }
   }
 
+  /// Starts to listen to the reports of `run`.
+  static func open(_ run: Int) { byRun.withLock { $0[run] = [] } }
+
   static func count(_ run: Int) -> Int { byRun.withLock { $0[run]?.count ?? 0 } }
 
-  static func take(_ run: Int) -> [Failure] {
+  /// The reports of `run`; those that come later are dropped.
+  static func close(_ run: Int) -> [Failure] {
     byRun.withLock { $0.removeValue(forKey: run) ?? [] }
   }
 
   private static func run(of error: any Error) -> Int? {
     switch error {
     case let error as StressError: error.run
-    case let error as BrokenPromise: error.origin.map { Int($0.line) / runs }
+    case let error as BrokenPromise: error.origin.map { Int($0.line) / runs - 1 }
     case let error as TimeoutError: Int(error.duration.components.attoseconds) % runs
     case let error as AggregateError: error.errors.lazy.compactMap { run(of: $0) }.first
     default: nil
