@@ -130,6 +130,39 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func resolverThatIsDroppedWhileItsPromiseIsCancelled_tellsItsProducer(isReturned: Bool) {
+    for _ in 0..<rounds / 20 {
+      var promises: [Promise<Int>] = []
+      var told: [CallCounter] = []
+      let resolvers = Mutex<[Resolver<Int>]>([])
+      for _ in 0..<100 {
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let counter = CallCounter()
+        resolver.onCancel { counter.call() }
+        told.append(counter)
+        // Returned from a handler, the promise is linked to that of the handler.
+        promises.append(
+          isReturned ? Promise.value(()).then(on: .immediate) { promise } : promise)
+        resolvers.withLock { $0.append(resolver) }
+      }
+      DispatchQueue.concurrentPerform(iterations: 2) { [promises] thread in
+        if thread == 0 {
+          for promise in promises.reversed() { promise.cancel() }
+        } else {
+          var mine = resolvers.withLock { exchange(&$0, with: []) }
+          while !mine.isEmpty { mine.removeLast() }
+        }
+      }
+      for (promise, told) in zip(promises, told) {
+        let isCancelled = promise.state == "rejected: CancellationError()"
+        // Told and broken all the same, if it was dropped first and told before that had its effect.
+        #expect(isCancelled ? told.count == 1 : told.count <= 1, "\(promise)")
+        #expect(!promise.isPending)
+      }
+    }
+  }
+
   @Test func manyTasksAwait_andAreCancelledAtRandom() async throws {
     let count = isFullRun ? 100_000 : 5_000
     let groups = 50
