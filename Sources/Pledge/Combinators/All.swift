@@ -79,6 +79,8 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let values: UnsafeMutableBufferPointer<T?>
   @usableFromInline let remaining: Atomic<Int>
+  /// Whether an input was abandoned, so that its value will never be there.
+  @usableFromInline let isIncomplete = Atomic(false)
   @usableFromInline let cancelsRest: Bool
 
   @inlinable
@@ -117,9 +119,19 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
       return
     }
     values[index] = source.value(as: T.self)
-    if remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
+    guard remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+    if isIncomplete.load(ordering: .relaxed) {
+      result.abandon()
+    } else {
       result.fulfill(values.map { $0.unsafelyUnwrapped })
-      finishAfterAll()
     }
+    finishAfterAll()
+  }
+
+  override func loseInput() -> Cell? {
+    isIncomplete.store(true, ordering: .relaxed)
+    guard remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return nil }
+    finishAfterAll()
+    return result
   }
 }

@@ -80,6 +80,11 @@ class Gathering: @unchecked Sendable {
     return true
   }
 
+  /// Notes that an observer was dropped, as nobody will ever settle its input.
+  ///
+  /// - Returns: What comes of the gathering, if nobody will ever settle that either.
+  func loseInput() -> Cell? { nil }
+
   private final func end(as last: Phase) -> Bool {
     phase.compareExchange(expected: .open, desired: last, ordering: .acquiringAndReleasing)
       .exchanged
@@ -108,6 +113,8 @@ final class InputObserver<State: Gathering>: Handler, @unchecked Sendable {
     self.index = index
     super.init(input: 0, source: source, target: nil, body: nil, run: run)
   }
+
+  override func abandonedResult() -> Cell? { state.loseInput() }
 }
 
 extension Handler {

@@ -61,7 +61,17 @@ extension Promise {
 final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let cancelsLosers: Bool
-  private let errors = Mutex<(byIndex: [Int: any Error], count: Int)>(([:], 0))
+  private let losers = Mutex(Losers())
+
+  private struct Losers {
+    var errors: [Int: any Error] = [:]
+    /// How many inputs nobody will ever settle.
+    var abandonedCount = 0
+    /// How many inputs there are.
+    var count = 0
+
+    var areAll: Bool { errors.count + abandonedCount == count }
+  }
 
   @usableFromInline
   init(result: Cell, cancelsLosers: Bool) {
@@ -75,7 +85,7 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
     _ inputs: [Promise<Value>], run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> Promise<Value> {
     guard !inputs.isEmpty else { return .rejected(PromiseError.emptyInput) }
-    errors.withLock { $0.count = inputs.count }
+    losers.withLock { $0.count = inputs.count }
     for (index, input) in inputs.enumerated() {
       observe(input.cell, with: InputObserver(self, index: index, source: input.cell, run: run))
     }
@@ -97,13 +107,22 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
   @usableFromInline
   func lose(_ rejection: Rejection, index: Int) {
     rejection.markHandled()
-    let all: [any Error]? = errors.withLock { errors in
-      errors.byIndex[index] = rejection.error
-      guard errors.byIndex.count == errors.count else { return nil }
-      return (0..<errors.count).compactMap { errors.byIndex[$0] }
+    let losers: Losers? = losers.withLock { losers in
+      losers.errors[index] = rejection.error
+      return losers.areAll ? losers : nil
     }
     // Finished before, if it was cancelled: then all lose, and that is the only error.
-    guard let all, finishAfterAll() else { return }
-    result.reject(Rejection(AggregateError(errors: all), origin: nil))
+    guard let losers, finishAfterAll() else { return }
+    if losers.abandonedCount > 0 { return result.abandon() }
+    let errors = (0..<losers.count).compactMap { losers.errors[$0] }
+    result.reject(Rejection(AggregateError(errors: errors), origin: nil))
+  }
+
+  override func loseInput() -> Cell? {
+    let areAll = losers.withLock { losers in
+      losers.abandonedCount += 1
+      return losers.areAll
+    }
+    return areAll && finishAfterAll() ? result : nil
   }
 }

@@ -49,7 +49,8 @@ extension Cell {
 extension Handler {
   /// Drops this handler and all that waits for it, without calling it.
   final func abandonUncalled() {
-    if dropClosure() { abandon() }
+    guard dropClosure() else { return }
+    Cell.abandon([self, abandonedResult()].compactMap { $0 })
   }
 
   /// False if the handler runs, or has been withdrawn: then it is cancelled, and its promise settles.
@@ -82,13 +83,15 @@ extension HandlerList {
     Cell.abandon(cells)
   }
 
-  fileprivate static func dropClosures(_ list: Node?, _ body: (Handler) -> Void) {
+  fileprivate static func dropClosures(_ list: Node?, _ body: (Cell) -> Void) {
     var rest = list
     while let node = rest {
       rest = node._withUnsafeGuaranteedRef { $0.next }
       let handler = node.takeRetainedValue()
       handler.next = nil
-      if handler.dropClosure() { body(handler) }
+      guard handler.dropClosure() else { continue }
+      body(handler)
+      if let result = handler.abandonedResult() { body(result) }
     }
   }
 }

@@ -64,6 +64,10 @@ class Handler: Cell, @unchecked Sendable {
     state.pointee.isInsideBody = wasInsideBody
   }
 
+  /// The cell that will never be settled, now that this handler was dropped uncalled: beside that
+  /// of the handler, if there is one.
+  func abandonedResult() -> Cell? { nil }
+
   /// Whether what this handler returned has settled its promise.
   @inline(__always)
   final var hasSettled: Bool {

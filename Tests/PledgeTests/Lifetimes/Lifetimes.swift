@@ -77,6 +77,33 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
+  /// Inputs that are abandoned before they are gathered, afterwards, and one of them late.
+  @Test(arguments: ["all", "race", "any", "allSettled"], [0, 1, 2])
+  func gatheringsOfAbandonedPromises(name: String, late: Int) async throws {
+    do {
+      let parts = (0..<2).map { _ in Promise<LifetimeTracker.Token>.withResolvers() }
+      let inputs = parts.map(\.promise)
+      for part in parts.dropFirst(late) { part.resolver.abandon() }
+      let result =
+        switch name {
+        case "all": Promise.all(inputs).asVoid()
+        case "allSettled": Promise.allSettled(inputs).asVoid()
+        case "race": Promise.race(inputs).asVoid()
+        default: Promise.any(inputs).asVoid()
+        }
+      result.done(on: .immediate) { [t = lifetimes.track("done")] in _ = t }.cauterize()
+      if late == 1, name == "all" || name == "allSettled" {
+        parts[0].resolver.fulfill(lifetimes.track("value"))
+      } else if late == 1, name == "any" {
+        parts[0].resolver.reject(Boom())
+      } else {
+        for part in parts.prefix(late) { part.resolver.abandon() }
+      }
+      #expect(result.isPending)
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
   @Test func afterAnExecutorDropsItsJobs() async throws {
     let executor = ManualExecutor()
     attachAll(to: .value(1), on: executor)
