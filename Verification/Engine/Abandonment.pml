@@ -36,10 +36,18 @@ inline dropClosure(handler, done) {
 #else
   pinUnlessTaken(handler, done);
   if
-  :: done && (input[handler] & DETACHED) -> unpin(handler); done = false
-  :: done && !(input[handler] & DETACHED) ->
-    writeSlot(handler, NONE);
-    input[handler] = (input[handler] & ~PINNED) | TAKEN
+  :: done ->
+    atomic {
+      done = !(input[handler] & (TAKEN | DETACHED));
+      if
+      :: done -> input[handler] = (input[handler] & ~PINNED) | TAKEN
+      :: else -> skip
+      fi
+    };
+    if
+    :: done -> writeSlot(handler, NONE)
+    :: else -> unpin(handler)
+    fi
   :: else -> skip
   fi;
 #endif

@@ -7,29 +7,27 @@
  */
 
 #ifndef ADOPTS
-inline adopt(self, inner) { assert(false) }
+inline adopt(self, inner, result) { assert(false) }
 #else
 
 /* Whether the returned cell, as the holder of its promise sees it, is settled already. */
-inline adopt(self, inner) {
+inline adopt(self, inner, result) {
+  result = UNSET;
   root(self, ad_outer);
   root(inner, ad_root);
   if
   :: ad_root == inner && (input[inner] & DISOWNED) -> ad_root = CANCELLATION
   :: else -> skip
   fi;
-  ad_linked = false;
   if
-  :: ad_root == ad_outer -> settle(self, FAILED) /* returnedItself */
+  :: ad_root == ad_outer -> result = FAILED /* returnedItself */
   :: ad_root != ad_outer && isSettledRoot(ad_root) ->
-    d_step { readResult(ad_root, ad_result) };
+    d_step { readResult(ad_root, result) };
     if
-    :: input[self] & CANCELLED -> ad_result = DROPPED
+    :: input[self] & CANCELLED -> result = DROPPED
     :: else -> skip
-    fi;
-    settle(self, ad_result)
+    fi
   :: else ->
-    ad_refused = false;
     if
     :: ad_outer != self ->
       /* The outer cell waits for this one, which is linked to it. */
@@ -55,12 +53,11 @@ inline adopt(self, inner) {
     :: else -> skip
     fi;
     if
-    :: ad_linked -> skip
-    :: !ad_linked && ad_refused -> refuse(self, inner)
+    :: ad_linked || ad_refused -> skip
     :: else ->
       becomePinned(self, ad_pinned);
       if
-      :: !ad_pinned -> refuse(self, inner)
+      :: !ad_pinned -> ad_refused = true
       :: else ->
         if
         :: ad_outer == self -> link(inner, self, ad_linked)
@@ -71,12 +68,15 @@ inline adopt(self, inner) {
         :: else -> writeSlot(self, inner); attach(inner, self, true)
         fi
       fi
+    fi;
+    if
+    :: ad_refused -> cancelIfDeserted(inner); result = DROPPED /* refuse */
+    :: else -> skip
     fi
   fi;
-  ad_outer = NONE; ad_root = NONE; ad_slot = NONE; ad_linked = false; ad_pinned = false
+  ad_outer = NONE; ad_root = NONE; ad_slot = NONE;
+  ad_linked = false; ad_pinned = false; ad_refused = false
 }
-
-inline refuse(self, inner) { cancelIfDeserted(inner); settle(self, DROPPED) }
 
 /* From `taken` to `pinned`; `done` is false if the handler was cancelled. */
 inline becomePinned(self, done) {
@@ -137,5 +137,5 @@ inline waitFor(self, inner) {
 #endif
 
 #define ADOPTION_LOCALS \
-  byte ad_outer, ad_root, ad_result, ad_slot, lk_word, wf_next, wf_source; \
+  byte ad_outer, ad_root, ad_slot, lk_word, wf_next, wf_source; \
   bool ad_linked, ad_refused, ad_pinned, wf_pinned;

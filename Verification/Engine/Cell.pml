@@ -35,7 +35,7 @@
 
 byte output[CELLS];
 byte input[CELLS];
-short consumers[CELLS];
+short consumers[CELLS]; /* a cell is made with one: see `push` */
 byte slot[CELLS];
 
 /* The outcome, the `value` and the kind of rejection in one. */
@@ -106,11 +106,11 @@ inline takeSlot(self, content) {
   content = NONE;
   fetchOr(input[self], TAKEN, ts_old);
   if
-  :: ts_old & TAKEN -> skip
+  :: ts_old & TAKEN -> ts_old = 0
   :: else ->
     /* waitForUnpin. Then the access takes time: nobody else may be at the slot meanwhile. */
     atomic { !(input[self] & PINNED) -> assert(!inSlot[self]); inSlot[self] = true };
-    d_step { content = slot[self]; slot[self] = NONE; inSlot[self] = false }
+    d_step { content = slot[self]; slot[self] = NONE; inSlot[self] = false; ts_old = 0 }
   fi
 }
 
@@ -158,7 +158,8 @@ inline claim(self, won) {
     :: cl_done -> break
     :: else -> skip
     fi
-  od
+  od;
+  cl_word = 0; cl_done = false
 }
 
 /* The caller has claimed the cell, or is its handler and nobody else can settle it. `pb_done` says
@@ -193,7 +194,7 @@ inline publish(self, result) {
   :: pb_done && pb_list != NONE -> deliverAll(self, pb_list)
   :: else -> skip
   fi;
-  pb_list = NONE
+  pb_list = NONE; pb_source = NONE; pb_word = 0; pb_next = 0
 }
 
 /* fulfill, reject and copy: claim, write the result, publish, let go of the own input. */
@@ -203,8 +204,9 @@ inline settle(self, result) {
   :: st_cell != NONE ->
     publish(st_cell, result);
     assert(pb_done);
+    pb_done = false;
     if
-    :: st_cell != self -> takeSlot(self, pb_source) /* dropInput */
+    :: st_cell != self -> takeSlot(self, pb_source); pb_source = NONE /* dropInput */
     :: else -> skip
     fi
   :: else -> skip

@@ -51,11 +51,33 @@ inline deliverInOrder(handler) {
 
 #define IS_DELIVERED(word) (((word) & SETTLED) && (!((word) & OWNED) || LATECOMERS_OVERTAKE))
 
-/* Pushes a handler that is counted; `done` is false if the cell has no list any more. */
+#ifdef MUTANT_COUNT_AS_SEEN_FIRST
+#define COUNTS_ON_RETRY false
+#else
+#define COUNTS_ON_RETRY true
+#endif
+
+/* Counts a handler and pushes it; `done` is false if the cell has no list any more. */
 inline push(self, handler, isPinned, done) {
+  at_isRetry = false;
   do
-  :: (at_word & LINKED) || IS_DELIVERED(at_word) -> done = false; break
+  :: (at_word & LINKED) || IS_DELIVERED(at_word) ->
+    if
+    :: at_isCounted -> consumers[self]--
+    :: else -> skip
+    fi;
+    done = false;
+    break
   :: else ->
+    if
+    :: !at_isCounted && (at_word & ~CLAIMED) && (COUNTS_ON_RETRY || !at_isRetry) ->
+      /* Counted before it can be seen, so that nobody takes the cell for deserted. The first
+       * observer has its place in the count already. */
+      consumers[self]++;
+      at_isCounted = true
+    :: else -> skip
+    fi;
+    at_isRetry = true;
     d_step {
       done = (output[self] == at_word) || PUSH_IS_A_STORE;
       if
@@ -77,7 +99,8 @@ inline push(self, handler, isPinned, done) {
       break
     :: else -> skip
     fi
-  od
+  od;
+  at_isCounted = false; at_isRetry = false
 }
 
 inline deliverAtOnce(handler, isPinned) {
@@ -110,18 +133,10 @@ inline attach(self, handler, isPinned) {
     if
     :: at_word & LINKED -> skip
     :: else ->
-      /* Counted before it can be seen, so that nobody takes the cell for deserted. */
-      consumers[self]++;
       push(self, handler, isPinned, at_done);
       if
-      :: at_done && LOOKS_AGAIN ->
-        /* Was it cancelled by name? */
-        if
-        :: input[self] & DISOWNED -> withdraw(handler, CANCELLATION)
-        :: else -> skip
-        fi
-      :: at_done && !LOOKS_AGAIN -> skip
-      :: else -> consumers[self]--
+      :: at_done && LOOKS_AGAIN -> withdrawIfDisowned(self, handler)
+      :: else -> skip
       fi
     fi;
     if
@@ -133,6 +148,24 @@ inline attach(self, handler, isPinned) {
   at_word = 0; at_root = NONE; at_done = false
 }
 
+#ifndef LINKS
+inline withdrawIfDisowned(self, handler) { skip }
+#else
+
+/* Was it cancelled by name meanwhile? */
+inline withdrawIfDisowned(self, handler) {
+  if
+  :: input[self] & DISOWNED -> withdraw(handler, CANCELLATION, wd_done)
+  :: else -> skip
+  fi
+}
+
+#endif
+
+/* What is abandoned is linked, too: to nothing. */
+#if !defined(LINKS) && !defined(ABANDONS)
+inline attachBeyondLinks(self, handler, isPinned) { skip }
+#else
 inline attachBeyondLinks(self, handler, isPinned) {
   do
   :: true ->
@@ -155,14 +188,15 @@ inline attachBeyondLinks(self, handler, isPinned) {
     :: else -> skip
     fi;
     input[at_root] = input[at_root] | SHARED;
-    consumers[at_root]++;
     push(at_root, handler, isPinned, at_done);
     if
     :: at_done -> break
-    :: else -> consumers[at_root]--
+    :: else -> skip
     fi
   od
 }
+
+#endif
 
 inline attachToCancelled(handler, isPinned) {
   writeSlot(handler, CANCELLATION);
@@ -224,10 +258,12 @@ inline deliverAll(self, list) {
       assert(dl_word & OWNED);
       oldestFirst(POINTER(dl_word), dl_batch)
     fi
-  od
+  od;
+  dl_word = 0; dl_done = false
 }
 
-/* With SWEEP_AT dead observers; the engine also asks how many live, which is a matter of cost. */
+/* With SWEEP_AT dead observers, and a cell for a TOMBSTONE, which stands in a list for observers that
+ * have withdrawn and are gone; the engine also asks how many live, which is a matter of cost. */
 #ifdef SWEEP_AT
 inline noteDeadObserver(self) {
   d_step { dead[self]++; sw_must = dead[self] >= SWEEP_AT };
@@ -240,7 +276,7 @@ inline noteDeadObserver(self) {
 inline noteDeadObserver(self) { skip }
 #endif
 
-/* HandlerList.partition. `detached` is read one node after the other: a handler that withdraws
+/* HandlerList.partition. A tombstone goes at once, so that one is enough. `detached` is read one node after the other: a handler that withdraws
  * behind the sweeper's back stays in the list. */
 inline partition(stack) {
   pt_rest = stack; pt_living = NONE; pt_last = NONE; pt_dead = NONE;
@@ -251,7 +287,8 @@ inline partition(stack) {
       pt_rest = next[pt_node];
       next[pt_node] = NONE;
       if
-      :: input[pt_node] & DETACHED ->
+      :: pt_node == TOMBSTONE -> listed[pt_node] = false; dead[sw_self]--
+      :: pt_node != TOMBSTONE && (input[pt_node] & DETACHED) ->
         next[pt_node] = pt_dead;
         pt_dead = pt_node;
         dead[sw_self]--
@@ -313,7 +350,7 @@ inline takeObservers(self, list) {
     :: else -> skip
     fi
   od;
-  tk_word = 0
+  tk_word = 0; tk_done = false
 }
 
 inline putBack(self, observers) {
@@ -338,7 +375,7 @@ inline putBack(self, observers) {
     :: else -> cut(tk_newer, observers)
     fi
   od;
-  tk_word = 0; tk_newer = NONE; tk_head = NONE; tk_next = 0
+  tk_word = 0; tk_newer = NONE; tk_head = NONE; tk_next = 0; tk_done = false
 }
 
 inline sweep(self) {
@@ -350,6 +387,14 @@ inline sweep(self) {
     partition(sw_list);
 #ifdef MUTANT_SWEEP_LOSES_THE_LIVING
     pt_living = NONE;
+#endif
+#ifndef MUTANT_EMPTY_THE_LIST
+    /* A list does not get empty again before it is delivered: by that the first observer is known. */
+    if
+    :: pt_living == NONE ->
+      d_step { pt_living = TOMBSTONE; listed[TOMBSTONE] = true; dead[self]++ }
+    :: else -> skip
+    fi;
 #endif
     putBack(self, pt_living);
     skip; /* SPIN: no jump may end at a d_step */
@@ -373,4 +418,4 @@ inline sweep(self) {
   byte at_root, at_word, ol_rest, ol_node, dl_batch, dl_node, dl_word; \
   byte dv_i, sw_self, sw_list, tk_word, tk_newer, tk_head, tk_next, ap_node; \
   byte pt_rest, pt_node, pt_living, pt_last, pt_dead; \
-  bool at_done, dl_done, sw_must, tk_done;
+  bool at_done, at_isCounted, at_isRetry, dl_done, sw_must, tk_done;

@@ -12,7 +12,7 @@ proctype Abandoner() {
 
 proctype Withdrawer(byte handler) {
   LOCALS
-  withdraw(handler, CANCELLATION)
+  withdraw(handler, CANCELLATION, wd_done)
 }
 
 proctype Attacher(byte handler) {

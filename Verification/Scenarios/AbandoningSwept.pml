@@ -1,6 +1,7 @@
 /* A promise is abandoned while an observer withdraws and has the list swept: who withdrew in time hears of it, the rest is dropped, and nothing is held any longer. */
 #define CELLS 6
 #define SWEEP_AT 1
+#define TOMBSTONE 3
 #define ABANDONS
 #include "../Engine/Engine.pml"
 
@@ -13,7 +14,7 @@ proctype Abandoner() {
 
 proctype Withdrawer(byte handler) {
   LOCALS
-  withdraw(handler, CANCELLATION)
+  withdraw(handler, CANCELLATION, wd_done)
 }
 
 init {
@@ -36,7 +37,7 @@ init {
   byte handler;
   for (handler : 2 .. 4) {
     if
-    :: handler == 3 -> handler = 4 /* there is none */
+    :: handler == 3 -> handler = 4 /* that is the tombstone */
     :: else -> skip
     fi;
     assert(!listed[handler] && !hasBody[handler]);

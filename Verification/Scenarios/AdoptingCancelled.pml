@@ -7,7 +7,7 @@
 #include "../Engine/Engine.pml"
 
 #define INNER 1
-#define FIRST 2  /* returns INNER, and is observed by somebody */
+#define FIRST 2  /* returns INNER */
 #define SECOND 3 /* returns INNER, and is cancelled */
 
 byte cell, ended;
@@ -42,7 +42,6 @@ init {
     recovers[SECOND] = true;
     returns[FIRST] = INNER;
     returns[SECOND] = INNER;
-    consumers[FIRST] = 1;
     run Settler();
     run Runner(FIRST);
     run Runner(SECOND);
@@ -63,5 +62,7 @@ init {
   /* The cancellation of SECOND is none of FIRST's business. */
   root(FIRST, cell);
   assert(outcome[cell] == FULFILLED || !firstWasThere);
-  assert(cell != FIRST || consumers[FIRST] >= 1)
+  /* It came before INNER settled, so it is not lost, whatever SECOND was about. */
+  root(SECOND, cell);
+  assert(cell == SECOND && (outcome[SECOND] == DROPPED || (input[SECOND] & DISOWNED)))
 }

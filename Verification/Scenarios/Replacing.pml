@@ -15,7 +15,7 @@ proctype Settler() {
 
 proctype Timer() {
   LOCALS
-  withdraw(2, TIMED_OUT);
+  withdraw(2, TIMED_OUT, wd_done);
   hasWithdrawn = wd_done
 }
 
@@ -28,10 +28,7 @@ init {
   atomic {
     initEngine();
     run Worker(); /* first, as the last one started must be the first to end */
-    output[TIMED_OUT] = SETTLED;
-    input[TIMED_OUT] = TAKEN;
-    outcome[TIMED_OUT] = FAILED;
-    slot[TIMED_OUT] = REJECTION;
+    rejected(TIMED_OUT);
     derived(2, PROMISE);
     observer(3, PROMISE);
     next[2] = 3;

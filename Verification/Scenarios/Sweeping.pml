@@ -1,7 +1,8 @@
 /* An observer withdraws, and so has the list swept, while another is attached and the promise
  * settles: the living are delivered, once and in order, and the dead are gone. */
-#define CELLS 6
+#define CELLS 7
 #define SWEEP_AT 1
+#define TOMBSTONE 5
 #include "../Engine/Engine.pml"
 
 #define PROMISE 1
@@ -13,7 +14,7 @@ proctype Settler() {
 
 proctype Withdrawer(byte handler) {
   LOCALS
-  withdraw(handler, CANCELLATION)
+  withdraw(handler, CANCELLATION, wd_done)
 }
 
 proctype Attacher(byte handler) {
