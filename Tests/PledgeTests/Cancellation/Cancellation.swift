@@ -5,6 +5,22 @@ import Testing
 
 /// What cancelling does to producers, to handlers and to their neighbours.
 @Suite struct Cancellation {
+  @Test func producerThatLetsGoOfItsResolverWhenTold_leavesNobodyUntold() {
+    let events = Recorder<String>()
+    let producer = Box<Resolver<Int>?>(nil)
+    let promise = Promise<Int> { producer.value = $0 }
+    for name in ["first", "second"] {
+      producer.value?.onCancel {
+        producer.value = nil
+        events.record(name)
+      }
+    }
+    let end = promise.finally(on: .immediate) { events.record("settled") }
+    end.cancel()
+    #expect(events.events == ["first", "second", "settled"])
+    #expect(end.state == "rejected: CancellationError()")
+  }
+
   @Test func onCancel_thenCancel_isCalledOnce_inOrder() {
     let order = Recorder<Int>()
     let (promise, resolver) = Promise<Int>.withResolvers()

@@ -101,7 +101,7 @@ import Testing
       }
       #expect(result.isPending)
     }
-    try await lifetimes.expectNoneAlive()
+    try await lifetimes.expectNoneAlive(within: .seconds(2))
   }
 
   @Test func afterAnExecutorDropsItsJobs() async throws {

@@ -100,6 +100,8 @@ final class ReferenceResolver: @unchecked Sendable {
   deinit {
     world.lock.withLock {
       guard promise.outcome == nil else { return }
+      // Whoever cancels it is telling the producer, and rejects it after that.
+      if promise.isCancelled, case .resolver = promise.feed { return }
       world.reject(promise, promise.isCancelled ? .cancelled : .resolverDropped(id))
     }
   }
