@@ -14,7 +14,7 @@ extension Promise {
   ) -> AsyncStream<Result<Value, any Error>> {
     let inputs = Array(promises)
     return AsyncStream { continuation in
-      let gathering = Gathering()
+      let gathering = Gathering(count: inputs.count)
       let remaining = Countdown(inputs.count)
       continuation.onTermination = { _ in gathering.finish(withdrawing: true) }
       if inputs.isEmpty { continuation.finish() }

@@ -90,7 +90,7 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
     remaining = Atomic(count)
     values = .allocate(capacity: count)
     values.initialize(repeating: nil)
-    super.init(result: result)
+    super.init(result: result, count: count)
   }
 
   deinit {
@@ -123,6 +123,7 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
     if isIncomplete.load(ordering: .relaxed) {
       result.abandon()
     } else {
+      // Each was written by its observer.
       result.fulfill(values.map { $0.unsafelyUnwrapped })
     }
     finishAfterAll()

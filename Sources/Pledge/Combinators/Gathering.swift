@@ -23,8 +23,9 @@ class Gathering: @unchecked Sendable {
   private let resultID: Diagnostics.PromiseID?
 
   @usableFromInline
-  init(result: Cell? = nil) {
+  init(result: Cell? = nil, count: Int) {
     resultID = result.map { Diagnostics.PromiseID($0) }
+    attached.reserveCapacity(count)
     result?.noteCreation(nil)
   }
 

@@ -11,8 +11,10 @@ extension Promise {
   public static func race(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
   ) -> Promise {
-    let state = RaceState<Value>(result: Root<Value?>(), cancelsLosers: cancellingLosers)
-    return state.start(Array(promises)) { observer, source in
+    let inputs = Array(promises)
+    let state = RaceState<Value>(
+      result: Root<Value?>(), count: inputs.count, cancelsLosers: cancellingLosers)
+    return state.start(inputs) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
       observer.state.settle(as: source)
     }
@@ -36,8 +38,10 @@ extension Promise {
   public static func any(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
   ) -> Promise {
-    let state = RaceState<Value>(result: Root<Value?>(), cancelsLosers: cancellingLosers)
-    return state.start(Array(promises)) { observer, source in
+    let inputs = Array(promises)
+    let state = RaceState<Value>(
+      result: Root<Value?>(), count: inputs.count, cancelsLosers: cancellingLosers)
+    return state.start(inputs) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
       if let rejection = source.rejection {
         observer.state.lose(rejection, index: observer.index)
@@ -61,23 +65,24 @@ extension Promise {
 final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let cancelsLosers: Bool
-  private let losers = Mutex(Losers())
+  private let losers: Mutex<Losers>
 
   private struct Losers {
     var errors: [Int: any Error] = [:]
     /// How many inputs nobody will ever settle.
     var abandonedCount = 0
     /// How many inputs there are.
-    var count = 0
+    let count: Int
 
     var areAll: Bool { errors.count + abandonedCount == count }
   }
 
   @usableFromInline
-  init(result: Cell, cancelsLosers: Bool) {
+  init(result: Cell, count: Int, cancelsLosers: Bool) {
     self.result = result
     self.cancelsLosers = cancelsLosers
-    super.init(result: result)
+    losers = Mutex(Losers(count: count))
+    super.init(result: result, count: count)
   }
 
   @usableFromInline
@@ -85,7 +90,6 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
     _ inputs: [Promise<Value>], run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> Promise<Value> {
     guard !inputs.isEmpty else { return .rejected(PromiseError.emptyInput) }
-    losers.withLock { $0.count = inputs.count }
     for (index, input) in inputs.enumerated() {
       observe(input.cell, with: InputObserver(self, index: index, source: input.cell, run: run))
     }

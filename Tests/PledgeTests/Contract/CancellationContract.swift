@@ -102,12 +102,18 @@ import Testing
   @Test func line11_soleWaitersTimeout_tellsTheProducer() async throws {
     let clock = TestClock()
     let told = CallCounter()
+    let (stop, stopResolver) = Promise<Void>.withResolvers()
     let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
+    resolver.onCancel {
+      told.call()
+      stopResolver.fulfill()
+    }
     let impatient = promise.timeout(after: .seconds(1), clock: clock)
     await clock.sleepers(reach: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: impatient, with: TimeoutError.self)
+    // Who observed it before it is let go of would keep it going.
+    try await stop.value
     try await expectCancellation(of: promise)
     try told.expectOnce()
   }
