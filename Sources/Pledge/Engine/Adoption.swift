@@ -18,14 +18,20 @@ extension Handler {
   /// source when it finds `body` gone.
   @usableFromInline
   final func adopt(_ inner: Cell, copy: (Cell, Cell) -> Void) {
-    let outer = root
     let innerRoot = inner.visibleRoot
     Tracing.note(
       self,
       .adopted(inner: Diagnostics.PromiseID(innerRoot), isSettled: innerRoot.isSettledRoot))
+    while !tryToAdopt(inner, copy: copy) {}
+  }
+
+  /// Does it; false if this cell, or its root, was linked to another one meanwhile.
+  private final func tryToAdopt(_ inner: Cell, copy: (Cell, Cell) -> Void) -> Bool {
+    let outer = root
+    let innerRoot = inner.visibleRoot
     if innerRoot === outer {
       reject(Rejection(PromiseError.returnedItself, origin: nil))
-      return
+      return true
     }
     if innerRoot.isSettledRoot {
       if input.load(ordering: .relaxed) & Input.cancelled != 0 {
@@ -33,28 +39,39 @@ extension Handler {
       } else {
         copy(self, innerRoot)
       }
-      return
+      return true
     }
     if outer !== self {
       // The outer cell waits for this one, which is linked to it: it can wait for the inner one.
-      guard outer.pinUnlessTaken() else { return refuse(inner) }
+      guard outer.pinUnlessTaken() else {
+        refuse(inner)
+        return true
+      }
       let flags = outer.input.load(ordering: .acquiring) | input.load(ordering: .acquiring)
       let isCancelled = flags & Input.cancelled != 0
       let isLinked = !isCancelled && outer.slot === self && inner.link(to: outer)
       let previous = isLinked ? outer.waitFor(inner) : nil
       outer.unpin()
       withExtendedLifetime(previous) {}
-      if isCancelled { return refuse(inner) }
-      if isLinked { return }
+      if isCancelled { refuse(inner) }
+      if isCancelled || isLinked { return true }
+      if outer.root !== outer { return false }
     }
-    guard becomePinned() else { return refuse(inner) }
+    guard becomePinned() else {
+      refuse(inner)
+      return true
+    }
     if outer === self, inner.link(to: self) {
       _ = waitFor(inner)
       unpin()
+    } else if root !== outer {
+      becomeTaken()
+      return false
     } else {
       slot = inner
       inner.attach(self, isPinned: true)
     }
+    return true
   }
 
   /// Is rejected in place of adopting `inner`, since it was cancelled while it ran.
@@ -76,12 +93,33 @@ extension Handler {
     }
     return false
   }
+
+  /// Goes back from `pinned` to `taken`.
+  private final func becomeTaken() {
+    // Nobody else changes either of them while the cell is pinned.
+    input.bitwiseXor(Input.pinned | Input.taken, ordering: .acquiringAndReleasing)
+  }
 }
 
+/// Held while a cell is linked to one that could be linked itself.
+private let linking = Mutex<Void>(())
+
 extension Cell {
-  /// Links this cell, if it is a pending root that nobody has observed, to `outer`.
+  /// Links this cell, if it is a pending root that nobody has observed, to `outer`, if that is a root.
+  ///
+  /// Two handlers that return each other's promise at the same moment must not link each of them to
+  /// the other one: there would be no root. A cell that somebody has observed is never linked, so
+  /// only links to those that nobody has observed are made one after the other.
   fileprivate final func link(to outer: Cell) -> Bool {
     guard input.load(ordering: .acquiring) & Input.kept == 0 else { return false }
+    let word = outer.output.load(ordering: .acquiring)
+    if word != 0 { return !Output.isLinked(word) && linkAtOnce(to: outer) }
+    return linking.withLock { _ in
+      !Output.isLinked(outer.output.load(ordering: .acquiring)) && linkAtOnce(to: outer)
+    }
+  }
+
+  private final func linkAtOnce(to outer: Cell) -> Bool {
     let target = Unmanaged.passRetained(outer)
     let linked = output.compareExchange(
       expected: 0, desired: UInt(bitPattern: target.toOpaque()) | Output.linked,
