@@ -242,6 +242,10 @@ extension Cell {
     let source = isTaken ? nil : takeSlot()
     if let rejection { slot = rejection }
     var word = output.load(ordering: .acquiring)
+    // A tracer is told before anybody can see it; where nobody has claimed the cell, it may still be
+    // linked instead, and is told after that.
+    let isClaimed = word & Output.claimed != 0
+    if isClaimed { Tracing.note(self, .settled(rejection?.traced)) }
     while true {
       if word & Output.linked != 0 {
         slot = nil
@@ -258,7 +262,7 @@ extension Cell {
       let (done, now) = output.weakCompareExchange(
         expected: word, desired: next, ordering: .acquiringAndReleasing)
       if done {
-        Tracing.note(self, .settled(rejection?.traced))
+        if !isClaimed { Tracing.note(self, .settled(rejection?.traced)) }
         if let rejection { markHandledIfKept(rejection) }
         if !isOwned, let list { deliverAll(from: list) }
         break
