@@ -11,10 +11,7 @@ extension Promise {
   public static func race(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
   ) -> Promise {
-    let inputs = Array(promises)
-    let state = RaceState<Value>(
-      result: Root<Value?>(), count: inputs.count, cancelsLosers: cancellingLosers)
-    return state.start(inputs) { observer, source in
+    RaceState.start(Array(promises), cancelsLosers: cancellingLosers) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
       observer.state.settle(as: source)
     }
@@ -38,10 +35,7 @@ extension Promise {
   public static func any(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
   ) -> Promise {
-    let inputs = Array(promises)
-    let state = RaceState<Value>(
-      result: Root<Value?>(), count: inputs.count, cancelsLosers: cancellingLosers)
-    return state.start(inputs) { observer, source in
+    RaceState.start(Array(promises), cancelsLosers: cancellingLosers) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<RaceState<Value>>.self)
       if let rejection = source.rejection {
         observer.state.lose(rejection, index: observer.index)
@@ -77,25 +71,28 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
     var areAll: Bool { errors.count + abandonedCount == count }
   }
 
-  @usableFromInline
-  init(result: Cell, count: Int, cancelsLosers: Bool) {
-    self.result = result
+  private init(count: Int, cancelsLosers: Bool) {
+    result = Root<Value?>()
     self.cancelsLosers = cancelsLosers
     losers = Mutex(Losers(count: count))
     super.init(result: result, count: count)
   }
 
+  /// Starts a race of `inputs`, each of which is observed by `run`; the promise is its result.
   @usableFromInline
-  func start(
-    _ inputs: [Promise<Value>], run: @escaping @Sendable (Handler, Cell) -> Void
+  static func start(
+    _ inputs: [Promise<Value>], cancelsLosers: Bool,
+    run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> Promise<Value> {
     guard !inputs.isEmpty else { return .rejected(PromiseError.emptyInput) }
+    let state = RaceState(count: inputs.count, cancelsLosers: cancelsLosers)
     for (index, input) in inputs.enumerated() {
-      observe(input.cell, with: InputObserver(self, index: index, source: input.cell, run: run))
+      let observer = InputObserver(state, index: index, source: input.cell, run: run)
+      state.observe(input.cell, with: observer)
     }
-    endObserving()
-    result.onCancel { self.finish(withdrawing: true) }
-    return Promise(cell: result)
+    state.endObserving()
+    state.result.onCancel { state.finish(withdrawing: true) }
+    return Promise(cell: state.result)
   }
 
   @inlinable

@@ -32,7 +32,7 @@ struct QueueTurn {
     if state.pointee.turn.queue?.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
       state.pointee.turn.follower == nil, state.pointee.turn.budget > 0,
       ThreadState.hasReturned(state),
-      SentTurns.count(SentTurns.stripe(of: Unmanaged.passUnretained(object).toOpaque())) == 1
+      SentTurns.count(of: .passUnretained(object)) == 1
     {
       state.pointee.turn.follower = .passRetained(handler)
       return
@@ -52,7 +52,7 @@ struct QueueTurn {
   }
 
   private static func send(_ handler: Handler, to queue: DispatchQueue) {
-    SentTurns.add(SentTurns.stripe(of: Unmanaged.passUnretained(queue).toOpaque()))
+    SentTurns.add(to: .passUnretained(queue))
     // A closure that captures one object needs no context of its own.
     queue.async { run(handler) }
   }
@@ -80,7 +80,7 @@ struct QueueTurn {
       next.takeRetainedValue().perform(state)
     }
     state.pointee.turn = outer
-    SentTurns.remove(SentTurns.stripe(of: queue.toOpaque()))
+    SentTurns.remove(from: queue)
   }
 }
 
@@ -97,21 +97,21 @@ private enum SentTurns {
     let padding: (Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0)
   }
 
-  static func stripe(of queue: UnsafeMutableRawPointer) -> Int {
-    let address = UInt(bitPattern: queue)
+  static func count(of queue: Unmanaged<AnyObject>) -> Int {
+    counters[stripe(of: queue)].count.load(ordering: .acquiring)
+  }
+
+  static func add(to queue: Unmanaged<AnyObject>) {
+    counters[stripe(of: queue)].count.wrappingAdd(1, ordering: .acquiringAndReleasing)
+  }
+
+  static func remove(from queue: Unmanaged<AnyObject>) {
+    counters[stripe(of: queue)].count.wrappingSubtract(1, ordering: .acquiringAndReleasing)
+  }
+
+  private static func stripe(of queue: Unmanaged<AnyObject>) -> Int {
+    let address = UInt(bitPattern: queue.toOpaque())
     return Int((address >> 4 ^ address >> 12) & UInt(mask))
-  }
-
-  static func count(_ stripe: Int) -> Int {
-    counters[stripe].count.load(ordering: .acquiring)
-  }
-
-  static func add(_ stripe: Int) {
-    counters[stripe].count.wrappingAdd(1, ordering: .acquiringAndReleasing)
-  }
-
-  static func remove(_ stripe: Int) {
-    counters[stripe].count.wrappingSubtract(1, ordering: .acquiringAndReleasing)
   }
 
   private static var counters: UnsafePointer<Counter> {
