@@ -20,8 +20,16 @@ extension Cell {
         let handler = unsafeDowncast(cell, to: Handler.self)
         let removal = source.removeResolved(
           handler, keepsProducer: isUncancellable, unlessOnly: !isUncancellable)
-        guard case .isOnly = removal else { return handler.cancelAlone() }
-        cell = source
+        switch removal {
+        case .isOnly:
+          cell = source
+        case .removed, .removedLast:
+          handler.cancelAlone()
+          return
+        case .notListed:
+          handler.cancelUnlisted(keepsProducer: isUncancellable)
+          return
+        }
       }
     }
   }
@@ -104,13 +112,27 @@ extension Handler {
     }
   }
 
-  /// Cancels this handler, but not the source, which it has left or which has settled.
+  /// Cancels this handler, but not the source, which it has left.
   fileprivate final func cancelAlone() {
+    if detach(finding: Cancellation.cancelledCell, isCancellation: true) != nil {
+      Delivery.deliver(self, wanted: Mark.wantsRejection)
+    }
+  }
+
+  /// Cancels this handler, which was not among the observers of its source: that has settled, or the
+  /// handler, which adopts it, is about to be attached.
+  fileprivate final func cancelUnlisted(keepsProducer: Bool) {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
       return
     }
     Delivery.deliver(self, wanted: Mark.wantsRejection)
-    source.noteUnheard()
+    // The thread that attaches it looks for the mark of `detach` afterwards; so one of the two
+    // removes it.
+    switch source.removeResolved(self, keepsProducer: keepsProducer) {
+    case .removedLast: source.cancel()
+    case .notListed: source.noteUnheard()
+    case .removed, .isOnly: break
+    }
   }
 }
 

@@ -154,8 +154,11 @@ class Cell: Job, @unchecked Sendable {
 
   /// Locks the cell; returns `word` as it was.
   @inline(__always)
-  private final func lock() -> UInt64 {
-    let seen = word.load(ordering: .relaxed)
+  private final func lock() -> UInt64 { lock(word.load(ordering: .relaxed)) }
+
+  /// Locks the cell, whose word was `seen` a moment ago.
+  @inline(__always)
+  private final func lock(_ seen: UInt64) -> UInt64 {
     if seen & Mark.locked == 0 {
       let (done, now) = word.weakCompareExchange(
         expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
@@ -297,9 +300,20 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
     let seen = lock()
-    if seen & Mark.cancelled != 0, rejection == nil {
-      unlock(seen)
-      return false
+    if rejection == nil {
+      if seen & Mark.cancelled != 0 {
+        unlock(seen)
+        return false
+      }
+      // The most frequent way to settle: a value, and one observer that runs in place.
+      if seen & (Mark.hasExecutor | Mark.removed) == 0, Mark.livingCount(seen) == 1,
+        !Instrumentation.isTracing, let only = list
+      {
+        list = nil
+        unlock(seen & Mark.marks | Mark.settled)
+        Delivery.deliverOnly(only)
+        return true
+      }
     }
     settle(seen, rejection)
     return true
@@ -366,8 +380,9 @@ class Cell: Job, @unchecked Sendable {
   final func add(
     _ observer: Handler, adopts: Bool = false, ignoring former: Cell? = nil
   ) -> Attachment {
-    if isQuiet { return .settled }
-    let seen = lock()
+    var seen = word.load(ordering: .acquiring)
+    if seen & (Mark.settled | Mark.delivering) == Mark.settled { return .settled }
+    seen = lock(seen)
     if seen & (Mark.settled | Mark.forwarded) != 0 {
       if seen & Mark.forwarded != 0 {
         let junction = list.unsafelyUnwrapped.takeUnretainedValue()
@@ -476,12 +491,12 @@ class Cell: Job, @unchecked Sendable {
   @inline(__always)
   final func start(isInPlace: Bool, hasTarget: Bool) -> Unmanaged<Cell>? {
     let seen = lock()
-    let isForExecutor =
-      isInPlace && hasTarget
-      && seen & (Mark.detached | Mark.wantsRejection) == Mark.detached | Mark.wantsRejection
-    if seen & (Mark.started | Mark.forwarded) != 0 || isForExecutor {
-      unlock(seen)
-      return nil
+    if seen & (Mark.started | Mark.forwarded | Mark.detached) != 0 {
+      let isForExecutor = isInPlace && hasTarget && seen & Mark.wantsRejection != 0
+      if seen & (Mark.started | Mark.forwarded) != 0 || isForExecutor {
+        unlock(seen)
+        return nil
+      }
     }
     let source = slot
     slot = nil

@@ -34,6 +34,17 @@ enum Delivery {
     if isRunning { state.pointee.closuresOnStack &+= 1 }
   }
 
+  /// Runs the only observer of a cell whose own handler has just settled it on this thread.
+  @inline(__always)
+  static func deliverOnly(_ observer: Unmanaged<Handler>) {
+    let state = ThreadState.current
+    state.pointee.closuresOnStack &-= 1
+    ObserverList.setNext(observer, nil)
+    observer._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+    observer.release()
+    state.pointee.closuresOnStack &+= 1
+  }
+
   private static func deliverInOrder(
     _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64,
     _ state: UnsafeMutablePointer<ThreadState>
