@@ -1,0 +1,2 @@
+/// All programs, by topic.
+let allPrograms = settlingPrograms
