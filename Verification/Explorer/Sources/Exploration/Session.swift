@@ -62,11 +62,14 @@ public enum Session {
     title = name
     Scheduler.stepLimit = budget.steps
     Scheduler.hasStaleLoads = budget.hasStaleLoads
-    // What is made on first use is made here, where no thread is interrupted halfway.
-    for _ in 0..<4 { _ = run(make, Replay([]), afterwards) }
+    // What is made on first use is made here, in several orders, where no thread is interrupted
+    // halfway.
+    let warmUp = Random(seed: 1, stay: 1 << 60)
+    for _ in 0..<12 { _ = run(make, warmUp, afterwards) }
     explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
 
-    let strategy = search.strategy
+    var strategy = search.strategy
+    var restarts = 0
     var outcome = Outcome(name: name, strategy: strategy.name)
     let start = now()
     var failures = 0
@@ -75,6 +78,12 @@ public enum Session {
       let message = run(make, strategy, afterwards)
       outcome.longest = max(outcome.longest, Scheduler.stepCount)
       if budget.traces { for line in Schedule.trace() { print(line) } }
+      if strategy.mismatch != nil, restarts < 3 {
+        // Something was made on first use all the same.
+        restarts += 1
+        strategy = search.strategy
+        continue
+      }
       if let message {
         failures += 1
         note(message, in: &outcome)

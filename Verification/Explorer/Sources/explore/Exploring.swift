@@ -12,8 +12,8 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   Diagnostics.setHandler { reports.add("\($0)") }
   let outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
     defer { reports.removeAll() }
-    if reports.lines.count == program.reports { return nil }
-    return "\(reports.lines.count) reports in place of \(program.reports): \(reports.text)"
+    if program.reports.contains(reports.lines.count) { return nil }
+    return "\(reports.lines.count) unhandled rejections were reported: \(reports.text)"
   }
 
   let wanted = outcome.findings.filter { finding in

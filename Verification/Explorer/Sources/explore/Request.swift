@@ -62,7 +62,7 @@ struct Request {
           isSearch = false
         default:
           isSearch = false
-          let found = allPrograms.filter { program in
+          let found = (word == "all" ? libraryPrograms : allPrograms).filter { program in
             word == "all" || program.name == word
               || (word.last == "*" && program.name.hasPrefix(word.dropLast()))
           }

@@ -6,7 +6,7 @@ import VirtualPlatform
 struct Program: Sendable {
   let name: String
   /// How many reports of unhandled rejections a run must end with.
-  var reports = 0
+  var reports = 0...0
   /// What the one finding must say, if the program is there to be found fault with.
   var mustFind: String?
   let make: @Sendable () -> Scenario
