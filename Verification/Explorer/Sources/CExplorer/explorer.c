@@ -92,3 +92,8 @@ void explorer_release(const void *address) {
 void explorer_acquire(const void *address) {
   if (__tsan_acquire) __tsan_acquire((void *)address);
 }
+
+// The defaults of the sanitizers: no pause at the end, and the first report ends the process, so
+// that its schedule can be told. Threads of a run that was given up hold what they hold.
+const char *__tsan_default_options(void) { return "atexit_sleep_ms=0:halt_on_error=1"; }
+const char *__asan_default_options(void) { return "detect_leaks=0"; }

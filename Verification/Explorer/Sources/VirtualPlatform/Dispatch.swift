@@ -18,7 +18,7 @@ public final class DispatchQueue: Sendable {
 
   public var label: String { queue.label }
 
-  public func async(_ work: @escaping @Sendable () -> Void) { queue.async(work) }
+  public func async(execute work: @escaping @Sendable () -> Void) { queue.async(work) }
 
   /// Whether the calling thread runs a block of this queue.
   public var isCurrent: Bool { VirtualQueue.current === queue }

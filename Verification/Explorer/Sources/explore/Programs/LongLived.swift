@@ -31,7 +31,7 @@ private func crowded(_ notes: Notes, count: Int) -> (
 }
 
 private func removeSettleAttach() -> Scenario { removeSettleAttach(count: 2) }
-private func removeManySettleAttach() -> Scenario { removeSettleAttach(count: 17) }
+private func removeManySettleAttach() -> Scenario { removeSettleAttach(count: 16) }
 
 private func removeSettleAttach(count: Int) -> Scenario {
   let notes = Notes()
@@ -52,7 +52,7 @@ private func removeSettleAttach(count: Int) -> Scenario {
 }
 
 private func removeTwo() -> Scenario { removeTwo(count: 2) }
-private func removeManyTwo() -> Scenario { removeTwo(count: 17) }
+private func removeManyTwo() -> Scenario { removeTwo(count: 16) }
 
 private func removeTwo(count: Int) -> Scenario {
   let notes = Notes()
@@ -127,7 +127,7 @@ private func abandonAndCancel() -> Scenario {
 
 private func abandonRemoveManyAttach() -> Scenario {
   let notes = Notes()
-  let (promise, resolver, next, last) = crowded(notes, count: 17)
+  let (promise, resolver, next, last) = crowded(notes, count: 16)
   next.cancel()
   return Scenario(
     { last.cancel() }, { resolver.abandon() }, { promise.note("late", in: notes) },
