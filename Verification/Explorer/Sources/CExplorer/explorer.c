@@ -18,6 +18,11 @@ static _Thread_local int self = -1;
 int explorer_self(void) { return self; }
 void explorer_set_self(int number) { self = number; }
 
+static _Thread_local void *local = NULL;
+
+void *explorer_local(void) { return local; }
+void explorer_set_local(void *pointer) { local = pointer; }
+
 int explorer_wait(uint32_t *baton, int seconds) {
   struct timespec limit = {.tv_sec = seconds};
   for (;;) {

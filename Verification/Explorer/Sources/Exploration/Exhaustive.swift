@@ -13,12 +13,12 @@ final class Exhaustive: Strategy {
     /// Whether this is a choice among values and not among threads.
     let isAge: Bool
     var tried: UInt64
+    /// The choices that use nothing of the bound: to go on, or where that cannot be, another thread
+    /// that can; to let time pass only if there is none.
+    let free: UInt64
     var untried: UInt64 = 0
 
-    func cost(of choice: Int) -> Int {
-      if isAge { return choice == 0 ? 0 : 1 }
-      return previous >= 0 && choice != previous ? 1 : 0
-    }
+    func cost(of choice: Int) -> Int { free & 1 << UInt64(choice) != 0 ? 0 : 1 }
   }
 
   let bound: Int
@@ -55,10 +55,12 @@ final class Exhaustive: Strategy {
       return node.chosen
     }
     let chosen = previous >= 0 ? previous : Scheduler.preferred(enabled)
+    let untimed = enabled & ~Scheduler.timed
+    let free = previous >= 0 ? 1 << UInt64(previous) : untimed == 0 ? enabled : untimed
     append(
       Node(
         chosen: chosen, previous: previous, enabled: enabled, spent: spent, isAge: false,
-        tried: 1 << UInt64(chosen)),
+        tried: 1 << UInt64(chosen), free: free),
       alternatives: isReduced ? 0 : enabled)
     return chosen
   }
@@ -74,7 +76,7 @@ final class Exhaustive: Strategy {
     }
     let all: UInt64 = (1 << UInt64(count)) - 1
     append(
-      Node(chosen: 0, previous: -1, enabled: all, spent: spent, isAge: true, tried: 1),
+      Node(chosen: 0, previous: -1, enabled: all, spent: spent, isAge: true, tried: 1, free: 1),
       alternatives: all)
     return 0
   }

@@ -25,6 +25,8 @@ enum Scheduler {
   nonisolated(unsafe) static var threads: [VirtualThread] = []
   /// The threads that can take a step, one bit each.
   nonisolated(unsafe) private static var enabled: UInt64 = 0
+  /// Those of the enabled threads that only time keeps waiting.
+  nonisolated(unsafe) static var timed: UInt64 = 0
   /// How many threads have not finished.
   nonisolated(unsafe) private static var unfinished = 0
   nonisolated(unsafe) static var isRunning = false
@@ -162,6 +164,9 @@ enum Scheduler {
     let canGoOn =
       current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
     let previous = canGoOn ? current : -1
+    timed = 0
+    for number in threads.indices where threads[number].isTimed { timed |= 1 << UInt64(number) }
+    timed &= enabled
     let thread = strategy.chooseThread(step: stepCount, previous: previous, enabled: enabled)
     if thread < 0 || thread >= threads.count || enabled & 1 << UInt64(thread) == 0 {
       failure = strategy.mismatch ?? "the schedule does not fit the program"

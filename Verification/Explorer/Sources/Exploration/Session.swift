@@ -51,6 +51,7 @@ public struct Budget: Sendable {
 /// The exploration of one program.
 public enum Session {
   nonisolated(unsafe) private static var title = ""
+  nonisolated(unsafe) private static var hasAbandonedRuns = false
 
   /// Runs what `make` makes until all schedules are done or the budget is spent.
   ///
@@ -78,12 +79,14 @@ public enum Session {
       let message = run(make, strategy, afterwards)
       outcome.longest = max(outcome.longest, Scheduler.stepCount)
       if budget.traces { for line in Schedule.trace() { print(line) } }
-      if strategy.mismatch != nil, restarts < 3 {
+      if strategy.mismatch != nil, restarts < 3, !hasAbandonedRuns {
         // Something was made on first use all the same.
         restarts += 1
+        if budget.traces { print("restart: \(strategy.mismatch ?? "")") }
         strategy = search.strategy
         continue
       }
+      if strategy.mismatch != nil, hasAbandonedRuns { break }
       if let message {
         failures += 1
         note(message, in: &outcome)
@@ -113,7 +116,8 @@ public enum Session {
       scenario.bodies = []
       message = Scheduler.run(strategy)
       if message != nil {
-        // Its threads stand still for ever, with all they hold.
+        // Its threads stand still for ever, with all they hold, which later runs may notice.
+        hasAbandonedRuns = hasAbandonedRuns || strategy.mismatch == nil
         _ = afterwards()
         return message
       }

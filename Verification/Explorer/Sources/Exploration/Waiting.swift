@@ -67,10 +67,11 @@ public final class VirtualSemaphore: @unchecked Sendable {
     }
   }
 
-  /// Waits for a signal; `isTimed` means that time may run out at any moment.
+  /// Waits for a signal, for `limit` nanoseconds if that is given.
   ///
   /// Returns whether there was a signal.
-  public func wait(isTimed: Bool = false) -> Bool {
+  public func wait(limit: UInt64? = nil) -> Bool {
+    let isTimed = limit != nil
     let current = Int(explorer_self())
     guard current >= 0 else {
       if count == 0 { Scheduler.die("a wait outside of a run that nothing can end") }
@@ -79,6 +80,7 @@ public final class VirtualSemaphore: @unchecked Sendable {
     }
     Scheduler.threads[current].access = Access(address: address, kind: .wait)
     Scheduler.threads[current].isTimed = isTimed
+    Scheduler.threads[current].deadline = Scheduler.time &+ (limit ?? 0)
     repeat {
       if count == 0 && !isTimed {
         Scheduler.threads[current].obstacle = .semaphore(self)
@@ -87,7 +89,10 @@ public final class VirtualSemaphore: @unchecked Sendable {
       Scheduler.pass(from: current)
     } while count == 0 && !isTimed
     Scheduler.threads[current].isTimed = false
-    guard count > 0 else { return false }
+    guard count > 0 else {
+      Scheduler.time = max(Scheduler.time, Scheduler.threads[current].deadline)
+      return false
+    }
     count -= 1
     Memory.acquire(address, by: current)
     explorer_acquire(UnsafeRawPointer(bitPattern: address))

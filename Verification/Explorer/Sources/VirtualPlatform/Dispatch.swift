@@ -57,7 +57,9 @@ public final class DispatchSemaphore: Sendable {
   public func wait() { _ = semaphore.wait() }
 
   public func wait(timeout: DispatchTime) -> DispatchTimeoutResult {
-    semaphore.wait(isTimed: true) ? .success : .timedOut
+    let now = VirtualTime.now
+    let limit = timeout.uptimeNanoseconds > now ? timeout.uptimeNanoseconds - now : 0
+    return semaphore.wait(limit: limit) ? .success : .timedOut
   }
 
   @discardableResult

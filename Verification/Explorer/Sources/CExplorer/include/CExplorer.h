@@ -5,6 +5,10 @@
 int explorer_self(void);
 void explorer_set_self(int number);
 
+// A pointer that each thread has for itself.
+void *explorer_local(void);
+void explorer_set_local(void *pointer);
+
 // Sleeps until `*baton` is 1, and sets it to 0. Returns 0 if that takes longer than `seconds`.
 int explorer_wait(uint32_t *baton, int seconds);
 // Sets `*baton` to 1 and wakes the thread that sleeps on it.

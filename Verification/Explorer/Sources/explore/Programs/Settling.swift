@@ -19,7 +19,8 @@ let settlingPrograms = [
 private func settleAndAttach() -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
-  promise.note("before", in: notes)
+  promise.note("1", in: notes)
+  promise.note("2", in: notes)
   return Scenario(
     { resolver.fulfill(Token()) },
     {
@@ -29,11 +30,9 @@ private func settleAndAttach() -> Scenario {
     { promise.note("c", in: notes) },
     check: {
       expect(
-        (notes.hasEachOnce("before", "a", "b", "c"), "not each heard once: \(notes.text)"),
-        (
-          notes.order.filter { $0 != "c" } == ["before", "a", "b"],
-          "out of order: \(notes.text)"
-        ))
+        (notes.hasEachOnce("1", "2", "a", "b", "c"), "not each heard once: \(notes.text)"),
+        // Where they run in place, late ones may run before those that waited.
+        (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"))
     })
 }
 
