@@ -6,16 +6,28 @@ public enum Explorer {
   @inline(__always)
   public static var isExploring: Bool { explorer_self() >= 0 }
 
+  nonisolated(unsafe) private static var lastIdentity: UInt = 0
+
+  /// A number for an atomic value, which no other one has. They are odd, unlike addresses.
+  public static func makeIdentity() -> UInt {
+    lastIdentity += 2
+    return lastIdentity - 1
+  }
+
+  nonisolated(unsafe) private static var globals: [UnsafeRawPointer: AnyObject] = [:]
+
+  /// The object that stands for the global variable at `address`, made by `make` at first.
+  public static func global(_ address: UnsafeRawPointer, make: () -> AnyObject) -> AnyObject {
+    if let object = globals[address] { return object }
+    let object = make()
+    globals[address] = object
+    return object
+  }
+
   /// To be called before each access; another thread may run first.
-  public static func willLoad(_ address: UnsafeRawPointer) {
-    Scheduler.point(.load, UInt(bitPattern: address))
-  }
-  public static func willStore(_ address: UnsafeRawPointer) {
-    Scheduler.point(.store, UInt(bitPattern: address))
-  }
-  public static func willUpdate(_ address: UnsafeRawPointer) {
-    Scheduler.point(.update, UInt(bitPattern: address))
-  }
+  public static func willLoad(_ identity: UInt) { Scheduler.point(.load, identity) }
+  public static func willStore(_ identity: UInt) { Scheduler.point(.store, identity) }
+  public static func willUpdate(_ identity: UInt) { Scheduler.point(.update, identity) }
 
   /// To be called after each access that changed a value.
   public static func didWrite() { if explorer_self() >= 0 { Scheduler.noteWrite() } }
@@ -27,31 +39,24 @@ public enum Explorer {
   @inline(__always)
   public static var hasStaleLoads: Bool { Scheduler.hasStaleLoads }
 
-  /// What a load of `address` returns, where `latest` is the latest value.
+  /// What a load returns, where `latest` is the latest value.
   public static func loaded(
-    _ address: UnsafeRawPointer, latest: UInt64, acquires: Bool, isSequential: Bool
+    _ identity: UInt, latest: UInt64, acquires: Bool, isSequential: Bool
   ) -> UInt64 {
-    Memory.load(
-      UInt(bitPattern: address), latest: latest, acquires: acquires, isSequential: isSequential)
+    Memory.load(identity, latest: latest, acquires: acquires, isSequential: isSequential)
   }
 
   /// To be called when `value` has taken the place of `old`.
   public static func didStore(
-    _ address: UnsafeRawPointer, old: UInt64, value: UInt64, releases: Bool, acquires: Bool,
-    isUpdate: Bool
+    _ identity: UInt, old: UInt64, value: UInt64, releases: Bool, acquires: Bool, isUpdate: Bool
   ) {
     Memory.store(
-      UInt(bitPattern: address), old: old, value: value, releases: releases, acquires: acquires,
+      identity, old: old, value: value, releases: releases, acquires: acquires,
       isUpdate: isUpdate)
   }
 
   /// Whether a weak compare-and-exchange fails although the value is the expected one.
   public static func failsForNoReason() -> Bool { Memory.failsForNoReason() }
-
-  /// To be called when the atomic value at `address` is gone.
-  public static func forget(_ address: UnsafeRawPointer) {
-    if Scheduler.hasStaleLoads { Memory.forget(UInt(bitPattern: address)) }
-  }
 
   public static func fence() { Memory.fence() }
 }

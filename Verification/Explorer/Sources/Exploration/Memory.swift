@@ -39,8 +39,6 @@ enum Memory {
     unacquired = clocks
   }
 
-  static func forget(_ address: UInt) { places[address] = nil }
-
   static func load(
     _ address: UInt, latest: UInt64, acquires: Bool, isSequential: Bool
   ) -> UInt64 {

@@ -3,23 +3,20 @@ internal import Synchronization
 
 /// `Synchronization.Atomic`, each access to which is a step of the explorer.
 ///
-/// An `Atomic<UInt>` has the layout of a `UInt`, as the original has. The memory always has the latest
-/// value, and each access has the order that the caller names, for ThreadSanitizer to judge.
+/// The memory always has the latest value, and each access has the order that the caller names, for
+/// ThreadSanitizer to judge.
 public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   private let real: Synchronization.Atomic<UInt64>
+  /// What the scheduler knows it by: another value may lie at the same address later.
+  private let identity: UInt
 
   public init(_ initialValue: consuming Value) {
     real = Synchronization.Atomic(initialValue.explorerBits)
-  }
-
-  deinit { Explorer.forget(address) }
-
-  private var address: UnsafeRawPointer {
-    withUnsafePointer(to: real) { UnsafeRawPointer($0) }
+    identity = Explorer.makeIdentity()
   }
 
   public func load(ordering: AtomicLoadOrdering) -> Value {
-    Explorer.willLoad(address)
+    Explorer.willLoad(identity)
     let latest =
       switch ordering.strength {
       case 0: real.load(ordering: .relaxed)
@@ -29,12 +26,12 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     guard Explorer.hasStaleLoads else { return Value(explorerBits: latest) }
     return Value(
       explorerBits: Explorer.loaded(
-        address, latest: latest, acquires: ordering.strength >= 1,
+        identity, latest: latest, acquires: ordering.strength >= 1,
         isSequential: ordering.strength == 2))
   }
 
   public func store(_ desired: consuming Value, ordering: AtomicStoreOrdering) {
-    Explorer.willStore(address)
+    Explorer.willStore(identity)
     let bits = desired.explorerBits
     let old = real.load(ordering: .relaxed)
     switch ordering.strength {
@@ -44,7 +41,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     }
     if Explorer.hasStaleLoads {
       Explorer.didStore(
-        address, old: old, value: bits, releases: ordering.strength >= 1, acquires: false,
+        identity, old: old, value: bits, releases: ordering.strength >= 1, acquires: false,
         isUpdate: false)
     }
     if bits != old { Explorer.didWrite() }
@@ -58,7 +55,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   public func compareExchange(
     expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(address)
+    Explorer.willUpdate(identity)
     return exchangeNow(expected.explorerBits, desired.explorerBits, ordering)
   }
 
@@ -66,7 +63,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     expected: consuming Value, desired: consuming Value,
     successOrdering: AtomicUpdateOrdering, failureOrdering: AtomicLoadOrdering
   ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(address)
+    Explorer.willUpdate(identity)
     let result = exchangeNow(expected.explorerBits, desired.explorerBits, successOrdering)
     if !result.exchanged, failureOrdering.strength > 0 { _ = real.load(ordering: .acquiring) }
     return result
@@ -75,7 +72,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   public func weakCompareExchange(
     expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
   ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(address)
+    Explorer.willUpdate(identity)
     return weakExchangeNow(expected.explorerBits, desired.explorerBits, ordering)
   }
 
@@ -83,7 +80,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     expected: consuming Value, desired: consuming Value,
     successOrdering: AtomicUpdateOrdering, failureOrdering: AtomicLoadOrdering
   ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(address)
+    Explorer.willUpdate(identity)
     let result = weakExchangeNow(expected.explorerBits, desired.explorerBits, successOrdering)
     if !result.exchanged, failureOrdering.strength > 0 { _ = real.load(ordering: .acquiring) }
     return result
@@ -111,7 +108,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   fileprivate func update(
     _ ordering: AtomicUpdateOrdering, _ change: (UInt64) -> UInt64
   ) -> (old: UInt64, new: UInt64) {
-    Explorer.willUpdate(address)
+    Explorer.willUpdate(identity)
     var old = real.load(ordering: .relaxed)
     while true {
       let new = change(old)
@@ -127,7 +124,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   private func note(_ old: UInt64, _ new: UInt64, _ ordering: AtomicUpdateOrdering) {
     if Explorer.hasStaleLoads {
       Explorer.didStore(
-        address, old: old, value: new, releases: ordering.releases, acquires: ordering.acquires,
+        identity, old: old, value: new, releases: ordering.releases, acquires: ordering.acquires,
         isUpdate: true)
     }
     if old != new { Explorer.didWrite() }
@@ -194,6 +191,16 @@ public func atomicMemoryFence(ordering: AtomicUpdateOrdering) {
   Synchronization.atomicMemoryFence(ordering: .acquiringAndReleasing)
   Explorer.fence()
 }
+
+/// Lets `body` use the global variable at `word`, which is zero at first, as an atomic one.
+public func withGlobalAtomic<Result>(
+  _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
+) -> Result {
+  let object = Explorer.global(UnsafeRawPointer(word)) { GlobalWord() }
+  return body(unsafeDowncast(object, to: GlobalWord.self).value)
+}
+
+private final class GlobalWord: Sendable { let value = Atomic<UInt>(0) }
 
 // MARK: - Values
 
