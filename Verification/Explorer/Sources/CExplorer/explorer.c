@@ -46,7 +46,8 @@ void explorer_stay_on_one_cpu(int cpu) {
 }
 
 void explorer_fix_addresses(char *const arguments[]) {
-  if (getenv("EXPLORER_ADDRESSES_FIXED")) return;
+  const char *done = getenv("EXPLORER_ADDRESSES_FIXED");
+  if (done && *done) return;
   setenv("EXPLORER_ADDRESSES_FIXED", "1", 1);
   setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1);
   int old = personality(0xffffffff);

@@ -1,4 +1,5 @@
 import CExplorer
+import Glibc
 
 /// What atomics and loops that wait for another thread call.
 public enum Explorer {
@@ -57,6 +58,13 @@ public enum Explorer {
 
   /// Whether a weak compare-and-exchange fails although the value is the expected one.
   public static func failsForNoReason() -> Bool { Memory.failsForNoReason() }
+
+  /// To be called when the last reference to an object has gone: all that others did with it came
+  /// before. The scheduler does not see references, so it takes all that all threads did for that.
+  public static func releasedLast() { Memory.joinAll() }
+
+  /// Which planted fault is on: the value of EXPLORER_MUTANT, or 0.
+  public static let mutant = getenv("EXPLORER_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
 
   public static func fence() { Memory.fence() }
 }

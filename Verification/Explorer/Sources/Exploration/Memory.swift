@@ -126,6 +126,12 @@ enum Memory {
     releases[address] = clock
   }
 
+  static func joinAll() {
+    let current = Int(explorer_self())
+    guard Scheduler.hasStaleLoads, current >= 0 else { return }
+    for clock in clocks { join(&clocks[current], clock) }
+  }
+
   static func fork(_ child: Int, by parent: Int) {
     guard Scheduler.hasStaleLoads else { return }
     join(&clocks[child], clocks[parent])

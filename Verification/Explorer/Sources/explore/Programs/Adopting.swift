@@ -6,6 +6,7 @@ import VirtualPlatform
 let adoptingPrograms = [
   Program(name: "adopt-settle", make: adoptAndSettle),
   Program(name: "adopt-cancel", make: adoptAndCancel),
+  Program(name: "adopt-cancel-told", make: adoptAndCancelUnsettled),
   Program(name: "adopt-observed-cancel", make: cancelOuterOnly),
   Program(name: "adopt-observed-cancel-attach", make: cancelOuterAndAttach),
   Program(name: "adopt-twice", make: adoptTwice),
@@ -60,6 +61,32 @@ private func adoptAndCancel() -> Scenario {
         (
           notes.agree(["before", "late"], with: outer.state),
           "\(outer.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func adoptAndCancelUnsettled() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  innerResolver.onCancel { told.value += 1 }
+  let notes = Notes()
+  let runs = Box(0)
+  let outer = source.then(on: .immediate) { _ in
+    runs.value += 1
+    return inner
+  }
+  outer.note("outer", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { outer.cancel() },
+    check: {
+      defer { innerResolver.fulfill(Token()) }
+      return expect(
+        (outer.state == "cancelled", "the outer one is \(outer.state)"),
+        (notes.agree(["outer"], with: "cancelled"), "heard: \(notes.text)"),
+        (
+          told.value == runs.value,
+          "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
         ))
     })
 }

@@ -12,6 +12,8 @@ let runningPrograms = [
   Program(name: "turn-main", make: mainQueue),
   Program(name: "turn-concurrent", make: concurrentQueue),
   Program(name: "turn-blocked", make: blockedTurn),
+  Program(name: "turn-overtaking", make: overtakingTurn),
+  Program(name: "wait-in-turn", make: waitInATurn),
   Program(name: "reject-unhandled", reports: 1...1, make: rejectUnhandled),
   Program(name: "reject-caught", make: rejectAndCatch),
   Program(name: "reject-chain", reports: 1...1, make: rejectAChain),
@@ -161,6 +163,36 @@ private func blockedTurn() -> Scenario {
   return Scenario(
     { resolver.fulfill(1) },
     check: { expect((notes.hasEachOnce("blocked"), "heard: \(notes.text)")) })
+}
+
+private func overtakingTurn() -> Scenario {
+  // In the turn's closure a handler is sent to the queue; what follows the closure comes after it.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  source.map(on: Queues.a) { value in
+    Promise.value(1).note("1", on: Queues.a, in: notes)
+    return value
+  }.note("2", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.order == ["1", "2"], "out of order: \(notes.text)")) })
+}
+
+private func waitInATurn() -> Scenario {
+  // On a concurrent queue, a closure may wait for a handler on that very queue.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let runs = DispatchSemaphore(value: 0)
+  source.observe(on: Queues.wide) { _ in
+    let (inner, innerResolver) = Promise<Int>.withResolvers()
+    inner.observe(on: Queues.wide) { _ in runs.signal() }
+    innerResolver.fulfill(1)
+    runs.wait()
+    notes.add("end value")
+  }
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.hasEachOnce("end"), "heard: \(notes.text)")) })
 }
 
 private func rejectUnhandled() -> Scenario {
