@@ -20,7 +20,8 @@ let package = Package(
     .target(name: "CExplorer"),
     .target(name: "Exploration", dependencies: ["CExplorer"], swiftSettings: scheduler),
     .target(name: "VirtualPlatform", dependencies: ["Exploration"], swiftSettings: explored),
-    .target(name: "Pledge", dependencies: ["VirtualPlatform", "CExplorer"], swiftSettings: explored),
+    .target(
+      name: "Pledge", dependencies: ["VirtualPlatform", "CExplorer"], swiftSettings: explored),
     .executableTarget(
       name: "explore", dependencies: ["Pledge", "VirtualPlatform", "Exploration", "CExplorer"],
       swiftSettings: explored, linkerSettings: [.unsafeFlags(instrumentation)]),

@@ -2,7 +2,7 @@
 // baton touches any of it, and the sanitizer does not see the baton.
 
 /// A value that is counted as long as it lives.
-public final class Token: @unchecked Sendable {
+package final class Token: @unchecked Sendable {
   nonisolated(unsafe) private static var living = 0
   nonisolated(unsafe) private static var generation = 0
 
@@ -14,7 +14,7 @@ public final class Token: @unchecked Sendable {
   private let generation: Int
 
   @inline(never)
-  public init() {
+  package init() {
     generation = Token.generation
     Token.living += 1
   }
@@ -24,34 +24,34 @@ public final class Token: @unchecked Sendable {
 }
 
 /// What handlers heard, in order.
-public final class Notes: @unchecked Sendable {
+package final class Notes: @unchecked Sendable {
   private var heard: [String] = []
 
-  public init() {}
+  package init() {}
 
-  public var lines: [String] {
+  package var lines: [String] {
     @inline(never) get { heard }
   }
 
   @inline(never)
-  public func add(_ line: String) { heard.append(line) }
+  package func add(_ line: String) { heard.append(line) }
 
   @inline(never)
-  public func removeAll() { heard = [] }
+  package func removeAll() { heard = [] }
 
   /// The lines that begin with the word `name`, without it.
-  public func heard(by name: String) -> [String] {
+  package func heard(by name: String) -> [String] {
     lines.filter { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
   }
 }
 
 /// A variable that closures share.
-public final class Box<Value>: @unchecked Sendable {
+package final class Box<Value>: @unchecked Sendable {
   private var content: Value
 
-  public init(_ value: Value) { content = value }
+  package init(_ value: Value) { content = value }
 
-  public var value: Value {
+  package var value: Value {
     @inline(never) get { content }
     @inline(never) set { content = newValue }
   }

@@ -90,7 +90,9 @@ enum Memory {
     var released = releases ? clocks[current] : nil
     if isUpdate, let previous {
       // An update goes on with the release of the store that it replaces.
-      if released == nil { released = previous } else { join(&released!, previous) }
+      var both = released ?? previous
+      join(&both, previous)
+      released = both
     }
     place.stores.append(
       Store(

@@ -2,7 +2,7 @@
 ///
 /// `0*11,1*3~2` lets thread 0 take eleven steps and then thread 1 three, of which the last one loads
 /// the value that was stored two stores before the latest.
-public struct Schedule: Sendable {
+package struct Schedule: Sendable {
   struct Decision: Sendable {
     var thread: Int
     var age: Int
@@ -11,7 +11,7 @@ public struct Schedule: Sendable {
   let decisions: [Decision]
 
   /// Nil if `text` is not a schedule.
-  public init?(_ text: String) {
+  package init?(_ text: String) {
     var decisions: [Decision] = []
     for part in text.split(separator: ",") {
       let halves = part.split(separator: "~")

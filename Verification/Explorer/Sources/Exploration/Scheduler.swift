@@ -338,7 +338,9 @@ final class Carrier {
     pthread_create(
       &thread, &attributes,
       { argument in
-        let start = Unmanaged<Start>.fromOpaque(argument!).takeUnretainedValue()
+        let argument: UnsafeMutableRawPointer? = argument
+        guard let argument else { return nil }
+        let start = Unmanaged<Start>.fromOpaque(argument).takeUnretainedValue()
         explorer_prepare_thread()
         while true {
           while explorer_wait(start.carrier.baton, 3600) == 0 {}

@@ -2,61 +2,63 @@ import CExplorer
 import Glibc
 
 /// What one run does: closures that run at once, and what must hold when all is quiet.
-public struct Scenario {
+package struct Scenario {
   var bodies: [() -> Void]
   var check: () -> String?
 
-  /// `check` says what is wrong, if anything. It runs when all bodies, blocks and timers have ended.
-  public init(_ bodies: (() -> Void)..., check: @escaping () -> String?) {
+  /// Makes a scenario; `check` says what is wrong, if anything.
+  ///
+  /// It runs when all bodies, blocks and timers have ended.
+  package init(_ bodies: (() -> Void)..., check: @escaping () -> String?) {
     self.bodies = bodies
     self.check = check
   }
 }
 
 /// One thing that went wrong, and the shortest schedule that shows it.
-public struct Finding: Sendable {
-  public var message: String
-  public var schedule: String
+package struct Finding: Sendable {
+  package var message: String
+  package var schedule: String
   /// In how many runs it was seen.
-  public var count: Int
+  package var count: Int
   fileprivate var parts: Int
 }
 
 /// What came of exploring one program.
-public struct Outcome: Sendable {
-  public var name: String
-  public var strategy: String
-  public var schedules = 0
-  public var seconds = 0.0
-  public var longest = 0
+package struct Outcome: Sendable {
+  package var name: String
+  package var strategy: String
+  package var schedules = 0
+  package var seconds = 0.0
+  package var longest = 0
   /// Whether there are schedules left that the search would have to try.
-  public var isComplete = false
-  public var findings: [Finding] = []
+  package var isComplete = false
+  package var findings: [Finding] = []
 }
 
 /// Limits of one search.
-public struct Budget: Sendable {
-  public var schedules = Int.max
-  public var seconds = Double.infinity
-  public var steps = 20_000
+package struct Budget: Sendable {
+  package var schedules = Int.max
+  package var seconds = Double.infinity
+  package var steps = 20_000
   /// How many runs may fail before the search ends.
-  public var failures = 200
-  public var stopsAtFirstFinding = false
-  public var hasStaleLoads = false
-  public var traces = false
+  package var failures = 200
+  package var stopsAtFirstFinding = false
+  package var hasStaleLoads = false
+  package var traces = false
 
-  public init() {}
+  package init() {}
 }
 
 /// The exploration of one program.
-public enum Session {
+package enum Session {
   nonisolated(unsafe) private static var title = ""
   nonisolated(unsafe) private static var hasAbandonedRuns = false
 
   /// Runs what `make` makes until all schedules are done or the budget is spent.
   ///
   /// `afterwards` says what is wrong, if anything, when everything of a run is gone.
-  public static func explore(
+  package static func explore(
     _ name: String, _ search: Search, _ budget: Budget, make: () -> Scenario,
     afterwards: () -> String?
   ) -> Outcome {
@@ -155,7 +157,8 @@ public enum Session {
 
   /// Writes what can be said of a run in which the process dies.
   static func reportDeath(_ reason: String) {
-    let text = "finding: \(title): \(reason)\n  explore \(title) replay '\(Schedule.current().text)'\n"
+    let text =
+      "finding: \(title): \(reason)\n  explore \(title) replay '\(Schedule.current().text)'\n"
     _ = text.utf8.withContiguousStorageIfAvailable { write(1, $0.baseAddress, $0.count) }
   }
 }

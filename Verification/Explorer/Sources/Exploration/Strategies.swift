@@ -17,7 +17,7 @@ extension Strategy {
 }
 
 /// How schedules are chosen.
-public enum Search: Sendable {
+package enum Search: Sendable {
   case exhaustive(bound: Int)
   case reduced(bound: Int)
   case random(seed: UInt64, stay: Int)
@@ -122,7 +122,9 @@ final class PCT: Strategy {
 
   func chooseThread(step: Int, previous: Int, enabled: UInt64) -> Int {
     if previous >= 0 {
-      for (rank, change) in changes.enumerated() where change == step { priorities[previous] = rank }
+      for (rank, change) in changes.enumerated() where change == step {
+        priorities[previous] = rank
+      }
     }
     var best = -1
     var mask = enabled

@@ -3,15 +3,15 @@ import CExplorer
 // What virtual threads wait for: locks, semaphores, queues and time.
 
 /// A lock of which the scheduler knows the holder.
-public final class VirtualLock: @unchecked Sendable {
+package final class VirtualLock: @unchecked Sendable {
   // Guarded by the baton, as all that the scheduler has.
   var holder = -1
 
-  public init() {}
+  package init() {}
 
   private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
-  public func lock() {
+  package func lock() {
     let current = Int(explorer_self())
     guard current >= 0 else { return }
     Scheduler.threads[current].access = Access(address: address, kind: .lock)
@@ -28,7 +28,7 @@ public final class VirtualLock: @unchecked Sendable {
     explorer_acquire(UnsafeRawPointer(bitPattern: address))
   }
 
-  public func unlock() {
+  package func unlock() {
     let current = Int(explorer_self())
     guard current >= 0 else { return }
     explorer_release(UnsafeRawPointer(bitPattern: address))
@@ -45,15 +45,15 @@ public final class VirtualLock: @unchecked Sendable {
 }
 
 /// A counting semaphore.
-public final class VirtualSemaphore: @unchecked Sendable {
+package final class VirtualSemaphore: @unchecked Sendable {
   // Guarded by the baton.
   private var count: Int
 
-  public init(value: Int) { count = value }
+  package init(value: Int) { count = value }
 
   private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
-  public func signal() {
+  package func signal() {
     let current = Int(explorer_self())
     Scheduler.point(.signal, address)
     explorer_release(UnsafeRawPointer(bitPattern: address))
@@ -70,7 +70,7 @@ public final class VirtualSemaphore: @unchecked Sendable {
   /// Waits for a signal, for `limit` nanoseconds if that is given.
   ///
   /// Returns whether there was a signal.
-  public func wait(limit: UInt64? = nil) -> Bool {
+  package func wait(limit: UInt64? = nil) -> Bool {
     let isTimed = limit != nil
     let current = Int(explorer_self())
     guard current >= 0 else {
@@ -101,13 +101,13 @@ public final class VirtualSemaphore: @unchecked Sendable {
 }
 
 /// A queue of blocks, each of which is a virtual thread: one at a time if it is serial.
-public final class VirtualQueue: @unchecked Sendable {
-  public let label: String
-  public let isSerial: Bool
+package final class VirtualQueue: @unchecked Sendable {
+  package let label: String
+  package let isSerial: Bool
   // Guarded by the baton: the blocks of a serial queue that have not finished, in order.
   var blocks: [Int] = []
 
-  public init(label: String, isSerial: Bool) {
+  package init(label: String, isSerial: Bool) {
     self.label = label
     self.isSerial = isSerial
   }
@@ -115,12 +115,12 @@ public final class VirtualQueue: @unchecked Sendable {
   private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   /// The queue one of whose blocks the calling thread runs.
-  public static var current: VirtualQueue? {
+  package static var current: VirtualQueue? {
     let current = Int(explorer_self())
     return current < 0 ? nil : Scheduler.threads[current].queue
   }
 
-  public func async(_ work: @escaping () -> Void) {
+  package func async(_ work: @escaping () -> Void) {
     if isSerial { Scheduler.point(.send, address) }
     let number = Scheduler.add(.block, work)
     let current = Int(explorer_self())
@@ -150,14 +150,14 @@ public final class VirtualQueue: @unchecked Sendable {
 }
 
 /// A timer that fires once for each time that it is armed, at any moment after its deadline.
-public final class VirtualTimer: @unchecked Sendable {
+package final class VirtualTimer: @unchecked Sendable {
   // Guarded by the baton.
   private var armed = -1
   private var run = 0
   private let queue: VirtualQueue
   private let handler: () -> Void
 
-  public init(queue: VirtualQueue, handler: @escaping () -> Void) {
+  package init(queue: VirtualQueue, handler: @escaping () -> Void) {
     self.queue = queue
     self.handler = handler
   }
@@ -165,7 +165,7 @@ public final class VirtualTimer: @unchecked Sendable {
   private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   /// Has the timer fire once, `delay` nanoseconds from now or later, and not when it was to before.
-  public func arm(after delay: UInt64) {
+  package func arm(after delay: UInt64) {
     Scheduler.point(.arm, address)
     disarm()
     let deadline = Scheduler.time &+ delay
@@ -178,7 +178,7 @@ public final class VirtualTimer: @unchecked Sendable {
     (armed, run) = (number, Scheduler.runNumber)
   }
 
-  public func cancel() {
+  package func cancel() {
     Scheduler.point(.arm, address)
     disarm()
   }
@@ -208,7 +208,7 @@ public final class VirtualTimer: @unchecked Sendable {
 }
 
 /// The time that passes when timers fire, and only then.
-public enum VirtualTime {
+package enum VirtualTime {
   /// Nanoseconds since the start of the run.
-  public static var now: UInt64 { Scheduler.time }
+  package static var now: UInt64 { Scheduler.time }
 }

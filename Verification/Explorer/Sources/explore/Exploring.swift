@@ -19,8 +19,11 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   let wanted = outcome.findings.filter { finding in
     program.mustFind.map { finding.message.hasPrefix($0) } ?? false
   }
-  let isFine = program.mustFind == nil ? outcome.findings.isEmpty : !wanted.isEmpty
-    && wanted.count == outcome.findings.count
+  let isFine =
+    program.mustFind == nil
+    ? outcome.findings.isEmpty
+    : !wanted.isEmpty
+      && wanted.count == outcome.findings.count
   for finding in outcome.findings where program.mustFind == nil || wanted.isEmpty {
     print("finding: \(program.name): \(finding.message)")
     print("  in \(finding.count) of \(outcome.schedules) schedules; the shortest of them:")
@@ -89,7 +92,8 @@ func exploreAll(_ request: Request) -> Bool {
   let count = request.programs.count
   print(
     failed.isEmpty
-      ? "\(count) programs: nothing found" : "\(count) programs, \(failed.count) with findings: "
+      ? "\(count) programs: nothing found"
+      : "\(count) programs, \(failed.count) with findings: "
         + failed.joined(separator: " "))
   return failed.isEmpty
 }

@@ -50,7 +50,10 @@ private func cancelAndBeTold() -> Scenario {
     check: {
       expect(
         (told.value <= 1, "told \(told.value) times"),
-        (promise.state != "cancelled" || told.value == 1, "cancelled, but the producer was not told"),
+        (
+          promise.state != "cancelled" || told.value == 1,
+          "cancelled, but the producer was not told"
+        ),
         (notes.agree(["before"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
     })
 }
@@ -68,7 +71,10 @@ private func cancelAndListen() -> Scenario {
     check: {
       expect(
         (told.value <= 1, "told \(told.value) times"),
-        (promise.state != "cancelled" || told.value == 1, "cancelled, but the producer was not told"))
+        (
+          promise.state != "cancelled" || told.value == 1,
+          "cancelled, but the producer was not told"
+        ))
     })
 }
 
@@ -256,7 +262,8 @@ private func cancelADroppedJob() -> Scenario {
       executor.dropAll()
       return expect(
         (
-          promise.state == "cancelled" || promise.state == "broken", "the promise is \(promise.state)"
+          promise.state == "cancelled" || promise.state == "broken",
+          "the promise is \(promise.state)"
         ),
         (notes.agree(["end"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
     })

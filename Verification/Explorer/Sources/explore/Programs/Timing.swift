@@ -188,7 +188,8 @@ private func waitAndCancel() -> Scenario {
     { notes.add("waited \(waiting(promise))") }, { promise.cancel() },
     { resolver.fulfill(Token()) },
     check: {
-      expect((notes.agree(["waited"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
+      expect(
+        (notes.agree(["waited"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
     })
 }
 
