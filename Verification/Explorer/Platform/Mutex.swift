@@ -1,0 +1,3 @@
+import VirtualPlatform
+
+package typealias Mutex<Value: ~Copyable> = VirtualPlatform.Mutex<Value>

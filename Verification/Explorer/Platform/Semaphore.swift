@@ -1,0 +1,12 @@
+import VirtualPlatform
+
+/// A semaphore whose waiting threads the scheduler knows.
+struct ThreadSemaphore: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  func signal() { semaphore.signal() }
+  func wait() { semaphore.wait() }
+  func wait(milliseconds: Int) -> Bool {
+    semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+  }
+}

@@ -1,0 +1,150 @@
+import CExplorer
+
+/// Which older values a load may return, as the memory model of C++ has it.
+///
+/// For each atomic value all stores of the run are kept, in order. A load may return the latest one,
+/// or an older one unless the thread knows of a later one: because it has read or written that itself,
+/// or by a chain of releasing writes and acquiring reads. Updates, sequentially consistent loads and
+/// failed exchanges see the latest value.
+enum Memory {
+  private typealias Clock = [Int32]
+
+  private struct Store {
+    var value: UInt64
+    var thread: Int
+    var time: Int32
+    /// What a thread that acquires this value knows afterwards.
+    var released: Clock?
+  }
+
+  private struct Place {
+    var stores: [Store]
+    /// The index of the oldest store that each thread may still read.
+    var floors: [Int]
+  }
+
+  nonisolated(unsafe) private static var places: [UInt: Place] = [:]
+  nonisolated(unsafe) private static var clocks: [Clock] = []
+  /// What each thread has read without acquiring it, for a fence to acquire.
+  nonisolated(unsafe) private static var unacquired: [Clock] = []
+  nonisolated(unsafe) private static var releases: [UInt: Clock] = [:]
+
+  private static let zero = Clock(repeating: 0, count: maximumThreads)
+
+  static func reset() {
+    guard Scheduler.hasStaleLoads else { return }
+    places.removeAll(keepingCapacity: true)
+    releases.removeAll(keepingCapacity: true)
+    clocks = [Clock](repeating: zero, count: maximumThreads)
+    unacquired = clocks
+  }
+
+  static func load(
+    _ address: UInt, latest: UInt64, acquires: Bool, isSequential: Bool
+  ) -> UInt64 {
+    let current = Int(explorer_self())
+    guard current >= 0, var place = places[address] else { return latest }
+    var floor = place.floors[current]
+    let last = place.stores.count - 1
+    for index in stride(from: last, to: floor, by: -1) {
+      let store = place.stores[index]
+      if store.time <= clocks[current][store.thread] {
+        floor = index
+        break
+      }
+    }
+    var index = last
+    if floor < last, !isSequential {
+      let age = Scheduler.strategy.chooseAge(last - floor + 1)
+      index -= age
+      if Scheduler.stepCount > 0 { Scheduler.steps[Scheduler.stepCount - 1].age = age }
+    }
+    place.floors[current] = index
+    places[address] = place
+    let store = place.stores[index]
+    if let released = store.released {
+      if acquires { join(&clocks[current], released) } else { join(&unacquired[current], released) }
+    }
+    return store.value
+  }
+
+  static func store(
+    _ address: UInt, old: UInt64, value: UInt64, releases: Bool, acquires: Bool, isUpdate: Bool
+  ) {
+    let current = Int(explorer_self())
+    guard current >= 0 else { return }
+    var place =
+      places[address]
+      ?? Place(
+        stores: [Store(value: old, thread: current, time: 0, released: nil)],
+        floors: [Int](repeating: 0, count: maximumThreads))
+    let previous = place.stores.last?.released
+    if isUpdate, let previous {
+      if acquires {
+        join(&clocks[current], previous)
+      } else {
+        join(&unacquired[current], previous)
+      }
+    }
+    clocks[current][current] += 1
+    var released = releases ? clocks[current] : nil
+    if isUpdate, let previous {
+      // An update goes on with the release of the store that it replaces.
+      var both = released ?? previous
+      join(&both, previous)
+      released = both
+    }
+    place.stores.append(
+      Store(
+        value: value, thread: current, time: clocks[current][current], released: released))
+    place.floors[current] = place.stores.count - 1
+    places[address] = place
+  }
+
+  static func failsForNoReason() -> Bool {
+    guard Scheduler.hasStaleLoads, explorer_self() >= 0 else { return false }
+    let age = Scheduler.strategy.chooseAge(2)
+    if Scheduler.stepCount > 0 { Scheduler.steps[Scheduler.stepCount - 1].age = age }
+    return age == 1
+  }
+
+  static func fence() {
+    let current = Int(explorer_self())
+    guard Scheduler.hasStaleLoads, current >= 0 else { return }
+    join(&clocks[current], unacquired[current])
+  }
+
+  // MARK: - Orders that do not come from atomic values
+
+  static func acquire(_ address: UInt, by thread: Int) {
+    guard Scheduler.hasStaleLoads, let clock = releases[address] else { return }
+    join(&clocks[thread], clock)
+  }
+
+  static func release(_ address: UInt, by thread: Int) {
+    guard Scheduler.hasStaleLoads else { return }
+    var clock = releases[address] ?? zero
+    join(&clock, clocks[thread])
+    releases[address] = clock
+  }
+
+  static func joinAll() {
+    let current = Int(explorer_self())
+    guard Scheduler.hasStaleLoads, current >= 0 else { return }
+    for clock in clocks { join(&clocks[current], clock) }
+  }
+
+  static func fork(_ child: Int, by parent: Int) {
+    guard Scheduler.hasStaleLoads else { return }
+    join(&clocks[child], clocks[parent])
+  }
+
+  static func join(_ later: Int, _ earlier: Int) {
+    guard Scheduler.hasStaleLoads else { return }
+    join(&clocks[later], clocks[earlier])
+  }
+
+  private static func join(_ clock: inout Clock, _ other: Clock) {
+    for index in clock.indices where other[index] > clock[index] { clock[index] = other[index] }
+  }
+}

@@ -1,0 +1,360 @@
+import CExplorer
+import Glibc
+
+/// Runs virtual threads, one at a time, as a strategy says.
+///
+/// Before each access to something that threads share, the running thread asks the strategy which
+/// one takes the next step, and passes the baton to it. A step is thus one access and all that
+/// follows up to the next.
+///
+/// `nonisolated(unsafe)` throughout: only the thread that has the baton touches any of this.
+enum Scheduler {
+  /// One decision, and what the chosen thread did then.
+  struct Step {
+    var thread: Int
+    /// The thread that took the step before, or -1 if it could not go on.
+    var previous: Int
+    /// The threads that could have been chosen, one bit each.
+    var enabled: UInt64
+    var access: Access
+    /// How many stores ago the value was written that a load of this step returned.
+    var age = 0
+  }
+
+  nonisolated(unsafe) static var strategy: any Strategy = Replay([])
+  nonisolated(unsafe) static var threads: [VirtualThread] = []
+  /// The threads that can take a step, one bit each.
+  nonisolated(unsafe) private static var enabled: UInt64 = 0
+  /// Those of the enabled threads that only time keeps waiting.
+  nonisolated(unsafe) static var timed: UInt64 = 0
+  /// How many threads have not finished.
+  nonisolated(unsafe) private static var unfinished = 0
+  nonisolated(unsafe) static var isRunning = false
+  /// What ended the run before its threads did.
+  nonisolated(unsafe) private(set) static var failure: String?
+  /// How many writes changed something in this run.
+  nonisolated(unsafe) static var writes = 0
+  /// The virtual time, in nanoseconds.
+  nonisolated(unsafe) static var time: UInt64 = 0
+  nonisolated(unsafe) static var runNumber = 0
+  /// The steps after which a run counts as one without an end.
+  nonisolated(unsafe) static var stepLimit = 20_000
+  /// Whether loads may return values that are not the latest.
+  nonisolated(unsafe) static var hasStaleLoads = false
+
+  nonisolated(unsafe) private static var capacity = 1 << 12
+  nonisolated(unsafe) static var steps = UnsafeMutablePointer<Step>.allocate(capacity: capacity)
+  nonisolated(unsafe) static var stepCount = 0
+
+  /// The queues that had a block in this run.
+  nonisolated(unsafe) static var queues: [VirtualQueue] = []
+
+  // MARK: - Runs
+
+  /// Adds a thread that does `work`; before a run, one that the run starts with.
+  @discardableResult
+  static func add(_ role: VirtualThread.Role, _ work: @escaping () -> Void) -> Int {
+    let number = threads.count
+    guard number < maximumThreads else { stop("more than \(maximumThreads) blocks and timers") }
+    var thread = VirtualThread()
+    thread.role = role
+    thread.work = work
+    thread.creation = stepCount - 1
+    threads.append(thread)
+    unfinished += 1
+    enabled |= 1 << UInt64(number)
+    explorer_release(Carrier.of(number).baton)
+    return number
+  }
+
+  /// Runs all threads to their end, as `strategy` says; returns what went wrong, if anything did.
+  static func run(_ strategy: any Strategy) -> String? {
+    guard unfinished > 0 else { return nil }
+    self.strategy = strategy
+    (writes, stepCount, failure) = (0, 0, nil)
+    Memory.reset()
+    isRunning = true
+    let first = choose(after: -1)
+    if let first {
+      explorer_pass(Carrier.of(first).baton)
+      if explorer_wait(Carrier.main.baton, 30) == 0 {
+        die("a thread waits for something outside of the explorer")
+      }
+      for number in threads.indices { explorer_acquire(Carrier.of(number).end) }
+    }
+    isRunning = false
+    if failure != nil { abandonRun() }
+    return failure
+  }
+
+  /// Forgets the threads of the last run.
+  static func reset() {
+    threads.removeAll(keepingCapacity: true)
+    (enabled, unfinished, stepCount, time) = (0, 0, 0, 0)
+    runNumber += 1
+    for queue in queues { queue.blocks.removeAll(keepingCapacity: true) }
+    queues.removeAll(keepingCapacity: true)
+  }
+
+  /// Gives up the threads that cannot end, with all they hold, and the locks that they have.
+  private static func abandonRun() {
+    for number in threads.indices where threads[number].state != .finished {
+      for lock in threads[number].heldLocks { lock.holder = -1 }
+      Carrier.replace(number)
+    }
+  }
+
+  /// Does the work of threads that were added when there was no run, in order, here.
+  static func runRemaining() {
+    var number = 0
+    while number < threads.count {
+      if threads[number].state != .finished {
+        let work = threads[number].work
+        threads[number].work = nil
+        threads[number].state = .finished
+        work?()
+      }
+      number += 1
+    }
+    reset()
+  }
+
+  static func begin(_ number: Int) {
+    explorer_acquire(Carrier.of(number).baton)
+    if threads[number].predecessor >= 0 {
+      explorer_acquire(Carrier.of(threads[number].predecessor).end)
+    }
+    explorer_set_self(Int32(number))
+    let work = threads[number].work
+    threads[number].work = nil
+    work?()
+  }
+
+  static func finish(_ number: Int) {
+    explorer_set_self(-1)
+    explorer_release(Carrier.of(number).end)
+    threads[number].state = .finished
+    enabled &= ~(1 << UInt64(number))
+    unfinished -= 1
+    threads[number].queue?.finished(number)
+    noteWrite()
+    if unfinished == 0 {
+      explorer_pass(Carrier.main.baton)
+    } else if let next = choose(after: -1) {
+      explorer_pass(Carrier.of(next).baton)
+    } else {
+      explorer_pass(Carrier.main.baton)
+    }
+  }
+
+  // MARK: - Decisions
+
+  /// Lets the strategy choose the next thread; nil if the run cannot go on.
+  private static func choose(after current: Int) -> Int? {
+    if enabled == 0 {
+      failure = "deadlock: \(obstacles())"
+      return nil
+    }
+    if stepCount >= stepLimit {
+      failure = "no end after \(stepLimit) steps: \(obstacles())"
+      return nil
+    }
+    if stepCount == capacity { grow() }
+    // A thread that lets time run out gives way to all others.
+    let canGoOn =
+      current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
+    let previous = canGoOn ? current : -1
+    timed = 0
+    for number in threads.indices where threads[number].isTimed { timed |= 1 << UInt64(number) }
+    timed &= enabled
+    let thread = strategy.chooseThread(step: stepCount, previous: previous, enabled: enabled)
+    if thread < 0 || thread >= threads.count || enabled & 1 << UInt64(thread) == 0 {
+      failure = strategy.mismatch ?? "the schedule does not fit the program"
+      return nil
+    }
+    (steps + stepCount).initialize(
+      to: Step(
+        thread: thread, previous: previous, enabled: enabled, access: threads[thread].access))
+    stepCount += 1
+    return thread
+  }
+
+  /// The thread that goes on if there is no reason to choose another one: time passes last.
+  static func preferred(_ enabled: UInt64) -> Int {
+    var best = -1
+    for number in threads.indices where enabled & 1 << UInt64(number) != 0 {
+      if !threads[number].isTimed { return number }
+      if best < 0 || threads[number].deadline < threads[best].deadline { best = number }
+    }
+    return best
+  }
+
+  private static func grow() {
+    let larger = UnsafeMutablePointer<Step>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: steps, count: stepCount)
+    steps.deallocate()
+    steps = larger
+    capacity *= 2
+  }
+
+  /// Gives the baton to the thread that is to take the next step, and returns when it is `current`.
+  static func pass(from current: Int) {
+    guard let thread = choose(after: current) else {
+      explorer_pass(Carrier.main.baton)
+      park()
+    }
+    if thread == current { return }
+    // Looked up now: the table may have another carrier for this number afterwards.
+    let own = Carrier.of(current).baton
+    explorer_pass(Carrier.of(thread).baton)
+    while explorer_wait(own, 3600) == 0 {}
+  }
+
+  /// Keeps a thread of a run that was given up for ever.
+  private static func park() -> Never {
+    while true { sleep(3600) }
+  }
+
+  /// Ends the run because of what the program does.
+  static func stop(_ reason: String) -> Never {
+    guard isRunning else { die(reason) }
+    failure = reason
+    explorer_pass(Carrier.main.baton)
+    park()
+  }
+
+  static func setReady(_ number: Int) {
+    threads[number].state = .ready
+    threads[number].obstacle = .nothing
+    enabled |= 1 << UInt64(number)
+  }
+
+  static func setWaiting(_ number: Int, _ state: VirtualThread.State) {
+    threads[number].state = state
+    enabled &= ~(1 << UInt64(number))
+  }
+
+  /// Ends a thread that never began.
+  static func drop(_ number: Int) {
+    threads[number].work = nil
+    threads[number].state = .finished
+    enabled &= ~(1 << UInt64(number))
+    unfinished -= 1
+  }
+
+  // MARK: - What threads call
+
+  static func point(_ kind: Access.Kind, _ address: UInt) {
+    let current = Int(explorer_self())
+    if current < 0 { return }
+    threads[current].access = Access(address: address, kind: kind)
+    pass(from: current)
+  }
+
+  /// Lets other threads run until one of them has written something.
+  static func yield() {
+    let current = Int(explorer_self())
+    if current < 0 {
+      sched_yield()
+      return
+    }
+    // A thread has to look at everything once more before it may wait for news.
+    if threads[current].seenWrites != writes {
+      threads[current].seenWrites = writes
+      return
+    }
+    setWaiting(current, .spinning)
+    threads[current].access = Access(address: 0, kind: .spin)
+    pass(from: current)
+    threads[current].seenWrites = writes
+  }
+
+  static func noteWrite() {
+    writes += 1
+    for number in threads.indices where threads[number].state == .spinning { setReady(number) }
+  }
+
+  // MARK: - Reports
+
+  /// What each thread waits for.
+  private static func obstacles() -> String {
+    threads.indices.compactMap { number -> String? in
+      let thread = threads[number]
+      let name = thread.description(number)
+      switch (thread.state, thread.obstacle) {
+      case (.finished, _): return nil
+      case (.ready, _): return "\(name) runs"
+      case (.spinning, _): return "\(name) spins"
+      case (_, .lock(let lock)):
+        return "\(name) waits for a lock that "
+          + (lock.holder == number
+            ? "it holds itself" : "\(threads[lock.holder].description(lock.holder)) holds")
+      case (_, .semaphore): return "\(name) waits for a semaphore"
+      case (_, .queue(let queue)):
+        let first = queue.blocks[0]
+        return "\(name) waits for \(threads[first].description(first))"
+      case (_, .nothing): return "\(name) waits"
+      }
+    }.joined(separator: ", ")
+  }
+
+  static func die(_ reason: String) -> Never {
+    Session.reportDeath(reason)
+    _exit(1)
+  }
+}
+
+/// A thread of the system that carries the virtual threads of one number, run after run.
+final class Carrier {
+  let baton: UnsafeMutablePointer<UInt32>
+  /// What the end of a virtual thread is ordered by.
+  let end: UnsafeMutablePointer<UInt32>
+
+  private init() {
+    // A cache line each.
+    baton = .allocate(capacity: 32)
+    baton.initialize(repeating: 0, count: 32)
+    end = baton + 16
+  }
+
+  nonisolated(unsafe) static let main = Carrier()
+  nonisolated(unsafe) private static var all: [Carrier] = []
+
+  static func of(_ number: Int) -> Carrier {
+    while all.count <= number { all.append(start(all.count)) }
+    return all[number]
+  }
+
+  static func replace(_ number: Int) { all[number] = start(number) }
+
+  private static func start(_ number: Int) -> Carrier {
+    let carrier = Carrier()
+    // Never released: a thread that was given up waits on its baton for ever.
+    let argument = Unmanaged.passRetained(Start(number: number, carrier: carrier))
+    var attributes = pthread_attr_t()
+    pthread_attr_init(&attributes)
+    pthread_attr_setstacksize(&attributes, 1 << 20)
+    var thread = pthread_t()
+    pthread_create(
+      &thread, &attributes,
+      { argument in
+        let argument: UnsafeMutableRawPointer? = argument
+        guard let argument else { return nil }
+        let start = Unmanaged<Start>.fromOpaque(argument).takeUnretainedValue()
+        explorer_prepare_thread()
+        while true {
+          while explorer_wait(start.carrier.baton, 3600) == 0 {}
+          Scheduler.begin(start.number)
+          Scheduler.finish(start.number)
+        }
+      }, argument.toOpaque())
+    pthread_detach(thread)
+    return carrier
+  }
+
+  private final class Start {
+    let number: Int
+    let carrier: Carrier
+    init(number: Int, carrier: Carrier) { (self.number, self.carrier) = (number, carrier) }
+  }
+}

@@ -1,0 +1,164 @@
+import CExplorer
+import Glibc
+
+/// What one run does: closures that run at once, and what must hold when all is quiet.
+package struct Scenario {
+  var bodies: [() -> Void]
+  var check: () -> String?
+
+  /// Makes a scenario; `check` says what is wrong, if anything.
+  ///
+  /// It runs when all bodies, blocks and timers have ended.
+  package init(_ bodies: (() -> Void)..., check: @escaping () -> String?) {
+    self.bodies = bodies
+    self.check = check
+  }
+}
+
+/// One thing that went wrong, and the shortest schedule that shows it.
+package struct Finding: Sendable {
+  package var message: String
+  package var schedule: String
+  /// In how many runs it was seen.
+  package var count: Int
+  fileprivate var parts: Int
+}
+
+/// What came of exploring one program.
+package struct Outcome: Sendable {
+  package var name: String
+  package var strategy: String
+  package var schedules = 0
+  package var seconds = 0.0
+  package var longest = 0
+  /// Whether there are schedules left that the search would have to try.
+  package var isComplete = false
+  package var findings: [Finding] = []
+}
+
+/// Limits of one search.
+package struct Budget: Sendable {
+  package var schedules = Int.max
+  package var seconds = Double.infinity
+  package var steps = 20_000
+  /// How many runs may fail before the search ends.
+  package var failures = 200
+  package var stopsAtFirstFinding = false
+  package var hasStaleLoads = false
+  package var traces = false
+
+  package init() {}
+}
+
+/// The exploration of one program.
+package enum Session {
+  nonisolated(unsafe) private static var title = ""
+  nonisolated(unsafe) private static var hasAbandonedRuns = false
+
+  /// Runs what `make` makes until all schedules are done or the budget is spent.
+  ///
+  /// `afterwards` says what is wrong, if anything, when everything of a run is gone.
+  package static func explore(
+    _ name: String, _ search: Search, _ budget: Budget, make: () -> Scenario,
+    afterwards: () -> String?
+  ) -> Outcome {
+    title = name
+    Scheduler.stepLimit = budget.steps
+    Scheduler.hasStaleLoads = budget.hasStaleLoads
+    // What is made on first use is made here, in several orders, where no thread is interrupted
+    // halfway.
+    let warmUp = Random(seed: 1, stay: 1 << 60)
+    for _ in 0..<12 { _ = run(make, warmUp, afterwards) }
+    explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
+
+    var strategy = search.strategy
+    var restarts = 0
+    var outcome = Outcome(name: name, strategy: strategy.name)
+    let start = now()
+    var failures = 0
+    while true {
+      outcome.schedules += 1
+      let message = run(make, strategy, afterwards)
+      outcome.longest = max(outcome.longest, Scheduler.stepCount)
+      if budget.traces { for line in Schedule.trace() { print(line) } }
+      if strategy.mismatch != nil, restarts < 3, !hasAbandonedRuns {
+        // Something was made on first use all the same.
+        restarts += 1
+        if budget.traces { print("restart: \(strategy.mismatch ?? "")") }
+        strategy = search.strategy
+        continue
+      }
+      if strategy.mismatch != nil, hasAbandonedRuns { break }
+      if let message {
+        failures += 1
+        note(message, in: &outcome)
+        if strategy.mismatch != nil { break }
+        if budget.stopsAtFirstFinding || failures >= budget.failures { break }
+      }
+      if !strategy.advance() {
+        outcome.isComplete = true
+        break
+      }
+      if outcome.schedules >= budget.schedules { break }
+      if outcome.schedules & 63 == 0, now() - start > budget.seconds { break }
+    }
+    outcome.seconds = now() - start
+    return outcome
+  }
+
+  private static func run(
+    _ make: () -> Scenario, _ strategy: any Strategy, _ afterwards: () -> String?
+  ) -> String? {
+    Scheduler.reset()
+    Token.beginRun()
+    var message: String?
+    do {
+      var scenario = make()
+      for body in scenario.bodies { Scheduler.add(.body, body) }
+      scenario.bodies = []
+      message = Scheduler.run(strategy)
+      if message != nil {
+        // Its threads stand still for ever, with all they hold, which later runs may notice.
+        hasAbandonedRuns = hasAbandonedRuns || strategy.mismatch == nil
+        _ = afterwards()
+        return message
+      }
+      message = scenario.check()
+    }
+    let late = afterwards()
+    message = message ?? late
+    if message == nil, Token.count != 0 { message = "\(Token.count) objects were never released" }
+    return message
+  }
+
+  private static func note(_ message: String, in outcome: inout Outcome) {
+    let schedule = Schedule.current()
+    let key = withoutNumbers(message)
+    if let index = outcome.findings.firstIndex(where: { withoutNumbers($0.message) == key }) {
+      outcome.findings[index].count += 1
+      if schedule.parts < outcome.findings[index].parts {
+        outcome.findings[index].message = message
+        outcome.findings[index].schedule = schedule.text
+        outcome.findings[index].parts = schedule.parts
+      }
+    } else {
+      outcome.findings.append(
+        Finding(message: message, schedule: schedule.text, count: 1, parts: schedule.parts))
+    }
+  }
+
+  private static func withoutNumbers(_ text: String) -> String { text.filter { !$0.isNumber } }
+
+  private static func now() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  /// Writes what can be said of a run in which the process dies.
+  static func reportDeath(_ reason: String) {
+    let text =
+      "finding: \(title): \(reason)\n  explore \(title) replay '\(Schedule.current().text)'\n"
+    _ = text.utf8.withContiguousStorageIfAvailable { write(1, $0.baseAddress, $0.count) }
+  }
+}

@@ -1,0 +1,27 @@
+import Exploration
+
+/// `Synchronization.Mutex`, of which the explorer knows the holder.
+///
+/// `@unchecked Sendable`: the value is guarded by the lock, or by the fact that no run goes on.
+public struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+  private let value: UnsafeMutablePointer<Value>
+  private let gate = VirtualLock()
+
+  public init(_ initialValue: consuming sending Value) {
+    value = .allocate(capacity: 1)
+    value.initialize(to: initialValue)
+  }
+
+  deinit {
+    value.deinitialize(count: 1)
+    value.deallocate()
+  }
+
+  public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+    _ body: (inout sending Value) throws(Failure) -> sending Result
+  ) throws(Failure) -> sending Result {
+    gate.lock()
+    defer { gate.unlock() }
+    return try body(&value.pointee)
+  }
+}

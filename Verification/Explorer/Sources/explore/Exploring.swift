@@ -1,0 +1,125 @@
+import CExplorer
+import Exploration
+import Glibc
+import Pledge
+
+/// Explores one program in this process, and prints its findings and its row of the table.
+///
+/// Returns whether all was as it should be.
+func explore(_ program: Program, _ request: Request) -> Bool {
+  explorer_stay_on_one_cpu(Int32(request.cpu))
+  let reports = Notes()
+  Diagnostics.setHandler { reports.add("\($0)") }
+  let outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
+    defer { reports.removeAll() }
+    if program.reports.contains(reports.lines.count) { return nil }
+    return "\(reports.lines.count) unhandled rejections were reported: \(reports.text)"
+  }
+
+  let wanted = outcome.findings.filter { finding in
+    program.mustFind.map { finding.message.hasPrefix($0) } ?? false
+  }
+  let isFine =
+    program.mustFind == nil
+    ? outcome.findings.isEmpty
+    : !wanted.isEmpty
+      && wanted.count == outcome.findings.count
+  for finding in outcome.findings where program.mustFind == nil || wanted.isEmpty {
+    print("finding: \(program.name): \(finding.message)")
+    print("  in \(finding.count) of \(outcome.schedules) schedules; the shortest of them:")
+    print("  explore \(program.name) replay '\(finding.schedule)'")
+  }
+  if program.mustFind != nil, wanted.isEmpty {
+    print("finding: \(program.name): what has to be found was not")
+  }
+  let verdict =
+    isFine
+    ? program.mustFind == nil ? "ok" : "found, as it must be"
+    : "\(outcome.findings.count) FOUND"
+  print(
+    row(
+      program.name, outcome.strategy, "\(outcome.schedules)" + (outcome.isComplete ? "" : "+"),
+      "\(outcome.longest)", "\(Double(Int(outcome.seconds * 100)) / 100)", verdict))
+  fflush(nil)
+  return isFine
+}
+
+/// A row of the table; one with a bar at its beginning.
+func row(_ cells: String...) -> String {
+  let widths = [-30, -12, 9, 6, 7, -20]
+  return "|"
+    + zip(cells, widths).map { cell, width in
+      let space = String(repeating: " ", count: max(0, abs(width) - cell.count))
+      return width < 0 ? " \(cell)\(space)" : " \(space)\(cell)"
+    }.joined()
+}
+
+/// Explores each program in a process of its own, as many at a time as there are jobs.
+///
+/// Returns whether all was as it should be.
+func exploreAll(_ request: Request) -> Bool {
+  print(row("program", "strategy", "schedules", "steps", "seconds", "verdict"))
+  fflush(nil)
+  var waiting = request.programs[...]
+  var running: [pid_t: (name: String, job: Int, output: String)] = [:]
+  var free = Array((0..<request.jobs).reversed())
+  var failed: [String] = []
+  while !waiting.isEmpty || !running.isEmpty {
+    while !free.isEmpty, let program = waiting.popFirst() {
+      let job = free.removeLast()
+      let output = "/tmp/explore-\(getpid())-\(program.name)"
+      let arguments = ["explore", program.name, "cpu", "\(job)"] + request.words
+      if let child = start(arguments, output: output) {
+        running[child] = (program.name, job, output)
+      } else {
+        print("finding: \(program.name): cannot be started")
+        failed.append(program.name)
+        free.append(job)
+      }
+    }
+    var status: Int32 = 0
+    let child = wait(&status)
+    guard let (name, job, output) = running.removeValue(forKey: child) else { continue }
+    free.append(job)
+    print(contents(of: output), terminator: "")
+    unlink(output)
+    if status != 0 { failed.append(name) }
+    if status != 0 && status != 1 << 8 {
+      print(row(name, "", "", "", "", "DIED (status \(status))"))
+    }
+    fflush(nil)
+  }
+  let count = request.programs.count
+  print(
+    failed.isEmpty
+      ? "\(count) programs: nothing found"
+      : "\(count) programs, \(failed.count) with findings: "
+        + failed.joined(separator: " "))
+  return failed.isEmpty
+}
+
+private func start(_ arguments: [String], output: String) -> pid_t? {
+  var actions = posix_spawn_file_actions_t()
+  posix_spawn_file_actions_init(&actions)
+  defer { posix_spawn_file_actions_destroy(&actions) }
+  posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+  posix_spawn_file_actions_adddup2(&actions, 1, 2)
+  var words = arguments.map { strdup($0) } + [nil]
+  defer { for word in words { free(word) } }
+  var child = pid_t()
+  let failure = posix_spawn(&child, "/proc/self/exe", &actions, nil, &words, environ)
+  return failure == 0 ? child : nil
+}
+
+private func contents(of path: String) -> String {
+  guard let file = fopen(path, "r") else { return "" }
+  defer { fclose(file) }
+  var text: [UInt8] = []
+  var buffer = [UInt8](repeating: 0, count: 1 << 16)
+  while true {
+    let count = fread(&buffer, 1, buffer.count, file)
+    if count == 0 { break }
+    text += buffer[..<count]
+  }
+  return String(decoding: text, as: UTF8.self)
+}

@@ -1,0 +1,301 @@
+import Exploration
+import Pledge
+import VirtualPlatform
+
+/// Handlers that return promises.
+let adoptingPrograms = [
+  Program(name: "adopt-settle", make: adoptAndSettle),
+  Program(name: "adopt-cancel", make: adoptAndCancel),
+  Program(name: "adopt-cancel-told", make: adoptAndCancelUnsettled),
+  Program(name: "adopt-observed-cancel", make: cancelOuterOnly),
+  Program(name: "adopt-observed-cancel-attach", make: cancelOuterAndAttach),
+  Program(name: "adopt-twice", make: adoptTwice),
+  Program(name: "adopt-dropped", reports: 0...1, make: adoptDropped),
+  Program(name: "tail-late-observers", make: { tail(cancelling: nil) }),
+  Program(name: "tail-cancel-outer", make: { tail(cancelling: 0) }),
+  Program(name: "tail-cancel-middle", make: { tail(cancelling: 1) }),
+  Program(name: "tail-cancel-inner", make: { tail(cancelling: 2) }),
+  Program(name: "circle-itself", make: returnItself),
+  Program(name: "circle-of-two", make: { circle(of: 2, cancels: false) }),
+  Program(name: "circle-of-three", make: { circle(of: 3, cancels: false) }),
+  Program(name: "circle-cancelled", make: { circle(of: 2, cancels: true) }),
+  Program(
+    name: "circle-unobserved", reports: 0...2,
+    make: { circle(of: 2, cancels: false, isObserved: false) }),
+  Program(name: "resolve-with", make: resolveWith),
+  Program(name: "resolve-with-cancel", make: resolveWithAndCancel),
+]
+
+private func adoptAndSettle() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let outer = source.then(on: .immediate) { _ in inner }
+  outer.note("before", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
+    { outer.note("during", in: notes) },
+    check: {
+      outer.note("late", in: notes)
+      return expect(
+        (notes.agree(["before", "during", "late"], with: "value"), "heard: \(notes.text)"),
+        (outer.state == "value", "the outer one is \(outer.state)"))
+    })
+}
+
+private func adoptAndCancel() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  innerResolver.onCancel { told.value += 1 }
+  let notes = Notes()
+  let outer = source.then(on: .immediate) { _ in inner }
+  outer.note("before", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { outer.cancel() }, { innerResolver.fulfill(Token()) },
+    check: {
+      outer.note("late", in: notes)
+      return expect(
+        (told.value <= 1, "told \(told.value) times"),
+        (outer.state != "pending", "pending"),
+        (
+          notes.agree(["before", "late"], with: outer.state),
+          "\(outer.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func adoptAndCancelUnsettled() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  innerResolver.onCancel { told.value += 1 }
+  let notes = Notes()
+  let runs = Box(0)
+  let outer = source.then(on: .immediate) { _ in
+    runs.value += 1
+    return inner
+  }
+  outer.note("outer", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { outer.cancel() },
+    check: {
+      defer { innerResolver.fulfill(Token()) }
+      return expect(
+        (outer.state == "cancelled", "the outer one is \(outer.state)"),
+        (notes.agree(["outer"], with: "cancelled"), "heard: \(notes.text)"),
+        (
+          told.value == runs.value,
+          "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
+        ))
+    })
+}
+
+/// A promise that has adopted another one, which is observed on its own account too.
+private func adopted(_ notes: Notes) -> (
+  outer: Promise<Token>, inner: Promise<Token>, resolver: Resolver<Token>
+) {
+  let (inner, resolver) = Promise<Token>.withResolvers()
+  let outer = Promise.value(1).then(on: .immediate) { _ in inner }
+  outer.note("outer", in: notes)
+  inner.note("inner", in: notes)
+  return (outer, inner, resolver)
+}
+
+private func cancelOuterOnly() -> Scenario {
+  let notes = Notes()
+  let (outer, inner, resolver) = adopted(notes)
+  return Scenario(
+    { outer.cancel() }, { resolver.fulfill(Token()) },
+    check: {
+      outer.note("late", in: notes)
+      return expect(
+        (
+          notes.agree(["outer", "late"], with: outer.state),
+          "the outer one is \(outer.state), but heard: \(notes.text)"
+        ),
+        (
+          notes.agree(["inner"], with: "value") && inner.state == "value",
+          "the inner one is \(inner.state), heard: \(notes.text)"
+        ))
+    })
+}
+
+private func cancelOuterAndAttach() -> Scenario {
+  let notes = Notes()
+  let (outer, inner, resolver) = adopted(notes)
+  return Scenario(
+    { outer.cancel() }, { outer.counted().note("during", in: notes) },
+    { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (
+          notes.agree(["outer", "during"], with: outer.state),
+          "the outer one is \(outer.state), but heard: \(notes.text)"
+        ),
+        (
+          notes.agree(["inner"], with: "value") && inner.state == "value",
+          "the inner one is \(inner.state), heard: \(notes.text)"
+        ))
+    })
+}
+
+private func adoptTwice() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let first = source.then(on: .immediate) { _ in inner }
+  let second = source.then(on: .immediate) { _ in inner }
+  first.note("first", in: notes)
+  second.note("second", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { first.cancel() }, { innerResolver.fulfill(Token()) },
+    check: {
+      expect(
+        // Cancelled only if the first one was the only consumer of the inner one at that time.
+        (second.state == inner.state, "the second one is \(second.state)"),
+        (notes.agree(["first"], with: first.state), "\(first.state), heard: \(notes.text)"),
+        (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"))
+    })
+}
+
+private func adoptDropped() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let last = Box<Resolver<Token>?>(innerResolver)
+  let notes = Notes()
+  let outer = source.then(on: .immediate) { _ in inner }
+  outer.note("before", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { last.value = nil }, { outer.cancel() },
+    check: {
+      expect(
+        (outer.state == "broken" || outer.state == "cancelled", "the outer one is \(outer.state)"),
+        (notes.agree(["before"], with: outer.state), "\(outer.state), but heard: \(notes.text)"))
+    })
+}
+
+/// Handlers that return promises of handlers that return promises, as a loop by recursion makes.
+private func tail(cancelling index: Int?) -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (last, lastResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let inner = source.then(on: .immediate) { _ in last }
+  let middle = source.then(on: .immediate) { _ in inner }
+  let outer = source.then(on: .immediate) { _ in middle }
+  let all = [outer, middle, inner]
+  for (number, promise) in all.enumerated() { promise.note("\(number)", in: notes) }
+  let third: () -> Void =
+    if let index {
+      { all[index].cancel() }
+    } else {
+      { for (number, promise) in all.enumerated() { promise.note("late\(number)", in: notes) } }
+    }
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { lastResolver.fulfill(Token()) }, third,
+    check: {
+      for (number, promise) in all.enumerated() {
+        promise.note("end\(number)", in: notes)
+        let names = ["\(number)", "end\(number)"] + (index == nil ? ["late\(number)"] : [])
+        if promise.state == "pending" { return "promise \(number) is pending" }
+        if !notes.agree(names, with: promise.state) {
+          return "promise \(number) is \(promise.state), but heard: \(notes.text)"
+        }
+        if promise.state != "value", number > index ?? -1 {
+          return "promise \(number) is \(promise.state)"
+        }
+      }
+      return nil
+    })
+}
+
+private func returnItself() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let own = Box<[Promise<Int>]>([])
+  let promise = source.then(on: .immediate) { _ in own.value[0] }
+  own.value = [promise]
+  promise.note("before", in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { promise.note("during", in: notes) },
+    check: {
+      own.value = []
+      return expect(
+        (notes.agree(["before", "during"], with: "circle"), "heard: \(notes.text)"),
+        (promise.state == "circle", "the promise is \(promise.state)"))
+    })
+}
+
+private func circle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Scenario {
+  let sources = (0..<count).map { _ in Promise<Int>.withResolvers() }
+  let notes = Notes()
+  let promises = Box<[Promise<Int>]>([])
+  for (index, source) in sources.enumerated() {
+    promises.value.append(
+      source.promise.then(on: .immediate) { _ in promises.value[(index + 1) % count] })
+  }
+  let all = promises.value
+  if isObserved {
+    for (index, promise) in all.enumerated() { promise.note("\(index)", in: notes) }
+  }
+  return Scenario(
+    { sources[0].resolver.fulfill(1) }, { sources[1].resolver.fulfill(1) },
+    {
+      if count > 2 { sources[2].resolver.fulfill(1) }
+      if cancels { all[0].cancel() }
+    },
+    check: {
+      promises.value = []
+      for (index, promise) in all.enumerated() {
+        if promise.state == "pending" {
+          return "promises are \(all.map(\.state)), heard: \(notes.text)"
+        }
+        if isObserved, !notes.agree(["\(index)"], with: promise.state) {
+          return "promise \(index) is \(promise.state), but heard: \(notes.text)"
+        }
+        if promise.state != "circle", !cancels { return "promise \(index) is \(promise.state)" }
+      }
+      return nil
+    })
+}
+
+private func resolveWith() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let (other, otherResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  promise.note("before", in: notes)
+  return Scenario(
+    { resolver.resolve(with: other) }, { resolver.reject(Failed()) },
+    { otherResolver.fulfill(Token()) },
+    check: {
+      expect(
+        (promise.state == "value" || promise.state == "error", "the promise is \(promise.state)"),
+        (notes.agree(["before"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
+    })
+}
+
+private func resolveWithAndCancel() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let (other, otherResolver) = Promise<Token>.withResolvers()
+  let last = Box<Resolver<Token>?>(resolver)
+  let notes = Notes()
+  let told = Box(0)
+  otherResolver.onCancel { told.value += 1 }
+  promise.note("before", in: notes)
+  return Scenario(
+    {
+      last.value?.resolve(with: other)
+      last.value = nil
+    },
+    { promise.cancel() }, { otherResolver.fulfill(Token()) },
+    check: {
+      expect(
+        (told.value <= 1, "told \(told.value) times"),
+        (
+          promise.state == "value" || promise.state == "cancelled",
+          "the promise is \(promise.state)"
+        ),
+        (other.state != "pending", "the other one is pending"),
+        (notes.agree(["before"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
+    })
+}

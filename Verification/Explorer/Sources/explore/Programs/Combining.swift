@@ -1,0 +1,419 @@
+import Exploration
+import Pledge
+import VirtualPlatform
+
+/// Combinators, limiters and shared work.
+let combiningPrograms = [
+  Program(name: "race-two", make: raceTwo),
+  Program(name: "race-cancel", make: raceAndCancel),
+  Program(name: "race-long-lived", make: raceLongLived),
+  Program(name: "any-reject", make: anyRejects),
+  Program(name: "any-all-reject", make: anyAllReject),
+  Program(name: "all-two", make: allOfTwo),
+  Program(name: "all-reject", make: allRejects),
+  Program(name: "all-variadic", make: allVariadic),
+  Program(name: "all-abandoned", make: allAbandoned),
+  Program(name: "all-settled", make: allSettled),
+  Program(name: "nest-cancel", make: cancelANest),
+  Program(name: "nest-settle-both", make: settleANest),
+  Program(name: "concurrently", make: concurrently),
+  Program(name: "concurrently-cancel", make: concurrentlyAndCancel),
+  Program(name: "limiter", make: limiter),
+  Program(name: "limiter-cancel", make: limiterAndCancel),
+  Program(name: "limiter-abandoned", make: limiterAbandoned),
+  Program(name: "limiter-clear", make: limiterAndClear),
+  Program(name: "in-flight", make: inFlight),
+  Program(name: "in-flight-cancel", make: inFlightAndCancel),
+  Program(name: "using-cancel", make: usingAndCancel),
+]
+
+private func raceTwo() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  firstResolver.onCancel { told.value += 1 }
+  secondResolver.onCancel { told.value += 1 }
+  let notes = Notes()
+  let result = Promise.race([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.fulfill(Token()) }, { secondResolver.reject(Failed()) },
+    { result.note("more", in: notes) },
+    check: {
+      expect(
+        (first.state != "pending" && second.state != "pending", "an input is pending"),
+        (told.value <= 1, "\(told.value) inputs were cancelled"),
+        (
+          notes.agree(["end", "more"], with: result.state),
+          "\(result.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func raceAndCancel() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.race([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { result.cancel() }, { firstResolver.fulfill(Token()) },
+    check: {
+      withExtendedLifetime(secondResolver) {}
+      return expect(
+        (second.state == "cancelled", "the loser is \(second.state)"),
+        (result.state != "pending", "pending"),
+        (notes.agree(["end"], with: result.state), "\(result.state), heard: \(notes.text)"))
+    })
+}
+
+private func raceLongLived() -> Scenario {
+  let (long, longResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  long.note("own", in: notes)
+  let (short, shortResolver) = Promise<Token>.withResolvers()
+  return Scenario(
+    { Promise.race([long, short]).note("first", in: notes) },
+    { Promise.race([short, long]).note("second", in: notes) },
+    { shortResolver.fulfill(Token()) },
+    check: {
+      guard long.state == "pending" else { return "the long-lived one is \(long.state)" }
+      longResolver.fulfill(Token())
+      return expect(
+        (notes.agree(["own", "first", "second"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func anyRejects() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.any([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.reject(Failed()) }, { secondResolver.fulfill(Token()) },
+    check: { expect((notes.agree(["end"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func anyAllReject() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.any([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.reject(Failed()) }, { secondResolver.reject(Failed()) },
+    { result.cancel() },
+    check: {
+      expect(
+        (
+          result.state == "errors" || result.state == "cancelled", "the result is \(result.state)"
+        ),
+        (notes.agree(["end"], with: result.state), "\(result.state), heard: \(notes.text)"))
+    })
+}
+
+private func allOfTwo() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.all([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.fulfill(Token()) }, { secondResolver.fulfill(Token()) },
+    { result.note("more", in: notes) },
+    check: { expect((notes.agree(["end", "more"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func allRejects() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let (third, thirdResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.all([first, second, third], cancellingRest: true)
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.reject(Failed()) }, { secondResolver.fulfill(Token()) }, { result.cancel() },
+    check: {
+      withExtendedLifetime(thirdResolver) {}
+      return expect(
+        (third.state == "cancelled", "the rest is \(third.state)"),
+        (
+          result.state == "error" || result.state == "cancelled", "the result is \(result.state)"
+        ),
+        (notes.agree(["end"], with: result.state), "\(result.state), heard: \(notes.text)"))
+    })
+}
+
+private func allVariadic() -> Scenario {
+  let (long, longResolver) = Promise<Token>.withResolvers()
+  let (short, shortResolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  long.note("own", in: notes)
+  Promise.all(long, short).map(on: .immediate) { _ in 1 }.note("end", in: notes)
+  return Scenario(
+    { longResolver.fulfill(Token()) }, { shortResolver.reject(Failed()) },
+    check: {
+      expect(
+        (notes.agree(["end"], with: "error"), "heard: \(notes.text)"),
+        (notes.agree(["own"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func allAbandoned() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.all([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.abandon() }, { secondResolver.fulfill(Token()) }, { result.cancel() },
+    check: {
+      let heard = notes.heard(by: "end")
+      return expect(
+        (
+          result.state == "pending" ? heard.isEmpty : heard == [result.state],
+          "\(result.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func allSettled() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise.allSettled([first, second])
+  result.note("end", in: notes)
+  return Scenario(
+    { firstResolver.reject(Failed()) }, { secondResolver.fulfill(Token()) },
+    check: {
+      let outcomes = (try? result.currentResult?.get())?.map { describe($0) }
+      return expect(
+        (notes.agree(["end"], with: "value"), "heard: \(notes.text)"),
+        (outcomes == ["error", "value"], "the outcomes are \(outcomes ?? [])"))
+    })
+}
+
+/// A race of a promise that holds a promise of all, and so on.
+private func nest(_ promise: Promise<Token>) -> Promise<Token> {
+  var last = promise
+  for _ in 0..<2 {
+    last = Promise.all([Promise.race([last])]).map(on: .immediate) { $0[0] }
+    last = Promise.any([last])
+  }
+  return last
+}
+
+private func cancelANest() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  resolver.onCancel { told.value += 1 }
+  let notes = Notes()
+  let last = nest(promise)
+  last.note("end", in: notes)
+  return Scenario(
+    { last.cancel() }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (promise.state != "pending" && last.state != "pending", "pending"),
+        (told.value <= 1, "told \(told.value) times"),
+        (
+          promise.state == "value" || told.value == 1, "\(promise.state), told \(told.value) times"
+        ),
+        (notes.agree(["end"], with: last.state), "\(last.state), heard: \(notes.text)"))
+    })
+}
+
+private func settleANest() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let last = Promise.race([Promise.all([first, second]), Promise.all([second, first])])
+  last.note("end", in: notes)
+  return Scenario(
+    { firstResolver.fulfill(Token()) }, { secondResolver.fulfill(Token()) },
+    check: { expect((notes.agree(["end"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func concurrently() -> Scenario {
+  let notes = Notes()
+  let all = (0..<3).map { _ in Promise<Int>.withResolvers() }
+  let promises = all.map(\.promise)
+  let result = Promise<[Int]>.all(on: .immediate, 0..<3, concurrently: 2) { promises[$0] }
+  result.note("end", in: notes)
+  return Scenario(
+    { all[0].resolver.fulfill(0) }, { all[1].resolver.fulfill(1) },
+    { all[2].resolver.fulfill(2) },
+    check: {
+      expect(
+        (notes.agree(["end"], with: "value"), "\(result.state), heard: \(notes.text)"),
+        ((try? result.currentResult?.get()) == [0, 1, 2], "the values are out of order"))
+    })
+}
+
+private func concurrentlyAndCancel() -> Scenario {
+  let notes = Notes()
+  let all = (0..<3).map { _ in Promise<Token>.withResolvers() }
+  let promises = all.map(\.promise)
+  let result = Promise<[Token]>.all(on: .immediate, 0..<3, concurrently: 2) { promises[$0] }
+  result.note("end", in: notes)
+  return Scenario(
+    { all[0].resolver.fulfill(Token()) }, { result.cancel() },
+    check: {
+      all[2].resolver.fulfill(Token())
+      return expect(
+        (promises[1].state == "cancelled", "a pending one is \(promises[1].state)"),
+        (result.state == "cancelled", "the result is \(result.state)"),
+        (notes.agree(["end"], with: result.state), "\(result.state), heard: \(notes.text)"))
+    })
+}
+
+private func limiter() -> Scenario {
+  let limiter = Limiter(1)
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  let running = Box(0)
+  @Sendable func submit(_ name: String) {
+    limiter.run { () -> Promise<Token> in
+      running.value += 1
+      if running.value > 1 { notes.add("crowd") }
+      return work.map(on: .immediate) { value in
+        running.value -= 1
+        return value
+      }
+    }.note(name, in: notes)
+  }
+  return Scenario(
+    { submit("first") }, { submit("second") }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"),
+        (!notes.lines.contains("crowd"), "two ran at a time"),
+        (
+          limiter.runningCount == 0 && limiter.waitingCount == 0,
+          "\(limiter.runningCount) run, \(limiter.waitingCount) wait"
+        ))
+    })
+}
+
+private func limiterAndCancel() -> Scenario {
+  let limiter = Limiter(1)
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  let first = limiter.run { work }
+  let second = limiter.run { Promise.value(1) }
+  first.note("first", in: notes)
+  second.note("second", in: notes)
+  limiter.idle().note("idle", in: notes)
+  return Scenario(
+    { first.cancel() }, { second.cancel() }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (notes.agree(["first"], with: first.state), "\(first.state), heard: \(notes.text)"),
+        (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"),
+        (notes.heard(by: "idle") == ["value"], "heard: \(notes.text)"),
+        (
+          limiter.runningCount == 0 && limiter.waitingCount == 0,
+          "\(limiter.runningCount) run, \(limiter.waitingCount) wait"
+        ))
+    })
+}
+
+private func limiterAbandoned() -> Scenario {
+  let limiter = Limiter(1)
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  _ = limiter.run { work }
+  let second = limiter.run { Promise.value(1) }
+  return Scenario(
+    { resolver.abandon() }, { second.note("second", in: notes) },
+    check: {
+      expect(
+        (notes.agree(["second"], with: "value"), "\(second.state), heard: \(notes.text)"),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    })
+}
+
+private func limiterAndClear() -> Scenario {
+  let limiter = Limiter(1)
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  let first = limiter.run { work }
+  let second = limiter.run { Promise.value(1) }
+  first.note("first", in: notes)
+  second.note("second", in: notes)
+  return Scenario(
+    { limiter.clear() }, { resolver.fulfill(Token()) },
+    {
+      limiter.pause()
+      limiter.resume()
+    },
+    check: {
+      expect(
+        (notes.agree(["first"], with: "value"), "heard: \(notes.text)"),
+        (second.state == "value" || second.state == "cancelled", "the second is \(second.state)"),
+        (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"),
+        (
+          limiter.runningCount == 0 && limiter.waitingCount == 0,
+          "\(limiter.runningCount) run, \(limiter.waitingCount) wait"
+        ))
+    })
+}
+
+private func inFlight() -> Scenario {
+  let shared = InFlight<Int, Token>()
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  @Sendable func ask(_ name: String) {
+    shared.promise(for: 1) { work.counted() }.note(name, in: notes)
+  }
+  return Scenario(
+    { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"),
+        (shared.count == 0, "\(shared.count) are in flight"))
+    })
+}
+
+private func inFlightAndCancel() -> Scenario {
+  let shared = InFlight<Int, Token>()
+  let notes = Notes()
+  let first = shared.promise(for: 1) { Promise<Token>.withResolvers().promise.uncancellable() }
+  first.note("first", in: notes)
+  return Scenario(
+    { first.cancel() },
+    { shared.promise(for: 1) { Promise.value(Token()) }.note("second", in: notes) },
+    check: {
+      let second = notes.heard(by: "second")
+      return expect(
+        (notes.heard(by: "first").count == 1, "heard: \(notes.text)"),
+        (second.count == 1 && second != ["cancelled"], "heard: \(notes.text)"),
+        (shared.count == 0, "\(shared.count) are in flight"))
+    })
+}
+
+private func usingAndCancel() -> Scenario {
+  let (resource, resolver) = Promise<Int>.withResolvers()
+  let acquired = Box(0)
+  let released = Box(0)
+  let notes = Notes()
+  let acquisition = resource.map(on: .immediate) { value in
+    acquired.value += 1
+    return value
+  }
+  let result = Promise<Int>.using(acquisition, release: { _ in released.value += 1 }) {
+    Promise.value($0)
+  }
+  result.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { result.cancel() },
+    check: {
+      expect(
+        (
+          acquired.value == released.value,
+          "acquired \(acquired.value) times, released \(released.value) times"
+        ),
+        (notes.agree(["end"], with: result.state), "\(result.state), heard: \(notes.text)"))
+    })
+}

@@ -1,0 +1,239 @@
+import Exploration
+import Pledge
+import VirtualPlatform
+
+/// Where handlers run: turns, the trampoline, and reports of what nobody handled.
+let runningPrograms = [
+  Program(name: "trampoline", make: trampoline),
+  Program(name: "trampoline-cancel", make: trampolineAndCancel),
+  Program(name: "turn-chain", make: chainInATurn),
+  Program(name: "turn-cancel", make: cancelInATurn),
+  Program(name: "turn-two-queues", make: twoQueues),
+  Program(name: "turn-main", make: mainQueue),
+  Program(name: "turn-concurrent", make: concurrentQueue),
+  Program(name: "turn-blocked", make: blockedTurn),
+  Program(name: "turn-overtaking", make: overtakingTurn),
+  Program(name: "wait-in-turn", make: waitInATurn),
+  Program(name: "reject-unhandled", reports: 1...1, make: rejectUnhandled),
+  Program(name: "reject-caught", make: rejectAndCatch),
+  Program(name: "reject-chain", reports: 1...1, make: rejectAChain),
+  Program(name: "reject-cancel", reports: 1...1, make: rejectAndCancelOther),
+  Program(name: "reject-adopted", reports: 1...1, make: rejectWhatIsAdopted),
+]
+
+private func trampoline() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  var last = source
+  for index in 0..<30 {
+    last = last.map(on: .immediate) { $0 + 1 }
+    if index == 26 { last.note("deep", in: notes) }
+  }
+  let end = last
+  end.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { end.note("more", in: notes) },
+    check: {
+      expect(
+        (notes.agree(["deep", "end", "more"], with: "value"), "heard: \(notes.text)"),
+        ((try? end.currentResult?.get()) == 31, "a handler did not run, or ran twice"))
+    })
+}
+
+private func trampolineAndCancel() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  var last = source
+  for _ in 0..<27 { last = last.then(on: .immediate) { Promise.value($0 + 1) } }
+  let end = last
+  end.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { end.cancel() },
+    check: {
+      expect(
+        (end.state == "value" || end.state == "cancelled", "it is \(end.state)"),
+        (notes.agree(["end"], with: end.state), "\(end.state), heard: \(notes.text)"))
+    })
+}
+
+private func chainInATurn() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let first = source.map(on: Queues.a) { value in
+    notes.add("1")
+    return value
+  }
+  let second = first.map(on: Queues.a) { value in
+    notes.add("2")
+    return value
+  }
+  let third = second.map(on: Queues.a) { value in
+    notes.add("3")
+    return value
+  }
+  return Scenario(
+    { resolver.fulfill(1) },
+    { Promise.value(1).note("other", on: Queues.a, in: notes) },
+    check: {
+      expect(
+        (third.state == "value", "it is \(third.state)"),
+        (notes.order.filter { $0 != "other" } == ["1", "2", "3"], "heard: \(notes.text)"),
+        (notes.heard(by: "other") == ["value"], "heard: \(notes.text)"))
+    })
+}
+
+private func cancelInATurn() -> Scenario {
+  let (source, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let first = source.map(on: Queues.a) { $0 }
+  let second = first.map(on: Queues.a) { $0 }.counted()
+  second.note("end", on: Queues.a, in: notes)
+  first.note("first", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { second.cancel() },
+    check: {
+      expect(
+        (second.state != "pending", "pending"),
+        (notes.agree(["end"], with: second.state), "\(second.state), heard: \(notes.text)"),
+        (notes.agree(["first"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func twoQueues() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let first = source.map(on: Queues.a) { $0 + 1 }
+  let second = first.map(on: Queues.b) { $0 + 1 }
+  let third = second.map(on: Queues.a) { $0 + 1 }
+  third.note("end", on: Queues.b, in: notes)
+  first.note("first", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { second.note("second", on: Queues.b, in: notes) },
+    check: {
+      expect((notes.agree(["end", "first", "second"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func mainQueue() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let first = source.map(on: .main) { $0 }
+  first.note("1", on: .main, in: notes)
+  first.note("x", in: notes)
+  first.note("2", on: .main, in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { first.note("3", on: .main, in: notes) },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "3", "x"), "heard: \(notes.text)"),
+        (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"))
+    })
+}
+
+private func concurrentQueue() -> Scenario {
+  // One handler returns only when the other one runs.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let runs = DispatchSemaphore(value: 0)
+  source.observe(on: Queues.wide) { _ in
+    runs.wait()
+    notes.add("first value")
+  }
+  source.map(on: Queues.wide) { $0 }.observe(on: Queues.wide) { _ in
+    notes.add("second value")
+    runs.signal()
+  }
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)")) })
+}
+
+private func blockedTurn() -> Scenario {
+  // A handler on one queue returns only when a handler on another one has run, which follows in
+  // the same chain's turn.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let runs = DispatchSemaphore(value: 0)
+  let first = source.map(on: Queues.a) { $0 }
+  first.map(on: Queues.b) { $0 }.observe(on: .immediate) { _ in runs.signal() }
+  first.observe(on: Queues.a) { _ in
+    runs.wait()
+    notes.add("blocked value")
+  }
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.hasEachOnce("blocked"), "heard: \(notes.text)")) })
+}
+
+private func overtakingTurn() -> Scenario {
+  // In the turn's closure a handler is sent to the queue; what follows the closure comes after it.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  source.map(on: Queues.a) { value in
+    Promise.value(1).note("1", on: Queues.a, in: notes)
+    return value
+  }.note("2", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.order == ["1", "2"], "out of order: \(notes.text)")) })
+}
+
+private func waitInATurn() -> Scenario {
+  // On a concurrent queue, a closure may wait for a handler on that very queue.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let runs = DispatchSemaphore(value: 0)
+  source.observe(on: Queues.wide) { _ in
+    let (inner, innerResolver) = Promise<Int>.withResolvers()
+    inner.observe(on: Queues.wide) { _ in runs.signal() }
+    innerResolver.fulfill(1)
+    runs.wait()
+    notes.add("end value")
+  }
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.hasEachOnce("end"), "heard: \(notes.text)")) })
+}
+
+private func rejectUnhandled() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let one = Box<Promise<Int>?>(promise.map(on: .immediate) { $0 })
+  let other = Box<Promise<Int>?>(promise)
+  return Scenario(
+    { resolver.reject(Failed()) }, { one.value = nil }, { other.value = nil }, check: { nil })
+}
+
+private func rejectAndCatch() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  return Scenario(
+    { resolver.reject(Failed()) },
+    { promise.catch(on: .immediate) { _ in notes.add("caught") } },
+    check: { expect((notes.lines == ["caught"], "heard: \(notes.text)")) })
+}
+
+private func rejectAChain() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  return Scenario(
+    { resolver.reject(Failed()) },
+    { _ = promise.map(on: .immediate) { $0 }.finally(on: .immediate) {} },
+    check: { nil })
+}
+
+private func rejectAndCancelOther() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let one = promise.map(on: .immediate) { $0 }
+  _ = promise.map(on: .immediate) { $0 }
+  return Scenario(
+    { resolver.reject(Failed()) }, { one.cancel() },
+    check: { expect((promise.state == "error", "it is \(promise.state)")) })
+}
+
+private func rejectWhatIsAdopted() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Int>.withResolvers()
+  let outer = Box<Promise<Int>?>(source.then(on: .immediate) { _ in inner })
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { innerResolver.reject(Failed()) }, { outer.value = nil },
+    check: { nil })
+}

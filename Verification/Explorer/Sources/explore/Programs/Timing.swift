@@ -1,0 +1,246 @@
+import Exploration
+import Pledge
+import VirtualPlatform
+
+/// Timers and blocking waits.
+let timingPrograms = [
+  Program(name: "timeout-settle", make: timeoutAndSettle),
+  Program(name: "timeout-cancel", make: timeoutAndCancel),
+  Program(name: "timeout-made-late", make: timeoutMadeLate),
+  Program(name: "after-cancel", make: afterAndCancel),
+  Program(name: "after-order", make: orderOfTimers),
+  Program(name: "after-blocked", make: blockedTimer),
+  Program(name: "delay-cancel", make: delayAndCancel),
+  Program(name: "retry-cancel", make: retryAndCancel),
+  Program(name: "wait-settle", make: waitAndSettle),
+  Program(name: "wait-twice", make: waitTwice),
+  Program(name: "wait-cancel", make: waitAndCancel),
+  Program(name: "wait-adopted-cancel", make: waitForAdopted),
+  Program(name: "wait-in-handler", make: waitInAHandler),
+  Program(name: "wait-on-own-queue", make: waitOnTheOwnQueue),
+  Program(name: "wait-on-main", make: waitOnTheMainQueue),
+]
+
+private func timeoutAndSettle() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let limited = promise.timeout(after: .seconds(1))
+  limited.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { limited.note("more", in: notes) },
+    check: {
+      expect(
+        (limited.state == "value" || limited.state == "late", "the result is \(limited.state)"),
+        (
+          notes.agree(["end", "more"], with: limited.state),
+          "\(limited.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func timeoutAndCancel() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let told = Box(0)
+  resolver.onCancel { told.value += 1 }
+  let limited = promise.timeout(after: .seconds(1))
+  limited.note("end", in: notes)
+  return Scenario(
+    { limited.cancel() }, { promise.cancel() },
+    check: {
+      withExtendedLifetime(resolver) {}
+      return expect(
+        (told.value == 1, "told \(told.value) times"),
+        (promise.state == "cancelled", "the promise is \(promise.state)"),
+        (
+          limited.state == "cancelled" || limited.state == "late",
+          "the result is \(limited.state)"
+        ),
+        (notes.agree(["end"], with: limited.state), "\(limited.state), heard: \(notes.text)"))
+    })
+}
+
+private func timeoutMadeLate() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    { promise.timeout(after: .seconds(1)).note("first", in: notes) },
+    { promise.timeout(after: .seconds(2)).note("second", in: notes) },
+    check: {
+      expect(
+        (notes.hasEachOnce("first", "second"), "heard: \(notes.text)"),
+        (promise.state == "value" || promise.state == "cancelled", "it is \(promise.state)"))
+    })
+}
+
+private func afterAndCancel() -> Scenario {
+  let notes = Notes()
+  let timer = Promise<Void>.after(.seconds(1))
+  let last = timer.map(on: .immediate) { 1 }
+  last.note("end", in: notes)
+  return Scenario(
+    { last.cancel() }, { last.note("more", in: notes) },
+    check: {
+      expect(
+        (last.state == "value" || last.state == "cancelled", "it is \(last.state)"),
+        (notes.agree(["end", "more"], with: last.state), "\(last.state), heard: \(notes.text)"))
+    })
+}
+
+private func orderOfTimers() -> Scenario {
+  let notes = Notes()
+  return Scenario(
+    {
+      Promise<Void>.after(.seconds(2)).note("second", on: Queues.a, in: notes)
+      Promise<Void>.after(.seconds(1)).note("first", on: Queues.a, in: notes)
+    },
+    { Promise<Void>.after(.seconds(1)).cancel() },
+    check: {
+      expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)"))
+    })
+}
+
+private func blockedTimer() -> Scenario {
+  // A handler in place of one timer returns only when another timer has fired.
+  let notes = Notes()
+  let hasFired = DispatchSemaphore(value: 0)
+  return Scenario(
+    {
+      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
+        hasFired.wait()
+        notes.add("first value")
+      }
+      Promise<Void>.after(.seconds(2)).observe(on: .immediate) { _ in
+        notes.add("second value")
+        hasFired.signal()
+      }
+    },
+    check: { expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)")) })
+}
+
+private func delayAndCancel() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let late = promise.delay(.seconds(1))
+  late.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { late.cancel() },
+    check: {
+      expect(
+        (late.state == "value" || late.state == "cancelled", "it is \(late.state)"),
+        (notes.agree(["end"], with: late.state), "\(late.state), heard: \(notes.text)"))
+    })
+}
+
+private func retryAndCancel() -> Scenario {
+  let notes = Notes()
+  let attempts = Box(0)
+  let promise = Promise<Int>.retry(.fixed(attempts: 2, delay: .seconds(1))) {
+    attempts.value += 1
+    return attempts.value == 1 ? Promise<Int>.rejected(Failed()) : .value(1)
+  }
+  promise.note("end", in: notes)
+  return Scenario(
+    { promise.cancel() }, { promise.note("more", in: notes) },
+    check: {
+      expect(
+        (attempts.value <= 2, "\(attempts.value) attempts"),
+        (promise.state == "value" || promise.state == "cancelled", "it is \(promise.state)"),
+        (
+          notes.agree(["end", "more"], with: promise.state),
+          "\(promise.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func waiting<Value>(_ promise: Promise<Value>) -> String {
+  do {
+    _ = try promise.wait()
+    return "value"
+  } catch {
+    return describe(Result<Value, any Error>.failure(error))
+  }
+}
+
+private func waitAndSettle() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let last = promise.map(on: .global) { $0 }
+  return Scenario(
+    { notes.add("waited \(waiting(last))") }, { resolver.fulfill(Token()) },
+    check: { expect((notes.agree(["waited"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func waitTwice() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  return Scenario(
+    { notes.add("first \(waiting(promise))") }, { notes.add("second \(waiting(promise))") },
+    { resolver.reject(Failed()) },
+    check: { expect((notes.agree(["first", "second"], with: "error"), "heard: \(notes.text)")) })
+}
+
+private func waitAndCancel() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  return Scenario(
+    { notes.add("waited \(waiting(promise))") }, { promise.cancel() },
+    { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (notes.agree(["waited"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
+    })
+}
+
+private func waitForAdopted() -> Scenario {
+  let (inner, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  inner.note("inner", in: notes)
+  let outer = Promise.value(1).then(on: .immediate) { _ in inner }
+  return Scenario(
+    { notes.add("waited \(waiting(outer))") }, { outer.cancel() },
+    { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (notes.agree(["waited"], with: outer.state), "\(outer.state), but heard: \(notes.text)"),
+        (notes.agree(["inner"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func waitInAHandler() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  promise.observe(on: .immediate) { _ in
+    notes.add("waited \(waiting(promise.map(on: .global) { $0 }))")
+  }
+  return Scenario(
+    { resolver.fulfill(1) }, { promise.note("other", in: notes) },
+    check: { expect((notes.agree(["waited", "other"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func waitOnTheOwnQueue() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let last = promise.map(on: Queues.a) { $0 }
+  Promise.value(1).observe(on: Queues.a) { _ in notes.add("waited \(waiting(last))") }
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: {
+      let heard = notes.heard(by: "waited")
+      return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
+    })
+}
+
+private func waitOnTheMainQueue() -> Scenario {
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let last = promise.map(on: .main) { $0 }
+  Promise.value(1).observe(on: .main) { _ in notes.add("waited \(waiting(last))") }
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: {
+      let heard = notes.heard(by: "waited")
+      return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
+    })
+}
