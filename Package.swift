@@ -15,6 +15,7 @@ let package = Package(
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
     .target(name: "PledgeDiagnostics", dependencies: ["Pledge"]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),
+    .testTarget(name: "PledgeTestingTests", dependencies: ["PledgeTesting"]),
     .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(
       name: "PledgeFoundationTests", dependencies: ["PledgeFoundation", "PledgeTesting"]),
