@@ -29,6 +29,13 @@ struct SleeperQueue {
   var count: Int { heap.count }
   var first: Sleeper? { heap.first }
 
+  /// The sleepers with the earliest deadline, in the order in which they came.
+  ///
+  /// - Complexity: O(n log n).
+  var due: [Sleeper] {
+    heap.filter { $0.deadline == heap.first?.deadline }.sorted { $0.order < $1.order }
+  }
+
   mutating func insert(_ sleeper: Sleeper) {
     sleeper.order = nextOrder
     nextOrder += 1
@@ -46,6 +53,18 @@ struct SleeperQueue {
     guard index < heap.count else { return }
     siftDown(from: index)
     siftUp(from: index)
+  }
+
+  /// Empties the queue.
+  ///
+  /// - Returns: The continuations of those that were in it.
+  mutating func removeAll() -> [Sleeper.Continuation] {
+    defer { heap = [] }
+    return heap.compactMap { sleeper in
+      sleeper.index = nil
+      defer { sleeper.continuation = nil }
+      return sleeper.continuation
+    }
   }
 
   private mutating func exchange(_ first: Int, _ second: Int) {

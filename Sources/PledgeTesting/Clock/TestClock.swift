@@ -37,6 +37,7 @@ public final class TestClock: Clock, Sendable {
   private struct State {
     var now = Instant(offset: .zero)
     var sleepers = SleeperQueue()
+    var isClosed = false
   }
 
   private let state = Mutex(State())
@@ -76,7 +77,7 @@ public final class TestClock: Clock, Sendable {
 
   private func enter(_ sleeper: Sleeper, _ continuation: Sleeper.Continuation) {
     let outcome: Result<Void, any Error>? = state.withLock { state in
-      if sleeper.isCancelled { return .failure(CancellationError()) }
+      if sleeper.isCancelled || state.isClosed { return .failure(CancellationError()) }
       if sleeper.deadline <= state.now { return .success(()) }
       sleeper.continuation = continuation
       state.sleepers.insert(sleeper)
@@ -110,18 +111,38 @@ extension TestClock {
   ///
   /// - Returns: Whether a sleeper was due.
   func wakeNext(by instant: Instant?) -> Bool {
+    wake { sleepers in sleepers.first.flatMap { $0.deadline <= instant ?? $0.deadline ? $0 : nil } }
+  }
+
+  /// How many sleepers share the earliest deadline.
+  var dueSleeperCount: Int { state.withLock { $0.sleepers.due.count } }
+
+  /// Wakes the sleeper with this index among those, as ``wakeNext(by:)`` does.
+  func wakeDue(_ index: Int) {
+    _ = wake { sleepers in sleepers.due.dropFirst(index).first }
+  }
+
+  private func wake(_ pick: (SleeperQueue) -> Sleeper?) -> Bool {
     let continuation: Sleeper.Continuation? = state.withLock { state in
-      guard let first = state.sleepers.first, first.deadline <= instant ?? first.deadline else {
-        return nil
-      }
-      state.sleepers.remove(first)
-      state.now = max(state.now, first.deadline)
-      return exchange(&first.continuation, with: nil)
+      guard let sleeper = pick(state.sleepers) else { return nil }
+      state.sleepers.remove(sleeper)
+      state.now = max(state.now, sleeper.deadline)
+      return exchange(&sleeper.continuation, with: nil)
     }
     guard let continuation else { return false }
     wokenTasks.runInPlace { continuation.resume() }
     changes.tell()
     return true
+  }
+
+  /// Ends all sleeps, and those that are yet to come, with `CancellationError`.
+  func close() {
+    let continuations = state.withLock { state in
+      state.isClosed = true
+      return state.sleepers.removeAll()
+    }
+    for continuation in continuations { continuation.resume(throwing: CancellationError()) }
+    changes.tell()
   }
 
   /// Sets the time to `instant`, which may not lie in the past.

@@ -10,19 +10,19 @@ import Pledge
 ///
 /// Jobs from other threads, such as a cancelled sleep's, go to the global executor.
 final class WokenTasks: TaskExecutor {
-  private struct State {
-    /// The thread that is inside of `runInPlace`.
-    var thread: ThreadID?
+  /// A thread inside of `runInPlace`, and what it has to run there.
+  private struct Visit {
+    let thread: ThreadID
     var jobs: [UnownedJob] = []
   }
 
-  private let state = Mutex(State())
+  private let visits = Mutex<[Visit]>([])
 
   func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let isKept = state.withLock { state in
-      guard state.thread == .current else { return false }
-      state.jobs.append(job)
+    let isKept = visits.withLock { visits in
+      guard let visit = visits.lastIndex(where: { $0.thread == .current }) else { return false }
+      visits[visit].jobs.append(job)
       return true
     }
     if !isKept { globalConcurrentExecutor.enqueue(job) }
@@ -30,21 +30,20 @@ final class WokenTasks: TaskExecutor {
 
   /// Calls `wake`, and runs on this thread the tasks that it resumes, and what they resume, until
   /// all of them are idle.
-  ///
-  /// Two threads must not call it at a time.
   func runInPlace(_ wake: () -> Void) {
-    state.withLock { $0.thread = .current }
+    visits.withLock { $0.append(Visit(thread: .current)) }
     wake()
     while let job = nextJob() {
       job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
     }
   }
 
-  /// The next job; if there is none, this thread has nothing more to do with the woken tasks.
+  /// The next job of this thread's visit; if there is none, the visit ends.
   private func nextJob() -> UnownedJob? {
-    state.withLock { state in
-      if !state.jobs.isEmpty { return state.jobs.removeFirst() }
-      state.thread = nil
+    visits.withLock { visits in
+      guard let visit = visits.lastIndex(where: { $0.thread == .current }) else { return nil }
+      if !visits[visit].jobs.isEmpty { return visits[visit].jobs.removeFirst() }
+      visits.remove(at: visit)
       return nil
     }
   }
