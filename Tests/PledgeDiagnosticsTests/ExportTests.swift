@@ -209,7 +209,7 @@ extension TraceTests {
             .pending, .pending, .rejected, .rejected, .fulfilled, .cancelled,
           ])
         let reason = try #require(timeline.rows[0].reason)
-        #expect(timeline.strings[reason].hasPrefix("its resolver has not been called"))
+        #expect(timeline.strings[reason].hasPrefix("its resolver has not settled it"))
         #expect(timeline.rows[3].errorFrom == 2)
         resolver.fulfill(1)
         withExtendedLifetime(waiting) {}

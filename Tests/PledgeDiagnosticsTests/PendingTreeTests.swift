@@ -20,7 +20,7 @@ extension TraceTests {
         #expect(node.place?.line == Int(line))
         #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
         #expect(
-          trace.pendingTree().description.contains("its resolver has not been called, for 2 s"))
+          trace.pendingTree().description.contains("its resolver has not settled it, for 2 s"))
         resolver.fulfill(1)
         #expect(trace.pendingTree().nodes.isEmpty)
         withExtendedLifetime(promise) {}
