@@ -216,6 +216,37 @@ extension TraceTests {
       }
     }
 
+    // MARK: True words
+
+    @Test func firstOfACircle_saysForWhatItWaits() throws {
+      try tracing { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let outer = Promise.value(1).then(on: .immediate) { _ in promise.map(on: .immediate) { $0 }
+        }
+        resolver.resolve(with: outer)
+        let tree = trace.pendingTree()
+        let first = try #require(tree.roots.first)
+        #expect(first.state == .waits || first.state == .adopting)
+        #expect(!tree.description.contains("resolver has not settled"))
+        outer.cauterize()
+        promise.cancel()
+      }
+    }
+
+    @Test func operationOfALimiter_waitsForRoom() throws {
+      try tracing { trace in
+        let limiter = Limiter(1)
+        let first = Promise<Int>.withResolvers()
+        let running = limiter.run { first.promise }
+        let waiting = limiter.run { Promise.value(2) }
+        let node = try #require(trace.pendingTree().node(waiting.id))
+        #expect(node.state == .limited && node.parent == nil)
+        #expect(trace.pendingTree().description.contains(": waits for room in its limiter, or "))
+        first.resolver.fulfill(1)
+        withExtendedLifetime(running) {}
+      }
+    }
+
     @Test func longChain_isPrintedWithoutDeepStacks() {
       tracing(capturesPlaces: false) { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()

@@ -177,6 +177,8 @@ extension Snapshot {
     switch state {
     case .waitsForResolver where record.kind == .combinator:
       return ": waits for a timer, or for what is not in the record, for \(age)"
+    case .waitsForResolver where record.origin.map({ Place.isInLibrary(fileID: $0.fileID) }) == true:
+      return ": its operation has not ended, for \(age)"
     case .waitsForResolver: return ": its resolver has not settled it, for \(age)"
     case .limited: return ": waits for room in its limiter, or for its operation, for \(age)"
     case .unknown: return ": made before the trace began, or forgotten"
