@@ -4,8 +4,9 @@ import Testing
 
 @testable import PledgeDiagnostics
 
-// Each test has a trace of its own, which does not see the promises of the others.
-@Suite struct TraceTests {}
+// Each test has a trace of its own, which does not see the promises of the others. They run in turn
+// all the same, as each trace that is on slows down the promises of all tests.
+@Suite(.serialized) struct TraceTests {}
 
 struct Oops: Error {}
 

@@ -18,7 +18,7 @@ public struct FailingOrder: Error, Sendable, CustomStringConvertible {
   /// The error, how to replay the order, and the steps.
   public var description: String {
     let lines = [
-      "The test body failed in order no. \(orderCount): \(error) (\(origin))",
+      "The test body failed in order no. \(orderCount): \(error)",
       isRepeatable
         ? "To replay it: explore(.replay(\(quoted(order))))"
         : "It may not be repeatable, as work from outside of the simulation took part: "
