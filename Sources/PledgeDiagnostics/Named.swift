@@ -24,7 +24,7 @@ extension Promise {
 extension Guarantee {
   /// Gives this guarantee a name for the reports of a ``Trace``.
   ///
-  /// See ``Pledge/Promise/named(_:)``.
+  /// `name` is only evaluated while a trace is on.
   @discardableResult
   public func named(_ name: @autoclosure () -> String) -> Guarantee {
     promise.named(name())

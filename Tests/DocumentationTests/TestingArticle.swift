@@ -77,7 +77,8 @@ final class Wallet: Sendable {
   @Test func lostPayment_isFound_inTheStepsOfTheArticle() async throws {
     let failure = try await #require(throws: FailingOrder.self) { try await exploreTheWallet() }
     #expect(failure.order == "plain")
-    #expect(failure.description.hasPrefix("The test body failed in order no. 1: The balance is 20."))
+    #expect(
+      failure.description.hasPrefix("The test body failed in order no. 1: The balance is 20."))
     #expect(
       failure.steps == [
         "1. the test", "2. till, made by step 1", "3. office, made by step 1",

@@ -98,7 +98,7 @@ extension Trace {
 
   /// The way of the error that was left last without a consumer in the record; nil if there is none.
   ///
-  /// Meant for the handler of ``Pledge/Diagnostics/setHandler(_:)``, which knows that an error was not
+  /// Meant for the handler of `Diagnostics.setHandler(_:)`, which knows that an error was not
   /// handled. A trace alone may be wrong about it: see ``ErrorPath/Step/Event/unhandled``.
   ///
   /// - Complexity: O(n log n) for n promises in the record.

@@ -38,6 +38,8 @@ public enum SimulatedTime: Sendable, Hashable {
 ///   - steps: How many steps one run may take.
 ///   - patience: How long, in real time, to wait for work from outside when the simulation has
 ///     nothing left to run.
+///   - fileID: The file of the exploration.
+///   - line: The line of the exploration.
 ///   - body: The program and the checks. It runs in a task on the thread of the simulation, with the
 ///     task-local values of the caller.
 /// - Returns: How many orders were tried, and whether these were all.
