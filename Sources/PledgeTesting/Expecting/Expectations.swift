@@ -6,7 +6,7 @@ import Pledge
 /// `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectFulfillment<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> T {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -25,7 +25,7 @@ public func expectFulfillment<T: Sendable>(
 /// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 public func expectFulfillment<T: Sendable & Equatable>(
-  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
@@ -40,7 +40,7 @@ public func expectFulfillment<T: Sendable & Equatable>(
 /// `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectRejection<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> any Error {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -60,7 +60,7 @@ public func expectRejection<T: Sendable>(
 /// is still pending after `limit`, and `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
-  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> E {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
@@ -75,7 +75,7 @@ public func expectRejection<T: Sendable, E: Error>(
 /// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 public func expectRejection<T: Sendable, E: Error & Equatable>(
-  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
@@ -89,7 +89,7 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
 /// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 public func expectCancellation<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   try await expectRejection(

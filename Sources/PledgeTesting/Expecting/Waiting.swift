@@ -7,7 +7,7 @@ import Pledge
 /// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
 public func waitForPromises<each T: Sendable>(
-  _ promises: repeat Promise<each T>, within limit: Duration = .seconds(30),
+  _ promises: repeat Promise<each T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let watch = Watch(limit: limit)
@@ -22,7 +22,7 @@ public func waitForPromises<each T: Sendable>(
 /// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
 public func waitForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(30),
+  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let watch = Watch(limit: limit)
@@ -36,7 +36,7 @@ public func waitForPromises<T: Sendable>(
 /// Throws an ``ExpectationFailure`` that lists the promises that are still pending after `limit`.
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
 public func blockForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(30),
+  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) throws {
   let watch = Watch(limit: limit)

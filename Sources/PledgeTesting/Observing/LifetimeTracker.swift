@@ -59,7 +59,7 @@ public final class LifetimeTracker: Sendable {
   /// this waits up to `limit`, and then throws an ``ExpectationFailure`` that names the objects that
   /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
   public func expectNoneAlive(
-    within limit: Duration = .seconds(30), fileID: StaticString = #fileID, line: UInt = #line
+    within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     let watch = Watch(limit: limit)
     watch.add(noneAlive().promise)
