@@ -13,8 +13,9 @@ let package = Package(
   targets: [
     .target(name: "Pledge"),
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
-    .target(name: "PledgeDiagnostics", dependencies: ["Pledge"]),
+    .target(name: "PledgeDiagnostics", dependencies: ["Pledge"], exclude: ["Export/Page"]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),
+    .testTarget(name: "PledgeTestingTests", dependencies: ["PledgeTesting"]),
     .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(
       name: "PledgeFoundationTests", dependencies: ["PledgeFoundation", "PledgeTesting"]),

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds the documentation of Pledge and PledgeDiagnostics; exits non-zero on any warning.
+# Builds the documentation of Pledge, PledgeDiagnostics and PledgeTesting; exits non-zero on any warning.
 #
 #   Documentation/build-docs.sh [output folder]
 #
@@ -22,7 +22,7 @@ else
   extract=("$toolchain/swift-symbolgraph-extract")
 fi
 
-swift build --scratch-path "$scratch" --target PledgeDiagnostics
+swift build --scratch-path "$scratch" --target PledgeTesting
 
 # Extracted from the built modules, and not emitted by the build: a build that has nothing to do
 # emits nothing.
@@ -30,7 +30,7 @@ target=$(swift -print-target-info | sed -n 's/^ *"triple": "\(.*\)",*$/\1/p' | h
 modules=$(swift build --scratch-path "$scratch" --show-bin-path)/Modules
 mkdir -p "$output"
 
-for module in Pledge PledgeDiagnostics; do
+for module in Pledge PledgeDiagnostics PledgeTesting; do
   graphs=$scratch/symbol-graphs/$module
   archive=$output/$module.doccarchive
   rm -rf "$graphs" "$archive"

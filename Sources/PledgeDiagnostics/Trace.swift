@@ -1,7 +1,7 @@
 import Foundation
 import Pledge
 
-/// A record of what happens to promises while it is on, and the reports that come of it.
+/// A record of what happens to promises while it is on, and the reports on it.
 ///
 /// ```swift
 /// let trace = Trace.start()
@@ -9,61 +9,104 @@ import Pledge
 /// print(trace.pendingTree())
 /// ```
 ///
-/// One trace is on at a time. While none is, tracing costs a promise nothing but the look at a flag.
+/// ``start(limit:capturesPlaces:clock:)`` records all promises of the process, and one such trace is
+/// on at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one closure does, and any
+/// number of those can be on. While no trace is on, tracing costs a promise no more than the look at
+/// a flag.
 public final class Trace: Sendable {
   private let log: Mutex<Log>
   private let time: @Sendable () -> Duration
   private let callStacks: CallStackReader?
+  /// Whether it leaves out what its body has nothing to do with.
+  private let isScoped: Bool
 
-  private static let running = Mutex<Trace?>(nil)
+  /// The trace of the closure that the task runs, or in which the task was made.
+  @TaskLocal private static var scope: Trace?
 
-  private init(limit: Int?, capturesPlaces: Bool, time: @escaping @Sendable () -> Duration) {
+  private init(
+    limit: Int?, capturesPlaces: Bool, isScoped: Bool, time: @escaping @Sendable () -> Duration
+  ) {
+    precondition(limit.map { $0 >= 1 } ?? true, "A trace keeps at least one promise.")
     log = Mutex(Log(limit: limit))
     self.time = time
+    self.isScoped = isScoped
     callStacks = capturesPlaces ? CallStackReader() : nil
   }
 
-  /// Starts to record all that happens to promises; a trace that is on is stopped.
+  /// Starts to record all that happens to promises in the process; a trace that was started so
+  /// before is stopped.
   ///
   /// - Parameters:
   ///   - limit: How many promises are kept in the record, at least one; nil for all. Beyond it the
   ///     promises that settled first are forgotten first, then the oldest; ``forgotten`` and every
-  ///     report tell how many.
+  ///     report tell how many. One promise takes about a kilobyte.
   ///   - capturesPlaces: Whether to find out where in the source operators are called, which takes
-  ///     some 15 µs a promise. Promises with a resolver know their place in any case. On Apple
-  ///     platforms places of operators are left out.
+  ///     some 5 µs a promise. Promises with a resolver know their place in any case. On Apple
+  ///     platforms, places of operators are left out.
   ///   - clock: What tells the time.
   @discardableResult
   public static func start(
-    limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = ContinuousClock()
+    limit: Int? = 50_000, capturesPlaces: Bool = true,
+    clock: any Clock<Duration> = ContinuousClock()
   ) -> Trace {
-    precondition(limit.map { $0 >= 1 } ?? true, "A trace keeps at least one promise.")
-    let trace = Trace(limit: limit, capturesPlaces: capturesPlaces, time: stopwatch(clock))
-    let old = running.withLock { running in
-      running?.log.withLock { $0.isOpen = false }
-      Diagnostics.setTracer { trace.record($0) }
-      return exchange(&running, with: trace)
-    }
-    // What it holds of the program's goes outside the lock.
-    withExtendedLifetime(old) {}
+    let trace = Trace(
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, time: stopwatch(clock))
+    if let old = RunningTraces.add(trace, isScoped: false) { old.close() }
     return trace
   }
 
-  /// The trace that is on, if one is.
-  public static var current: Trace? { running.withLock { $0 } }
+  /// Records what `body` does to promises, and what happens to the promises that it makes or
+  /// observes, on any thread.
+  ///
+  /// What other parts of the program do with promises of their own is left out, so tests that use
+  /// such traces can run side by side. The trace is passed to `body` and stopped when `body`
+  /// returns; its reports can be read after that as well. A promise belongs to the trace if it is
+  /// made in the task of `body`, in a task made by it, or in a handler of a promise that belongs to
+  /// the trace; or if it is attached to such a promise.
+  ///
+  /// For the parameters see ``start(limit:capturesPlaces:clock:)``. Throws what `body` throws.
+  public static func recording<Result>(
+    limit: Int? = 50_000, capturesPlaces: Bool = true,
+    clock: any Clock<Duration> = ContinuousClock(), _ body: (Trace) throws -> Result
+  ) rethrows -> Result {
+    let trace = Trace(
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, time: stopwatch(clock))
+    _ = RunningTraces.add(trace, isScoped: true)
+    defer { trace.stop() }
+    return try $scope.withValue(trace) { try body(trace) }
+  }
+
+  /// Records what `body` does to promises, and what happens to the promises that it makes or
+  /// observes, on any thread.
+  ///
+  /// The asynchronous form of ``recording(limit:capturesPlaces:clock:_:)``.
+  public static func recording<Result>(
+    limit: Int? = 50_000, capturesPlaces: Bool = true,
+    clock: any Clock<Duration> = ContinuousClock(),
+    isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
+  ) async rethrows -> Result {
+    let trace = Trace(
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, time: stopwatch(clock))
+    _ = RunningTraces.add(trace, isScoped: true)
+    defer { trace.stop() }
+    return try await $scope.withValue(trace) { try await body(trace) }
+  }
+
+  /// The trace that is on: that of the closure that the calling task runs, or else that of the
+  /// process.
+  public static var current: Trace? {
+    if let scope, scope.isRunning { return scope }
+    return RunningTraces.ofProcess
+  }
 
   /// Ends the recording; the reports still tell what was recorded.
   public func stop() {
-    Self.running.withLock { running in
-      guard running === self else { return }
-      Diagnostics.setTracer(nil)
-      running = nil
-    }
-    log.withLock { $0.isOpen = false }
+    RunningTraces.remove(self)
+    close()
   }
 
   /// Whether the trace is on.
-  public var isRunning: Bool { Self.current === self }
+  public var isRunning: Bool { RunningTraces.contains(self) }
 
   /// How many promises, and observers that make none, are in the record.
   public var count: Int { log.withLock { $0.records.count } }
@@ -71,13 +114,29 @@ public final class Trace: Sendable {
   /// What the record no longer tells, since its limit was reached.
   public var forgotten: Forgotten { log.withLock { $0.forgotten } }
 
-  private func record(_ event: Diagnostics.TraceEvent) {
+  /// Takes no more events.
+  private func close() { log.withLock { $0.isOpen = false } }
+
+  func record(_ event: Diagnostics.TraceEvent) {
     let thread = ThreadKey.current
+    if isScoped {
+      let isInScope = Self.scope === self
+      guard log.withLock({ $0.concerns(event, on: thread, isInScope: isInScope) }) else { return }
+    }
     let callStack = captureCallStack(for: event, on: thread)
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen else { return [] }
       // Asked under the lock, so that the events are recorded in the order of their times.
       return log.apply(event, at: time(), on: thread, callStack: callStack)
+    }
+    withExtendedLifetime(forgotten) {}
+  }
+
+  func record(name: String, of promise: Diagnostics.PromiseID) {
+    let isInScope = !isScoped || Self.scope === self
+    let forgotten: [Record] = log.withLock { log in
+      guard log.isOpen, isInScope || log.contains(promise) else { return [] }
+      return log.name(promise, name, at: time(), on: .current)
     }
     withExtendedLifetime(forgotten) {}
   }
@@ -111,7 +170,7 @@ public struct Forgotten: Sendable, Hashable {
   /// How many that had not.
   public internal(set) var pending = 0
 
-  /// Says so in words; nil if nothing was forgotten.
+  /// The numbers in words; nil if nothing was forgotten.
   var sentence: String? {
     if settled + pending == 0 { return nil }
     return

@@ -22,6 +22,20 @@ private func testing() async throws {
   try await expectFulfillment(of: openProfile(), within: .seconds(5))
 }
 
+private func recording() async throws {
+  try await Trace.recording { trace in
+    let profile = openProfile()
+    try await expectFulfillment(of: profile)
+    #expect(trace.pendingTree().nodes.isEmpty)
+  }
+}
+
+private func naming(user: User) {
+  let avatar = fetchAvatar(of: user).named("avatar of \(user.id)")
+
+  _ = avatar
+}
+
 private func circling(_ trace: Trace) {
   for cycle in trace.waitCycles() {
     print(cycle)

@@ -21,6 +21,7 @@ import Testing
 
   private static let catalogs = [
     "Sources/Pledge/Pledge.docc", "Sources/PledgeDiagnostics/PledgeDiagnostics.docc",
+    "Sources/PledgeTesting/PledgeTesting.docc",
   ]
 
   private static var pages: [String] {

@@ -20,7 +20,7 @@ extension TraceTests {
         #expect(node.place?.line == Int(line))
         #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
         #expect(
-          trace.pendingTree().description.contains("its resolver has not been called, for 2 s"))
+          trace.pendingTree().description.contains("its resolver has not settled it, for 2 s"))
         resolver.fulfill(1)
         #expect(trace.pendingTree().nodes.isEmpty)
         withExtendedLifetime(promise) {}
@@ -211,6 +211,37 @@ extension TraceTests {
         #expect(tree.node(mapped.id)?.state == .waits)
         resolver.fulfill(1)
         #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
+    // MARK: True words
+
+    @Test func firstOfACircle_saysForWhatItWaits() throws {
+      try tracing { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        let outer = Promise.value(1).then(on: .immediate) { _ in promise.map(on: .immediate) { $0 }
+        }
+        resolver.resolve(with: outer)
+        let tree = trace.pendingTree()
+        let first = try #require(tree.roots.first)
+        #expect(first.state == .waits || first.state == .adopting)
+        #expect(!tree.description.contains("resolver has not settled"))
+        outer.cauterize()
+        promise.cancel()
+      }
+    }
+
+    @Test func operationOfALimiter_waitsForRoom() throws {
+      try tracing { trace in
+        let limiter = Limiter(1)
+        let first = Promise<Int>.withResolvers()
+        let running = limiter.run { first.promise }
+        let waiting = limiter.run { Promise.value(2) }
+        let node = try #require(trace.pendingTree().node(waiting.id))
+        #expect(node.state == .limited && node.parent == nil)
+        #expect(trace.pendingTree().description.contains(": waits for room in its limiter, or "))
+        first.resolver.fulfill(1)
+        withExtendedLifetime(running) {}
       }
     }
 

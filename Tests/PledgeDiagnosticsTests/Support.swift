@@ -4,29 +4,26 @@ import Testing
 
 @testable import PledgeDiagnostics
 
-// One trace is on at a time in the whole process, so all tests that use one stand in this suite.
+// Each test has a trace of its own, which does not see the promises of the others. They run in turn
+// all the same, as each trace that is on slows down the promises of all tests.
 @Suite(.serialized) struct TraceTests {}
 
 struct Oops: Error {}
 
-/// Runs `body` with a trace that is on, and stops it afterwards.
+/// Runs `body` with a trace of what it does, on a clock that stands still.
 func tracing<Result>(
   limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = TestClock(),
   _ body: (Trace) throws -> Result
 ) rethrows -> Result {
-  let trace = Trace.start(limit: limit, capturesPlaces: capturesPlaces, clock: clock)
-  defer { trace.stop() }
-  return try body(trace)
+  try Trace.recording(limit: limit, capturesPlaces: capturesPlaces, clock: clock, body)
 }
 
-/// Runs `body` with a trace that is on, and stops it afterwards.
+/// Runs `body` with a trace of what it does, on a clock that stands still.
 func tracing<Result>(
   limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = TestClock(),
   _ body: (Trace) async throws -> Result
 ) async rethrows -> Result {
-  let trace = Trace.start(limit: limit, capturesPlaces: capturesPlaces, clock: clock)
-  defer { trace.stop() }
-  return try await body(trace)
+  try await Trace.recording(limit: limit, capturesPlaces: capturesPlaces, clock: clock, body)
 }
 
 extension PendingTree {

@@ -69,7 +69,7 @@ extension Snapshot {
     if run.end == nil { facts["end"] = "still running" }
     let passesBy = !isWait && record.kind == .handler && !run.callsClosure
     return ChromeTrace.Event(
-      name: name(of: record) + (passesBy ? " (passed by)" : ""), cat: isWait ? "wait" : "handler",
+      name: label(of: record) + (passesBy ? " (passed by)" : ""), cat: isWait ? "wait" : "handler",
       ph: "X", ts: run.start.microseconds, dur: ((run.end ?? now) - run.start).microseconds,
       tid: run.thread, args: facts)
   }

@@ -103,7 +103,7 @@ extension Snapshot {
         String($0.drop { ":, ".contains($0) })
       }
       return Timeline.Row(
-        number: record.number, kind: rowKind(of: record), operation: index(name(of: record)) ?? 0,
+        number: record.number, kind: rowKind(of: record), operation: index(label(of: record)) ?? 0,
         place: index(location?.description), function: index(location?.function),
         executor: index(record.executor?.name), state: rowState(of: record),
         isInternal: isInternal(record) ? 1 : nil, depth: place.depth,

@@ -44,10 +44,32 @@ struct Log: Sendable {
 // MARK: - Events
 
 extension Log {
+  /// Whether an event belongs to a trace that only records what its body does, and what comes of
+  /// that.
+  ///
+  /// - Parameter isInScope: Whether it happens in the task of the body, or in one that was made there.
+  mutating func concerns(
+    _ event: Diagnostics.TraceEvent, on key: ThreadKey, isInScope: Bool
+  ) -> Bool {
+    if isInScope || numbers[event.promise] != nil || threads[key]?.running.isEmpty == false {
+      return true
+    }
+    switch event.kind {
+    case .observes(let result): return numbers[result] != nil
+    case .attached(let source, _, _, _):
+      if numbers[source] != nil { return true }
+      // A wait that follows is not for what was attached here before.
+      threads[key]?.lastObserver = nil
+      return false
+    case .waitEnded: return threads[key]?.waits.isEmpty == false
+    default: return false
+    }
+  }
+
   /// Enters an event.
   ///
-  /// - Returns: The records that had to go. They hold errors of the program's, which may let go of
-  ///   promises in their turn: not while anybody has the log locked.
+  /// - Returns: The records that were removed. They hold errors of the program, whose release may
+  ///   release promises: not while a thread has the log locked.
   mutating func apply(
     _ event: Diagnostics.TraceEvent, at time: Duration, on key: ThreadKey, callStack: CallStack?
   ) -> [Record] {
@@ -121,6 +143,23 @@ extension Log {
       release(event.promise, time)
     }
   }
+
+  /// Gives a promise a name; one that is not in the record gets in.
+  ///
+  /// - Returns: The records that were removed.
+  mutating func name(
+    _ promise: Diagnostics.PromiseID, _ name: String, at time: Duration, on key: ThreadKey
+  ) -> [Record] {
+    if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
+    guard let thread = threads[key] else { return [] }
+    let moment = Moment(time: time, thread: thread.number, inside: thread.running.last)
+    let number = numbers[promise] ?? add(promise, .unknown, moment)
+    records[number]?.name = name
+    return forgetBeyondLimit()
+  }
+
+  /// Whether a promise is in the record.
+  func contains(_ promise: Diagnostics.PromiseID) -> Bool { numbers[promise] != nil }
 
   private mutating func add(
     _ id: Diagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment

@@ -46,6 +46,8 @@ struct Record: Sendable {
   let number: Int
   let id: Diagnostics.PromiseID
   var kind: Kind
+  /// What the program calls it.
+  var name: String?
   let made: Moment
   var origin: Origin?
   var callStack: CallStack?

@@ -33,7 +33,10 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
       case pending
       /// A task that awaited it, or a thread that blocked in `wait()`, goes on with it.
       case delivered
-      /// Nobody has taken it.
+      /// Nothing in the record has taken it.
+      ///
+      /// The record lacks the consumers of a promise that had settled before: an `await`, a `wait()`
+      /// or an `observe` of such a promise leaves no trace.
       case unhandled
     }
 
@@ -43,6 +46,8 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
     public let promise: Diagnostics.PromiseID
     /// What made it, such as `map`.
     public let operation: String
+    /// The name that the program gave to it.
+    public let name: String?
     /// Where it was made, or its operator called.
     public let place: Place?
     /// What happened to the error there.
@@ -91,7 +96,10 @@ extension Trace {
       .flatMap { ErrorTracer(snapshot)?.path(through: $0) }
   }
 
-  /// The way of the error that was left unhandled last; nil if all were handled.
+  /// The way of the error that was left last without a consumer in the record; nil if there is none.
+  ///
+  /// Meant for the handler of `Diagnostics.setHandler(_:)`, which knows that an error was not
+  /// handled. A trace alone may be wrong about it: see ``ErrorPath/Step/Event/unhandled``.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func lastUnhandledErrorPath() -> ErrorPath? {

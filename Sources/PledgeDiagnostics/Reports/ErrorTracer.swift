@@ -119,7 +119,8 @@ extension ErrorTracer {
     _ record: Record, _ event: Event, _ source: Int?, _ depth: Int
   ) -> ErrorPath.Step {
     ErrorPath.Step(
-      number: record.number, promise: record.id, operation: snapshot.name(of: record),
+      number: record.number, promise: record.id, operation: snapshot.operation(of: record),
+      name: record.name,
       place: snapshot.place(of: record), event: event, depth: depth,
       time: record.settlement?.moment.time,
       description: snapshot.title(of: record) + words(for: event, record))
@@ -127,9 +128,10 @@ extension ErrorTracer {
 
   private func end(_ record: Record, _ depth: Int) -> ErrorPath.Step {
     ErrorPath.Step(
-      number: record.number, promise: record.id, operation: snapshot.name(of: record),
+      number: record.number, promise: record.id, operation: snapshot.operation(of: record),
+      name: record.name,
       place: snapshot.place(of: record), event: .unhandled, depth: depth, time: record.ended,
-      description: "nobody handled it after #\(record.number)")
+      description: "nothing was seen to handle it after #\(record.number)")
   }
 
   private func words(for event: Event, _ record: Record) -> String {

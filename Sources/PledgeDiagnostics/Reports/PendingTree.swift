@@ -8,8 +8,10 @@ public struct PendingTree: Sendable, CustomStringConvertible {
   public struct Node: Sendable {
     /// Why it is pending.
     public enum State: Sendable, Hashable {
-      /// Its resolver has yet to be called, or its timer to run out.
+      /// Its resolver has not settled it, or its timer has not run out.
       case waitsForResolver
+      /// It waits for room in a limiter, or for its operation.
+      case limited
       /// It was made before the trace was on: nothing more is known.
       case unknown
       /// It waits for the promise above it.
@@ -32,6 +34,8 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     public let promise: Diagnostics.PromiseID?
     /// What made it, such as `map` or `all`.
     public let operation: String
+    /// The name that the program gave to it.
+    public let name: String?
     /// Where it was made.
     public let place: Place?
     /// Where its handler runs.
@@ -107,7 +111,8 @@ extension Snapshot {
       while let (number, depth, parent) = rest.popLast() {
         guard let record = records[number] else { continue }
         let isRepeated = !seen.insert(number).inserted
-        nodes.append(node(record, depth, parent, isRepeated))
+        let waitsFor = parent?.target ?? dependencies[number]?.first?.target
+        nodes.append(node(record, depth, parent, isRepeated, waitsFor: waitsFor))
         guard !isRepeated else { continue }
         for edge in (waiters[number] ?? []).reversed() {
           rest.append((edge.target, depth + 1, Edge(target: number, reason: edge.reason)))
@@ -122,32 +127,36 @@ extension Snapshot {
     return PendingTree(nodes: nodes, cycles: cycles, forgotten: log.forgotten)
   }
 
+  /// `waitsFor` differs from the parent where a circle is cut open: its first promise has none.
   private func node(
-    _ record: Record, _ depth: Int, _ parent: Edge?, _ isRepeated: Bool
+    _ record: Record, _ depth: Int, _ parent: Edge?, _ isRepeated: Bool, waitsFor: Int?
   ) -> PendingTree.Node {
-    let state = state(of: record, below: parent)
+    let state = state(of: record, waits: waitsFor != nil)
     let isPromise = !(record.kind == .wait || record.kind == .observer)
     return PendingTree.Node(
-      number: record.number, promise: isPromise ? record.id : nil, operation: name(of: record),
+      number: record.number, promise: isPromise ? record.id : nil, operation: operation(of: record),
+      name: record.name,
       place: place(of: record), executor: record.executor?.name, age: now - record.made.time,
       state: state, depth: depth, parent: parent?.target, isRepeated: isRepeated,
       title: title(of: record),
-      words: isRepeated ? ": see above" : words(for: state, record, parent))
+      words: isRepeated ? ": see above" : words(for: state, record, parent, waitsFor))
   }
 
-  private func state(of record: Record, below parent: Edge?) -> PendingTree.Node.State {
+  private func state(of record: Record, waits: Bool) -> PendingTree.Node.State {
     switch record.kind {
     case .wait: return .blocking(thread: threadName(record.made.thread))
     case .observer: return .awaited
     case .unknown: return .unknown
-    case .resolver, .combinator: return parent == nil ? .waitsForResolver : .waits
+    case .resolver, .combinator:
+      if waits { return .waits }
+      return isLimited(record) ? .limited : .waitsForResolver
     case .handler: break
     }
     if record.adopted != nil { return .adopting }
     if let run = record.runs.last, run.end == nil {
       return .running(since: run.start, thread: threadName(run.thread))
     }
-    if parent != nil { return .waits }
+    if waits { return .waits }
     // Settled promises are forgotten first, so a source that is not known has most likely settled.
     let isKnown = record.source.map { records[$0] != nil } ?? true
     if !isKnown, log.forgotten.pending > 0 { return .unknown }
@@ -161,19 +170,25 @@ extension Snapshot {
   }
 
   private func words(
-    for state: PendingTree.Node.State, _ record: Record, _ parent: Edge?
+    for state: PendingTree.Node.State, _ record: Record, _ parent: Edge?, _ waitsFor: Int?
   ) -> String {
     let age = (now - record.made.time).brief
     let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""
     switch state {
     case .waitsForResolver where record.kind == .combinator:
       return ": waits for a timer, or for what is not in the record, for \(age)"
-    case .waitsForResolver: return ": its resolver has not been called, for \(age)"
+    case .waitsForResolver where record.origin.map({ Place.isInLibrary(fileID: $0.fileID) }) == true:
+      return ": its operation has not ended, for \(age)"
+    case .waitsForResolver: return ": its resolver has not settled it, for \(age)"
+    case .limited: return ": waits for room in its limiter, or for its operation, for \(age)"
     case .unknown: return ": made before the trace began, or forgotten"
-    case .waits: return "\(record.kind == .handler ? executor : ""): waits, for \(age)"
+    case .waits:
+      // The first one of a circle stands below none that it could be seen to wait for.
+      let target = parent == nil ? waitsFor.map { " for #\($0), in a circle" } ?? "" : ""
+      return "\(record.kind == .handler ? executor : ""): waits\(target), for \(age)"
     case .adopting:
       return
-        ": its handler returned \(parent.map { "#\($0.target)" } ?? "a promise that is forgotten")"
+        ": its handler returned \(waitsFor.map { "#\($0)" } ?? "a promise that is forgotten")"
     case .running(let since, let thread):
       let blocked = parent?.reason == .blocking ? ", blocked by the wait()" : ""
       return ": its handler runs on \(thread)\(executor) for \((now - since).brief)\(blocked)"

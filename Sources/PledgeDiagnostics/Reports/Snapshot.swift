@@ -21,8 +21,8 @@ struct Snapshot {
     record.callStack.map { places.place(of: $0) == nil } ?? false
   }
 
-  /// What a promise is called: the operation that made it.
-  func name(of record: Record) -> String {
+  /// The operation that made a promise.
+  func operation(of record: Record) -> String {
     let operation = record.callStack.flatMap(places.place)?.operation
     switch record.kind {
     case .resolver:
@@ -36,10 +36,18 @@ struct Snapshot {
     }
   }
 
-  /// The number, the name and the place.
-  func title(of record: Record) -> String {
-    "#\(record.number) \(name(of: record))" + (place(of: record).map { " at \($0)" } ?? "")
+  /// The operation, and the name that the program gave to the promise.
+  func label(of record: Record) -> String {
+    operation(of: record) + (record.name.map { " \u{201C}\($0)\u{201D}" } ?? "")
   }
+
+  /// The number, the operation, the name and the place.
+  func title(of record: Record) -> String {
+    "#\(record.number) \(label(of: record))" + (place(of: record).map { " at \($0)" } ?? "")
+  }
+
+  /// Whether a limiter made it: it waits for room there, or for its operation.
+  func isLimited(_ record: Record) -> Bool { record.origin?.fileID == "Pledge/Limiter.swift" }
 
   /// What a thread is called.
   func threadName(_ number: Int) -> String {

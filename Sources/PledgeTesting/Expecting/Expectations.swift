@@ -2,10 +2,11 @@ import Pledge
 
 /// Waits for `promise` and returns its value.
 ///
-/// Throws an ``ExpectationFailure`` if it is rejected, or has not settled within `limit`.
+/// Throws an ``ExpectationFailure`` if it is rejected or still pending after `limit`, and
+/// `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectFulfillment<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> T {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -14,37 +15,39 @@ public func expectFulfillment<T: Sendable>(
     return value
   case .failure(let error):
     throw ExpectationFailure(
-      "Expected a value, but the promise was rejected: \(error)",
+      "Expected a value, but the promise was rejected: \(quoted(error))",
       origin: Origin(fileID: fileID, line: line))
   }
 }
 
 /// Waits for `promise` and checks that it is fulfilled with `value`.
 ///
-/// Throws an ``ExpectationFailure`` if it is not, or has not settled within `limit`.
+/// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
+/// `CancellationError` as soon as the calling task is cancelled.
 public func expectFulfillment<T: Sendable & Equatable>(
-  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
   if found == value { return }
-  throw ExpectationFailure(
-    "Expected the value \(value), found \(found)", origin: Origin(fileID: fileID, line: line))
+  throw ExpectationFailure.mismatch(
+    "the value", value, found: found, origin: Origin(fileID: fileID, line: line))
 }
 
 /// Waits for `promise` and returns the error with which it is rejected, which then is handled.
 ///
-/// Throws an ``ExpectationFailure`` if it is fulfilled, or has not settled within `limit`.
+/// Throws an ``ExpectationFailure`` if it is fulfilled or still pending after `limit`, and
+/// `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectRejection<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> any Error {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
   switch await promise.result {
   case .success(let value):
     throw ExpectationFailure(
-      "Expected a rejection, but the promise was fulfilled: \(value)",
+      "Expected a rejection, but the promise was fulfilled: \(quoted(value))",
       origin: Origin(fileID: fileID, line: line))
   case .failure(let error):
     return error
@@ -53,37 +56,40 @@ public func expectRejection<T: Sendable>(
 
 /// Waits for `promise` and returns the error of the type `type` with which it is rejected.
 ///
-/// Throws an ``ExpectationFailure`` if it is fulfilled, is rejected with an error of another type,
-/// or has not settled within `limit`.
+/// Throws an ``ExpectationFailure`` if it is fulfilled, is rejected with an error of another type, or
+/// is still pending after `limit`, and `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
-  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> E {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
   if let error = error as? E { return error }
   throw ExpectationFailure(
-    "Expected a rejection with \(type), found \(error)",
+    "Expected a rejection with an error of type \(type), found \(quoted(error))",
     origin: Origin(fileID: fileID, line: line))
 }
 
 /// Waits for `promise` and checks that it is rejected with `expected`.
 ///
-/// Throws an ``ExpectationFailure`` if it is not, or has not settled within `limit`.
+/// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
+/// `CancellationError` as soon as the calling task is cancelled.
 public func expectRejection<T: Sendable, E: Error & Equatable>(
-  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
   if error as? E == expected { return }
-  throw ExpectationFailure(
-    "Expected a rejection with \(expected), found \(error)",
-    origin: Origin(fileID: fileID, line: line))
+  throw ExpectationFailure.mismatch(
+    "a rejection with", expected, found: error, origin: Origin(fileID: fileID, line: line))
 }
 
 /// Waits for `promise` and checks that it is rejected with `CancellationError`.
+///
+/// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
+/// `CancellationError` as soon as the calling task is cancelled.
 public func expectCancellation<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(30),
+  of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   try await expectRejection(

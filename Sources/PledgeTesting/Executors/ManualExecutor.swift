@@ -50,7 +50,7 @@ public final class ManualExecutor: PromiseExecutor {
     return true
   }
 
-  /// Runs handlers, in order, until none waits; those that come up meanwhile are run, too.
+  /// Runs handlers, in order, until none waits, those included that are enqueued on the way.
   ///
   /// - Returns: How many were run.
   @discardableResult
@@ -60,7 +60,7 @@ public final class ManualExecutor: PromiseExecutor {
     return count
   }
 
-  /// Lets go of all handlers that wait without running them, as an executor does that shuts down.
+  /// Drops all handlers that wait without running them, as an executor does that shuts down.
   ///
   /// - Returns: How many there were.
   @discardableResult

@@ -51,55 +51,13 @@ public final class Recorder<Event: Sendable>: Sendable {
 }
 
 extension Recorder where Event: Equatable {
-  /// Throws an ``ExpectationFailure`` unless just `events` happened, in this order.
+  /// Throws an ``ExpectationFailure`` unless exactly `events` happened, in this order.
   public func expect(
     _ events: [Event], fileID: StaticString = #fileID, line: UInt = #line
   ) throws {
     let found = self.events
     if found == events { return }
-    throw ExpectationFailure(
-      "Expected the events \(events), found \(found)", origin: Origin(fileID: fileID, line: line))
-  }
-}
-
-/// Counts calls, from any thread.
-public final class CallCounter: Sendable {
-  private let calls = Mutex(0)
-
-  /// Makes a counter at zero.
-  public init() {}
-
-  /// Counts one call.
-  ///
-  /// - Returns: Which call it is: 1 for the first.
-  @discardableResult
-  public func call() -> Int {
-    calls.withLock { calls in
-      calls += 1
-      return calls
-    }
-  }
-
-  /// How many calls there were.
-  public var count: Int { calls.withLock { $0 } }
-
-  /// Throws an ``ExpectationFailure`` unless there was just one call.
-  public func expectOnce(fileID: StaticString = #fileID, line: UInt = #line) throws {
-    try expect(1, fileID: fileID, line: line)
-  }
-
-  /// Throws an ``ExpectationFailure`` unless there was no call.
-  public func expectNever(fileID: StaticString = #fileID, line: UInt = #line) throws {
-    try expect(0, fileID: fileID, line: line)
-  }
-
-  /// Throws an ``ExpectationFailure`` unless there were just `expected` calls.
-  public func expect(
-    _ expected: Int, fileID: StaticString = #fileID, line: UInt = #line
-  ) throws {
-    let found = count
-    if found == expected { return }
-    throw ExpectationFailure(
-      "Expected \(expected) calls, counted \(found)", origin: Origin(fileID: fileID, line: line))
+    throw ExpectationFailure.mismatch(
+      "the events", events, found: found, origin: Origin(fileID: fileID, line: line))
   }
 }

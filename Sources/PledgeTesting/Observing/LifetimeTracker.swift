@@ -1,6 +1,6 @@
 import Pledge
 
-/// Counts objects that are alive, to prove that values and closures are let go of.
+/// Counts objects that are alive, to show that values and closures are released.
 ///
 /// ```swift
 /// let lifetimes = LifetimeTracker()
@@ -47,26 +47,26 @@ public final class LifetimeTracker: Sendable {
     return Token(label, self)
   }
 
-  /// How many objects are alive.
+  /// The number of objects that are alive.
   public var liveCount: Int { state.withLock { $0.count } }
 
-  /// How many objects were made.
+  /// The number of objects that were made.
   public var madeCount: Int { state.withLock { $0.made } }
 
   /// Waits until no object is alive.
   ///
-  /// A handler's closure may be let go of on another thread, a moment after its promise settled;
-  /// so this waits, up to `limit`, and then throws an ``ExpectationFailure`` that names who is
-  /// still alive.
+  /// A handler's closure may be released on another thread, a moment after its promise settled; so
+  /// this waits up to `limit`, and then throws an ``ExpectationFailure`` that names the objects that
+  /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
   public func expectNoneAlive(
-    within limit: Duration = .seconds(30), fileID: StaticString = #fileID, line: UInt = #line
+    within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     let watch = Watch(limit: limit)
     watch.add(noneAlive().promise)
     let origin = Origin(fileID: fileID, line: line)
     do {
       try await watch.wait(origin)
-    } catch {
+    } catch is ExpectationFailure {
       throw failure(origin)
     }
   }
@@ -80,7 +80,8 @@ public final class LifetimeTracker: Sendable {
     let live = state.withLock { $0.live }
     let list = live.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
     return ExpectationFailure(
-      "Expected all to be let go of, but alive are: \(list.joined(separator: ", "))",
+      "Expected all tracked objects to be deallocated; still alive: "
+        + list.joined(separator: ", "),
       origin: origin)
   }
 

@@ -3,8 +3,11 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// The helpers of `PledgeTesting`: what they accept, and what they say when they do not.
-@Suite struct Helpers {
+struct Boom: Error, Hashable { var code = 0 }
+struct OtherError: Error {}
+
+/// What the helpers accept, and what they say when they do not.
+@Suite struct Expectations {
   private func message(of body: () async throws -> Void) async -> String {
     do {
       try await body()
@@ -19,9 +22,9 @@ import Testing
     let text = await message {
       try await waitForPromises(.value("a"), slow, within: .milliseconds(1))
     }
-    #expect(text.hasPrefix("1 of 2 promises had not settled within 0.001 seconds"))
+    #expect(text.hasPrefix("1 of 2 promises was still pending after 0.001 seconds: "))
     #expect(text.contains("no. 2 Promise<Int>(pending)"))
-    #expect(text.contains("Helpers.swift:"))
+    #expect(text.contains("ExpectationTests.swift:"))
     resolver.fulfill(1)
     try await waitForPromises([slow, .value(2)])
     try await waitForPromises([Promise<Int>]())
@@ -47,7 +50,8 @@ import Testing
     let error = await message {
       try await expectRejection(of: Promise<Int>.rejected(Boom()), with: OtherError.self)
     }
-    #expect(error.hasPrefix("Expected a rejection with OtherError, found Boom(code: 0)"))
+    #expect(
+      error.hasPrefix("Expected a rejection with an error of type OtherError, found Boom(code: 0)"))
     let equal = await message {
       try await expectRejection(of: Promise<Int>.rejected(Boom()), with: Boom(code: 1))
     }
@@ -71,7 +75,8 @@ import Testing
     calls.call()
     try calls.expectOnce()
     calls.call()
-    #expect(await message { try calls.expectOnce() }.hasPrefix("Expected 1 calls, counted 2"))
+    #expect(await message { try calls.expectOnce() }.hasPrefix("Expected 1 call, counted 2"))
+    #expect(await message { try calls.expect(3) }.hasPrefix("Expected 3 calls, counted 2"))
   }
 
   @Test func lifetimes_nameWhoIsAlive() async throws {
@@ -79,7 +84,8 @@ import Testing
     var token: LifetimeTracker.Token? = lifetimes.track("closure")
     #expect(token?.label == "closure")
     let text = await message { try await lifetimes.expectNoneAlive(within: .milliseconds(1)) }
-    #expect(text.hasPrefix("Expected all to be let go of, but alive are: 1 × closure"))
+    #expect(
+      text.hasPrefix("Expected all tracked objects to be deallocated; still alive: 1 × closure"))
     token = nil
     try await lifetimes.expectNoneAlive()
     try lifetimes.expectNoneAliveNow()
@@ -111,81 +117,5 @@ import Testing
     queue.sync { #expect(probe.isCurrent) }
     #expect(await message { try probe.expectCurrent() }.hasPrefix("Expected to run on the queue"))
     try await expectFulfillment(of: Promise(on: .main) { try ExecutorProbe.main.expectCurrent() })
-  }
-}
-
-/// `TestClock`.
-@Suite struct TestClockTests {
-  let clock = TestClock()
-
-  private func sleeper(_ seconds: Int, _ order: Recorder<Int>) -> Task<Void, any Error> {
-    Task { [clock] in
-      try await clock.sleep(for: .seconds(seconds))
-      order.record(seconds)
-    }
-  }
-
-  @Test func sleepersWakeInOrder_whenTheirTimeHasCome() async throws {
-    let order = Recorder<Int>()
-    var tasks: [Task<Void, any Error>] = []
-    for (index, seconds) in [30, 10, 20].enumerated() {
-      tasks.append(sleeper(seconds, order))
-      await clock.sleepers(reach: index + 1)
-    }
-    for (index, seconds) in [10, 20, 30].enumerated() {
-      await clock.advance(by: .seconds(10))
-      await order.reaches(index + 1).value
-      #expect(order.events.last == seconds)
-      #expect(clock.sleeperCount == 2 - index)
-    }
-    for task in tasks { try await task.value }
-    #expect(clock.now.offset == .seconds(30))
-  }
-
-  @Test func run_letsAllTimePass() async throws {
-    let order = Recorder<Int>()
-    let tasks = [sleeper(3_600, order), sleeper(7_200, order)]
-    await clock.sleepers(reach: 2)
-    await clock.run()
-    for task in tasks { try await task.value }
-    #expect(clock.now.offset == .seconds(7_200))
-  }
-
-  @Test func runUntil_followsOneSleepAfterTheOther() async throws {
-    let start = Promise.value(0)
-    let chain = (1...5).reduce(start) { [clock] promise, hour in
-      promise.delay(.seconds(3_600), clock: clock).map { $0 + hour }
-    }
-    await clock.run(until: chain)
-    try await expectFulfillment(of: chain, with: 15)
-    #expect(clock.now.offset == .seconds(5 * 3_600))
-  }
-
-  @Test func cancelledSleep_endsAtOnce() async throws {
-    let order = Recorder<Int>()
-    let task = sleeper(10, order)
-    await clock.sleepers(reach: 1)
-    task.cancel()
-    await clock.sleepers(reach: 0)
-    await #expect(throws: CancellationError.self) { try await task.value }
-    #expect(order.count == 0)
-  }
-
-  @Test func cancelAgainstAdvance_bothOrders() async throws {
-    for _ in 0..<100 {
-      let task = sleeper(1, Recorder<Int>())
-      await clock.sleepers(reach: 1)
-      async let advanced: Void = clock.advance(by: .seconds(1))
-      task.cancel()
-      await advanced
-      _ = await task.result
-      #expect(clock.sleeperCount == 0)
-    }
-  }
-
-  @Test func sleepThatIsOver_doesNotSleep() async throws {
-    await clock.advance(by: .seconds(5))
-    try await clock.sleep(until: .init(offset: .seconds(5)))
-    try await clock.sleep(for: .zero)
   }
 }

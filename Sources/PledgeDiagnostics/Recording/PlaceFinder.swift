@@ -1,0 +1,81 @@
+import Pledge
+
+/// Finds the place of a call stack: its first function that is not the library's.
+///
+/// What stands at an address is looked up once, when a report first asks for it, as that takes
+/// milliseconds.
+final class PlaceFinder: Sendable {
+  static let shared = PlaceFinder()
+
+  private struct State {
+    var lookup: AddressLookup?
+    var known: [UInt: [AddressLookup.Function]] = [:]
+
+    mutating func functions(at address: UInt) -> [AddressLookup.Function] {
+      if let functions = known[address] { return functions }
+      let lookup = self.lookup ?? AddressLookup()
+      self.lookup = lookup
+      let functions = lookup.functions(at: address)
+      known[address] = functions
+      return functions
+    }
+  }
+
+  private let state = Mutex(State())
+
+  #if canImport(Glibc)
+    func place(of callStack: CallStack) -> Place? {
+      state.withLock { state in
+        var operation: String?
+        for address in callStack.addresses {
+          for function in state.functions(at: address) {
+            guard Place.isInLibrary(path: function.file) else {
+              return Place(
+                file: function.file, line: function.line, function: function.name,
+                operation: operation)
+            }
+            // Operators that the optimizer inlined leave only what they called.
+            let isEngine =
+              Place.isInEngine(path: function.file) || function.name.contains("Tracing.tell")
+            if !isEngine { operation = OperationName.of(function) ?? operation }
+          }
+        }
+        return nil
+      }
+    }
+  #else
+    func place(of callStack: CallStack) -> Place? { nil }
+  #endif
+}
+
+/// What an operation is called, by a function that its call goes through.
+enum OperationName {
+  /// The public operators, by the functions that they call; where the optimizer has inlined an
+  /// operator into the program, only these are left.
+  private static let operators = [
+    "mapped": "map", "chained": "then", "tapped": "tap", "gotten": "get", "finished": "finally",
+    "finishedAfter": "finally", "recovered": "recover", "recoveredWithPromise": "recover",
+    "recoveredEqual": "recover", "recoveredEqualWithPromise": "recover", "caught": "catch",
+  ]
+
+  /// `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is called by its type, and
+  /// for a helper that does not tell whose it is.
+  static func of(_ function: AddressLookup.Function) -> String? {
+    guard let name = baseName(function.name), name != "start", name != "derive" else { return nil }
+    return operators[name] ?? name
+  }
+
+  /// The name without its type, its arguments and generic parameters.
+  static func baseName(_ name: String) -> String? {
+    var depth = 0
+    var plain = ""
+    for character in name {
+      if character == "(", depth == 0 { break }
+      if character == "<" { depth += 1 }
+      if depth == 0 { plain.append(character) }
+      if character == ">" { depth -= 1 }
+    }
+    guard let base = plain.split(separator: ".").last, base != "init" else { return nil }
+    return base.split(separator: " ").last.map(String.init)
+  }
+}

@@ -1,0 +1,108 @@
+import Pledge
+
+extension TestClock {
+  /// Lets `duration` pass, and wakes the sleepers whose time has come, in the order of their
+  /// deadlines.
+  ///
+  /// While a sleeper's task runs, the clock shows that sleeper's deadline. The next sleeper is woken
+  /// when the task is idle, that is, when it has ended or waits for something else; if it sleeps
+  /// again, its new sleep is part of the same advance. This method returns when the last task is
+  /// idle. So a promise that `timeout` or `after` settles has settled by then, and its handlers
+  /// on `.immediate` have run. Two things go on by themselves, so wait for their results: handlers
+  /// on other executors, and tasks that are isolated to an actor or prefer an executor of their own.
+  ///
+  /// Woken tasks run on a thread of the clock, and must not block it. Several calls at a time take
+  /// their turns, and their durations add up.
+  ///
+  /// If the calling task is cancelled, no more sleepers are woken and time stands still.
+  ///
+  /// - Complexity: O(n log n) for n sleepers that are woken.
+  public func advance(by duration: Duration) async {
+    await drive { clock, isCancelled in
+      clock.pass(to: clock.now.advanced(by: duration), isCancelled)
+    }
+  }
+
+  /// Lets time pass until `instant`, as ``advance(by:)`` does.
+  ///
+  /// An instant that has passed changes nothing.
+  public func advance(to instant: Instant) async {
+    await drive { clock, isCancelled in clock.pass(to: instant, isCancelled) }
+  }
+
+  /// Lets time pass until there are no sleepers, as ``advance(by:)`` does.
+  ///
+  /// It never returns while there is a task that always goes back to sleep, unless the calling task
+  /// is cancelled.
+  public func run() async {
+    await drive { clock, isCancelled in
+      while !isCancelled(), clock.wakeNext(by: nil) {}
+    }
+  }
+
+  /// Lets time pass, from one sleeper to the next, until `promise` has settled.
+  ///
+  /// Where there is no sleeper, it waits for work that is under way to settle the promise or to
+  /// start a sleep. It goes on as soon as there is one: where two are to sleep side by side, such as
+  /// a deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)``
+  /// and advance by hand.
+  ///
+  /// It returns with the promise pending only if the calling task is cancelled.
+  public func run(until promise: Promise<some Sendable>) async {
+    // `tap` only looks: an error stays as unhandled as it was.
+    _ = promise.tap(on: .immediate) { [weak self] _ in self?.recheckWaiters() }
+    while promise.isPending, !Task.isCancelled {
+      await wait { sleeperCount in sleeperCount > 0 || !promise.isPending }
+      guard promise.isPending, !Task.isCancelled else { return }
+      if let next = nextDeadline { await advance(to: next) }
+    }
+  }
+
+  /// Waits until at least `count` sleeps are under way, or the calling task is cancelled.
+  ///
+  /// Operators such as `timeout` start to sleep in a task of their own, some time after the call:
+  /// wait for that before you advance the clock.
+  public func sleepers(atLeast count: Int) async {
+    await wait { $0 >= count }
+  }
+
+  /// Waits until no sleep is under way, or the calling task is cancelled.
+  public func noSleepers() async {
+    await wait { $0 == 0 }
+  }
+
+  /// Waits until at least `count` sleeps are under way; a count of 0 waits until none is.
+  ///
+  /// The same as ``sleepers(atLeast:)``, or ``noSleepers()`` for 0. Returns if the calling task is
+  /// cancelled.
+  public func sleepers(reach count: Int) async {
+    if count > 0 { await sleepers(atLeast: count) } else { await noSleepers() }
+  }
+
+  /// Runs `body` on the clock's queue, after all that were there before.
+  ///
+  /// `body` can ask whether the calling task was cancelled.
+  private func drive(
+    _ body: @escaping @Sendable (TestClock, _ isCancelled: () -> Bool) -> Void
+  ) async {
+    let isCancelled = Mutex(false)
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        driver.async {
+          body(self) { isCancelled.withLock { $0 } }
+          continuation.resume()
+        }
+      }
+    } onCancel: {
+      isCancelled.withLock { $0 = true }
+    }
+  }
+
+  private func pass(to instant: Instant, _ isCancelled: () -> Bool) {
+    while !isCancelled() {
+      if wakeNext(by: instant) { continue }
+      setTime(to: instant)
+      return
+    }
+  }
+}

@@ -1,0 +1,160 @@
+import Dispatch
+import Pledge
+
+/// A clock whose time passes when the test says so: an hour takes no time.
+///
+/// Pass it wherever the library takes a clock.
+///
+/// ```swift
+/// let clock = TestClock()
+/// let promise = slow.timeout(after: .seconds(3600), clock: clock)
+/// await clock.sleepers(atLeast: 1)
+/// await clock.advance(by: .seconds(3600))
+/// #expect(!promise.isPending)
+/// ```
+public final class TestClock: Clock, Sendable {
+  /// A moment, as the time since the clock was made.
+  public struct Instant: InstantProtocol {
+    /// The time since the clock was made.
+    public let offset: Duration
+
+    /// Makes the moment at `offset` from the clock's beginning.
+    public init(offset: Duration) { self.offset = offset }
+
+    /// The moment `duration` later.
+    public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+
+    /// How long it is from this moment to `other`.
+    public func duration(to other: Instant) -> Duration { other.offset - offset }
+
+    /// Whether one moment comes before another.
+    public static func < (first: Instant, second: Instant) -> Bool {
+      first.offset < second.offset
+    }
+  }
+
+  /// The time and the tasks that sleep.
+  private struct State {
+    var now = Instant(offset: .zero)
+    var sleepers = SleeperQueue()
+    var isClosed = false
+  }
+
+  private let state = Mutex(State())
+  private let changes = ChangeWaiters()
+  /// Where woken tasks run on, see ``WokenTasks``.
+  let wokenTasks = WokenTasks()
+  /// One advance at a time, in the order of the calls.
+  let driver = DispatchQueue(label: "TestClock")
+
+  /// Makes a clock at its beginning.
+  public init() {}
+
+  /// The present moment.
+  public var now: Instant { state.withLock { $0.now } }
+
+  /// The smallest step: there is none.
+  public var minimumResolution: Duration { .zero }
+
+  /// The number of sleeps that are under way.
+  public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+  /// Suspends the task until the clock has been advanced to `deadline`.
+  ///
+  /// Cancelling the task ends the sleep at once with `CancellationError`.
+  ///
+  /// - Complexity: O(log of the number of sleepers).
+  public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    let sleeper = Sleeper(deadline: deadline)
+    try await withTaskCancellationHandler {
+      try await withTaskExecutorPreference(wokenTasks) {
+        try await withCheckedThrowingContinuation { enter(sleeper, $0) }
+      }
+    } onCancel: {
+      cancel(sleeper)
+    }
+  }
+
+  private func enter(_ sleeper: Sleeper, _ continuation: Sleeper.Continuation) {
+    let outcome: Result<Void, any Error>? = state.withLock { state in
+      if sleeper.isCancelled || state.isClosed { return .failure(CancellationError()) }
+      if sleeper.deadline <= state.now { return .success(()) }
+      sleeper.continuation = continuation
+      state.sleepers.insert(sleeper)
+      return nil
+    }
+    if let outcome { continuation.resume(with: outcome) } else { changes.tell() }
+  }
+
+  private func cancel(_ sleeper: Sleeper) {
+    let continuation = state.withLock { state in
+      sleeper.isCancelled = true
+      state.sleepers.remove(sleeper)
+      return exchange(&sleeper.continuation, with: nil)
+    }
+    guard let continuation else { return }
+    continuation.resume(throwing: CancellationError())
+    changes.tell()
+  }
+}
+
+// MARK: - Driving, for this module
+
+extension TestClock {
+  /// The deadline of the sleeper that is due first.
+  var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
+
+  /// Sets the time to the first sleeper's deadline and wakes that sleeper, if it is due by
+  /// `instant`; nil stands for any time.
+  ///
+  /// Returns when the sleeper's task is idle, if nothing isolates that task to an actor.
+  ///
+  /// - Returns: Whether a sleeper was due.
+  func wakeNext(by instant: Instant?) -> Bool {
+    wake { sleepers in sleepers.first.flatMap { $0.deadline <= instant ?? $0.deadline ? $0 : nil } }
+  }
+
+  /// How many sleepers share the earliest deadline.
+  var dueSleeperCount: Int { state.withLock { $0.sleepers.due.count } }
+
+  /// Wakes the sleeper with this index among those, as ``wakeNext(by:)`` does.
+  func wakeDue(_ index: Int) {
+    _ = wake { sleepers in sleepers.due.dropFirst(index).first }
+  }
+
+  private func wake(_ pick: (SleeperQueue) -> Sleeper?) -> Bool {
+    let continuation: Sleeper.Continuation? = state.withLock { state in
+      guard let sleeper = pick(state.sleepers) else { return nil }
+      state.sleepers.remove(sleeper)
+      state.now = max(state.now, sleeper.deadline)
+      return exchange(&sleeper.continuation, with: nil)
+    }
+    guard let continuation else { return false }
+    wokenTasks.runInPlace { continuation.resume() }
+    changes.tell()
+    return true
+  }
+
+  /// Ends all sleeps, and those that are yet to come, with `CancellationError`.
+  func close() {
+    let continuations = state.withLock { state in
+      state.isClosed = true
+      return state.sleepers.removeAll()
+    }
+    for continuation in continuations { continuation.resume(throwing: CancellationError()) }
+    changes.tell()
+  }
+
+  /// Sets the time to `instant`, which may not lie in the past.
+  func setTime(to instant: Instant) { state.withLock { $0.now = max($0.now, instant) } }
+
+  /// Suspends until `isDue`, which is told the number of sleepers, or until the task is cancelled.
+  ///
+  /// `isDue` is asked again after each change of that number, and after ``recheckWaiters()``.
+  func wait(until isDue: @escaping @Sendable (_ sleeperCount: Int) -> Bool) async {
+    await changes.wait { [weak self] in isDue(self?.sleeperCount ?? 0) }
+  }
+
+  /// Has all waits look at their conditions again.
+  func recheckWaiters() { changes.tell() }
+}

@@ -1,0 +1,30 @@
+import Pledge
+
+/// An order of steps in which a test body fails.
+public struct FailingOrder: Error, Sendable, CustomStringConvertible {
+  /// The order, to be passed to ``Orders/replay(_:)``.
+  public let order: String
+  /// The error that the body threw, or what else went wrong.
+  public let error: any Error
+  /// The steps in words, and what they noted.
+  public let steps: [String]
+  /// How many orders were tried, this one included.
+  public let orderCount: Int
+  /// Whether nothing from outside of the simulation took part, so that the order fails again.
+  public let isRepeatable: Bool
+  /// The place of the exploration.
+  public let origin: Origin
+
+  /// The error, how to replay the order, and the steps.
+  public var description: String {
+    let lines = [
+      "The test body failed in order no. \(orderCount): \(error)",
+      isRepeatable
+        ? "To replay it: explore(.replay(\(quoted(order))))"
+        : "It may not be repeatable, as work from outside of the simulation took part: "
+          + "explore(.replay(\(quoted(order))))",
+      "Steps:",
+    ]
+    return (lines + steps.map { "  \($0)" }).joined(separator: "\n")
+  }
+}

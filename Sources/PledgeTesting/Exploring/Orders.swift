@@ -1,0 +1,112 @@
+/// Which orders of a program's steps ``explore(_:time:steps:patience:fileID:line:_:)`` tries.
+public struct Orders: Sendable {
+  enum Kind: Sendable {
+    case all(limit: Int, deviations: Int?)
+    case random(seed: UInt64, count: Int)
+    case one(Order)
+  }
+
+  let kind: Kind
+
+  /// All orders, beginning with the plain one, in which the oldest step is always next.
+  ///
+  /// After it come the orders that deviate from it in one place, then those that do so in two
+  /// places, and so on: the first order that fails is one of the simplest.
+  ///
+  /// - Parameters:
+  ///   - limit: How many orders to try at most.
+  ///   - deviations: In how many places an order may deviate from the plain one; nil for any number.
+  public static func all(limit: Int = 10_000, deviations: Int? = nil) -> Orders {
+    Orders(kind: .all(limit: limit, deviations: deviations))
+  }
+
+  /// Random orders, for programs that have too many to try all; the same ones for the same seed.
+  public static func random(seed: UInt64, count: Int = 1_000) -> Orders {
+    Orders(kind: .random(seed: seed, count: count))
+  }
+
+  /// The one order that a ``FailingOrder`` printed.
+  ///
+  /// A text that is no order is a programming error and stops the program.
+  public static func replay(_ order: String) -> Orders {
+    guard let order = Order(order) else {
+      preconditionFailure(
+        "PledgeTesting: \(quoted(order)) is no order; pass what a failure printed.")
+    }
+    return Orders(kind: .one(order))
+  }
+}
+
+/// An order of steps, as its deviations from the plain one.
+struct Order: Sendable, Equatable, CustomStringConvertible {
+  struct Deviation: Sendable, Equatable {
+    /// The choice at which it deviates, counted from 0.
+    let position: Int
+    /// Which step it takes there, counted from 0 for the oldest.
+    let choice: Int
+  }
+
+  /// By ascending position; each takes another step than the oldest.
+  var deviations: [Deviation] = []
+
+  /// Such as `3:1 7:2`; `plain` if there are no deviations.
+  var description: String {
+    if deviations.isEmpty { return "plain" }
+    return deviations.map { "\($0.position):\($0.choice)" }.joined(separator: " ")
+  }
+
+  init(_ deviations: [Deviation] = []) { self.deviations = deviations }
+
+  /// Nil if `text` does not have the form of ``description``.
+  init?(_ text: String) {
+    guard text != "plain" else { return }
+    for part in text.split(separator: " ") {
+      let numbers = part.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
+      guard numbers.count == 2, let position = numbers[0], let choice = numbers[1], choice > 0,
+        position > (deviations.last?.position ?? -1)
+      else { return nil }
+      deviations.append(Deviation(position: position, choice: choice))
+    }
+    if deviations.isEmpty { return nil }
+  }
+}
+
+/// Decides which step comes next.
+protocol Chooser {
+  /// Returns a number below `count`; nil if the order asks for a step that does not exist.
+  mutating func choose(of count: Int) -> Int?
+}
+
+/// Follows an order.
+struct OrderFollower: Chooser {
+  let order: Order
+  private var position = 0
+  private var next = 0
+
+  init(_ order: Order) { self.order = order }
+
+  mutating func choose(of count: Int) -> Int? {
+    defer { position += 1 }
+    guard next < order.deviations.count, order.deviations[next].position == position else {
+      return 0
+    }
+    let choice = order.deviations[next].choice
+    next += 1
+    return choice < count ? choice : nil
+  }
+}
+
+/// Chooses at random, by SplitMix64.
+struct RandomChooser: Chooser {
+  private var state: UInt64
+
+  init(seed: UInt64) { state = seed }
+
+  mutating func choose(of count: Int) -> Int? {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((mixed ^ (mixed >> 31)) % UInt64(count))
+  }
+}

@@ -1,0 +1,69 @@
+import Pledge
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+/// Makes the tasks and actor turns that are enqueued on one thread into steps of a simulation.
+///
+/// A task can be given an executor where it is made, but not the tasks that the code under test
+/// makes itself, nor an actor. The concurrency runtime has a hook for what is sent to its global
+/// executor: a variable that holds a function. The function set here asks which thread calls; on all
+/// threads but those of a simulation it passes the job on, so other tests do not notice it.
+enum TaskCapture {
+  private typealias Original = @convention(thin) (UnownedJob) -> Void
+  private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
+
+  /// Where a thread keeps the steps of the simulation that it runs.
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key, nil)
+    return key
+  }()
+
+  /// The function that another library set before.
+  ///
+  /// `nonisolated(unsafe)`: written once, before the hook that reads it is set.
+  private nonisolated(unsafe) static var previous: Hook?
+
+  /// Whether the runtime has the hook and it could be found; without it, tasks that the code under
+  /// test makes run beside the simulation.
+  static let isAvailable: Bool = {
+    #if canImport(Darwin)
+      let everywhere = UnsafeMutableRawPointer(bitPattern: -2)
+    #else
+      let everywhere: UnsafeMutableRawPointer? = nil
+    #endif
+    guard let symbol = dlsym(everywhere, "swift_task_enqueueGlobal_hook") else { return false }
+    // The runtime reads this variable without a lock, as hooks are meant to be set once.
+    let variable = symbol.assumingMemoryBound(to: Hook?.self)
+    previous = variable.pointee
+    variable.pointee = { job, original in
+      if let context = pthread_getspecific(TaskCapture.key) {
+        Unmanaged<StepQueue>.fromOpaque(context).takeUnretainedValue().add("a task", after: nil) {
+          job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
+        }
+      } else if let previous = TaskCapture.previous {
+        previous(job, original)
+      } else {
+        original(job)
+      }
+    }
+    return true
+  }()
+
+  /// Runs `body`, and makes what it enqueues on this thread into steps.
+  static func capturing(by steps: StepQueue, _ body: () -> Void) {
+    steps.claim()
+    if isAvailable { pthread_setspecific(key, Unmanaged.passUnretained(steps).toOpaque()) }
+    body()
+    if isAvailable { pthread_setspecific(key, nil) }
+    steps.close()
+  }
+}

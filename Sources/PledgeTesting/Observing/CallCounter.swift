@@ -1,0 +1,44 @@
+import Pledge
+
+/// Counts calls, from any thread.
+public final class CallCounter: Sendable {
+  private let calls = Mutex(0)
+
+  /// Makes a counter at zero.
+  public init() {}
+
+  /// Counts one call.
+  ///
+  /// - Returns: Which call it is: 1 for the first.
+  @discardableResult
+  public func call() -> Int {
+    calls.withLock { calls in
+      calls += 1
+      return calls
+    }
+  }
+
+  /// How many calls there were.
+  public var count: Int { calls.withLock { $0 } }
+
+  /// Throws an ``ExpectationFailure`` unless there was exactly one call.
+  public func expectOnce(fileID: StaticString = #fileID, line: UInt = #line) throws {
+    try expect(1, fileID: fileID, line: line)
+  }
+
+  /// Throws an ``ExpectationFailure`` unless there was no call.
+  public func expectNever(fileID: StaticString = #fileID, line: UInt = #line) throws {
+    try expect(0, fileID: fileID, line: line)
+  }
+
+  /// Throws an ``ExpectationFailure`` unless there were exactly `expected` calls.
+  public func expect(
+    _ expected: Int, fileID: StaticString = #fileID, line: UInt = #line
+  ) throws {
+    let found = count
+    if found == expected { return }
+    throw ExpectationFailure(
+      "Expected \(counted(expected, "call")), counted \(found)",
+      origin: Origin(fileID: fileID, line: line))
+  }
+}

@@ -1,0 +1,121 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  /// Which promises belong to which trace.
+  @Suite struct ScopeTests {
+    private func made() -> Promise<Int> {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.fulfill(1)
+      return promise
+    }
+
+    @Test func promisesOfOthers_areLeftOut() async {
+      let started = Promise<Void>.withResolvers()
+      let done = Promise<Void>.withResolvers()
+      // Made here, outside of the trace.
+      let others = Task {
+        _ = await started.promise.result
+        for _ in 0..<100 { _ = made().map(on: .immediate) { $0 } }
+        let waited = Promise.value(1).map(on: DispatchQueue(label: "other")) { _ in
+          try Self.wait(for: made().map(on: .global) { $0 })
+        }
+        _ = await waited.result
+        done.resolver.fulfill()
+      }
+      await tracing(capturesPlaces: false) { trace in
+        let mine = made()
+        let before = trace.count
+        started.resolver.fulfill()
+        await others.value
+        // The observers of this test's own waits are all that came.
+        #expect(trace.count <= before + 1)
+        #expect(trace.snapshot().records.values.contains { $0.id == mine.id })
+        withExtendedLifetime(mine) {}
+      }
+      _ = await done.promise.result
+    }
+
+    private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
+
+    @Test func whatComesOfThePromises_belongsToTheTrace() async throws {
+      let queue = DispatchQueue(label: "queue")
+      try await tracing(capturesPlaces: false) { trace in
+        let inHandler = Recorder<Diagnostics.PromiseID>()
+        let chain = Promise.value(1).then(on: queue) { value in
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          inHandler.record(promise.id)
+          DispatchQueue.global().async { resolver.fulfill(value + 1) }
+          return promise.map(on: .global) { $0 }
+        }
+        let value = try await chain.value
+        #expect(value == 2)
+        let ids = Set(trace.snapshot().records.values.map(\.id))
+        #expect(ids.isSuperset(of: inHandler.events))
+        #expect(trace.snapshot().records.values.allSatisfy { $0.ended != nil })
+      }
+    }
+
+    @Test func tracesSideBySide_haveEachTheirOwn() async {
+      await withTaskGroup(of: Int.self) { group in
+        for count in 1...16 {
+          group.addTask {
+            await tracing(capturesPlaces: false) { trace in
+              for _ in 0..<count {
+                _ = made()
+                await Task.yield()
+              }
+              return trace.count - count
+            }
+          }
+        }
+        for await difference in group { #expect(difference == 0) }
+      }
+    }
+
+    @Test func innerTrace_isTheCurrentOne() {
+      tracing { outer in
+        tracing { inner in
+          #expect(Trace.current === inner)
+          _ = made()
+          #expect(inner.count == 1)
+        }
+        #expect(Trace.current === outer)
+      }
+    }
+
+    // In a process of its own, as these traces see all promises of theirs.
+    @Test func newTraceOfTheProcess_stopsTheOneBefore() async {
+      await #expect(processExitsWith: .success) {
+        let first = Trace.start()
+        let second = Trace.start()
+        #expect(!first.isRunning && second.isRunning && Trace.current === second)
+        first.stop()
+        let (promise, resolver) = Promise<Int>.withResolvers()
+        #expect(first.count == 0 && second.count == 1)
+        Trace.recording { scoped in
+          _ = Promise<Int>.withResolvers()
+          #expect(scoped.count == 1 && second.count == 2)
+        }
+        second.stop()
+        #expect(Trace.current == nil)
+        resolver.fulfill(1)
+        #expect(second.count == 2)
+        withExtendedLifetime(promise) {}
+      }
+    }
+
+    @Test func defaultLimit_boundsTheRecord() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(capturesPlaces: false)
+        for _ in 0..<60_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
+        #expect(trace.count == 50_000)
+        #expect(trace.forgotten.settled == 10_000)
+      }
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// What has happened when `advance` returns.
+@Suite struct Advancing {
+  let clock = TestClock()
+
+  @Test func timeout_hasSettled() async throws {
+    for _ in 0..<2_000 {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let limited = promise.timeout(after: .seconds(1), clock: clock)
+      await clock.sleepers(atLeast: 1)
+      await clock.advance(by: .seconds(1))
+      #expect(!limited.isPending)
+      limited.cauterize()
+      withExtendedLifetime(resolver) {}
+    }
+  }
+
+  @Test func sleepers_wakeAtTheirOwnTimes_inOrder() async throws {
+    for round in 0..<200 {
+      let clock = TestClock()
+      let wakes = Recorder<[Int]>()
+      let tasks = [3, 1, 2].map { seconds in
+        Task {
+          try await clock.sleep(for: .seconds(seconds))
+          wakes.record([seconds, Int(clock.now.offset / .seconds(1))])
+        }
+      }
+      await clock.sleepers(atLeast: 3)
+      await clock.advance(by: .seconds(10))
+      #expect(wakes.events == [[1, 1], [2, 2], [3, 3]], "round \(round)")
+      #expect(clock.now.offset == .seconds(10))
+      for task in tasks { try await task.value }
+    }
+  }
+
+  @Test func equalDeadlines_wakeInTheOrderOfTheCalls() async {
+    let wakes = Recorder<Int>()
+    for index in 0..<50 {
+      Task { [clock] in
+        try await clock.sleep(until: .init(offset: .seconds(1)))
+        wakes.record(index)
+      }
+      await clock.sleepers(atLeast: index + 1)
+    }
+    await clock.advance(by: .seconds(1))
+    #expect(wakes.events == Array(0..<50))
+  }
+
+  @Test func loopOfSleeps_isOneAdvance() async throws {
+    let wakes = Recorder<Duration>()
+    let task = Task { [clock] in
+      for _ in 0..<5 {
+        try await clock.sleep(for: .seconds(1))
+        wakes.record(clock.now.offset)
+      }
+    }
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(5))
+    #expect(wakes.events == (1...5).map { .seconds($0) })
+    try await task.value
+  }
+
+  @Test func wokenTask_hasRunUpToItsNextSuspension() async throws {
+    let steps = Recorder<String>()
+    let gate = Promise<Void>.withResolvers()
+    @Sendable func later() async { steps.record("called") }
+    let task = Task { [clock] in
+      try await clock.sleep(for: .seconds(1))
+      steps.record("woken")
+      await later()
+      try await gate.promise.value
+      steps.record("done")
+    }
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(1))
+    #expect(steps.events == ["woken", "called"])
+    gate.resolver.fulfill()
+    try await task.value
+    #expect(steps.events.last == "done")
+  }
+
+  @Test @MainActor func taskOfAnActor_goesOnThere() async throws {
+    let task = Task { @MainActor [clock] in
+      try await clock.sleep(for: .seconds(1))
+      try ExecutorProbe.main.expectCurrent()
+      return clock.now.offset
+    }
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(1))
+    #expect(try await task.value == .seconds(1))
+  }
+
+  @Test func advancesAtATime_addUp() async {
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<1_000 { group.addTask { [clock] in await clock.advance(by: .seconds(1)) } }
+    }
+    #expect(clock.now.offset == .seconds(1_000))
+  }
+
+  @Test func instantInThePast_changesNothing() async {
+    await clock.advance(by: .seconds(5))
+    await clock.advance(to: .init(offset: .seconds(3)))
+    #expect(clock.now.offset == .seconds(5))
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func hundredThousandSleepers_wakeInOrder() async throws {
+    let count = 100_000
+    let order = Recorder<Int>()
+    // Not in a group: a group takes quadratic time to remove children in another order.
+    let tasks = (0..<count).map { index in
+      // Scattered: neither ascending nor descending.
+      let seconds = index * 7_919 % count + 1
+      return Task { [clock] in
+        try await clock.sleep(until: .init(offset: .seconds(seconds)))
+        order.record(seconds)
+      }
+    }
+    await clock.sleepers(atLeast: count)
+    await clock.advance(by: .seconds(count / 2))
+    #expect(order.count == count / 2)
+    #expect(clock.sleeperCount == count / 2)
+    await clock.run()
+    for task in tasks { try await task.value }
+    #expect(order.events == Array(1...count))
+  }
+
+  @Test func cancelledSleepers_leaveTheQueueInOrder() async throws {
+    let order = Recorder<Int>()
+    let tasks = (1...100).map { seconds in
+      Task { [clock] in
+        try await clock.sleep(until: .init(offset: .seconds(seconds)))
+        order.record(seconds)
+      }
+    }
+    await clock.sleepers(atLeast: 100)
+    for (index, task) in tasks.enumerated() where index.isMultiple(of: 3) { task.cancel() }
+    #expect(clock.sleeperCount == 66)
+    await clock.run()
+    #expect(order.events == (1...100).filter { !($0 - 1).isMultiple(of: 3) })
+  }
+}

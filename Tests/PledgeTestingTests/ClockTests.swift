@@ -1,0 +1,79 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `TestClock`.
+@Suite struct TestClockTests {
+  let clock = TestClock()
+
+  private func sleeper(_ seconds: Int, _ order: Recorder<Int>) -> Task<Void, any Error> {
+    Task { [clock] in
+      try await clock.sleep(for: .seconds(seconds))
+      order.record(seconds)
+    }
+  }
+
+  @Test func sleepersWakeInOrder_whenTheirTimeHasCome() async throws {
+    let order = Recorder<Int>()
+    var tasks: [Task<Void, any Error>] = []
+    for (index, seconds) in [30, 10, 20].enumerated() {
+      tasks.append(sleeper(seconds, order))
+      await clock.sleepers(reach: index + 1)
+    }
+    for (index, seconds) in [10, 20, 30].enumerated() {
+      await clock.advance(by: .seconds(10))
+      await order.reaches(index + 1).value
+      #expect(order.events.last == seconds)
+      #expect(clock.sleeperCount == 2 - index)
+    }
+    for task in tasks { try await task.value }
+    #expect(clock.now.offset == .seconds(30))
+  }
+
+  @Test func run_letsAllTimePass() async throws {
+    let order = Recorder<Int>()
+    let tasks = [sleeper(3_600, order), sleeper(7_200, order)]
+    await clock.sleepers(reach: 2)
+    await clock.run()
+    for task in tasks { try await task.value }
+    #expect(clock.now.offset == .seconds(7_200))
+  }
+
+  @Test func runUntil_followsOneSleepAfterTheOther() async throws {
+    let start = Promise.value(0)
+    let chain = (1...5).reduce(start) { [clock] promise, hour in
+      promise.delay(.seconds(3_600), clock: clock).map { $0 + hour }
+    }
+    await clock.run(until: chain)
+    try await expectFulfillment(of: chain, with: 15)
+    #expect(clock.now.offset == .seconds(5 * 3_600))
+  }
+
+  @Test func cancelledSleep_endsAtOnce() async throws {
+    let order = Recorder<Int>()
+    let task = sleeper(10, order)
+    await clock.sleepers(reach: 1)
+    task.cancel()
+    await clock.sleepers(reach: 0)
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(order.count == 0)
+  }
+
+  @Test func cancelAgainstAdvance_bothOrders() async throws {
+    for _ in 0..<100 {
+      let task = sleeper(1, Recorder<Int>())
+      await clock.sleepers(reach: 1)
+      async let advanced: Void = clock.advance(by: .seconds(1))
+      task.cancel()
+      await advanced
+      _ = await task.result
+      #expect(clock.sleeperCount == 0)
+    }
+  }
+
+  @Test func sleepThatIsOver_doesNotSleep() async throws {
+    await clock.advance(by: .seconds(5))
+    try await clock.sleep(until: .init(offset: .seconds(5)))
+    try await clock.sleep(for: .zero)
+  }
+}

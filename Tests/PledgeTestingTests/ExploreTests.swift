@@ -1,0 +1,290 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// A balance that is read in one handler and written in another one.
+private final class Account: Sendable {
+  private let state: Recorder<Int>
+
+  init(balance: Int) {
+    state = Recorder()
+    state.record(balance)
+  }
+
+  var balance: Int { state.events.last ?? 0 }
+  func write(_ balance: Int) { state.record(balance) }
+
+  /// Reads and writes in one handler.
+  func paySafely(_ amount: Int, on executor: some PromiseExecutor) -> Promise<Void> {
+    Promise.value(amount).done(on: executor) { [self] in write(balance + $0) }
+  }
+
+  /// The lost update: reads, goes through another handler, and writes.
+  func pay(_ amount: Int, on executor: some PromiseExecutor) -> Promise<Void> {
+    Promise.value(amount).map(on: executor) { [self] amount in balance + amount }
+      .done(on: executor) { [self] in write($0) }
+  }
+}
+
+@Suite struct Exploring {
+  private func failure(
+    _ orders: Orders = .all(), time: SimulatedTime = .passesWhenIdle, steps: Int = 10_000,
+    patience: Duration = .milliseconds(1),
+    _ body: @escaping @Sendable (Simulation) async throws -> Void
+  ) async throws -> FailingOrder {
+    try await #require(throws: FailingOrder.self) {
+      try await explore(orders, time: time, steps: steps, patience: patience, body)
+    }
+  }
+
+  private static let lostUpdate: @Sendable (Simulation) async throws -> Void = { simulation in
+    let account = Account(balance: 100)
+    let till = simulation.executor("till")
+    let office = simulation.executor("office")
+    let door = simulation.executor("door")
+    // The office starts late, so the plain order is a good one.
+    let start = Promise.value(()).map(on: door) {}.map(on: door) {}.map(on: door) {}
+    let second = start.then(on: office) { account.pay(20, on: office) }
+    _ = try await Promise.all(account.pay(10, on: till), second).value
+    try simulation.expect(account.balance == 130, "The balance is \(account.balance).")
+  }
+
+  @Test func lostUpdate_isFoundInAFewOrders() async throws {
+    try await explore(.replay("plain"), Self.lostUpdate)
+    let failure = try await failure(.all(), Self.lostUpdate)
+    // In orders and not in seconds, as the machine may be busy: 20 orders take some milliseconds.
+    #expect((2...20).contains(failure.orderCount))
+    #expect(failure.isRepeatable)
+    #expect((failure.error as? ExpectationFailure)?.message.hasPrefix("The balance is ") == true)
+    #expect(failure.description.contains("explore(.replay(\"\(failure.order)\"))"))
+    #expect(failure.description.contains("office, made by step "))
+  }
+
+  @Test func failingOrder_failsAgainInTheSameSteps() async throws {
+    for orders in [Orders.all(), .random(seed: 7)] {
+      let found = try await failure(orders, Self.lostUpdate)
+      let again = try await failure(.replay(found.order), Self.lostUpdate)
+      #expect(again.steps == found.steps && again.order == found.order)
+      #expect(again.orderCount == 1)
+    }
+  }
+
+  @Test func sameSeed_triesTheSameOrders() async throws {
+    let first = try await failure(.random(seed: 42), Self.lostUpdate)
+    let second = try await failure(.random(seed: 42), Self.lostUpdate)
+    #expect(first.order == second.order && first.orderCount == second.orderCount)
+  }
+
+  @Test func correctProgram_passesInAllOrders() async throws {
+    let report = try await explore { simulation in
+      let account = Account(balance: 100)
+      let executors = ["till", "office", "bank"].map { simulation.executor($0) }
+      _ = try await Promise.all(executors.map { account.paySafely(10, on: $0) }).value
+      try simulation.expect(account.balance == 130, "The balance is \(account.balance).")
+    }
+    #expect(report.isComplete)
+    #expect(report.orderCount >= 6)
+  }
+
+  @Test func allOrders_areTriedOnce() async throws {
+    let seen = Recorder<[Int]>()
+    let report = try await explore { simulation in
+      let order = Recorder<Int>()
+      let jobs = (0..<4).map { number in
+        Promise.value(number).done(on: simulation.executor("\(number)")) { order.record($0) }
+      }
+      _ = try await Promise.all(jobs).value
+      seen.record(order.events)
+    }
+    #expect(report.isComplete)
+    #expect(Set(seen.events).count == 24)
+  }
+
+  @Test func serialExecutor_keepsItsOrder_aConcurrentOneDoesNot() async throws {
+    func orders(
+      _ executor: @escaping @Sendable (Simulation) -> SimulatedExecutor
+    ) async throws -> Set<[Int]> {
+      let seen = Recorder<[Int]>()
+      try await explore { simulation in
+        let executor = executor(simulation)
+        let order = Recorder<Int>()
+        let jobs = (0..<3).map { number in
+          Promise.value(number).done(on: executor) { order.record($0) }
+        }
+        _ = try await Promise.all(jobs).value
+        seen.record(order.events)
+      }
+      return Set(seen.events)
+    }
+    #expect(try await orders { $0.executor("serial") } == [[0, 1, 2]])
+    #expect(try await orders { $0.concurrentExecutor("pool") }.count == 6)
+  }
+
+  @Test func deviations_boundTheOrders() async throws {
+    let bounded = try await explore(.all(deviations: 1)) { simulation in
+      let jobs = (0..<4).map { number in
+        Promise.value(number).asVoid().done(on: simulation.executor("\(number)")) {}
+      }
+      _ = try await Promise.all(jobs).value
+    }
+    #expect(bounded.isComplete && bounded.orderCount > 1 && bounded.orderCount < 24)
+    let cut = try await explore(.all(limit: 3)) { simulation in
+      let jobs = (0..<4).map { number in
+        Promise.value(number).asVoid().done(on: simulation.executor("\(number)")) {}
+      }
+      _ = try await Promise.all(jobs).value
+    }
+    #expect(!cut.isComplete && cut.orderCount == 3)
+  }
+
+  // MARK: Tasks, actors and time
+
+  private actor Counter {
+    var value = 0
+    func set(_ new: Int) { value = new }
+    func read() -> Int { value }
+  }
+
+  @Test func tasksAndActors_areExplored() async throws {
+    let failure = try await failure { simulation in
+      let counter = Counter()
+      let tasks = (0..<2).map { _ in
+        Task {
+          let value = await counter.read()
+          await counter.set(value + 1)
+        }
+      }
+      for task in tasks { await task.value }
+      let value = await counter.value
+      try simulation.expect(value == 2, "The counter is at \(value).")
+    }
+    let again = try await self.failure(.replay(failure.order)) { _ in throw CancellationError() }
+    #expect(failure.isRepeatable && !again.steps.isEmpty)
+  }
+
+  @Test func virtualTime_passesByItself() async throws {
+    let times = Recorder<Duration>()
+    let report = try await explore { simulation in
+      let clock = simulation.clock
+      let slow = Promise.after(.seconds(3_600), clock: clock).map(on: simulation.executor("a")) {
+        times.record(clock.now.offset)
+      }
+      try await slow.value
+    }
+    #expect(report.isComplete && times.events.allSatisfy { $0 == .seconds(3_600) })
+    #expect(times.count == report.orderCount)
+  }
+
+  @Test func timersOfOneMoment_goOffInAnyOrder() async throws {
+    let seen = Recorder<[Int]>()
+    let report = try await explore { simulation in
+      let order = Recorder<Int>()
+      let timers = (0..<3).map { number in
+        Promise.after(.seconds(1), clock: simulation.clock).done(on: .immediate) {
+          order.record(number)
+        }
+      }
+      _ = try await Promise.all(timers).value
+      seen.record(order.events)
+    }
+    #expect(report.isComplete && Set(seen.events).count == 6)
+  }
+
+  @Test func timeout_canBeatAHandler_onlyIfTimePassesAnytime() async throws {
+    let body: @Sendable (Simulation) async throws -> Void = { simulation in
+      let work = Promise.value(1).map(on: simulation.executor("work")) { $0 }
+        .map(on: simulation.executor("more")) { $0 }
+      let result = await work.timeout(after: .seconds(9), clock: simulation.clock).result
+      if case .failure(let error) = result { throw error }
+    }
+    #expect(try await explore(.all(), body).isComplete)
+    let failure = try await failure(.all(), time: .passesAnytime, body)
+    #expect(failure.error is TimeoutError)
+    #expect(failure.steps.contains { $0.contains("a timer, at 9.0 seconds") })
+  }
+
+  // MARK: What goes wrong besides
+
+  @Test func bodyThatWaitsForNothing_isStuck() async throws {
+    let failure = try await failure { simulation in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      _ = try await promise.map(on: simulation.executor("a")) { $0 }.value
+      withExtendedLifetime(resolver) {}
+    }
+    #expect(failure.description.contains("nothing is left to run"))
+  }
+
+  @Test func bodyWithoutEnd_runsOutOfSteps() async throws {
+    let failure = try await failure(steps: 100) { simulation in
+      while true { try await simulation.clock.sleep(for: .seconds(1)) }
+    }
+    #expect(failure.description.contains("had not ended after 100 steps"))
+  }
+
+  @Test func notes_standBelowTheirSteps() async throws {
+    let failure = try await failure { simulation in
+      try await Promise.value(7).done(on: simulation.executor("a")) { value in
+        simulation.note("reads \(value)")
+      }.value
+      throw CancellationError()
+    }
+    let step = try #require(failure.steps.firstIndex { $0.contains(". a, made by step 1") })
+    #expect(failure.steps[step + 1].hasSuffix("reads 7"))
+  }
+
+  @Test func workFromOutside_isSaid() async throws {
+    let failure = try await failure(patience: .seconds(30)) { simulation in
+      let outside = Promise.value(1).map(on: DispatchQueue(label: "outside")) { $0 }
+      _ = try await outside.map(on: simulation.executor("a")) { $0 }.value
+      throw CancellationError()
+    }
+    #expect(!failure.isRepeatable)
+    #expect(failure.description.contains("may not be repeatable"))
+  }
+
+  @Test func orderOfAnotherProgram_isNotRepeatable() async throws {
+    let failure = try await failure(.replay("0:9")) { simulation in
+      async let first: Void = simulation.clock.sleep(for: .seconds(1))
+      async let second: Void = simulation.clock.sleep(for: .seconds(1))
+      _ = try await (first, second)
+    }
+    #expect(failure.description.contains("a step that does not exist"))
+  }
+
+  @Test func taskLocals_ofTheCallerAreThere() async throws {
+    enum Local { @TaskLocal static var value = 0 }
+    try await Local.$value.withValue(5) {
+      try await explore { simulation in
+        try simulation.expect(Local.value == 5, "The value is \(Local.value).")
+      }
+    }
+  }
+
+  @Test func cancelledExploration_ends() async throws {
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await explore(.random(seed: 1, count: 1_000_000)) { _ in }
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func explorationsSideBySide_doNotMix() async throws {
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<8 {
+        group.addTask {
+          try await explore { simulation in
+            let jobs = (0..<4).map { number in
+              Task { number }
+            }
+            for job in jobs { _ = await job.value }
+          }.orderCount
+        }
+      }
+      var counts: Set<Int> = []
+      for try await count in group { counts.insert(count) }
+      #expect(counts.count == 1)
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Everything that waits ends when its task is cancelled.
+@Suite struct CancelledWaits {
+  let clock = TestClock()
+  let never = Promise<Int>.withResolvers()
+
+  /// Starts `wait`, cancels it, and returns how it ended; cancels before the start as well.
+  private func cancelled(
+    _ wait: @escaping @Sendable () async throws -> Void
+  ) async -> [Result<Void, any Error>] {
+    let late = Task { try await wait() }
+    let early = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await wait()
+    }
+    late.cancel()
+    return [await late.result, await early.result]
+  }
+
+  private func isCancellation(_ result: Result<Void, any Error>) -> Bool {
+    if case .failure(let error) = result { error is CancellationError } else { false }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func clocks_returnEarly() async {
+    for result in await cancelled({ [clock] in await clock.sleepers(atLeast: 1) }) {
+      #expect(throws: Never.self) { try result.get() }
+    }
+    _ = await cancelled { [clock] in await clock.sleepers(reach: 3) }
+    _ = await cancelled { [clock, never] in await clock.run(until: never.promise) }
+    #expect(never.promise.isPending)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func expectations_throwCancellationError() async {
+    let lifetimes = LifetimeTracker()
+    let token = lifetimes.track()
+    for result in await cancelled({ [never] in try await expectFulfillment(of: never.promise) })
+      + (await cancelled { [never] in try await expectRejection(of: never.promise) })
+      + (await cancelled { [never] in try await waitForPromises(never.promise) })
+      + (await cancelled { try await lifetimes.expectNoneAlive() })
+    {
+      #expect(isCancellation(result))
+    }
+    withExtendedLifetime(token) {}
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func runOfAPeriodicTask_endsWhenItIsCancelled() async {
+    let ticks = Recorder<Void>()
+    let periodic = Task { [clock] in
+      while true {
+        try await clock.sleep(for: .seconds(1))
+        ticks.record(())
+      }
+    }
+    await clock.sleepers(atLeast: 1)
+    let run = Task { [clock] in await clock.run() }
+    await ticks.reaches(10).value
+    run.cancel()
+    await run.value
+    periodic.cancel()
+    _ = await periodic.result
+  }
+
+  @Test func cancelledAdvance_wakesNobody() async {
+    let sleeper = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
+    await clock.sleepers(atLeast: 1)
+    await Task { [clock] in
+      withUnsafeCurrentTask { $0?.cancel() }
+      await clock.advance(by: .seconds(5))
+    }.value
+    #expect(clock.sleeperCount == 1 && clock.now.offset == .zero)
+    sleeper.cancel()
+    _ = await sleeper.result
+  }
+}
+
+/// How many sleepers a test waits for.
+@Suite struct WaitingForSleepers {
+  @Test(.timeLimit(.minutes(1)))
+  func reach_meansAtLeast() async {
+    let clock = TestClock()
+    let tasks = (0..<3).map { _ in Task { try await clock.sleep(for: .seconds(1)) } }
+    await clock.sleepers(atLeast: 3)
+    await clock.sleepers(reach: 2)
+    await clock.sleepers(atLeast: 2)
+    #expect(clock.sleeperCount == 3)
+    for task in tasks { task.cancel() }
+    await clock.noSleepers()
+    await clock.sleepers(reach: 0)
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func manyPromises_areWaitedForInLinearTime() async throws {
+    let pairs = (0..<20_000).map { _ in Promise<Int>.withResolvers() }
+    async let waited: Void = waitForPromises(pairs.map(\.promise))
+    for pair in pairs { pair.resolver.fulfill(1) }
+    try await waited
+  }
+}
