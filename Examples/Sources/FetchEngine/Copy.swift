@@ -16,8 +16,6 @@ public protocol Part: Sendable {
   func restart() throws
   /// The checksum of what was written.
   func checksum(_ algorithm: ChecksumAlgorithm) throws -> Checksum
-  /// Gives the file its final name.
-  func commit() throws
 }
 
 /// The file that the server has now is not the one of which a part is here.

@@ -3,7 +3,9 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-/// Downloads files. Each method is one policy, written as a chain; read them from top to bottom.
+/// Downloads files.
+///
+/// Each method is one policy, written as a chain; read them from top to bottom.
 public struct Downloader: Sendable {
   let transport: any Transport
   let storage: any Storage
@@ -70,7 +72,7 @@ public struct Downloader: Sendable {
   func fetch(_ copy: Copy) -> Promise<Saved> {
     startingOver(copy) { complete(copy) }
       .map(on: disk) {
-        try copy.part.commit()
+        try storage.commit(copy.part)
         return Saved(
           file: copy.file, source: copy.source, byteCount: copy.received, requests: copy.requests)
       }
@@ -111,8 +113,9 @@ public struct Downloader: Sendable {
       }
   }
 
-  /// Asks the mirrors for a segment, each a little later than the one before it. The first good
-  /// answer wins, and the other requests are canceled.
+  /// Asks the mirrors for a segment, each a little later than the one before it.
+  ///
+  /// The first good answer wins, and the other requests are canceled.
   func connect(_ copy: Copy, _ claim: Copy.Claim) -> Promise<Opened> {
     let ranked = mirrors.ranked(copy.file.mirrors, rotation: claim.start / options.minimumSegment)
     let request = Request(

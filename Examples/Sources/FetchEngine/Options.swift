@@ -33,6 +33,8 @@ public protocol Storage: Sendable {
   func present(_ file: Download) throws -> Int?
   /// Opens the partial file of that name.
   func open(_ name: String) throws -> any Part
+  /// Gives a file that is whole its final name.
+  func commit(_ part: any Part) throws
   /// Closes a partial file whose download has ended.
   func close(_ part: any Part)
 }

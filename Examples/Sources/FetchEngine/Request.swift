@@ -95,6 +95,7 @@ extension URL {
 
   /// The address without user and password.
   var withoutCredentials: URL {
+    guard user() != nil || password() != nil else { return self }
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     parts.user = nil
     parts.password = nil

@@ -3,8 +3,8 @@ import Synchronization
 
 /// A file that is being downloaded, under a name that says so.
 ///
-/// The bytes go to `NAME.part`. ``commit()`` makes them durable and gives the file its final name in
-/// one step, so that a file of that name is always whole. A second file, `NAME.part.json`, says how
+/// The bytes go to `NAME.part`. ``commit(syncing:)`` gives the file its final name in one step, so
+/// that a file of that name is always whole. A second file, `NAME.part.json`, says how
 /// much has arrived once ``save(_:)`` was called; with it a later run goes on where this one ended,
 /// also if this one is killed.
 ///
@@ -66,7 +66,7 @@ public final class PartialFile: Sendable {
 
   /// Writes `bytes` at `position`.
   ///
-  /// After ``commit()``, ``close()`` or ``discard()`` this throws a failure with `EBADF`.
+  /// After ``commit(syncing:)``, ``close()`` or ``discard()`` this throws a failure with `EBADF`.
   public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
     let failure = state.withLock { Self.write(bytes, to: $0.descriptor, at: position) }
     if let failure { throw FileFailure(.write, url.path(percentEncoded: false), failure) }
@@ -115,14 +115,16 @@ public final class PartialFile: Sendable {
     try Checksum(ofFileAt: url, algorithm)
   }
 
-  /// Makes the bytes durable and gives the file its final name.
+  /// Gives the file its final name.
   ///
   /// A file that has the final name already is replaced; its permissions are kept. If this fails,
   /// the partial file is still there, to be committed again, closed or discarded.
   ///
+  /// - Parameter syncing: Whether the disk has to have the bytes before the file gets its name, so
+  ///   that not even a power failure leaves a file that is not whole.
   /// - Returns: The file under its final name.
   @discardableResult
-  public func commit() throws(FileFailure) -> URL {
+  public func commit(syncing: Bool = false) throws(FileFailure) -> URL {
     let path = url.path(percentEncoded: false)
     let finalPath = destination.path(percentEncoded: false)
     let failure = state.withLock { state -> FileFailure? in
@@ -130,20 +132,23 @@ public final class PartialFile: Sendable {
       if lstat(finalPath, &old) == 0, old.st_mode & S_IFMT == S_IFREG {
         _ = fchmod(state.descriptor, old.st_mode & 0o7777)
       }
-      guard fsync(state.descriptor) == 0 else { return FileFailure(.save, path, errno) }
+      guard !syncing || fsync(state.descriptor) == 0 else { return FileFailure(.save, path, errno) }
       guard rename(path, finalPath) == 0 else { return FileFailure(.rename, path, errno) }
       Self.removeRecord(&state, path)
       Self.close(&state.descriptor)
       return nil
     }
     if let failure { throw failure }
-    try Self.saveDirectory(destination.deletingLastPathComponent().path(percentEncoded: false))
+    if syncing {
+      let folder = destination.deletingLastPathComponent()
+      try Self.saveDirectory(folder.path(percentEncoded: false))
+    }
     return destination
   }
 
   /// Keeps the partial file if its state was saved, for a later run, and removes it otherwise.
   ///
-  /// After ``commit()`` or ``discard()``, or a second time, this does nothing.
+  /// After ``commit(syncing:)`` or ``discard()``, or a second time, this does nothing.
   ///
   /// - Returns: Whether it was kept.
   @discardableResult

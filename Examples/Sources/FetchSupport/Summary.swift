@@ -16,6 +16,7 @@ public enum Summary {
     isComplete: Bool = false
   ) -> String {
     let totals = totals(of: rows, fileCount: fileCount, elapsed: elapsed) + "\n"
+    if rows.isEmpty { return totals }
     let isShort = isComplete || rows.count <= rowLimit
     if let width, width < narrowest {
       let shown = isShort ? rows : Array(rows.filter { $0.status != .done }.prefix(rowLimit))

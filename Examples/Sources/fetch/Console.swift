@@ -62,7 +62,9 @@ final class Console: Sendable {
 
   /// Writes `line` above the progress, if that is shown.
   func say(_ line: String) {
-    if isQuiet { return FileHandle.standardError.write(Data("\(line)\n".utf8)) }
+    if isQuiet || state.withLock({ $0.isFinished }) {
+      return FileHandle.standardError.write(Data("\(line)\n".utf8))
+    }
     change { _ in line }
   }
 

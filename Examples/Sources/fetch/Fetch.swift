@@ -50,6 +50,9 @@ struct Fetch: AsyncParsableCommand {
   @Flag(help: "Leave files alone that are there.")
   var noClobber = false
 
+  @Flag(help: "Have the disk store each file before it gets its name; slow with many files.")
+  var sync = false
+
   @Option(name: .shortAndLong, help: "How many files to download at a time.")
   var concurrency = 8
 
@@ -144,7 +147,8 @@ struct Fetch: AsyncParsableCommand {
       connectionsPerHost: concurrency * max(2, split))
     let parts = PartialFiles(in: folder, continuing: continues)
     let downloader = Downloader(
-      transport: transport, storage: FolderStorage(parts, existing: noClobber ? .kept : .replaced),
+      transport: transport,
+      storage: FolderStorage(parts, existing: noClobber ? .kept : .replaced, syncing: sync),
       options: try options()
     ) { event in
       results.note(event)

@@ -214,7 +214,8 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
     partial[part.name] = nil
   }
 
-  fileprivate func commit(_ name: String) {
+  func commit(_ part: any Part) throws {
+    guard let name = (part as? SimulatedPart)?.name else { return }
     files[name] = partial.removeValue(forKey: name)
     records[name] = nil
   }
@@ -247,8 +248,6 @@ private final class SimulatedPart: Part, @unchecked Sendable {
   func checksum(_ algorithm: ChecksumAlgorithm) -> Checksum {
     Checksum(of: disk.partial[name] ?? Data(), algorithm)
   }
-
-  func commit() { disk.commit(name) }
 }
 
 extension Data {
