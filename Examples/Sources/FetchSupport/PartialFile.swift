@@ -128,6 +128,7 @@ public final class PartialFile: Sendable {
     let path = url.path(percentEncoded: false)
     let finalPath = destination.path(percentEncoded: false)
     let failure = state.withLock { state -> FileFailure? in
+      guard state.descriptor >= 0 else { return FileFailure(.rename, path, EBADF) }
       var old = stat()
       if lstat(finalPath, &old) == 0, old.st_mode & S_IFMT == S_IFREG {
         _ = fchmod(state.descriptor, old.st_mode & 0o7777)

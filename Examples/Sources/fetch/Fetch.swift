@@ -155,9 +155,12 @@ struct Fetch: AsyncParsableCommand {
       console.note(event)
     }
 
-    var work = downloader.downloadAll(files)
+    // Signals are caught before the first file is opened.
+    let (start, starter) = Promise<Void>.withResolvers()
+    var work = start.then { downloader.downloadAll(files) }
     if let deadline { work = work.timeout(after: .seconds(deadline)) }
     let interruption = Interruption { [work] in work.cancel() }
+    starter.fulfill()
     let ticker = console.tick()
     let outcome = await work.result
     interruption.stop()
