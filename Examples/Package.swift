@@ -8,44 +8,59 @@ let package = Package(
   dependencies: [
     .package(name: "Pledge", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "3.12.3"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   ],
   targets: [
     .executableTarget(
       name: "fetch",
       dependencies: [
+        "FetchEngine",
         "FetchSupport",
         "UnreliableServer",
         .product(name: "Pledge", package: "Pledge"),
         .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "PledgeFoundation", package: "Pledge"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
       ]
     ),
     .target(
-      name: "FetchSupport",
-      dependencies: [.product(name: "Crypto", package: "swift-crypto")]
+      name: "FetchEngine",
+      dependencies: [
+        "FetchSupport",
+        .product(name: "Pledge", package: "Pledge"),
+        .product(name: "PledgeFoundation", package: "Pledge"),
+      ]
     ),
+    .target(name: "FetchSupport", dependencies: ["CDigests"]),
+    // Optimized in debug builds as well: a checksum must not take longer than the download.
+    .target(name: "CDigests", cSettings: [.unsafeFlags(["-O2"])]),
     .target(
       name: "UnreliableServer",
       dependencies: [
-        .product(name: "Crypto", package: "swift-crypto"),
+        "FetchSupport",
         .product(name: "FlyingFox", package: "FlyingFox"),
         .product(name: "FlyingSocks", package: "FlyingFox"),
       ]
     ),
     .testTarget(name: "FetchSupportTests", dependencies: ["FetchSupport"]),
     .testTarget(
+      name: "FetchEngineTests",
+      dependencies: [
+        "FetchEngine", "FetchSupport", .product(name: "PledgeTesting", package: "Pledge"),
+      ]
+    ),
+    .testTarget(
       name: "FetchTests",
       dependencies: ["fetch", "FetchSupport", "UnreliableServer"]
     ),
     .testTarget(
-      name: "UnreliableServerTests",
-      dependencies: [
-        "UnreliableServer",
-        .product(name: "Crypto", package: "swift-crypto"),
-      ]
+      name: "UnreliableServerTests", dependencies: ["UnreliableServer", "FetchSupport"]
     ),
   ],
   swiftLanguageModes: [.v6]

@@ -53,7 +53,8 @@ extension Promise {
   /// Promise.all(chapters.map(typeset), progress: progress, weights: chapters.map(\.pageCount))
   /// ```
   ///
-  /// `progress` gets the sum of the weights as its total. Each promise that is fulfilled adds its
+  /// `progress` gets the sum of the weights as its total; if that is 0, as for no promises at all,
+  /// it is finished at once, with a total of 1. Each promise that is fulfilled adds its
   /// weight to what is completed, before the result is fulfilled. The first rejection rejects the
   /// result, and `progress` moves no more. To tell the progress inside a promise, too, use
   /// `Progress.addChild(_:withPendingUnitCount:)` and give the promise's own work the child.
@@ -114,8 +115,11 @@ private final class Tally: @unchecked Sendable {
 
   init(_ progress: Progress, total: Int64) {
     self.progress = progress
-    progress.totalUnitCount = total
+    // Nothing of nothing is no fraction, and Foundation on Linux traps when a total becomes 0: no
+    // work counts as one unit, which is done.
     progress.completedUnitCount = 0
+    progress.totalUnitCount = max(1, total)
+    if total == 0 { progress.completedUnitCount = 1 }
   }
 
   func add(_ weight: Int64) {

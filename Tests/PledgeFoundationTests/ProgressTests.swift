@@ -82,9 +82,22 @@ extension FoundationTests {
       await #expect(throws: PromiseError.self) { try await all.value }
     }
 
-    @Test func all_ofNothing_isFulfilled() async throws {
+    @Test(arguments: [-1, 0, 5])
+    func all_ofNothing_isFulfilledAndFinished(total: Int64) async throws {
       let none: [Promise<Int>] = []
-      #expect(try await Promise.all(none, progress: Progress(totalUnitCount: -1)).value.isEmpty)
+      let parent = Progress(totalUnitCount: 2)
+      let progress = Progress(totalUnitCount: total)
+      parent.addChild(progress, withPendingUnitCount: 1)
+      #expect(try await Promise.all(none, progress: progress).value.isEmpty)
+      #expect(progress.isFinished)
+      #expect(parent.fractionCompleted == 0.5)
+    }
+
+    @Test func all_ofNoWeight_isFinished() async throws {
+      let progress = Progress(totalUnitCount: 5)
+      let all = Promise.all([.value(1), .value(2)], progress: progress, weights: [0, 0])
+      #expect(try await all.value == [1, 2])
+      #expect(progress.isFinished)
     }
 
     @Test func all_inAParent_composes() async throws {

@@ -3,7 +3,7 @@ import Foundation
 /// A list of downloads, as a person writes it.
 ///
 /// Each line is one file: an address, more addresses that serve the same file,
-/// and options. Blank lines, and all that follows a `#` at the start of a word,
+/// and options: `out=NAME`, and `sha256=HEX`, `sha1=HEX` or `md5=HEX`. Blank lines, and all that follows a `#` at the start of a word,
 /// are skipped. A word with spaces in it goes in double quotes.
 ///
 /// ```
@@ -66,9 +66,11 @@ public enum DownloadList {
     if words.isEmpty { return nil }
     var request = DownloadRequest(mirrors: [])
     for word in words {
-      if let digits = word.value(of: "sha256=") {
-        guard request.checksum == nil else { throw LineFault.twice("sha256=") }
-        request.checksum = try checksum(digits)
+      if let algorithm = ChecksumAlgorithm.allCases.first(where: {
+        word.hasPrefix("\($0.rawValue)=")
+      }) {
+        guard request.checksum == nil else { throw LineFault.twice("a checksum") }
+        request.checksum = try checksum(word.dropFirst(algorithm.rawValue.count + 1), algorithm)
       } else if let name = word.value(of: "out=") {
         guard request.name == nil else { throw LineFault.twice("out=") }
         request.name = try fileName(name)
@@ -83,10 +85,13 @@ public enum DownloadList {
     return request
   }
 
-  private static func checksum(_ digits: String) throws(LineFault) -> SHA256Checksum {
-    guard let checksum = SHA256Checksum(hex: digits) else {
+  private static func checksum(
+    _ digits: Substring, _ algorithm: ChecksumAlgorithm
+  ) throws(LineFault) -> Checksum {
+    guard let checksum = Checksum(hex: String(digits), algorithm) else {
       throw LineFault(
-        "\"\(digits)\" is not a SHA-256 checksum", "write its 64 hexadecimal digits after sha256=")
+        "\"\(digits)\" is not a \(algorithm.rawValue) checksum",
+        "write its \(algorithm.digitCount) hexadecimal digits after \(algorithm.rawValue)=")
     }
     return checksum
   }

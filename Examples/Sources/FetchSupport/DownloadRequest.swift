@@ -7,8 +7,8 @@ public struct DownloadRequest: Sendable, Equatable {
   /// There is at least one in a request that ``DownloadList`` made.
   public var mirrors: [URL]
 
-  /// What the file's SHA-256 must be, if the list says.
-  public var checksum: SHA256Checksum?
+  /// What the file's checksum must be, if the list says.
+  public var checksum: Checksum?
 
   /// The file name that was asked for, if the list says.
   public var name: String?
@@ -17,9 +17,9 @@ public struct DownloadRequest: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - mirrors: The addresses that serve the file.
-  ///   - checksum: What the file's SHA-256 must be.
+  ///   - checksum: What the file's checksum must be.
   ///   - name: The file name to save it under.
-  public init(mirrors: [URL], checksum: SHA256Checksum? = nil, name: String? = nil) {
+  public init(mirrors: [URL], checksum: Checksum? = nil, name: String? = nil) {
     self.mirrors = mirrors
     self.checksum = checksum
     self.name = name

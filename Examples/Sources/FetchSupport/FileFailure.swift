@@ -16,6 +16,8 @@ public struct FileFailure: Error, Equatable, CustomStringConvertible {
     case save
     /// Giving the file its final name.
     case rename
+    /// Making the folder.
+    case make
   }
 
   /// What was tried.
@@ -27,7 +29,8 @@ public struct FileFailure: Error, Equatable, CustomStringConvertible {
   /// The system's error number.
   public var code: Int32
 
-  init(_ operation: Operation, _ path: String, _ code: Int32) {
+  /// Creates the failure of an operation.
+  public init(_ operation: Operation, _ path: String, _ code: Int32) {
     self.operation = operation
     self.path = path
     self.code = code

@@ -3,15 +3,13 @@ import Synchronization
 
 /// A file that is being downloaded, under a name that says so.
 ///
-/// The bytes go to `NAME.part`. ``commit()`` makes them durable and gives the
-/// file its final name in one step, so that a file of that name is always
-/// whole. ``discard()``, or letting go of the object, removes the partial file.
+/// The bytes go to `NAME.part`. ``commit(syncing:)`` gives the file its final name in one step, so
+/// that a file of that name is always whole. A second file, `NAME.part.json`, says how
+/// much has arrived once ``save(_:)`` was called; with it a later run goes on where this one ended,
+/// also if this one is killed.
 ///
-/// No two partial files share a name: not in this process, nor in another, for
-/// each is locked while it is open. Downloads of one file from several mirrors
-/// at once are told apart by their copy number.
-///
-/// All methods can be called from any thread.
+/// No two partial files share a name: not in this process, nor in another, for each is locked while
+/// it is open. All methods can be called from any thread.
 public final class PartialFile: Sendable {
   /// Where the bytes are until they are committed.
   public let url: URL
@@ -19,131 +17,225 @@ public final class PartialFile: Sendable {
   /// Where the file will be once it is committed.
   public let destination: URL
 
+  /// What an earlier run has left; nil if it left nothing that can be used.
+  public let leftover: ResumeState?
+
   private struct State {
     var descriptor: Int32
-    var byteCount = 0
+    /// Open once there is a saved state.
+    var record: Int32 = -1
+    var recordLength = 0
   }
 
   private let state: Mutex<State>
 
-  /// Creates an empty partial file.
-  ///
-  /// What an earlier, broken off download left under the name is emptied.
+  /// Opens the partial file of `name`.
   ///
   /// - Parameters:
   ///   - name: The final name, a safe one as made by ``FileNames``.
   ///   - directory: The folder, which exists.
-  ///   - copy: Tells downloads of the same file apart; 1 is the first.
-  public init(for name: String, in directory: URL, copy: Int = 1) throws(FileFailure) {
+  ///   - continuing: Whether a file that has the final name is taken for the start of the download,
+  ///     and gets the partial name.
+  public init(
+    for name: String, in directory: URL, continuing: Bool = false
+  ) throws(FileFailure) {
     destination = directory.appending(component: name, directoryHint: .notDirectory)
     url = directory.appending(
-      component: Self.partialName(for: name, copy: copy), directoryHint: .notDirectory)
+      component: Self.partialName(for: name), directoryHint: .notDirectory)
     let path = url.path(percentEncoded: false)
-    state = Mutex(State(descriptor: try Self.openLocked(path)))
+    let finalPath = destination.path(percentEncoded: false)
+    let isAdopted = continuing && access(path, F_OK) != 0 && rename(finalPath, path) == 0
+    let descriptor = try Self.openLocked(path)
+    var size = stat()
+    _ = fstat(descriptor, &size)
+    let length = Int(size.st_size)
+    if isAdopted {
+      var state = ResumeState()
+      state.segments[0].position = length
+      leftover = state
+    } else {
+      leftover = Self.readRecord(Self.recordPath(path), length)
+    }
+    state = Mutex(State(descriptor: descriptor))
+    if leftover == nil { try restart() }
   }
 
   deinit {
-    discard()
+    close()
   }
 
-  /// How many bytes were written so far.
-  public var byteCount: Int {
-    state.withLock { $0.byteCount }
-  }
-
-  /// Writes `data` at the end of the file.
+  /// Writes `bytes` at `position`.
   ///
-  /// After ``commit()`` or ``discard()`` this throws a failure with `EBADF`.
-  ///
-  /// - Parameter data: The bytes.
-  public func append(_ data: Data) throws(FileFailure) {
-    let failure = state.withLock { state -> Int32? in
-      for region in data.regions {
-        let failure = region.withUnsafeBytes { Self.write($0, to: state.descriptor) }
-        if let failure { return failure }
-        state.byteCount += region.count
-      }
-      return nil
-    }
+  /// After ``commit(syncing:)``, ``close()`` or ``discard()`` this throws a failure with `EBADF`.
+  public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
+    let failure = state.withLock { Self.write(bytes, to: $0.descriptor, at: position) }
     if let failure { throw FileFailure(.write, url.path(percentEncoded: false), failure) }
   }
 
-  /// Makes the bytes durable and gives the file its final name.
+  /// Notes how much has arrived, for a later run.
   ///
-  /// A file that has the final name already is replaced. If this fails, the
-  /// partial file is still there, to be committed again or discarded.
+  /// It is written in one system call, so that a process that is killed leaves the old state or the
+  /// new one. A power failure can leave a state that is ahead of the bytes; a checksum tells.
+  public func save(_ resume: ResumeState) throws(FileFailure) {
+    let path = Self.recordPath(url.path(percentEncoded: false))
+    var text: Data
+    do {
+      text = try JSONEncoder().encode(resume)
+    } catch {
+      throw FileFailure(.save, path, EINVAL)
+    }
+    let failure = state.withLock { state -> FileFailure? in
+      guard state.descriptor >= 0 else { return FileFailure(.save, path, EBADF) }
+      if state.record < 0 {
+        state.record = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)
+        guard state.record >= 0 else { return FileFailure(.open, path, errno) }
+      }
+      // Spaces after it cover what is left of a longer one.
+      let padding = max(0, state.recordLength - text.count)
+      text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
+      state.recordLength = text.count
+      let code = text.withUnsafeBytes { Self.write($0, to: state.record, at: 0) }
+      return code.map { FileFailure(.save, path, $0) }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Empties the file and forgets its state.
+  public func restart() throws(FileFailure) {
+    let path = url.path(percentEncoded: false)
+    let code = state.withLock { state -> Int32? in
+      Self.removeRecord(&state, path)
+      return ftruncate(state.descriptor, 0) == 0 ? nil : errno
+    }
+    if let code { throw FileFailure(.write, path, code) }
+  }
+
+  /// Returns the checksum of what was written.
+  public func checksum(_ algorithm: ChecksumAlgorithm) throws(FileFailure) -> Checksum {
+    try Checksum(ofFileAt: url, algorithm)
+  }
+
+  /// Gives the file its final name.
   ///
+  /// A file that has the final name already is replaced; its permissions are kept. If this fails,
+  /// the partial file is still there, to be committed again, closed or discarded.
+  ///
+  /// - Parameter syncing: Whether the disk has to have the bytes before the file gets its name, so
+  ///   that not even a power failure leaves a file that is not whole.
   /// - Returns: The file under its final name.
   @discardableResult
-  public func commit() throws(FileFailure) -> URL {
+  public func commit(syncing: Bool = false) throws(FileFailure) -> URL {
     let path = url.path(percentEncoded: false)
     let finalPath = destination.path(percentEncoded: false)
     let failure = state.withLock { state -> FileFailure? in
-      guard fsync(state.descriptor) == 0 else { return FileFailure(.save, path, errno) }
+      guard state.descriptor >= 0 else { return FileFailure(.rename, path, EBADF) }
+      var old = stat()
+      if lstat(finalPath, &old) == 0, old.st_mode & S_IFMT == S_IFREG {
+        _ = fchmod(state.descriptor, old.st_mode & 0o7777)
+      }
+      guard !syncing || fsync(state.descriptor) == 0 else { return FileFailure(.save, path, errno) }
       guard rename(path, finalPath) == 0 else { return FileFailure(.rename, path, errno) }
-      close(state.descriptor)
-      state.descriptor = -1
+      Self.removeRecord(&state, path)
+      Self.close(&state.descriptor)
       return nil
     }
     if let failure { throw failure }
-    try Self.saveDirectory(destination.deletingLastPathComponent().path(percentEncoded: false))
+    if syncing {
+      let folder = destination.deletingLastPathComponent()
+      try Self.saveDirectory(folder.path(percentEncoded: false))
+    }
     return destination
   }
 
-  /// Removes the partial file.
+  /// Keeps the partial file if its state was saved, for a later run, and removes it otherwise.
   ///
-  /// After ``commit()``, or a second time, this does nothing.
+  /// After ``commit(syncing:)`` or ``discard()``, or a second time, this does nothing.
+  ///
+  /// - Returns: Whether it was kept.
+  @discardableResult
+  public func close() -> Bool {
+    state.withLock { state in
+      guard state.descriptor >= 0 else { return false }
+      let isKept = state.record >= 0
+      if isKept {
+        _ = fsync(state.descriptor)
+        Self.close(&state.record)
+      } else {
+        unlink(url.path(percentEncoded: false))
+      }
+      Self.close(&state.descriptor)
+      return isKept
+    }
+  }
+
+  /// Removes the partial file.
   public func discard() {
     state.withLock { state in
       guard state.descriptor >= 0 else { return }
-      unlink(url.path(percentEncoded: false))
-      close(state.descriptor)
-      state.descriptor = -1
+      let path = url.path(percentEncoded: false)
+      Self.removeRecord(&state, path)
+      unlink(path)
+      Self.close(&state.descriptor)
     }
   }
 
   // MARK: - Names
 
-  /// Returns the name of a partial file.
-  ///
-  /// - Parameters:
-  ///   - name: The final name.
-  ///   - copy: Tells downloads of the same file apart; 1 is the first.
-  /// - Returns: `NAME.part`, or `NAME.part2` and so on for further copies.
-  public static func partialName(for name: String, copy: Int = 1) -> String {
-    name + ".part" + (copy == 1 ? "" : String(copy))
+  /// Returns the name of a partial file, `NAME.part`.
+  public static func partialName(for name: String) -> String { name + ".part" }
+
+  /// Returns whether a partial file, or the record of its state, could have this name.
+  public static func isPartialName(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return name.hasSuffix(".part") || name.hasSuffix(".part.json")
   }
 
-  /// Returns whether a partial file could have this name.
-  ///
-  /// - Parameter name: The name of a file.
-  /// - Returns: Whether it ends in `.part` or in `.part` and a number.
-  public static func isPartialName(_ name: String) -> Bool {
-    let stem = name.utf8.reversed().drop { UInt8(ascii: "0") <= $0 && $0 <= UInt8(ascii: "9") }
-    return String(decoding: stem.reversed(), as: UTF8.self).lowercased().hasSuffix(".part")
-  }
+  private static func recordPath(_ path: String) -> String { path + ".json" }
 
   // MARK: - System calls
 
+  private static func readRecord(_ path: String, _ length: Int) -> ResumeState? {
+    guard let text = FileManager.default.contents(atPath: path),
+      let state = try? JSONDecoder().decode(ResumeState.self, from: text)
+    else { return nil }
+    // What it tells must be there.
+    let isSound = state.segments.allSatisfy { segment in
+      segment.start <= segment.position && segment.position <= segment.end ?? .max
+        && (segment.position == segment.start || segment.position <= length)
+    }
+    return isSound && !state.segments.isEmpty ? state : nil
+  }
+
+  private static func removeRecord(_ state: inout State, _ path: String) {
+    unlink(recordPath(path))
+    close(&state.record)
+    state.recordLength = 0
+  }
+
+  private static func close(_ descriptor: inout Int32) {
+    guard descriptor >= 0 else { return }
+    #if canImport(Darwin)
+      _ = Darwin.close(descriptor)
+    #else
+      _ = Glibc.close(descriptor)
+    #endif
+    descriptor = -1
+  }
+
   private static func openLocked(_ path: String) throws(FileFailure) -> Int32 {
     while true {
-      let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      var file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
       guard file >= 0 else { throw FileFailure(.open, path, errno) }
       guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
-        close(file)
+        close(&file)
         throw FileFailure(.lock, path, code)
       }
       // Between opening and locking, the file may have been given its final
-      // name by the process that had it: then it must not be emptied.
+      // name by the process that had it: then it must not be written.
       guard isStill(file, at: path) else {
-        close(file)
+        close(&file)
         continue
-      }
-      guard ftruncate(file, 0) == 0 else {
-        let code = errno
-        close(file)
-        throw FileFailure(.write, path, code)
       }
       return file
     }
@@ -156,15 +248,14 @@ public final class PartialFile: Sendable {
       && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
   }
 
-  private static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Int32? {
+  private static func write(
+    _ bytes: UnsafeRawBufferPointer, to file: Int32, at position: Int
+  ) -> Int32? {
     var rest = bytes[...]
     while !rest.isEmpty {
       let piece = UnsafeRawBufferPointer(rebasing: rest)
-      #if canImport(Darwin)
-        let count = Darwin.write(file, piece.baseAddress, piece.count)
-      #else
-        let count = Glibc.write(file, piece.baseAddress, piece.count)
-      #endif
+      let count = pwrite(
+        file, piece.baseAddress, piece.count, off_t(position + bytes.count - rest.count))
       if count >= 0 {
         rest = rest.dropFirst(count)
       } else if errno != EINTR {
@@ -175,9 +266,9 @@ public final class PartialFile: Sendable {
   }
 
   private static func saveDirectory(_ path: String) throws(FileFailure) {
-    let directory = open(path, O_RDONLY | O_CLOEXEC)
+    var directory = open(path, O_RDONLY | O_CLOEXEC)
     guard directory >= 0 else { throw FileFailure(.save, path, errno) }
-    defer { close(directory) }
+    defer { close(&directory) }
     // Some file systems cannot save a folder by itself and say EINVAL.
     guard fsync(directory) == 0 || errno == EINVAL else {
       throw FileFailure(.save, path, errno)

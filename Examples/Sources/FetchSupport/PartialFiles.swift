@@ -1,63 +1,64 @@
 import Foundation
 import Synchronization
 
-/// The partial files of one batch of downloads, so that none is left behind when it is broken off.
+/// The partial files of one batch of downloads, so that all are put in order when it is broken off.
 ///
 /// All methods can be called from any thread.
 public final class PartialFiles: Sendable {
   private struct State {
-    var files: [String: [PartialFile]] = [:]
+    var files: [ObjectIdentifier: PartialFile] = [:]
+    var kept = 0
     var isClosed = false
   }
 
   /// The folder for the files.
   public let directory: URL
 
+  private let continuing: Bool
   private let state = Mutex(State())
 
   /// Creates an empty batch.
   ///
-  /// - Parameter directory: The folder for the files, which exists.
-  public init(in directory: URL) {
+  /// - Parameters:
+  ///   - directory: The folder for the files, which exists.
+  ///   - continuing: Whether files under their final names are taken for the starts of downloads.
+  public init(in directory: URL, continuing: Bool = false) {
     self.directory = directory
+    self.continuing = continuing
   }
 
-  /// Creates an empty partial file, as ``PartialFile/init(for:in:copy:)`` does.
+  /// How many partial files were kept for a later run.
+  public var keptCount: Int { state.withLock { $0.kept } }
+
+  /// Opens a partial file, as ``PartialFile/init(for:in:continuing:)`` does.
   ///
   /// After ``close()`` this throws `CancellationError`.
-  ///
-  /// - Parameters:
-  ///   - name: The final name, a safe one as made by ``FileNames``.
-  ///   - copy: Tells downloads of the same file apart; 1 is the first.
-  /// - Returns: The file.
-  public func open(_ name: String, copy: Int) throws -> PartialFile {
+  public func open(_ name: String) throws -> PartialFile {
     // Under the lock, so that none is opened once `close` has begun.
     try state.withLock { state in
       guard !state.isClosed else { throw CancellationError() }
-      let file = try PartialFile(for: name, in: directory, copy: copy)
-      state.files[name, default: []].append(file)
+      let file = try PartialFile(for: name, in: directory, continuing: continuing)
+      state.files[ObjectIdentifier(file)] = file
       return file
     }
   }
 
-  /// Discards what is left of the copies of a file that has its final name, or was given up.
-  ///
-  /// - Parameter name: The final name.
-  public func discard(_ name: String) {
-    let files = state.withLock { $0.files[name] ?? [] }
-    for file in files { file.discard() }
-    // Only now, so that `close` waits for what is being removed.
-    state.withLock { $0.files[name] = nil }
+  /// Closes a file whose download has ended, and keeps it if it can be continued.
+  public func close(_ file: PartialFile) {
+    let isKept = file.close()
+    // Only now, so that `close()` waits for what is being removed.
+    state.withLock { state in
+      state.files[ObjectIdentifier(file)] = nil
+      if isKept { state.kept += 1 }
+    }
   }
 
-  /// Discards all partial files, and opens no more.
-  ///
-  /// Whoever writes to one of them gets a failure with `EBADF`.
+  /// Closes all partial files, and opens no more; writing to one of them fails with `EBADF`.
   public func close() {
     let files = state.withLock { state in
       state.isClosed = true
-      return state.files.values.joined()
+      return Array(state.files.values)
     }
-    for file in files { file.discard() }
+    for file in files { close(file) }
   }
 }

@@ -1,16 +1,16 @@
-/// Draws the progress of a batch of downloads: a bar on a terminal, plain lines
-/// elsewhere.
+/// Draws the progress of a batch of downloads: bars on a terminal, plain lines elsewhere.
 ///
-/// It writes nothing itself: its methods return the text to write, and read the
-/// time from the progress they are given.
+/// It writes nothing itself: its methods return the text to write, and read the time from the
+/// progress they are given.
 ///
 /// ```
-/// [=========>              ]  41%  12/30 files  120.3 MB of 293.0 MB  9.9 MB/s  18.0 s left
+/// ubuntu.iso       [=======>        ]  45%  1.2 GB of 2.6 GB  88.0 MB/s  16.0 s left
+/// [=========>              ]  41%  12/30 files  1.3 GB of 2.9 GB  99.1 MB/s  18.0 s left
 /// ```
 public struct ProgressRenderer: Sendable {
   /// What the progress is drawn on.
   public enum Style: Sendable, Equatable {
-    /// A terminal with this many columns: one line, drawn over and over.
+    /// A terminal with this many columns: lines that are drawn over and over.
     case bar(width: Int)
     /// A file, a pipe or a log: whole lines, now and then.
     case lines
@@ -22,102 +22,143 @@ public struct ProgressRenderer: Sendable {
   /// The least time from one update to the next.
   public var interval: Duration
 
+  /// How many files have a line of their own.
+  public var rowLimit = 8
+
   private var lastUpdate: Duration?
+  /// The columns of the lines that are on the terminal, from the first to the one with the cursor.
+  private var drawn: [Int] = []
 
   /// Creates a renderer.
   ///
   /// - Parameters:
   ///   - style: What the progress is drawn on.
   ///   - interval: The least time from one update to the next; by default a
-  ///     tenth of a second for a bar and five seconds for lines.
+  ///     tenth of a second for bars and five seconds for lines.
   public init(style: Style, interval: Duration? = nil) {
     self.style = style
     self.interval = interval ?? (style == .lines ? .seconds(5) : .milliseconds(100))
   }
 
-  /// Returns what to write now that the progress is `progress`.
+  /// Whether `update` would draw at `elapsed`.
   ///
-  /// The first update of a bar is drawn at once, the first one in lines only
-  /// after the interval.
-  ///
-  /// - Parameter progress: The present reading.
-  /// - Returns: Text to write, or nil if it is too early for the next update.
+  /// The first update of a bar is drawn at once, the first one in lines only after the interval.
+  public func isDue(_ elapsed: Duration) -> Bool {
+    elapsed >= lastUpdate.map { $0 + interval } ?? (style == .lines ? interval : .zero)
+  }
+
+  /// Returns what to write now that the progress is `progress`, or nil if it is too early for that.
   public mutating func update(_ progress: TransferProgress) -> String? {
-    let earliest = lastUpdate.map { $0 + interval } ?? (style == .lines ? interval : .zero)
-    guard progress.elapsed >= earliest else { return nil }
-    return draw(progress)
+    isDue(progress.elapsed) ? draw(progress) : nil
   }
 
   /// Returns what to write so that `line` stands above the progress.
   ///
   /// - Parameters:
   ///   - line: One or more lines of text, without the last line break.
-  ///   - progress: The present reading, to draw the bar again.
-  /// - Returns: Text to write.
+  ///   - progress: The present reading, to draw the bars again.
   public mutating func announce(_ line: String, _ progress: TransferProgress) -> String {
     switch style {
-    case .bar: Self.startOfLine + Self.restOfLine + line + "\n" + draw(progress)
-    case .lines: line + "\n"
+    case .bar:
+      let cleared = clear()
+      return cleared + line + "\n" + draw(progress)
+    case .lines: return line + "\n"
     }
   }
 
-  /// Returns what to write when there will be no further update.
-  ///
-  /// - Parameter progress: The last reading.
-  /// - Returns: Text to write, which ends in a line break.
+  /// Returns what to write when there will be no further update; it ends in a line break.
   public mutating func finish(_ progress: TransferProgress) -> String {
+    var last = progress
+    last.rows = []
     switch style {
-    case .bar: draw(progress) + "\n"
-    case .lines: draw(progress)
+    case .bar:
+      let text = draw(last) + "\n"
+      drawn = []
+      return text
+    case .lines: return draw(last)
     }
   }
 
   private mutating func draw(_ progress: TransferProgress) -> String {
     lastUpdate = progress.elapsed
-    switch style {
-    case .bar(let width):
-      return Self.startOfLine + Self.bar(progress, width: width) + Self.restOfLine
-    case .lines:
-      return Self.line(progress) + "\n"
-    }
+    guard case .bar(let width) = style else { return Self.line(progress) + "\n" }
+    let shown = progress.rows.prefix(rowLimit).map { Self.row($0, width: width) }
+    let lines = shown + [Self.bar(progress, width: width)]
+    let text = clear() + lines.joined(separator: "\n")
+    drawn = lines.map(TextWidth.columns)
+    return text
   }
 
-  private static let startOfLine = "\r"
-  private static let restOfLine = "\u{1B}[K"
+  /// Moves the cursor to where the first line begins and clears all from there.
+  private mutating func clear() -> String {
+    guard case .bar(let width) = style else { return "" }
+    // In a terminal that has become narrower, the old lines take several rows each.
+    let rows = drawn.reduce(0) { $0 + max(1, ($1 + width - 1) / max(1, width)) }
+    drawn = []
+    return "\r" + (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\u{1B}[J"
+  }
 }
 
 // MARK: - Text
 
 extension ProgressRenderer {
-  /// Returns the bar and what it stands for, in less than `width` columns.
+  /// Returns the bar of all files and what it stands for, in less than `width` columns.
   ///
-  /// The last column stays free, so that the terminal never starts a new line.
-  /// Where there is little room, the least important parts are left out.
-  ///
-  /// - Parameters:
-  ///   - progress: The reading.
-  ///   - width: The columns of the terminal.
-  /// - Returns: One line of text, without control characters.
+  /// The last column stays free, so that the terminal never starts a new line. Where there is little
+  /// room, the least important parts are left out.
   public static func bar(_ progress: TransferProgress, width: Int) -> String {
     let room = max(0, width - 1)
-    let shortestBar = 12
-    var text = ""
-    for part in parts(of: progress) {
-      let longer = text.isEmpty ? part : text + "  " + part
-      guard TextWidth.columns(of: longer) + shortestBar + 1 <= room else { break }
-      text = longer
-    }
-    if text.isEmpty { return TextWidth.prefix(of: percentage(progress), within: room) }
+    let text = fitting(parts(of: progress), room - shortestBar - 1)
+    if text.isEmpty { return TextWidth.prefix(of: percentage(progress.fraction), within: room) }
     let length = min(40, room - TextWidth.columns(of: text) - 1) - 2
     return gauge(progress.fraction, length: length) + " " + text
   }
 
-  /// Returns the progress as one line of a log.
-  ///
-  /// - Parameter progress: The reading.
-  /// - Returns: One line of text, without its line break.
+  /// Returns the line of one file, in less than `width` columns.
+  public static func row(_ row: TransferProgress.Row, width: Int) -> String {
+    let room = max(0, width - 1)
+    let nameRoom = min(24, room / 3)
+    let name = TextWidth.padded(TextWidth.shortened(row.name, to: nameRoom), to: nameRoom)
+    if let note = row.note {
+      return TextWidth.shortened("\(name) \(note)", to: room, keepEnd: false)
+    }
+    let bytes = HumanReadable.bytes(row.received)
+    let connections = row.connections > 1 ? ["\(row.connections) connections"] : []
+    let speed = row.speed > 0 ? [HumanReadable.bytes(row.speed) + "/s"] : []
+    guard let size = row.size, size > 0 else {
+      let text = fitting([bytes] + speed + connections, room - nameRoom - 1)
+      return TextWidth.prefix(of: "\(name) \(text)", within: room)
+    }
+    let fraction = min(1, Double(row.received) / Double(size))
+    let left =
+      row.speed > 0 ? Duration.seconds(Double(size - row.received) / Double(row.speed)) : nil
+    let parts =
+      [percentage(fraction), "\(bytes) of \(HumanReadable.bytes(size))"] + speed
+      + (left.map { ["\(HumanReadable.duration($0)) left"] } ?? []) + connections
+    let text = fitting(parts, room - nameRoom - shortestBar - 2)
+    guard !text.isEmpty else {
+      return TextWidth.prefix(of: "\(name) \(percentage(fraction))", within: room)
+    }
+    let length = min(24, room - nameRoom - TextWidth.columns(of: text) - 2) - 2
+    return "\(name) \(gauge(fraction, length: length)) \(text)"
+  }
+
+  /// Returns the progress as one line of a log, without its line break.
   public static func line(_ progress: TransferProgress) -> String {
     parts(of: progress).joined(separator: "  ")
+  }
+
+  private static let shortestBar = 12
+
+  /// The first of `parts` that fit into `room` columns.
+  private static func fitting(_ parts: [String], _ room: Int) -> String {
+    var text = ""
+    for part in parts {
+      let longer = text.isEmpty ? part : text + "  " + part
+      guard TextWidth.columns(of: longer) <= room else { break }
+      text = longer
+    }
+    return text
   }
 
   private static func gauge(_ fraction: Double, length: Int) -> String {
@@ -127,16 +168,20 @@ extension ProgressRenderer {
     return "[" + String(repeating: "=", count: filled) + ">" + rest + "]"
   }
 
-  private static func percentage(_ progress: TransferProgress) -> String {
-    TextWidth.padded("\(Int(progress.fraction * 100))%", to: 4, alignRight: true)
+  private static func percentage(_ fraction: Double) -> String {
+    TextWidth.padded("\(Int(fraction * 100))%", to: 4, alignRight: true)
   }
 
   private static func parts(of progress: TransferProgress) -> [String] {
-    var parts = [percentage(progress), "\(progress.filesDone)/\(progress.filesTotal) files"]
+    var parts = [
+      percentage(progress.fraction), "\(progress.filesDone)/\(progress.filesTotal) files",
+    ]
     if progress.filesFailed > 0 { parts.append("\(progress.filesFailed) failed") }
     let done = HumanReadable.bytes(progress.bytesDone)
     parts.append(progress.bytesTotal.map { "\(done) of \(HumanReadable.bytes($0))" } ?? done)
-    if let speed = HumanReadable.speed(progress.bytesDone, in: progress.elapsed) {
+    if let speed = progress.speed.map({ HumanReadable.bytes($0) + "/s" })
+      ?? HumanReadable.speed(progress.bytesDone, in: progress.elapsed)
+    {
       parts.append(speed)
     }
     if let remaining = progress.remaining, remaining > .zero {

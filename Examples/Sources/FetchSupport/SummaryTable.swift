@@ -56,9 +56,10 @@ public enum SummaryTable {
   ///   - elapsed: How long they took together.
   ///   - width: The columns there are. Long names and reasons are shortened to
   ///     fit as far as they can be; without a width, nothing is.
+  ///   - hasTotals: Whether the last row has the totals.
   /// - Returns: Lines of aligned columns: a header, the rows, the totals.
   public static func render(
-    _ rows: [SummaryRow], elapsed: Duration, width: Int? = nil
+    _ rows: [SummaryRow], elapsed: Duration, width: Int? = nil, hasTotals: Bool = true
   ) -> String {
     let header = ["File", "Size", "Time", "Tries", "Mirror", "Status"]
     var lines = [header] + rows.map(cells) + [totals(of: rows, elapsed: elapsed)]
@@ -66,7 +67,7 @@ public enum SummaryTable {
     let widths = columnWidths(of: lines)
     let rule = widths.map { String(repeating: "-", count: $0) }
     lines.insert(rule, at: 1)
-    lines.insert(rule, at: lines.count - 1)
+    if hasTotals { lines.insert(rule, at: lines.count - 1) } else { lines.removeLast() }
     return lines.map { line(of: $0, widths: widths) + "\n" }.joined()
   }
 

@@ -10,15 +10,19 @@ struct Body: AsyncBufferedSequence {
 
   var content: Content
   var conduct: Conduct
+  var range: Range<Int>
   var pieceSize: Int
   var pause: @Sendable () async throws -> Void
 
-  init(_ content: Content, _ conduct: Conduct, _ configuration: Configuration) {
+  init(
+    _ content: Content, _ conduct: Conduct, _ configuration: Configuration, _ range: Range<Int>
+  ) {
     let duration = configuration.slowPause
     let sleep = configuration.sleep
     let pieces = Swift.max(1, configuration.slowPieces)
     self.content = content
     self.conduct = conduct
+    self.range = range
     self.pieceSize = conduct == .slow ? Swift.max(1, (content.size + pieces - 1) / pieces) : 65_536
     self.pause = { try await sleep(duration) }
   }
@@ -29,10 +33,11 @@ struct Body: AsyncBufferedSequence {
 
   struct Iterator: AsyncBufferedIteratorProtocol {
     let body: Body
-    private var position = 0
+    private var position: Int
 
     init(body: Body) {
       self.body = body
+      position = body.range.lowerBound
     }
 
     mutating func next() async throws -> UInt8? {
@@ -41,12 +46,13 @@ struct Body: AsyncBufferedSequence {
 
     mutating func nextBuffer(suggested count: Int) async throws -> Data? {
       let size = body.content.size
-      let end = body.conduct == .cutOff ? size / 2 : size
+      let last = body.range.upperBound
+      let end = body.conduct == .cutOff ? body.range.lowerBound + body.range.count / 2 : last
       guard position < end else {
-        if end < size { throw CutOff() }
+        if end < last { throw CutOff() }
         return nil
       }
-      if body.conduct == .slow, position > 0 {
+      if body.conduct == .slow, position > body.range.lowerBound {
         try await body.pause()
         try Task.checkCancellation()
       }

@@ -18,6 +18,9 @@ public struct Configuration: Sendable {
   /// The value of the `Retry-After` header, in seconds.
   public var retryAfter = 1
 
+  /// Whether parts of files can be asked for.
+  public var servesRanges = true
+
   /// In how many pieces a slow answer is sent.
   public var slowPieces = 20
 

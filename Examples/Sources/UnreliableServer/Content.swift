@@ -1,4 +1,4 @@
-import Crypto
+import FetchSupport
 import Foundation
 
 /// Bytes that are computed wherever they are needed, and stored nowhere.
@@ -28,16 +28,14 @@ struct Content: Sendable {
   }
 
   var sha256: String {
-    var hash = SHA256()
+    var checksum = ChecksumBuilder()
     var start = 0
     while start < size {
       let end = min(start + 65_536, size)
-      hash.update(data: bytes(start..<end))
+      bytes(start..<end).withUnsafeBytes { checksum.update($0) }
       start = end
     }
-    return hash.finalize().map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
+    return checksum.finish().hex
   }
 }
 

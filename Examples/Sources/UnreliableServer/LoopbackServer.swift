@@ -66,7 +66,8 @@ public final class LoopbackServer: Sendable {
           logger: .disabled,
           handler: ClosureHTTPHandler { site.response(to: $0, mirror: mirror) })
         listeners.append(Listener(server: server, task: Task { try await server.run() }))
-        try await server.waitUntilListening()
+        // On a busy machine it may take a while until its task runs.
+        try await server.waitUntilListening(timeout: 60)
         mirrors.append(try await address(of: server))
       }
     } catch {

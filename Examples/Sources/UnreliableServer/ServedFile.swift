@@ -20,6 +20,9 @@ public struct Tally: Sendable, Equatable {
   /// How many requests for files there were.
   public private(set) var requests = 0
 
+  /// How many requests were for a part of a file, and were answered with it.
+  public private(set) var partialAnswers = 0
+
   private var counts: [Conduct: Int] = [:]
 
   /// How many requests met with `conduct`.
@@ -41,8 +44,13 @@ public struct Tally: Sendable, Equatable {
     counts[conduct, default: 0] += 1
   }
 
+  mutating func count(range: Range<Int>?) {
+    if range != nil { partialAnswers += 1 }
+  }
+
   mutating func add(_ other: Tally) {
     requests += other.requests
+    partialAnswers += other.partialAnswers
     counts.merge(other.counts, uniquingKeysWith: +)
   }
 }

@@ -61,13 +61,40 @@ final class Site: Sendable {
     case .busyWithRetryAfter:
       return busy([HTTPHeader("Retry-After"): "\(configuration.retryAfter)"])
     case let conduct:
+      let range = configuration.servesRanges ? range(of: request, content.size, mirror) : nil
+      let body = Body(content, conduct, configuration, range ?? 0..<content.size)
+      records.withLock { $0.tallies[mirror].count(range: range) }
       return HTTPResponse(
-        statusCode: .ok,
+        statusCode: range == nil ? .ok : .partialContent,
+        headers: headers(range, content.size, mirror),
         body: HTTPBodySequence(
-          from: Body(content, conduct, configuration), count: content.size,
-          suggestedBufferSize: 65_536))
+          from: body, count: body.range.count, suggestedBufferSize: 65_536))
     }
   }
+
+  /// The part of the file that is asked for; nil for the whole.
+  private func range(of request: HTTPRequest, _ size: Int, _ mirror: Int) -> Range<Int>? {
+    guard let match = request.headers[.range]?.wholeMatch(of: /bytes=(\d+)-(\d*)/),
+      let first = Int(match.1), first < size
+    else { return nil }
+    // A part of another version of the file is of no use.
+    if let condition = request.headers[HTTPHeader("If-Range")], condition != tag(mirror) {
+      return nil
+    }
+    return first..<min(size, (Int(match.2) ?? size - 1) + 1)
+  }
+
+  private func headers(_ range: Range<Int>?, _ size: Int, _ mirror: Int) -> HTTPHeaders {
+    guard configuration.servesRanges else { return [:] }
+    var headers: HTTPHeaders = [.acceptRanges: "bytes", .eTag: tag(mirror)]
+    if let range {
+      headers[.contentRange] = "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(size)"
+    }
+    return headers
+  }
+
+  /// Each mirror has entity tags of its own, as real ones do.
+  private func tag(_ mirror: Int) -> String { "\"\(configuration.seed)-\(mirror)\"" }
 
   private func conduct(file: Int, mirror: Int, size: Int) -> Conduct {
     let attempt = records.withLock { records in

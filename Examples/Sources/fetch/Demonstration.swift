@@ -15,18 +15,17 @@ struct Demonstration {
       ?? FileManager.default.temporaryDirectory.appending(
         component: "fetch-\(ProcessInfo.processInfo.processIdentifier)",
         directoryHint: .isDirectory)
-    print(
+    let introduction =
       """
       \(server.files.count) files, \(HumanReadable.bytes(server.files.map(\.size).reduce(0, +))), \
       on \(server.mirrors.count) mirrors that misbehave: \
       \(server.mirrors.map(\.absoluteString).joined(separator: " "))
-      """)
+      """
+    if !fetch.json { print(introduction) }
 
-    let result: (outcomes: [Outcome], elapsed: Duration)
+    let results: Results
     do {
-      result = try await fetch.download(
-        DownloadList.parse(server.manifest), to: folder,
-        byteCount: server.files.map(\.size).reduce(0, +))
+      results = try await fetch.download(try fetch.downloads(in: server.manifest), to: folder)
     } catch {
       await server.stop()
       if fetch.output == nil { try? FileManager.default.removeItem(at: folder) }
@@ -36,7 +35,8 @@ struct Demonstration {
     let tally = server.tally
     let verdict = Result { try verify(server.files, in: folder) }
     if fetch.output == nil { try FileManager.default.removeItem(at: folder) }
-    try fetch.report(result)
+    try fetch.report(results)
+    if fetch.json { return _ = try verdict.get() }
     print(
       """
       The server was asked \(tally.requests) times and misbehaved \(tally.misbehaviors) times: \
@@ -52,7 +52,7 @@ struct Demonstration {
     var faults: [String] = []
     for file in files {
       let url = folder.appending(component: file.name)
-      let checksum = try? SHA256Checksum(ofFileAt: url)
+      let checksum = try? Checksum(ofFileAt: url)
       if checksum?.hex != file.sha256 { faults.append("\(file.name) is missing or wrong") }
     }
     let names = try FileManager.default.contentsOfDirectory(

@@ -1,13 +1,8 @@
 import ArgumentParser
+import FetchEngine
 import FetchSupport
 import Foundation
 import Pledge
-import PledgeFoundation
-import UnreliableServer
-
-#if canImport(FoundationNetworking)
-  import FoundationNetworking
-#endif
 
 @main
 struct Fetch: AsyncParsableCommand {
@@ -16,21 +11,24 @@ struct Fetch: AsyncParsableCommand {
     abstract: "Downloads a list of files.",
     discussion: """
       Each argument, or line of a list, names one file: an address, further addresses (mirrors)
-      that serve the same file, and the options sha256=HEX and out=NAME.
+      that serve the same file, and the options out=NAME and sha256=HEX (or sha1=, md5=).
 
         fetch https://example.org/a.iso
         fetch "https://a.example/x.iso https://b.example/x.iso sha256=9f86…"
         fetch --list downloads.txt --output ~/Downloads
         generate-list | fetch --list -
 
-      A file that is there already and has the right checksum is not downloaded again.
+      Bytes go to NAME.part, which becomes NAME when the file is whole. If the connection breaks, \
+      fetch goes on where it stopped; if fetch is ended, or killed, the next run does. A file that is \
+      there already and has the right checksum is not downloaded again; one without a checksum is \
+      replaced, unless --no-clobber or --continue says otherwise.
 
       Without arguments it demonstrates itself: a server on this machine serves generated files \
       and misbehaves on purpose (slow, busy, cut off, wrong bytes); fetch downloads them all and \
       proves by checksum that nothing was lost.
 
-      Exit status: 0 if all files are there, 1 if some are missing, 64 for bad usage, 130 if \
-      interrupted.
+      Exit status: 0 if all files are there; 1 if some are missing, also because of --deadline; \
+      64 for bad usage; 129, 130 or 143 if SIGHUP, SIGINT (Ctrl-C) or SIGTERM ended it.
       """)
 
   @Argument(help: "What to download: an address, or a line as in a list.")
@@ -39,20 +37,51 @@ struct Fetch: AsyncParsableCommand {
   @Option(help: "A file with one download a line; - is standard input.")
   var list: String?
 
+  @Option(help: "A file with checksums, as sha256sum writes it; sha1sum and md5sum do, too.")
+  var checksums: String?
+
   @Option(name: .shortAndLong, help: "The folder for the files; made if it is not there.")
   var output: String?
+
+  @Flag(
+    name: .customLong("continue"), help: "Take a file that is there for the start of its download.")
+  var continues = false
+
+  @Flag(help: "Leave files alone that are there.")
+  var noClobber = false
+
+  @Flag(help: "Have the disk store each file before it gets its name; slow with many files.")
+  var sync = false
 
   @Option(name: .shortAndLong, help: "How many files to download at a time.")
   var concurrency = 8
 
-  @Option(help: "How often to try again after a failed attempt.")
+  @Option(name: .shortAndLong, help: "How many connections a large file may have.")
+  var split = 1
+
+  @Option(help: "How often to try again after attempts that got no further.")
   var retries = 6
 
-  @Option(help: "How many seconds one attempt may take.")
-  var timeout: Double = 60
+  @Option(help: "How many seconds nothing may arrive before a connection is given up.")
+  var timeout: Double = 30
+
+  @Option(help: "How many seconds making a connection may take.")
+  var connectTimeout: Double = 10
 
   @Option(help: "How many seconds everything may take.")
   var deadline: Double?
+
+  @Option(name: [.customShort("H"), .long], help: "A header field to send, as in \"Name: value\".")
+  var header: [String] = []
+
+  @Flag(help: "Take users and passwords from ~/.netrc.")
+  var netrc = false
+
+  @Option(help: "Take users and passwords from this file.")
+  var netrcFile: String?
+
+  @Option(help: "A proxy: http://HOST:PORT or socks5://HOST:PORT; else http_proxy and so on count.")
+  var proxy: String?
 
   @Option(help: "How many files the demonstration serves.")
   var count = 200
@@ -63,142 +92,116 @@ struct Fetch: AsyncParsableCommand {
   @Option(help: "A file for a trace of all promises: .json for Perfetto, .html for a browser.")
   var trace: String?
 
+  @Flag(help: "Print the outcome of each file as JSON.")
+  var json = false
+
+  @Flag(help: "Show each file in the summary, however many there are.")
+  var allRows = false
+
   @Flag(name: .shortAndLong, help: "Show no progress.")
   var quiet = false
 
   func validate() throws {
-    guard concurrency >= 1 else {
-      throw ValidationError("--concurrency must be at least 1, not \(concurrency).")
+    func require(_ condition: Bool, _ message: String) throws {
+      guard condition else { throw ValidationError(message) }
     }
-    guard retries >= 0 else {
-      throw ValidationError("--retries must not be negative; it is \(retries).")
+    try require(concurrency >= 1, "--concurrency must be at least 1, not \(concurrency).")
+    try require((1...64).contains(split), "--split must be from 1 to 64, not \(split).")
+    try require(retries >= 0, "--retries must not be negative; it is \(retries).")
+    for (name, value) in [("timeout", timeout), ("connect-timeout", connectTimeout)] {
+      try require(
+        value > 0 && value < 1e9, "--\(name) must be a positive number of seconds, not \(value).")
     }
-    guard timeout > 0, timeout.isFinite else {
-      throw ValidationError("--timeout must be a positive number of seconds, not \(timeout).")
+    if let deadline {
+      try require(
+        deadline > 0 && deadline < 1e9,
+        "--deadline must be a positive number of seconds, not \(deadline).")
     }
-    if let deadline, !(deadline > 0 && deadline.isFinite) {
-      throw ValidationError("--deadline must be a positive number of seconds, not \(deadline).")
-    }
-    guard (1...100_000).contains(count) else {
-      throw ValidationError("--count must be from 1 to 100000, not \(count).")
-    }
+    try require((1...100_000).contains(count), "--count must be from 1 to 100000, not \(count).")
+    try require(!(noClobber && continues), "--no-clobber and --continue exclude each other.")
     try validateTrace()
+    _ = try requestSettings()
+    _ = try Proxies(option: proxy)
   }
 
   func run() async throws {
-    try await tracing { try await downloadAll() }
-  }
-
-  private func downloadAll() async throws {
-    if downloads.isEmpty, list == nil {
-      try await Demonstration(fetch: self).run()
-    } else {
-      let requests = try requestedDownloads()
-      let folder = URL(filePath: output ?? ".", directoryHint: .isDirectory)
-      let outcomes = try await download(requests, to: folder, byteCount: nil)
-      try report(outcomes)
+    try await tracing {
+      if downloads.isEmpty, list == nil {
+        try await Demonstration(fetch: self).run()
+      } else {
+        let folder = URL(filePath: output ?? ".", directoryHint: .isDirectory)
+        try report(await download(try requestedDownloads(), to: folder))
+      }
     }
   }
 
-  /// Downloads `requests` to `folder`; Ctrl-C cancels everything and exits with status 130.
-  func download(
-    _ requests: [DownloadRequest], to folder: URL, byteCount: Int?
-  ) async throws -> (outcomes: [Outcome], elapsed: Duration) {
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    let files = zip(FileNames.names(for: requests), requests).map { name, request in
-      Download(name: name, mirrors: request.mirrors, checksum: request.checksum)
-    }
+  /// Downloads `files` to `folder`, until they are there or the user has enough of it.
+  func download(_ files: [Download], to folder: URL) async throws -> Results {
+    try makeFolder(folder)
     // A file beyond the limit of the shell or the disk is an error to report, not a reason to die.
     signal(SIGXFSZ, SIG_IGN)
-    let console = Console(fileCount: files.count, byteCount: byteCount, isQuiet: quiet)
-    let configuration = URLSessionConfiguration.ephemeral
-    configuration.httpMaximumConnectionsPerHost = concurrency * 2
-    let session = URLSession(configuration: configuration)
-    let parts = PartialFiles(in: folder)
-    // What was broken off may still be under way: nothing partial is left behind by it.
-    defer { parts.close() }
+    let results = Results(fileCount: files.count)
+    let console = Console(fileCount: files.count, isQuiet: quiet)
+    let transport = HTTPTransport(
+      proxies: try Proxies(option: proxy), connectTimeout: .seconds(connectTimeout),
+      connectionsPerHost: concurrency * max(2, split))
+    let parts = PartialFiles(in: folder, continuing: continues)
     let downloader = Downloader(
-      parts: parts, concurrency: concurrency, policy: policy,
-      attemptTimeout: .seconds(timeout), headStart: .milliseconds(300), session: session,
-      console: console)
+      transport: transport,
+      storage: FolderStorage(parts, existing: noClobber ? .kept : .replaced, syncing: sync),
+      options: try options()
+    ) { event in
+      results.note(event)
+      console.note(event)
+    }
 
-    var work = downloader.downloadAll(files).finally { session.finishTasksAndInvalidate() }
+    // Signals are caught before the first file is opened.
+    let (start, starter) = Promise<Void>.withResolvers()
+    var work = start.then { downloader.downloadAll(files) }
     if let deadline { work = work.timeout(after: .seconds(deadline)) }
     let interruption = Interruption { [work] in work.cancel() }
-    defer { interruption.stop() }
+    starter.fulfill()
+    let ticker = console.tick()
+    let outcome = await work.result
+    interruption.stop()
+    // What was broken off may still be arriving: from here on nothing is written.
+    parts.close()
+    ticker.cancel()
+    console.finish()
+    try await transport.shutdown()
 
+    results.elapsed = console.elapsed
+    switch outcome {
+    case .success: break
+    case .failure(is CancellationError):
+      results.ending = .signal(interruption.signalNumber ?? SIGINT)
+      console.say("fetch: interrupted; \(leftover(parts.keptCount))")
+    case .failure(let error):
+      guard error is TimeoutError, let deadline else { throw error }
+      results.ending = .deadline
+      console.say("fetch: not done within \(deadline) s; \(leftover(parts.keptCount))")
+    }
+    return results
+  }
+
+  private func leftover(_ count: Int) -> String {
+    switch count {
+    case 0: "no partial file was left behind"
+    case 1: "a partial file was kept, and the same command goes on with it"
+    default: "\(count) partial files were kept, and the same command goes on with them"
+    }
+  }
+
+  private func makeFolder(_ folder: URL) throws {
+    let path = folder.path(percentEncoded: false)
     do {
-      let outcomes = try await work.value
-      console.finish()
-      return (outcomes, console.elapsed)
-    } catch is CancellationError where interruption.happened {
-      parts.close()
-      console.say("fetch: interrupted; no partial file was left behind")
-      throw ExitCode(130)
-    } catch let error as TimeoutError {
-      console.say("fetch: not done within --deadline: \(error)")
-      throw ExitCode(1)
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    } catch let error as CocoaError {
+      let code = (error.underlying as? POSIXError)?.code.rawValue ?? ENOTDIR
+      throw ValidationError("\(FileFailure(.make, path, code)).")
     }
-  }
-
-  private var policy: RetryPolicy {
-    var policy = RetryPolicy.exponential(
-      attempts: retries + 1, from: .milliseconds(100), maximum: .seconds(5)
-    ).withJitter().honoringRetryAfter()
-    // A full disk, or a folder that may not be written to, stays so.
-    policy.isRetryable = { error in
-      let errors = (error as? AggregateError)?.errors ?? [error]
-      // A locked file is another matter: an attempt that took too long may be about to let go of it.
-      return !errors.contains { ($0 as? FileFailure).map { $0.operation != .lock } ?? false }
-    }
-    return policy
-  }
-
-  private func requestedDownloads() throws -> [DownloadRequest] {
-    do {
-      return try parsedDownloads()
-    } catch let error as DownloadListError {
-      throw ValidationError(error.description)
-    }
-  }
-
-  private func parsedDownloads() throws -> [DownloadRequest] {
-    var requests = try DownloadList.parse(arguments: downloads)
-    if let list {
-      let data =
-        list == "-"
-        ? FileHandle.standardInput.readDataToEndOfFile()
-        : try Data(contentsOf: URL(filePath: list))
-      requests += try DownloadList.parse(
-        String(decoding: data, as: UTF8.self), source: list == "-" ? "standard input" : list)
-    }
-    guard !requests.isEmpty else { throw ValidationError("The list holds no download.") }
-    return requests
-  }
-
-  /// Prints the summary; throws the exit status if files are missing.
-  func report(_ result: (outcomes: [Outcome], elapsed: Duration)) throws {
-    let rows = result.outcomes.map(\.row)
-    print(SummaryTable.render(rows, elapsed: result.elapsed, width: Terminal.width(STDOUT_FILENO)))
-    if rows.contains(where: { $0.status != .done }) { throw ExitCode(1) }
-  }
-}
-
-extension Outcome {
-  var row: SummaryRow {
-    switch self {
-    case .saved(let saved):
-      SummaryRow(
-        name: saved.file.name, size: saved.byteCount, time: saved.time, tries: saved.attempts,
-        mirror: saved.mirror.flatMap { mirror in
-          mirror.port.map { "\(mirror.host() ?? ""):\($0)" } ?? mirror.host()
-        },
-        status: .done)
-    case .failed(let file, let error):
-      SummaryRow(
-        name: file.name, size: nil, time: .zero,
-        tries: (error as? RetryError)?.errors.count ?? 1, mirror: nil,
-        status: .failed(reason(for: (error as? RetryError)?.last ?? error)))
+    guard access(path, W_OK) == 0 else {
+      throw ValidationError("\(FileFailure(.write, path, errno)).")
     }
   }
 }

@@ -2,29 +2,37 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ctrl-C, turned into a call.
+/// Ctrl-C, SIGTERM and SIGHUP, turned into a call.
 final class Interruption: Sendable {
-  private let pressed = Atomic<Int>(0)
-  // Set once, below; dispatch sources may be used from any thread.
-  private nonisolated(unsafe) let source: any DispatchSourceSignal
+  private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
-  /// Calls `handler` when the user presses Ctrl-C; a second time ends the program at once.
+  private let received = Atomic<Int32>(0)
+  // Set once, below; dispatch sources may be used from any thread.
+  private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
+
+  /// Calls `handler` at the first of the signals; the second one ends the program at once.
   init(_ handler: @escaping @Sendable () -> Void) {
-    signal(SIGINT, SIG_IGN)
-    source = DispatchSource.makeSignalSource(signal: SIGINT, queue: .global())
-    source.setEventHandler { [unowned self] in
-      if pressed.wrappingAdd(1, ordering: .relaxed).oldValue > 0 { exit(130) }
-      handler()
+    sources = Self.signals.map { number in
+      signal(number, SIG_IGN)
+      let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+      source.setEventHandler { [unowned self] in
+        if received.exchange(number, ordering: .relaxed) != 0 { exit(128 + number) }
+        handler()
+      }
+      source.activate()
+      return source
     }
-    source.activate()
   }
 
-  /// Whether the user pressed Ctrl-C.
-  var happened: Bool { pressed.load(ordering: .relaxed) > 0 }
+  /// The signal that was received, or nil.
+  var signalNumber: Int32? {
+    let number = received.load(ordering: .relaxed)
+    return number == 0 ? nil : number
+  }
 
-  /// Restores what Ctrl-C does otherwise.
+  /// Restores what the signals do otherwise.
   func stop() {
-    source.cancel()
-    signal(SIGINT, SIG_DFL)
+    for source in sources { source.cancel() }
+    for number in Self.signals { signal(number, SIG_DFL) }
   }
 }

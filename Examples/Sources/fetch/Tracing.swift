@@ -19,7 +19,7 @@ extension Fetch {
     }
   }
 
-  /// Runs `body` and writes what the promises did meanwhile, also if it throws.
+  /// Runs `body` and writes what the promises did during that time, also if it throws.
   func tracing(_ body: () async throws -> Void) async throws {
     guard let trace else { return try await body() }
     // A download makes some twenty promises; of very many the oldest are left out, and the file

@@ -24,7 +24,7 @@ import Testing
     ("http://a/exe%E2%80%AEgpj.scr", "exe_gpj.scr"),
     ("http://a/%FF%FE", "%FF%FE"),
     ("http://a/x.PART", "x.PART_"),
-    ("http://a/x.part12", "x.part12_"),
+    ("http://a/x.part.json", "x.part.json_"),
     ("http://a/%E6%97%A5%E6%9C%AC.txt", "日本.txt"),
   ])
   func name_fromAddress_isSafe(address: String, name: String) throws {

@@ -17,9 +17,8 @@ import Testing
   @Test func commit_givesTheFileItsFinalName() throws {
     let file = try PartialFile(for: "a b.txt", in: folder.url)
     #expect(try folder.names == ["a b.txt.part"])
-    try file.append(Data("one ".utf8))
-    try file.append(Data("two".utf8))
-    #expect(file.byteCount == 7)
+    try file.write("two", at: 4)
+    try file.write("one ", at: 0)
     #expect(try file.commit() == folder.file("a b.txt"))
     #expect(try folder.names == ["a b.txt"])
     #expect(try text("a b.txt") == "one two")
@@ -28,7 +27,7 @@ import Testing
   @Test func commit_whenFinalNameExists_replacesTheFile() throws {
     try Data("old and longer".utf8).write(to: folder.file("a"))
     let file = try PartialFile(for: "a", in: folder.url)
-    try file.append(Data("new".utf8))
+    try file.write("new", at: 0)
     try file.commit()
     #expect(try text("a") == "new")
   }
@@ -46,7 +45,7 @@ import Testing
 
   @Test func discard_leavesNothing() throws {
     let file = try PartialFile(for: "a", in: folder.url)
-    try file.append(Data("x".utf8))
+    try file.write("x", at: 0)
     file.discard()
     file.discard()
     #expect(try folder.names.isEmpty)
@@ -55,7 +54,7 @@ import Testing
   @Test func deinit_withoutCommit_leavesNothing() throws {
     do {
       let file = try PartialFile(for: "a", in: folder.url)
-      try file.append(Data("x".utf8))
+      try file.write("x", at: 0)
     }
     #expect(try folder.names.isEmpty)
   }
@@ -67,10 +66,10 @@ import Testing
     #expect(try folder.names == ["a"])
   }
 
-  @Test func append_afterTheEnd_fails() throws {
+  @Test func write_afterTheEnd_fails() throws {
     let file = try PartialFile(for: "a", in: folder.url)
     try file.commit()
-    let failure = #expect(throws: FileFailure.self) { try file.append(Data("x".utf8)) }
+    let failure = #expect(throws: FileFailure.self) { try file.write("x", at: 0) }
     #expect(failure?.code == EBADF)
     #expect(try text("a") == "")
     #expect(throws: FileFailure.self) { try file.commit() }
@@ -78,7 +77,7 @@ import Testing
 
   @Test func init_whenAnotherDownloadWritesTheFile_fails() throws {
     let file = try PartialFile(for: "a", in: folder.url)
-    try file.append(Data("mine".utf8))
+    try file.write("mine", at: 0)
     let failure = #expect(throws: FileFailure.self) { try PartialFile(for: "a", in: folder.url) }
     #expect(failure?.operation == .lock)
     #expect(failure?.description.contains("another download") == true)
@@ -86,28 +85,83 @@ import Testing
     #expect(try text("a") == "mine")
   }
 
-  @Test func init_withAnotherCopyNumber_makesAnotherFile() throws {
-    let first = try PartialFile(for: "a", in: folder.url)
-    let second = try PartialFile(for: "a", in: folder.url, copy: 2)
-    #expect(try folder.names == ["a.part", "a.part2"])
-    try second.append(Data("2".utf8))
-    try second.commit()
-    first.discard()
-    #expect(try folder.names == ["a"])
-    #expect(try text("a") == "2")
-  }
-
   @Test func init_whenABrokenOffDownloadIsThere_startsAnew() throws {
     try Data("left over".utf8).write(to: folder.file("a.part"))
     let file = try PartialFile(for: "a", in: folder.url)
-    try file.append(Data("new".utf8))
+    try file.write("new", at: 0)
     try file.commit()
     #expect(try text("a") == "new")
   }
 
+  @Test func close_withASavedState_keepsWhatALaterRunGoesOnFrom() throws {
+    var state = ResumeState()
+    state.size = 10
+    state.segments = [Segment(start: 0, end: 10)]
+    state.segments[0].position = 4
+    do {
+      let file = try PartialFile(for: "a", in: folder.url)
+      #expect(file.leftover == nil)
+      try file.write("four", at: 0)
+      try file.save(state)
+      #expect(file.close())
+    }
+    #expect(try folder.names == ["a.part", "a.part.json"])
+    let file = try PartialFile(for: "a", in: folder.url)
+    #expect(file.leftover == state)
+    try file.write(" more.", at: 4)
+    try file.commit()
+    #expect(try text("a") == "four more.")
+    #expect(try folder.names == ["a"])
+  }
+
+  @Test func save_ofAShorterState_isReadAgain() throws {
+    var state = ResumeState()
+    state.validator = Validator(
+      entityTag: "\"\(String(repeating: "x", count: 100))\"", lastModified: nil)
+    let file = try PartialFile(for: "a", in: folder.url)
+    try file.save(state)
+    state.validator = nil
+    try file.save(state)
+    file.close()
+    #expect(try PartialFile(for: "a", in: folder.url).leftover == state)
+  }
+
+  @Test(arguments: [
+    "", "{", #"{"segments":[]}"#, #"{"segments":[{"start":0,"position":9,"end":10}]}"#,
+    #"{"segments":[{"start":5,"position":1,"end":10}]}"#,
+  ])
+  func init_whenTheStateIsNoneOfTheFile_startsAnew(state: String) throws {
+    try Data("four".utf8).write(to: folder.file("a.part"))
+    try Data(state.utf8).write(to: folder.file("a.part.json"))
+    let file = try PartialFile(for: "a", in: folder.url)
+    #expect(file.leftover == nil)
+    try file.commit()
+    #expect(try text("a") == "")
+    #expect(try folder.names == ["a"])
+  }
+
+  @Test func init_continuing_takesTheFileForTheStart() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    #expect(file.leftover?.received == 4)
+    #expect(try folder.names == ["a.part"])
+    try file.write("!", at: 4)
+    try file.commit()
+    #expect(try text("a") == "four!")
+  }
+
+  @Test func commit_keepsThePermissionsOfTheFileThatIsReplaced() throws {
+    let path = folder.file("a").path(percentEncoded: false)
+    try Data("old".utf8).write(to: folder.file("a"))
+    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    try PartialFile(for: "a", in: folder.url).commit()
+    let attributes = try FileManager.default.attributesOfItem(atPath: path)
+    #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+  }
+
   @Test func init_whenAFinishedFileKeepsItsLockedDescriptor_startsANewOne() throws {
     let first = try PartialFile(for: "a", in: folder.url)
-    try first.append(Data("first".utf8))
+    try first.write("first", at: 0)
     try first.commit()
     let second = try PartialFile(for: "a", in: folder.url)
     #expect(try text("a") == "first")
@@ -133,8 +187,14 @@ import Testing
 
   @Test func isPartialName_isTrueForPartialNamesAlone() {
     #expect(PartialFile.isPartialName(PartialFile.partialName(for: "a")))
-    #expect(PartialFile.isPartialName(PartialFile.partialName(for: "a", copy: 12)))
+    #expect(PartialFile.isPartialName("a.part.json"))
     #expect(!PartialFile.isPartialName("a.parts"))
     #expect(!PartialFile.isPartialName("part"))
+  }
+}
+
+extension PartialFile {
+  func write(_ text: String, at position: Int) throws {
+    try Data(text.utf8).withUnsafeBytes { try write($0, at: position) }
   }
 }

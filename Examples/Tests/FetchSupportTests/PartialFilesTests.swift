@@ -12,38 +12,30 @@ import Testing
     files = PartialFiles(in: folder.url)
   }
 
-  @Test func close_removesWhatIsOpen_andKeepsWhatIsWhole() throws {
-    try files.open("a", copy: 1).commit()
-    let open = try [files.open("b", copy: 1), files.open("b", copy: 2), files.open("c", copy: 1)]
+  @Test func close_removesWhatIsOpen_andKeepsWhatIsWholeOrCanBeContinued() throws {
+    try files.open("a").commit()
+    let open = try [files.open("b"), files.open("c")]
+    try open[1].save(ResumeState())
     files.close()
-    #expect(try folder.names == ["a"])
+    #expect(try folder.names == ["a", "c.part", "c.part.json"])
+    #expect(files.keptCount == 1)
     for file in open {
-      let failure = #expect(throws: FileFailure.self) { try file.append(Data("x".utf8)) }
+      let failure = #expect(throws: FileFailure.self) { try file.write("x", at: 0) }
       #expect(failure?.code == EBADF)
       #expect(throws: FileFailure.self) { try file.commit() }
     }
-    #expect(try folder.names == ["a"])
   }
 
   @Test func open_afterClose_makesNothing() throws {
     files.close()
-    #expect(throws: CancellationError.self) { try files.open("a", copy: 1) }
+    #expect(throws: CancellationError.self) { try files.open("a") }
     #expect(try folder.names.isEmpty)
   }
 
-  @Test func discard_removesAllCopiesOfOneFile() throws {
-    try files.open("a", copy: 1).commit()
-    let losers = try [files.open("a", copy: 2), files.open("a", copy: 3)]
-    let other = try files.open("b", copy: 1)
-    files.discard("a")
-    #expect(try folder.names == ["a", "b.part"])
-    withExtendedLifetime((losers, other)) {}
-  }
-
-  @Test func openedAgain_afterItWasDiscarded_isRemovedToo() throws {
-    let first = try files.open("a", copy: 1)
-    first.discard()
-    let second = try files.open("a", copy: 1)
+  @Test func closed_oneByOne_canBeOpenedAgain() throws {
+    files.close(try files.open("a"))
+    let second = try files.open("a")
+    #expect(try folder.names == ["a.part"])
     files.close()
     #expect(try folder.names.isEmpty)
     withExtendedLifetime(second) {}

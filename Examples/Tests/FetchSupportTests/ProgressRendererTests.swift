@@ -77,15 +77,14 @@ import Testing
   @Test func update_ofBar_drawsOverTheLine() {
     var renderer = ProgressRenderer(style: .bar(width: 40))
     let text = renderer.update(half)
-    #expect(text?.hasPrefix("\r[") == true)
-    #expect(text?.hasSuffix("\u{1B}[K") == true)
+    #expect(text?.hasPrefix("\r\u{1B}[J[") == true)
     #expect(text?.contains("\n") == false)
   }
 
   @Test func announce_ofBar_putsTheLineAboveIt() {
     var renderer = ProgressRenderer(style: .bar(width: 40))
     let text = renderer.announce("done: x", half)
-    #expect(text.hasPrefix("\r\u{1B}[Kdone: x\n\r["))
+    #expect(text.hasPrefix("\r\u{1B}[Jdone: x\n\r\u{1B}[J["))
   }
 
   @Test func announce_ofLines_isTheLineAlone() {
@@ -98,5 +97,73 @@ import Testing
     var lines = ProgressRenderer(style: .lines)
     #expect(bar.finish(half).hasSuffix("\n"))
     #expect(lines.finish(half) == ProgressRenderer.line(half) + "\n")
+  }
+
+  private let row = TransferProgress.Row(
+    name: "ubuntu-24.04-desktop-amd64.iso", received: 1_200_000_000, size: 2_600_000_000,
+    connections: 4, speed: 88_000_000)
+
+  @Test func row_tellsOfOneFile() {
+    #expect(
+      ProgressRenderer.row(row, width: 100)
+        == "ubuntu-24.04…p-amd64.iso [====>     ]  46%  1.2 GB of 2.6 GB  88.0 MB/s  "
+        + "15.9 s left  4 connections")
+    #expect(ProgressRenderer.row(row, width: 40) == "ubuntu…64.iso [========>         ]  46%")
+    var unsized = row
+    unsized.size = nil
+    #expect(
+      ProgressRenderer.row(unsized, width: 60)
+        == "ubuntu-24…amd64.iso 1.2 GB  88.0 MB/s  4 connections")
+    var waiting = row
+    waiting.note = "waits 30.0 s as the server asks: HTTP status 503"
+    #expect(
+      ProgressRenderer.row(waiting, width: 60)
+        == "ubuntu-24…amd64.iso waits 30.0 s as the server asks: HTTP …")
+  }
+
+  @Test func row_ofAnyWidth_staysWithinIt() {
+    for width in 1...200 {
+      #expect(TextWidth.columns(of: ProgressRenderer.row(row, width: width)) < width)
+    }
+  }
+
+  @Test func update_withRows_drawsOverAllOfThem() {
+    var renderer = ProgressRenderer(style: .bar(width: 40), interval: .zero)
+    var progress = half
+    progress.rows = [row, row]
+    let first = renderer.update(progress)
+    #expect(first?.split(separator: "\n").count == 3)
+    #expect(renderer.update(progress)?.hasPrefix("\r\u{1B}[2A\u{1B}[J") == true)
+    // Three lines of up to 39 columns take two rows each where there are 20 columns.
+    renderer.style = .bar(width: 20)
+    #expect(renderer.update(progress)?.hasPrefix("\r\u{1B}[5A\u{1B}[J") == true)
+    #expect(renderer.finish(progress).split(separator: "\n").count == 1)
+  }
+
+  @Test func fraction_whileFilesAreMissing_isLessThanOne() {
+    var progress = half
+    progress.bytesDone = 120_000_000
+    #expect(ProgressRenderer.bar(progress, width: 120).contains(" 99%"))
+  }
+
+  @Test func board_countsBytesOfFilesOnce() {
+    var board = ProgressBoard(fileCount: 2)
+    board.start("a", received: 0, size: 100)
+    board.receive("a", connection: 0, count: 60)
+    // The connection breaks and the server sends all again: bytes that are here count once.
+    board.start("a", received: 0, size: 100)
+    board.receive("a", connection: 0, count: 100)
+    #expect(board.reading(at: .seconds(1)).bytesDone == 100)
+    #expect(board.reading(at: .seconds(1)).bytesTotal == nil, "of b nothing is known")
+    board.start("b", received: 50, size: 200)
+    #expect(board.reading(at: .seconds(1)).bytesTotal == 300)
+    board.end("a", byteCount: 100)
+    board.wait("b", "waits")
+    let reading = board.reading(at: .seconds(2))
+    #expect(reading.bytesDone == 150 && reading.filesDone == 1)
+    #expect(reading.rows.map(\.note) == ["waits"])
+    board.end("b", byteCount: nil)
+    #expect(board.reading(at: .seconds(3)).filesFailed == 1)
+    #expect(board.reading(at: .seconds(3)).rows.isEmpty)
   }
 }

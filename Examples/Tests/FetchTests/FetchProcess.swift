@@ -35,8 +35,10 @@ struct FetchProcess {
   /// Kills it as the kernel does: it has no chance to clean up.
   func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
-  /// Does what Ctrl-C does.
-  func interrupt() { _ = Foundation.kill(process.processIdentifier, SIGINT) }
+  /// Does what Ctrl-C does, or sends another signal.
+  func interrupt(_ signal: Int32 = SIGINT) {
+    _ = Foundation.kill(process.processIdentifier, signal)
+  }
 
   /// Waits for its end.
   func ending() async throws -> Ending {

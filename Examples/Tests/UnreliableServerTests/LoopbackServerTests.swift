@@ -1,4 +1,4 @@
-import Crypto
+import FetchSupport
 import Foundation
 import Testing
 
@@ -24,7 +24,7 @@ func withServer(
 
 /// Returns the SHA-256 of `data` in hexadecimal digits.
 func sha256(_ data: Data) -> String {
-  SHA256.hash(data: data).map { String(format: "%02x", $0) }.joined()
+  Checksum(of: data).hex
 }
 
 @Suite struct LoopbackServerTests {

@@ -31,47 +31,87 @@ struct PreparedTask: Sendable {
   /// A session like the user's, with a delegate that tells each task's transfer what happens.
   ///
   /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and the
-  /// delegate of a session is fixed. Nor may a task of a session with a cache be cancelled: if the
-  /// cache has not answered yet, that is a fatal error inside of Foundation. So a companion has no
-  /// cache. It lives while a transfer of it runs.
+  /// delegate of a session is fixed. Nor may a task of a session with a cache be canceled: if the
+  /// cache has not answered yet, that is a fatal error inside Foundation. So a companion has no
+  /// cache.
   ///
-  /// `@unchecked Sendable`: `transfers` is a mutex, `users` is guarded by `companions`, and `session`
-  /// is set once, before the companion is seen by anybody else.
+  /// A companion outlives its last transfer for a while, for its open connections to serve the next
+  /// ones. Then it does not keep the user's session.
+  ///
+  /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original` and `closing` are guarded by
+  /// `companions`; `session` is set once, before the companion is seen by anybody else.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
+    /// How long connections without a user are kept.
+    private static let idleTime = Duration.seconds(15)
 
-    private let original: URLSession
+    private let key: ObjectIdentifier
+    private weak var known: URLSession?
+    /// The user's session while a transfer of it runs.
+    private var original: URLSession?
     private var session: URLSession?
     private var users = 0
+    private var closing: Promise<Void>?
     private let transfers = Mutex<[Int: Transfer]>([:])
+    /// The tasks that ended with a challenge.
+    private let refused = Mutex<Set<Int>>([])
 
-    private init(original: URLSession) { self.original = original }
+    private init(_ original: URLSession) {
+      key = ObjectIdentifier(original)
+      known = original
+      super.init()
+      let configuration = original.configuration
+      configuration.urlCache = nil
+      // The user's queue is for the calls of the user's delegate.
+      let queue = original.delegate == nil ? nil : original.delegateQueue
+      session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
+    }
 
     /// The companion of `original`, with one user more.
     static func of(_ original: URLSession) -> CompanionSession {
-      companions.withLock { companions in
-        let companion: CompanionSession
-        if let known = companions[ObjectIdentifier(original)] {
-          companion = known
-        } else {
-          companion = CompanionSession(original: original)
-          let configuration = original.configuration
-          configuration.urlCache = nil
-          companion.session = URLSession(
-            configuration: configuration, delegate: companion, delegateQueue: nil)
-          companions[ObjectIdentifier(original)] = companion
+      let (companion, stale, closing) = companions.withLock { companions in
+        let key = ObjectIdentifier(original)
+        var stale: CompanionSession?
+        // A session that is gone may have left its address to this one.
+        if let old = companions[key], old.known !== original {
+          stale = old
+          companions[key] = nil
         }
+        let companion = companions[key] ?? CompanionSession(original)
+        companions[key] = companion
+        companion.original = original
         companion.users += 1
-        return companion
+        return (companion, stale, exchange(&companion.closing, with: nil))
       }
+      closing?.cancel()
+      stale?.session?.finishTasksAndInvalidate()
+      return companion
     }
 
     private func release() {
-      let isUnused = Self.companions.withLock { companions in
+      let released: (session: URLSession?, isUnused: Bool) = Self.companions.withLock { _ in
         users -= 1
-        // The shared session stays for ever, and so may its connections.
-        guard users == 0, original !== URLSession.shared else { return false }
-        companions[ObjectIdentifier(original)] = nil
+        guard users == 0 else { return (nil, false) }
+        // Released outside the lock.
+        return (exchange(&original, with: nil), true)
+      }
+      withExtendedLifetime(released.session) {}
+      guard released.isUnused else { return }
+      let closing = Promise<Void>.after(Self.idleTime)
+        .done(on: .immediate) { self.closeIfUnused() }
+      closing.cauterize()
+      let isTooLate = Self.companions.withLock { _ in
+        guard users == 0, self.closing == nil else { return true }
+        self.closing = closing
+        return false
+      }
+      if isTooLate { closing.cancel() }
+    }
+
+    private func closeIfUnused() {
+      let isUnused = Self.companions.withLock { companions in
+        guard users == 0 else { return false }
+        if companions[key] === self { companions[key] = nil }
         return true
       }
       // The session keeps its delegate, this object, until it is invalidated.
@@ -79,7 +119,7 @@ struct PreparedTask: Sendable {
     }
 
     func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
-      let session = session ?? original
+      guard let session else { preconditionFailure("Pledge: a companion has a session") }
       let task = make(session)
       transfers.withLock { $0[task.taskIdentifier] = transfer }
       // On the queue that also completes tasks: to cancel a task that completes in this very moment
@@ -116,14 +156,19 @@ struct PreparedTask: Sendable {
       _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
     ) {
       let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
+      let isRefused = refused.withLock { $0.remove(task.taskIdentifier) != nil }
       release()
-      transfer?.complete(error)
+      transfer?.complete(isRefused ? nil : error)
     }
 
     // MARK: What goes to the delegate of the user's session
 
-    private var userDelegate: (any URLSessionTaskDelegate)? {
-      original.delegate as? any URLSessionTaskDelegate
+    private var user: (session: URLSession, delegate: any URLSessionTaskDelegate)? {
+      let original = Self.companions.withLock { _ in self.original }
+      guard let original, let delegate = original.delegate as? any URLSessionTaskDelegate else {
+        return nil
+      }
+      return (original, delegate)
     }
 
     func urlSession(
@@ -131,9 +176,9 @@ struct PreparedTask: Sendable {
       willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
       completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      guard let userDelegate else { return completionHandler(request) }
-      userDelegate.urlSession(
-        original, task: task, willPerformHTTPRedirection: response, newRequest: request,
+      guard let user else { return completionHandler(request) }
+      user.delegate.urlSession(
+        user.session, task: task, willPerformHTTPRedirection: response, newRequest: request,
         completionHandler: completionHandler)
     }
 
@@ -142,9 +187,20 @@ struct PreparedTask: Sendable {
       completionHandler:
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      guard let userDelegate else { return completionHandler(.performDefaultHandling, nil) }
-      userDelegate.urlSession(
-        original, task: task, didReceive: challenge, completionHandler: completionHandler)
+      guard let user else {
+        if challenge.proposedCredential != nil, challenge.previousFailureCount == 0 {
+          return completionHandler(.performDefaultHandling, nil)
+        }
+        // Without a credential, the default handling of this Foundation never ends. What the server
+        // has answered is the outcome; its body does not arrive.
+        if let response = challenge.failureResponse, let transfer = transfer(of: task) {
+          transfer.receive(response)
+          _ = refused.withLock { $0.insert(task.taskIdentifier) }
+        }
+        return completionHandler(.rejectProtectionSpace, nil)
+      }
+      user.delegate.urlSession(
+        user.session, task: task, didReceive: challenge, completionHandler: completionHandler)
     }
   }
 #endif

@@ -25,15 +25,28 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
 
   /// Makes the error of `response`, which came with `body`.
   public init(_ response: HTTPURLResponse, body: Data = Data()) {
-    status = response.statusCode
-    url = response.url
-    self.body = body
     var headers: [String: String] = [:]
     for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
+    self.init(status: response.statusCode, url: response.url, headers: headers, body: body)
+  }
+
+  /// Makes the error of an answer that another client than `URLSession` received.
+  ///
+  /// - Parameters:
+  ///   - status: The status, such as 404.
+  ///   - url: Where the answer came from.
+  ///   - headers: The header fields. The names may be in upper or lower case.
+  ///   - body: What came with the status.
+  public init(status: Int, url: URL?, headers: [String: String] = [:], body: Data = Data()) {
+    self.status = status
+    self.url = url
     self.headers = headers
-    retryAfter = response.value(forHTTPHeaderField: "Retry-After").flatMap { text in
-      let date = response.value(forHTTPHeaderField: "Date").flatMap(HTTPDate.parse)
-      return HTTPDate.delay(text, from: date ?? Date())
+    self.body = body
+    func value(of name: String) -> String? {
+      headers.first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
+    }
+    retryAfter = value(of: "Retry-After").flatMap { text in
+      HTTPDate.delay(text, from: value(of: "Date").flatMap(HTTPDate.parse) ?? Date())
     }
   }
 
@@ -49,7 +62,8 @@ enum HTTPDate {
   static func delay(_ text: String, from now: Date) -> Duration? {
     let text = text.trimmingCharacters(in: .whitespaces)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      return Int64(text).map { .seconds($0) }
+      // More than any clock can count is still a wait.
+      return .seconds(Int64(text) ?? .max)
     }
     guard let date = parse(text) else { return nil }
     return .seconds(max(0, date.timeIntervalSince(now)))
@@ -103,30 +117,5 @@ extension URLResponse {
     guard let response = self as? HTTPURLResponse else { return }
     guard !HTTPStatusError.successes.contains(response.statusCode) else { return }
     throw HTTPStatusError(response, body: body)
-  }
-}
-
-extension RetryPolicy {
-  /// The same policy, which waits as long as the server asked for in ``HTTPStatusError/retryAfter``.
-  ///
-  /// Where several servers were asked, and the error is an `AggregateError`, the shortest wait that
-  /// any of them asked for counts.
-  ///
-  /// - Parameter limit: The longest wait that a server may ask for; a longer one becomes this.
-  public func honoringRetryAfter(limit: Duration = .seconds(300)) -> RetryPolicy {
-    var policy = self
-    policy.requestedDelay = { [requestedDelay] error in
-      guard let wanted = Self.retryAfter(error) else { return requestedDelay(error) }
-      return min(wanted, limit)
-    }
-    return policy
-  }
-
-  private static func retryAfter(_ error: any Error) -> Duration? {
-    switch error {
-    case let error as HTTPStatusError: error.retryAfter
-    case let error as AggregateError: error.errors.compactMap(retryAfter).min()
-    default: nil
-    }
   }
 }

@@ -188,7 +188,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   private func finish(_ state: inout State, _ error: (any Error)?) throws -> Arrival {
     if let error = state.failure ?? error { throw error }
-    guard let response = state.response else { throw PromiseError.noValueAndNoError }
+    guard let response = state.response else {
+      // Such as a redirection that does not say where to.
+      throw URLError(.badServerResponse)
+    }
     if passesOn, !accepts(response), let response = response as? HTTPURLResponse {
       throw HTTPStatusError(response, body: state.body)
     }

@@ -13,8 +13,9 @@ extension URLSession {
   /// ```
   ///
   /// The bytes go to a hidden file beside `destination`, which takes that name in one step when the
-  /// last byte has arrived; a file that was there is replaced. Whatever goes wrong, `destination`
-  /// is left as it was, and the hidden file is removed.
+  /// last byte has arrived; a file that was there is replaced, and its permissions are kept. Where
+  /// `destination` is a symbolic link, the file that it points to is replaced. Whatever goes wrong,
+  /// `destination` is left as it was, and the hidden file is removed.
   ///
   /// The promise is rejected with ``HTTPStatusError`` if the HTTP status is not one of success,
   /// with `URLError` if the request fails, and with the error of the file system if the file cannot
@@ -42,8 +43,9 @@ extension URLSession {
   /// Downloads what `request` asks for into the file `destination`.
   ///
   /// The bytes go to a hidden file beside `destination`, which takes that name in one step when the
-  /// last byte has arrived; a file that was there is replaced. Whatever goes wrong, `destination`
-  /// is left as it was, and the hidden file is removed.
+  /// last byte has arrived; a file that was there is replaced, and its permissions are kept. Where
+  /// `destination` is a symbolic link, the file that it points to is replaced. Whatever goes wrong,
+  /// `destination` is left as it was, and the hidden file is removed.
   ///
   /// The promise is rejected with ``HTTPStatusError`` if the HTTP status is not one of success,
   /// with `URLError` if the request fails, and with the error of the file system if the file cannot
@@ -75,68 +77,5 @@ extension URLSession {
     return transfer.promise(
       in: self, fileID: fileID, line: line, of: { (destination, $0.response) }
     ) { $0.dataTask(with: request) }
-  }
-}
-
-/// A file that gets its name when it is complete.
-///
-/// Not thread-safe: its ``Transfer`` guards it.
-final class PartialFile {
-  private let destination: URL
-  private let path: URL
-  private let handle: FileHandle
-  private var isOpen = true
-
-  init(for destination: URL) throws {
-    self.destination = destination
-    // Beside the destination, for only within a file system can a file be renamed in one step.
-    path = destination.deletingLastPathComponent()
-      .appendingPathComponent(".\(UUID().uuidString).partial")
-    try Data().write(to: path, options: .withoutOverwriting)
-    do {
-      handle = try FileHandle(forWritingTo: path)
-    } catch {
-      try? FileManager.default.removeItem(at: path)
-      throw error
-    }
-  }
-
-  deinit { discard() }
-
-  func write(_ data: Data) throws { try handle.write(contentsOf: data) }
-
-  /// Gives the file its name.
-  func commit() throws {
-    guard isOpen else { return }
-    isOpen = false
-    do {
-      try handle.close()
-      try replaceDestination()
-    } catch {
-      try? FileManager.default.removeItem(at: path)
-      throw error
-    }
-  }
-
-  /// Removes the file, unless it has got its name.
-  func discard() {
-    guard isOpen else { return }
-    isOpen = false
-    try? handle.close()
-    try? FileManager.default.removeItem(at: path)
-  }
-
-  private func replaceDestination() throws {
-    #if os(Windows)
-      _ = try FileManager.default.replaceItemAt(destination, withItemAt: path)
-    #else
-      let failed = path.withUnsafeFileSystemRepresentation { from in
-        destination.withUnsafeFileSystemRepresentation { to in
-          guard let from, let to else { return true }
-          return rename(from, to) != 0
-        }
-      }
-      if failed { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
-    #endif
   }
 }

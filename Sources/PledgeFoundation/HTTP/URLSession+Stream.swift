@@ -19,7 +19,12 @@ extension URLSession {
   /// error that `receive` throws, which ends the request.
   ///
   /// **Execution.** `receive` runs on a thread of the session, and never twice at a time. While it
-  /// runs nothing else arrives for this session: leave long work to others.
+  /// runs, `receive` of no other transfer of this session is called: leave long work to others.
+  ///
+  /// **Memory.** Foundation on Linux reads on while `receive` runs, and keeps in memory what has
+  /// arrived: a receiver that is slower than the network needs memory for the whole difference.
+  /// Where bodies are large and the receiver is slow, use a client that holds the server back, such
+  /// as AsyncHTTPClient.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
   /// connection; the promise is then rejected with `CancellationError`. `receive` is not called any
@@ -50,7 +55,12 @@ extension URLSession {
   /// error that `receive` throws, which ends the request.
   ///
   /// **Execution.** `receive` runs on a thread of the session, and never twice at a time. While it
-  /// runs nothing else arrives for this session: leave long work to others.
+  /// runs, `receive` of no other transfer of this session is called: leave long work to others.
+  ///
+  /// **Memory.** Foundation on Linux reads on while `receive` runs, and keeps in memory what has
+  /// arrived: a receiver that is slower than the network needs memory for the whole difference.
+  /// Where bodies are large and the receiver is slow, use a client that holds the server back, such
+  /// as AsyncHTTPClient.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
   /// connection; the promise is then rejected with `CancellationError`. `receive` is not called any

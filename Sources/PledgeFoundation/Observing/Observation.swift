@@ -17,7 +17,8 @@ extension Guarantee {
   /// this call, and then soon after each change. Code that belongs to no actor cannot call it, for it
   /// could read the object while another thread changes it.
   ///
-  /// **Cancellation.** Cancelling all that came of the guarantee lets go of `expression` at once.
+  /// **Cancellation.** Cancelling every promise that was derived from the guarantee releases
+  /// `expression` and ends the observation at once.
   ///
   /// - Parameters:
   ///   - expression: Reads the properties.
@@ -47,6 +48,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   }
 
   private let actor: any Actor
+  private let end = EndOfObservation()
   private let lock = Mutex<Void>(())
   private var work: Work?
 
@@ -58,13 +60,22 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
     work = Work(expression: expression, condition: condition, resolver: resolver)
   }
 
+  private var isStopped: Bool { lock.withLock { _ in work == nil } }
+
   /// Only to be called on `actor`.
   func evaluate(fulfilling: Bool) {
     guard let work = lock.withLock({ _ in self.work }) else { return }
-    let value = withObservationTracking(work.expression) {
+    let expression = {
+      self.end.observe()
+      return work.expression()
+    }
+    let value = withObservationTracking(expression) {
+      guard !self.isStopped else { return }
       // The change is about to happen, on the actor: what is enqueued there comes after it.
       Task { await self.resume(on: self.actor) }
     }
+    // A cancellation while the expression ran came too early for what was registered after it.
+    if isStopped { end.happen() }
     guard fulfilling, work.condition(value) else { return }
     stop()
     work.resolver.fulfill(value)
@@ -73,11 +84,24 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   private func resume(on actor: isolated any Actor) { evaluate(fulfilling: true) }
 
   func stop() {
-    // What is let go of here may run a deinitializer, so not under the lock.
+    // Releasing the closures may run a deinitializer, so not under the lock.
     let old = lock.withLock { _ in
       defer { work = nil }
       return work
     }
+    end.happen()
     withExtendedLifetime(old) {}
   }
+}
+
+/// A property that every tracked expression reads, and that changes when the observation ends.
+///
+/// Observation has no call that ends an observation, but the first change of any property that an
+/// expression has read removes its registration from all of them.
+private final class EndOfObservation: Observable, Sendable {
+  private let registrar = ObservationRegistrar()
+  private var hasHappened: Void { () }
+
+  func observe() { registrar.access(self, keyPath: \.hasHappened) }
+  func happen() { registrar.willSet(self, keyPath: \.hasHappened) }
 }

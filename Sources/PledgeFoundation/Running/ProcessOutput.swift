@@ -77,4 +77,20 @@ import Foundation
       return "\(name) \(ending)" + (last.map { ": \($0)" } ?? ".")
     }
   }
+
+  /// The error of a program that is not there.
+  public struct ProgramNotFound: Error, Sendable, Hashable, CustomStringConvertible {
+    /// The path or name that was asked for.
+    public let program: String
+
+    /// Makes the error of `program`, which is not there.
+    public init(program: String) { self.program = program }
+
+    /// Says which program was not found, and where.
+    public var description: String {
+      program.contains("/")
+        ? "There is no program at \(program)."
+        : "There is no program \"\(program)\" in the folders of PATH."
+    }
+  }
 #endif

@@ -146,5 +146,27 @@ extension FoundationTests {
       #expect(try openDescriptors(folder.url.path) == 0)
       try await eventually { try openDescriptors("socket:") <= sockets + 4 }
     }
+
+    @Test func download_ontoAPrivateFile_keepsItPrivate() async throws {
+      let file = folder.file("secret")
+      try Data("old".utf8).write(to: file)
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file.path)
+      _ = try await session.download(server.url("/ok"), to: file).value
+      let attributes = try FileManager.default.attributesOfItem(atPath: file.path)
+      #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
+      #expect(try Data(contentsOf: file) == Data("hello".utf8))
+    }
+
+    @Test func download_ontoALink_replacesWhatItPointsTo() async throws {
+      try Data("old".utf8).write(to: folder.file("target"))
+      let link = folder.file("link")
+      try FileManager.default.createSymbolicLink(
+        atPath: link.path, withDestinationPath: "target")
+      _ = try await session.download(server.url("/ok"), to: link).value
+      #expect(
+        try FileManager.default.destinationOfSymbolicLink(atPath: link.path) == "target")
+      #expect(try Data(contentsOf: folder.file("target")) == Data("hello".utf8))
+      #expect(try folder.names == ["link", "target"])
+    }
   }
 }

@@ -146,5 +146,54 @@ extension FoundationTests {
       let promise = session.upload(fileAt: folder.file("none"), to: try server.url("/echo"))
       await #expect(throws: (any Error).self) { try await promise.value }
     }
+
+    @Test func load_oneAfterTheOther_usesTheConnectionAgain() async throws {
+      for _ in 0..<20 {
+        let (data, _) = try await session.load(server.url("/kept")).value
+        #expect(data == Data("hello".utf8))
+      }
+      #expect(server.acceptedConnections == 1)
+    }
+
+    @Test func load_whenARedirectionSaysNotWhereTo_rejectsWithAnErrorOfTheRequest() async throws {
+      let promise = session.load(try server.url("/nowhere"))
+      // Some versions of Foundation hand on the answer itself.
+      switch await promise.result {
+      case .success(let arrival):
+        #expect((arrival.response as? HTTPURLResponse)?.statusCode == 302)
+      case .failure(let error):
+        #expect((error as? URLError)?.code == .badServerResponse)
+      }
+    }
+
+    @Test func load_whenTheServerAsksForAPassword_hasItsAnswer() async throws {
+      let promise = session.load(try server.url("/challenge")).timeout(after: .seconds(20))
+      let response = try await promise.value.response
+      #expect((response as? HTTPURLResponse)?.statusCode == 401)
+    }
+
+    @Test func delegate_isCalledOnItsOwnQueue() async throws {
+      let queue = OperationQueue()
+      queue.maxConcurrentOperationCount = 1
+      queue.name = "the user's"
+      let delegate = RedirectionWitness()
+      let session = URLSession(
+        configuration: .ephemeral, delegate: delegate, delegateQueue: queue)
+      _ = try await session.load(server.url("/redirect")).value
+      #expect(delegate.queueName.withLock { $0 } == "the user's")
+    }
+  }
+}
+
+private final class RedirectionWitness: NSObject, URLSessionTaskDelegate {
+  let queueName = Guarded<String?>(nil)
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    queueName.withLock { $0 = OperationQueue.current?.name }
+    completionHandler(request)
   }
 }

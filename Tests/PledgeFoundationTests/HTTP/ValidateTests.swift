@@ -59,7 +59,8 @@ extension FoundationTests {
       ("Fri, 01 Jan 2100 00:01:40 GMT", .seconds(100)),
       ("Friday, 01-Jan-00 00:01:40 GMT", nil), ("Fri Jan  1 00:01:40 2100", .seconds(100)),
       ("Thu, 01 Jan 1970 00:00:00 GMT", .zero),
-      ("-7", nil), ("7.5", nil), ("soon", nil), ("", nil), ("99999999999999999999", nil),
+      ("-7", nil), ("7.5", nil), ("soon", nil), ("", nil),
+      ("99999999999999999999", .seconds(Int64.max)),
     ])
     func retryAfter_isParsed(text: String, expected: Duration?) throws {
       let url = try server.url("/")
@@ -101,6 +102,66 @@ extension FoundationTests {
       }
       let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter()
       #expect(policy.requestedDelay(try #require(error)) == delay)
+    }
+
+    @Test func policy_ofAnAbsurdWait_waitsForTheLimit() throws {
+      let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter(limit: .seconds(60))
+      #expect(policy.requestedDelay(try busy("99999999999999999999")) == .seconds(60))
+    }
+
+    @Test func policy_ofNestedRetries_findsTheWaitOfTheLastError() async throws {
+      let busy = try busy("7")
+      let inner = Promise<Int>.retry(.fixed(attempts: 1)) { .rejected(busy) }
+      let error = await #expect(throws: RetryError.self) { try await inner.value }
+      let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter()
+      #expect(policy.requestedDelay(try #require(error)) == .seconds(7))
+    }
+
+    @Test(arguments: [
+      (408, true), (425, true), (429, true), (500, true), (502, true), (503, true), (504, true),
+      (301, false), (400, false), (401, false), (403, false), (404, false), (410, false),
+      (416, false),
+    ])
+    func status_isTransientOrNot(status: Int, isTransient: Bool) {
+      let error = HTTPStatusError(status: status, url: nil)
+      #expect(RetryPolicy.isTransient(error) == isTransient)
+    }
+
+    @Test func otherErrors_areTransientOrNot() async throws {
+      #expect(RetryPolicy.isTransient(URLError(.networkConnectionLost)))
+      #expect(RetryPolicy.isTransient(URLError(.cannotConnectToHost)))
+      #expect(!RetryPolicy.isTransient(URLError(.badURL)))
+      #expect(!RetryPolicy.isTransient(URLError(.serverCertificateUntrusted)))
+      #expect(RetryPolicy.isTransient(TimeoutError(duration: .seconds(1))))
+      #expect(RetryPolicy.isTransient(POSIXError(.ECONNREFUSED)))
+      #expect(!RetryPolicy.isTransient(POSIXError(.ENOSPC)))
+      #expect(!RetryPolicy.isTransient(Boom()))
+      let mirrors: [Promise<Int>] = [
+        .rejected(HTTPStatusError(status: 404, url: nil)),
+        .rejected(HTTPStatusError(status: 503, url: nil)),
+      ]
+      let error = await #expect(throws: AggregateError.self) {
+        try await Promise.any(mirrors).value
+      }
+      #expect(RetryPolicy.isTransient(try #require(error)))
+    }
+
+    @Test func retry_ofTransientErrors_givesUpAt404AtOnce() async throws {
+      let asked = Counter()
+      let session = session
+      let url = try server.url("/status/404")
+      let policy = RetryPolicy.fixed(attempts: 5, delay: .zero).retryingTransientErrors()
+      let promise = Promise.retry(policy) {
+        asked.raise()
+        return session.load(url).validate()
+      }
+      await #expect(throws: RetryError.self) { try await promise.value }
+      #expect(asked.value == 1)
+    }
+
+    @Test func statusError_ofAnotherClient_readsTheHeadersInAnyCase() throws {
+      let error = HTTPStatusError(status: 503, url: nil, headers: ["retry-after": "3"])
+      #expect(error.retryAfter == .seconds(3))
     }
 
     @Test func retry_waitsAsTheServerAsks() async throws {

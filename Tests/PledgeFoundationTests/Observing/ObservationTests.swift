@@ -1,6 +1,7 @@
 import Observation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 @MainActor @Observable private final class Model {
@@ -92,6 +93,25 @@ extension FoundationTests {
         _ = await next.value
       }
       await eventually { witness == nil }
+    }
+
+    @Test func next_madeAndCanceledOften_leavesNothingBehind() async throws {
+      let model = Model()
+      let lifetimes = LifetimeTracker()
+      for _ in 0..<100 {
+        let next = Guarantee.next { [token = lifetimes.track("expression")] in
+          withExtendedLifetime(token) { model.title }
+        }.promise
+        next.cancel()
+        await #expect(throws: CancellationError.self) { try await next.value }
+      }
+      // The property has never changed, and yet nothing waits for it any more.
+      try await lifetimes.expectNoneAlive()
+      let start = ContinuousClock.now
+      for _ in 0..<20_000 { Guarantee.next { model.count }.promise.cancel() }
+      let setting = ContinuousClock().measure { model.count += 1 }
+      // One look at each of 20,000 registrations takes longer than making none of them.
+      #expect(setting < (ContinuousClock.now - start) / 50)
     }
   }
 }

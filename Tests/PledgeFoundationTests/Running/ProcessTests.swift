@@ -141,6 +141,113 @@ import Testing
         #expect(try await promise.value.text == "x")
       }
 
+      @Test func execute_ofAMissingProgram_saysSo() async throws {
+        let promise = Process.execute("no-such-program")
+        let error = await #expect(throws: ProgramNotFound.self) { try await promise.value }
+        #expect(
+          error?.description == "There is no program \"no-such-program\" in the folders of PATH.")
+        let path = Process.execute("/no/such/program")
+        await #expect(throws: ProgramNotFound(program: "/no/such/program")) {
+          try await path.value
+        }
+      }
+
+      @Test func execute_withDirectoryAndEnvironment_hasThem() async throws {
+        let folder = try TemporaryFolder()
+        let output = try await Process.execute(
+          "/bin/sh", "-c", "pwd -P; echo $GREETING", directory: folder.url,
+          environment: ["GREETING": "hello"]
+        ).value
+        #expect(
+          output.text == "\(folder.url.resolvingSymlinksInPath().path)\nhello")
+      }
+
+      @Test func execute_withANULInAnArgument_rejects() async throws {
+        let promise = Process.execute("echo", "a\0b")
+        let error = await #expect(throws: PromiseError.self) { try await promise.value }
+        #expect(error?.description.contains("NUL") == true)
+      }
+
+      @Test func execute_whenItLeavesADaemonWithoutPipes_settlesBeforeTheDaemonEnds()
+        async throws
+      {
+        let folder = try TemporaryFolder()
+        let script = """
+          setsid sh -c 'echo $$ > \(folder.file("pid").path); exec sleep 1000' \
+            >/dev/null 2>&1 </dev/null &
+          echo started
+          """
+        let output = try await Process.execute("/bin/sh", "-c", script).value
+        #expect(output.text == "started")
+        let file = folder.file("pid")
+        var daemon: pid_t?
+        while daemon == nil {
+          let text = try? String(contentsOf: file, encoding: .utf8)
+          daemon = text.flatMap { pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
+          await Task.yield()
+        }
+        // It is alive, and nobody waited for it.
+        #expect(kill(try #require(daemon), SIGKILL) == 0)
+      }
+
+      @Test func execute_withSecretInput_writesItToNoFile() async throws {
+        let folder = try TemporaryFolder()
+        // The standard input of the program is a pipe, and so no file that others could open.
+        let script = "readlink /proc/self/fd/0; cat; ls -A \"$TMPDIR\""
+        let output = try await Process.execute(
+          "/bin/sh", "-c", script,
+          environment: ["TMPDIR": folder.url.path, "PATH": "/usr/bin:/bin"],
+          input: Data("secret\n".utf8)
+        ).value
+        #expect(output.text.hasPrefix("pipe:"))
+        #expect(output.text.hasSuffix("\nsecret"))
+      }
+
+      @Test func execute_whenTheProgramReadsNoInput_isNotEndedBySIGPIPE() async throws {
+        let input = Data(repeating: 0x78, count: 5_000_000)
+        let output = try await Process.execute(
+          "/bin/sh", "-c", "exec <&-; sleep 0.05; echo x", input: input
+        ).value
+        #expect(output.text == "x")
+      }
+
+      @Test func execute_launchedByManyThreads_doesNotWaitForTheOthers() async throws {
+        let sleepers = (0..<8).map { _ in Process.execute("sleep", "1000") }
+        let quick = (0..<24).map { _ in
+          Promise(on: .global) {}.then { Process.execute("true") }
+        }
+        _ = try await Promise.all(quick).value
+        #expect(!sleepers.contains { !$0.isPending })
+        for sleeper in sleepers { sleeper.cancel() }
+      }
+
+      @Test func execute_whenDescriptorsRunShort_settlesAndWorksAgainLater() async throws {
+        await #expect(processExitsWith: .success) {
+          var limit = rlimit()
+          getrlimit(numericCast(RLIMIT_NOFILE.rawValue), &limit)
+          // What this process has inherited stays open.
+          let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+          limit.rlim_cur = rlim_t((open.compactMap { Int($0) }.max() ?? 0) + 80)
+          setrlimit(numericCast(RLIMIT_NOFILE.rawValue), &limit)
+          let promises = (0..<200).map { index in
+            Promise(on: .global) {}.then {
+              Process.execute("/bin/sh", "-c", "sleep 0.3; echo \(index)")
+            }
+          }
+          let results = try await Promise.allSettled(promises).value
+          let failures = results.count { if case .failure = $0 { true } else { false } }
+          // Some found no descriptors, and were told so; the others are not disturbed by that.
+          precondition(failures > 0 && failures < 200, "\(failures) failed")
+          for result in results {
+            if case .failure(let error) = result {
+              precondition((error as? POSIXError)?.code == .EMFILE, "\(error)")
+            }
+          }
+          let later = try await Process.execute("echo", "later").timeout(after: .seconds(20)).value
+          precondition(later.text == "later")
+        }
+      }
+
       @Test func execute_manyTimes_leavesNothingOpen() async throws {
         let (pipes, sockets) = (try openDescriptors("pipe:"), try openDescriptors("socket:"))
         for round in 0..<60 {

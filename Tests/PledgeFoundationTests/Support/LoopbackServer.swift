@@ -8,8 +8,11 @@ import Pledge
 /// |---|---|
 /// | `/ok` | 200 with `hello` |
 /// | `/bytes/N` | 200 with N bytes |
+/// | `/kept` | like `/ok`, on a connection that then serves the next request |
 /// | `/status/N` | status N with the body `status N`; `?after=S` adds a Retry-After of S |
+/// | `/challenge` | 401 that asks for a user and a password |
 /// | `/redirect` | 302 to `/ok` |
+/// | `/nowhere` | 302 without a Location |
 /// | `/echo` | 200 with the body that was sent |
 /// | `/truncated` | announces 1000 bytes, sends 10 and hangs up |
 /// | `/hang` | never answers |
@@ -35,6 +38,7 @@ final class LoopbackServer: Sendable {
   private let steps = DispatchSemaphore(value: 0)
   private let events = Guarded<[Event: (count: Int, waiting: [GuaranteeResolver<Void>])]>([:])
   private let connections = Guarded(0)
+  private let accepted = Counter()
 
   init() throws {
     let closeOnExec: Int32 = 0o2_000_000
@@ -62,6 +66,7 @@ final class LoopbackServer: Sendable {
           return
         }
         self.connections.withLock { $0 += 1 }
+        self.accepted.raise()
         Thread.detachNewThread { self.serve(client) }
       }
     }
@@ -78,6 +83,9 @@ final class LoopbackServer: Sendable {
 
   /// How many connections are open now.
   var openConnections: Int { connections.withLock { $0 } }
+
+  /// How many connections there have been.
+  var acceptedConnections: Int { accepted.value }
 
   /// Lets `/steps` send its next piece.
   func step() { steps.signal() }
@@ -116,10 +124,12 @@ final class LoopbackServer: Sendable {
 extension LoopbackServer {
   private func serve(_ client: Int32) {
     let connection = Connection(descriptor: client)
-    if let request = connection.readRequest() {
+    while let request = connection.readRequest() {
       note(.arrived(request.path))
       answer(request, on: connection)
+      guard request.path != "/kept" else { continue }
       connection.finish()
+      break
     }
     close(client)
     connections.withLock { $0 -= 1 }
@@ -131,6 +141,15 @@ extension LoopbackServer {
     switch parts.first {
     case "ok":
       connection.send(status: 200, body: Data("hello".utf8))
+    case "kept":
+      connection.sendHead(
+        status: 200, headers: ["Content-Length: 5", "Connection: keep-alive"])
+      connection.send(Data("hello".utf8))
+    case "challenge":
+      connection.send(
+        status: 401, headers: ["WWW-Authenticate: Basic realm=\"here\""], body: Data("who?".utf8))
+    case "nowhere":
+      connection.send(status: 302, body: Data())
     case "bytes":
       connection.send(status: 200, body: Data(repeating: 0x78, count: number))
     case "status":
@@ -223,7 +242,9 @@ private struct Connection {
   }
 
   func sendHead(status: Int, headers: [String]) {
-    let lines = ["HTTP/1.1 \(status) Some", "Connection: close"] + headers
+    let hasConnection = headers.contains { $0.hasPrefix("Connection:") }
+    let lines =
+      ["HTTP/1.1 \(status) Some"] + (hasConnection ? [] : ["Connection: close"]) + headers
     send(Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
   }
 

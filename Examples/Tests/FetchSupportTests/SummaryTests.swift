@@ -58,6 +58,51 @@ import Testing
   }
 }
 
+@Suite struct SummaryTests {
+  private func rows(_ count: Int, failed: Int = 0) -> [SummaryRow] {
+    (0..<count).map { index in
+      SummaryRow(
+        name: "file-\(index).bin", size: index < failed ? nil : 1000, time: .seconds(index),
+        tries: 1, mirror: nil,
+        status: index < failed
+          ? .failed("HTTP status 404, there is no such file, from a.example/\(index)") : .done)
+    }
+  }
+
+  @Test func render_ofManyFiles_fitsAScreen() {
+    let text = Summary.render(rows(300, failed: 2), elapsed: .seconds(10), width: 100)
+    #expect(text.split(separator: "\n").count < 24)
+    #expect(text.contains("file-0.bin") && text.contains("file-1.bin"))
+    #expect(text.contains("404"))
+    #expect(text.contains("4 min 59 s  file-299.bin"), "the slowest")
+    #expect(
+      text.hasSuffix("298 of 300 files, 298.0 kB, 10.0 s, 29.8 kB/s, 300 requests, 2 failed\n"))
+    #expect(
+      Summary.render(rows(300), elapsed: .seconds(10), isComplete: true)
+        .split(separator: "\n").count > 300)
+  }
+
+  @Test func render_whenNearlyAllFailed_stillFits() {
+    let text = Summary.render(rows(300, failed: 290), elapsed: .seconds(10), width: 100)
+    #expect(text.split(separator: "\n").count < 32)
+    #expect(text.contains("… and 270 more"))
+  }
+
+  @Test func render_inANarrowTerminal_isAList() {
+    var rows = rows(2, failed: 1)
+    rows[1].name = String(repeating: "long-", count: 20)
+    let text = Summary.render(rows, elapsed: .seconds(10), width: 40)
+    #expect(text.contains("file-0.bin\n  failed: HTTP status 404"))
+    #expect(text.split(separator: "\n")[2].count < 40)
+    #expect(text.contains("  1.0 kB, 1.0 s\n"))
+  }
+
+  @Test func render_ofABrokenOffRun_countsTheMissingFiles() {
+    let text = Summary.render(rows(3), fileCount: 60, elapsed: .seconds(10), width: 100)
+    #expect(text.hasSuffix("3 of 60 files, 3.0 kB, 10.0 s, 300 B/s, 3 requests\n"))
+  }
+}
+
 @Suite struct TextWidthTests {
   @Test(arguments: [
     ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("日本", 4), ("…", 1), ("👍🏽", 2), ("한", 2),

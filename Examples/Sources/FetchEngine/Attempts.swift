@@ -1,0 +1,89 @@
+import FetchSupport
+import Pledge
+import PledgeFoundation
+
+extension Downloader {
+  /// Repeats `operation` after errors that may go away.
+  ///
+  /// An attempt that got the file a good deal further does not count: a connection that breaks every
+  /// minute is no reason to give up a file that takes an hour.
+  func persistently<T: Sendable>(
+    _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<T>
+  ) -> Promise<T> {
+    let before = copy.received
+    return operation().recover(on: .immediate) { error in
+      let hasProgressed = copy.received >= before + Self.progressThatCounts
+      let errors = hasProgressed ? [error] : errors + [error]
+      guard Self.isWorthRetrying(error), errors.count < options.policy.attempts else {
+        throw error is CancellationError || Self.isSpoiled(error) ? error : GivenUp(errors: errors)
+      }
+      return pause(copy, errors).then(on: .immediate) {
+        persistently(copy, errors: errors, operation)
+      }
+    }
+  }
+
+  /// Repeats `operation` from the first byte after errors that spoil all that has arrived.
+  func startingOver(
+    _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<Void>
+  ) -> Promise<Void> {
+    operation().recover(on: .immediate) { error in
+      guard Self.isSpoiled(error) else { throw error }
+      let errors = errors + [error]
+      return Promise(on: disk) { try copy.restart() }.then(on: .immediate) {
+        guard errors.count < options.policy.attempts else { throw GivenUp(errors: errors) }
+        return pause(copy, errors)
+      }
+      .then(on: .immediate) { startingOver(copy, errors: errors, operation) }
+    }
+  }
+
+  private func pause(_ copy: Copy, _ errors: [any Error]) -> Promise<Void> {
+    let policy = options.policy
+    let wanted = errors.last.flatMap { policy.requestedDelay($0) }
+    let delay = wanted ?? policy.delay(errors.count)
+    if let error = errors.last {
+      report(.waiting(copy.file, delay, because: error, askedByServer: wanted != nil))
+    }
+    return time.after(delay)
+  }
+
+  private static let progressThatCounts = 1 << 16
+
+  /// Whether nothing that is here can be used any more.
+  static func isSpoiled(_ error: any Error) -> Bool {
+    switch error {
+    case is ChecksumMismatch, is Changed: true
+    // While one mirror may still have the rest of the file, it is worth waiting for.
+    case let error as AggregateError:
+      error.errors.contains(where: isSpoiled) && !error.errors.contains(where: isWorthRetrying)
+    case let error as GivenUp:
+      error.errors.last.map { error in
+        isSpoiled(error)
+          || (error as? AggregateError)?.errors.contains(where: isSpoiled) ?? false
+      } ?? false
+    default: false
+    }
+  }
+
+  /// Whether a further attempt may go better.
+  static func isWorthRetrying(_ error: any Error) -> Bool {
+    switch error {
+    case is Stalled, is TooSlow: true
+    case let error as ConnectionFailure: error.isTransient
+    // A locked file: an attempt that is ending may be about to close it.
+    case let error as FileFailure: error.operation == .lock
+    case let error as AggregateError: error.errors.contains(where: isWorthRetrying)
+    default: RetryPolicy.isTransient(error)
+    }
+  }
+}
+
+/// The error of a download whose attempts have all failed.
+public struct GivenUp: Error, CustomStringConvertible {
+  /// The errors of the attempts that count.
+  public let errors: [any Error]
+
+  /// Lists the errors.
+  public var description: String { errors.map { "\($0)" }.joined(separator: "; ") }
+}

@@ -1,0 +1,187 @@
+import FetchSupport
+import Foundation
+import Pledge
+import PledgeFoundation
+
+/// Downloads files.
+///
+/// Each method is one policy, written as a chain; read them from top to bottom.
+public struct Downloader: Sendable {
+  let transport: any Transport
+  let storage: any Storage
+  let options: Options
+  /// Where files are opened, read and renamed.
+  let disk: any PromiseExecutor
+  let time: Time
+  let report: @Sendable (Event) -> Void
+  let mirrors = Mirrors()
+
+  /// Creates a downloader.
+  ///
+  /// - Parameters:
+  ///   - transport: What sends requests.
+  ///   - storage: Where files go.
+  ///   - options: The policies.
+  ///   - disk: Where files are opened, read and renamed.
+  ///   - time: The clock.
+  ///   - report: Is told what happens, on any thread.
+  public init(
+    transport: any Transport, storage: any Storage, options: Options = Options(),
+    disk: any PromiseExecutor = .global, time: Time = .real,
+    report: @escaping @Sendable (Event) -> Void = { _ in }
+  ) {
+    self.transport = transport
+    self.storage = storage
+    self.options = options
+    self.disk = disk
+    self.time = time
+    self.report = report
+  }
+
+  /// Downloads all files, so many at a time, and never fails as a whole.
+  public func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
+    Promise.all(on: .immediate, files, concurrently: options.concurrency) { file in
+      outcome(of: file)
+    }
+  }
+
+  /// Downloads one file, and tells how that ended.
+  func outcome(of file: Download) -> Promise<Outcome> {
+    let start = time.now()
+    return download(file)
+      .map(on: .immediate) { saved in Outcome.saved(saved, time: time.now() - start) }
+      .recover(on: .immediate) { error in
+        if error is CancellationError { throw error }
+        return Outcome.failed(file, error, time: time.now() - start)
+      }
+      .get(on: .immediate) { outcome in report(.ended(outcome)) }
+  }
+
+  /// Downloads one file, unless it is there and shall stay.
+  func download(_ file: Download) -> Promise<Saved> {
+    Promise(on: disk) { try storage.present(file) }
+      .then(on: disk) { present in
+        if let present {
+          return .value(Saved(file: file, source: nil, byteCount: present, requests: 0))
+        }
+        return try fetch(Copy(file, storage.open(file.name)))
+      }
+  }
+
+  /// Fetches what is missing, verifies the file, and gives it its name.
+  func fetch(_ copy: Copy) -> Promise<Saved> {
+    startingOver(copy) { complete(copy) }
+      .map(on: disk) {
+        try storage.commit(copy.part)
+        return Saved(
+          file: copy.file, source: copy.source, byteCount: copy.received, requests: copy.requests)
+      }
+      // What cannot be continued is removed.
+      .finally(on: disk) { storage.close(copy.part) }
+  }
+
+  /// Fetches all that is missing, over several connections if that is wanted.
+  func complete(_ copy: Copy) -> Promise<Void> {
+    guard let first = copy.claims.first else { return verify(copy) }
+    report(.started(copy.file, received: copy.received, size: copy.size))
+    return persistently(copy) { connect(copy, first) }
+      .then(on: .immediate) { opened in
+        // The first answer has told the size, and so what there is to divide.
+        if opened.answer.head.servesRanges {
+          copy.split(into: options.split, minimum: options.minimumSegment)
+        }
+        let early = Handover(opened)
+        return Promise.all(
+          on: .immediate, copy.claims, concurrently: options.split, cancellingRest: true
+        ) { claim in
+          persistently(copy) {
+            if claim.start == first.start, let opened = early.take() { return read(opened, copy) }
+            return connect(copy, claim).then(on: .immediate) { read($0, copy) }
+          }
+        }
+      }
+      .then(on: .immediate) { _ in verify(copy) }
+  }
+
+  /// Compares the file with its checksum.
+  func verify(_ copy: Copy) -> Promise<Void> {
+    Promise(on: disk) { try copy.verify() }
+      .tap(on: .immediate) { result in
+        if case .failure(let error) = result, let source = copy.source {
+          mirrors.blame(source, error)
+        }
+      }
+  }
+
+  /// Asks the mirrors for a segment, each a little later than the one before it.
+  ///
+  /// The first good answer wins, and the other requests are canceled.
+  func connect(_ copy: Copy, _ claim: Copy.Claim) -> Promise<Opened> {
+    let ranked = mirrors.ranked(copy.file.mirrors, rotation: claim.start / options.minimumSegment)
+    let request = Request(
+      transport: transport, time: time, patience: options.stall, settings: options.settings)
+    return Promise.any(
+      ranked.enumerated().map { rank, mirror in
+        time.after(options.headStart * rank)
+          .then(on: .immediate) { try request.get(mirror, copy.headers(for: claim)) }
+          .map(on: .immediate) { answer in
+            Opened(answer: answer, mirror: mirror, claim: try copy.accept(answer.head, for: claim))
+          }
+          .tap(on: .immediate) { result in
+            if case .failure(let error) = result, !(error is CancellationError) {
+              mirrors.blame(mirror, error)
+            }
+          }
+      }
+    )
+    .recover(on: .immediate, only: AggregateError.self) { error -> Opened in
+      // Without mirrors there is one error, and nothing to aggregate.
+      throw error.errors.count == 1 ? error.errors[0] : error
+    }
+  }
+
+  /// Writes the body of an answer to the file, unless it stalls or is outrun by other mirrors.
+  func read(_ opened: Opened, _ copy: Copy) -> Promise<Void> {
+    // The file was whole already.
+    guard let claim = opened.claim else { return .value(()) }
+    report(.started(copy.file, received: copy.received, size: copy.size))
+    let meter = Meter(time.now())
+    let body = opened.answer.body { bytes in
+      try copy.write(bytes, claim)
+      meter.add(bytes.count, at: time.now())
+      report(.received(copy.file, claim.start, bytes.count))
+    }
+    .recover(on: .immediate, only: EndOfSegment.self) { (_) -> Void in }
+    return Promise.race(body, silence(meter, opened, copy))
+      .map(on: .immediate) { try copy.finish(claim) }
+      .tap(on: .immediate) { result in
+        report(.disconnected(copy.file, claim.start))
+        mirrors.note(opened.mirror, bytes: meter.count, in: time.now() - meter.start)
+        if case .failure(let error) = result, !(error is CancellationError) {
+          mirrors.blame(opened.mirror, error)
+        }
+      }
+  }
+
+  /// Rejected once nothing has arrived for too long, or far less than other mirrors would send.
+  func silence(_ meter: Meter, _ opened: Opened, _ copy: Copy) -> Promise<Void> {
+    let quiet = time.now() - meter.last
+    guard quiet < options.stall else { return .rejected(Stalled(duration: options.stall)) }
+    let others = copy.file.mirrors.filter { $0 != opened.mirror }
+    let pause = others.isEmpty ? options.stall - quiet : min(options.stall - quiet, .seconds(2))
+    let before = meter.count
+    return time.after(pause).then(on: .immediate) {
+      let speed = Double(meter.count - before) / (pause / .seconds(1))
+      if mirrors.isMuchSlower(speed, than: others) { throw TooSlow() }
+      return silence(meter, opened, copy)
+    }
+  }
+}
+
+/// An answer that fits to what is here of a file.
+struct Opened: Sendable {
+  let answer: any Answer
+  let mirror: URL
+  /// The segment that the body belongs to; nil if nothing was missing.
+  let claim: Copy.Claim?
+}

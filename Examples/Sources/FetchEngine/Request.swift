@@ -1,0 +1,111 @@
+import Foundation
+import Pledge
+import PledgeFoundation
+
+/// One request, with all the redirections that it meets.
+struct Request: Sendable {
+  let transport: any Transport
+  let time: Time
+  /// How long to wait for an answer.
+  let patience: Duration
+  /// What the user wants to be sent with it.
+  let settings: RequestSettings
+
+  /// Asks for `url`; an answer that does not tell of success is an error.
+  func get(
+    _ url: URL, _ headers: [String: String], isFirst: Bool = true, origin: URL? = nil,
+    redirectionsLeft: Int = 20
+  ) -> Promise<any Answer> {
+    let origin = origin ?? url
+    let all = headers.merging(settings.headers(for: url, origin: origin)) { own, _ in own }
+    return time.limit(transport.get(url.withoutCredentials, headers: all), to: patience)
+      .then(on: .immediate) { answer in
+        switch answer.head.status {
+        case 200..<300, 416:
+          return .value(answer)
+        case 301, 302, 303, 307, 308:
+          guard redirectionsLeft > 0 else {
+            throw BadAnswer(description: "the server redirects in a circle")
+          }
+          let next = try Self.destination(of: answer.head)
+          return get(
+            next, headers, origin: origin, redirectionsLeft: redirectionsLeft - 1)
+        default:
+          throw HTTPStatusError(
+            status: answer.head.status, url: answer.head.url, headers: answer.head.headers)
+        }
+      }
+  }
+
+  private static func destination(of head: AnswerHead) throws -> URL {
+    guard let location = head.headers["location"] else {
+      throw BadAnswer(description: "the server redirects (\(head.status)) but not to any address")
+    }
+    guard let url = URL(string: location, relativeTo: head.url)?.absoluteURL,
+      ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
+    else {
+      throw BadAnswer(description: "the server redirects to \"\(location)\", which is not HTTP")
+    }
+    return url
+  }
+}
+
+/// What the user wants to be sent with each request.
+public struct RequestSettings: Sendable {
+  /// Header fields by their names.
+  public var headers: [String: String] = [:]
+  /// Finds a user and a password for a host, as in a netrc file.
+  public var credentials: @Sendable (_ host: String) -> (user: String, password: String)? = { _ in
+    nil
+  }
+
+  /// Creates settings that send nothing.
+  public init() {}
+
+  /// The header fields for `url`, which was asked for, or redirected to, on the way from `origin`.
+  ///
+  /// As with curl, a password and the fields Authorization and Cookie are for the host that the user
+  /// named; one that a redirection leads to gets what the redirection or the netrc file says.
+  func headers(for url: URL, origin: URL) -> [String: String] {
+    let isAtHome = url.isSameServer(as: origin)
+    var result = ["Accept-Encoding": "identity"]
+    for (name, value) in headers where isAtHome || !Self.secretFields.contains(name.lowercased()) {
+      result[name] = value
+    }
+    guard !result.keys.contains(where: { $0.lowercased() == "authorization" }) else {
+      return result
+    }
+    let fromOrigin = isAtHome ? origin.credentials : nil
+    if let (user, password) = url.credentials ?? fromOrigin ?? credentials(url.host() ?? "") {
+      let text = Data("\(user):\(password)".utf8).base64EncodedString()
+      result["Authorization"] = "Basic \(text)"
+    }
+    return result
+  }
+
+  private static let secretFields: Set = ["authorization", "cookie"]
+}
+
+extension URL {
+  /// The user and the password in the address.
+  fileprivate var credentials: (user: String, password: String)? {
+    guard let user = user(percentEncoded: false) else { return nil }
+    return (user, password(percentEncoded: false) ?? "")
+  }
+
+  /// The address without user and password.
+  var withoutCredentials: URL {
+    guard user() != nil || password() != nil else { return self }
+    guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
+    parts.user = nil
+    parts.password = nil
+    return parts.url ?? self
+  }
+
+  fileprivate func isSameServer(as other: URL) -> Bool {
+    scheme?.lowercased() == other.scheme?.lowercased()
+      && host()?.lowercased() == other.host()?.lowercased() && effectivePort == other.effectivePort
+  }
+
+  private var effectivePort: Int? { port ?? (scheme?.lowercased() == "https" ? 443 : 80) }
+}

@@ -1,0 +1,72 @@
+import Foundation
+import Pledge
+
+/// What sends requests and receives answers: a client, or a simulation of one.
+public protocol Transport: Sendable {
+  /// Sends a GET request; follows no redirection.
+  ///
+  /// The promise is fulfilled when the head of the answer has arrived. Canceling it closes the
+  /// connection.
+  func get(_ url: URL, headers: [String: String]) -> Promise<any Answer>
+}
+
+/// An answer whose head has arrived, and whose body has not been asked for.
+///
+/// An answer that is released without its body closes its connection.
+public protocol Answer: Sendable {
+  /// The status and the header fields.
+  var head: AnswerHead { get }
+
+  /// Hands the body on as it arrives; the server is held back while `receive` runs.
+  ///
+  /// To be called once. Canceling the promise, and an error of `receive`, which rejects it, close the
+  /// connection. The promise is rejected as well if the body ends too early.
+  ///
+  /// - Parameter receive: Takes the pieces in their order; one call at a time.
+  func body(_ receive: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) -> Promise<Void>
+}
+
+/// The head of an answer.
+public struct AnswerHead: Sendable {
+  /// Who answered.
+  public var url: URL
+  /// The status, such as 200.
+  public var status: Int
+  /// The header fields, with their names in lower case.
+  public var headers: [String: String]
+
+  /// Creates a head.
+  public init(url: URL, status: Int, headers: [String: String] = [:]) {
+    self.url = url
+    self.status = status
+    self.headers = headers
+  }
+
+  /// Whether the server sends parts of files.
+  var servesRanges: Bool {
+    status == 206 || headers["accept-ranges"]?.lowercased().contains("bytes") == true
+  }
+
+  /// The number of bytes of the body, if the server tells.
+  var length: Int? { headers["content-length"].flatMap { Int($0) } }
+}
+
+/// A connection that could not be made, or that broke.
+public struct ConnectionFailure: Error, CustomStringConvertible {
+  /// What happened, in words.
+  public let description: String
+  /// Whether it may go better the next time.
+  public let isTransient: Bool
+
+  /// Creates the error.
+  public init(_ description: String, isTransient: Bool = true) {
+    self.description = description
+    self.isTransient = isTransient
+  }
+}
+
+/// An answer that makes no sense.
+public struct BadAnswer: Error, CustomStringConvertible {
+  /// What is wrong with it.
+  public let description: String
+}

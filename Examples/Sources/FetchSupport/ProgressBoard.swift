@@ -1,0 +1,114 @@
+/// Adds up what has arrived, file by file.
+public struct ProgressBoard: Sendable {
+  private struct File: Sendable {
+    var received = 0
+    var size: Int?
+    var connections: Set<Int> = []
+    var speed = Speed()
+    var note: String?
+  }
+
+  /// The speed of the last seconds: each look counts half as much as the one a second later.
+  private struct Speed: Sendable {
+    private var count = 0
+    private var value: Double?
+    private var last: Duration?
+
+    mutating func add(_ count: Int) { self.count += count }
+
+    mutating func look(at now: Duration) {
+      guard let last else {
+        self.last = now
+        return
+      }
+      let seconds = (now - last) / .seconds(1)
+      guard seconds >= 0.2 else { return }
+      let current = Double(count) / seconds
+      let weight = value == nil ? 1 : min(1, seconds / 2)
+      value = (value ?? 0) * (1 - weight) + current * weight
+      (self.last, count) = (now, 0)
+    }
+
+    var bytesPerSecond: Int? { value.map { Int($0) } }
+  }
+
+  private var active: [String: File] = [:]
+  private var order: [String] = []
+  private var speed = Speed()
+  private var finishedBytes = 0
+  private var seenSizes = 0
+  private var seenFiles = 0
+  private var done = 0
+  private var failed = 0
+  private let total: Int
+
+  /// Creates a board for `count` files.
+  public init(fileCount count: Int) { total = count }
+
+  /// Notes that an answer for a file has arrived.
+  public mutating func start(_ name: String, received: Int, size: Int?) {
+    if active[name] == nil {
+      active[name] = File()
+      order.append(name)
+    }
+    active[name]?.received = received
+    active[name]?.size = size
+    active[name]?.note = nil
+  }
+
+  /// Notes that bytes have arrived on a connection.
+  public mutating func receive(_ name: String, connection: Int, count: Int) {
+    active[name]?.received += count
+    active[name]?.connections.insert(connection)
+    active[name]?.speed.add(count)
+    speed.add(count)
+  }
+
+  /// Notes that a connection has ended.
+  public mutating func disconnect(_ name: String, connection: Int) {
+    active[name]?.connections.remove(connection)
+  }
+
+  /// Notes what a file waits for.
+  public mutating func wait(_ name: String, _ note: String) {
+    if active[name] == nil { start(name, received: 0, size: nil) }
+    active[name]?.note = note
+  }
+
+  /// Notes that a file has ended; nil bytes if it was given up.
+  public mutating func end(_ name: String, byteCount: Int?) {
+    let file = active.removeValue(forKey: name)
+    order.removeAll { $0 == name }
+    seenFiles += 1
+    if let byteCount {
+      done += 1
+      finishedBytes += byteCount
+      seenSizes += byteCount
+    } else {
+      failed += 1
+      finishedBytes += file?.received ?? 0
+      seenSizes += file?.size ?? file?.received ?? 0
+    }
+  }
+
+  /// Returns the reading at `elapsed`.
+  public mutating func reading(at elapsed: Duration) -> TransferProgress {
+    speed.look(at: elapsed)
+    for name in order { active[name]?.speed.look(at: elapsed) }
+    let rows = order.compactMap { name in
+      active[name].map { file in
+        TransferProgress.Row(
+          name: name, received: file.received, size: file.size,
+          connections: file.connections.count, speed: file.speed.bytesPerSecond ?? 0,
+          note: file.note)
+      }
+    }
+    let received = rows.reduce(finishedBytes) { $0 + $1.received }
+    // The total is known when no file is left of which nothing is known.
+    let isKnown = seenFiles + rows.count == total && !rows.contains { $0.size == nil }
+    return TransferProgress(
+      filesDone: done, filesFailed: failed, filesTotal: total, bytesDone: received,
+      bytesTotal: isKnown ? rows.reduce(seenSizes) { $0 + ($1.size ?? 0) } : nil,
+      elapsed: elapsed, speed: speed.bytesPerSecond, rows: rows)
+  }
+}

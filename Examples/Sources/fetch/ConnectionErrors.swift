@@ -1,0 +1,50 @@
+import AsyncHTTPClient
+import FetchEngine
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// What went wrong with a connection, in words for the user.
+func explained(_ error: any Error) -> any Error {
+  switch error {
+  case is CancellationError, is ConnectionFailure: error
+  case let error as HTTPClientError: explained(error)
+  case let error as NIOConnectionError: explained(error)
+  case let error as IOError:
+    // Connecting fails in this way, too.
+    ConnectionFailure("the connection failed: \(String(cString: strerror(error.errnoCode)))")
+  case is HTTPParserError:
+    ConnectionFailure("the answer ended too early, or is not HTTP")
+  default:
+    // Of TLS: what is wrong with a certificate stays so.
+    ConnectionFailure(
+      "\(error)", isTransient: !"\(error)".uppercased().contains("CERTIFICATE"))
+  }
+}
+
+private func explained(_ error: HTTPClientError) -> any Error {
+  switch error {
+  case .cancelled: CancellationError()
+  case .connectTimeout, .tlsHandshakeTimeout, .socksHandshakeTimeout, .httpProxyHandshakeTimeout:
+    ConnectionFailure("the server did not accept the connection in time")
+  case .remoteConnectionClosed, .uncleanShutdown:
+    ConnectionFailure("the server closed the connection")
+  case .proxyAuthenticationRequired:
+    ConnectionFailure("the proxy asks for a user and a password", isTransient: false)
+  case .invalidProxyResponse: ConnectionFailure("the proxy refused the connection")
+  default: ConnectionFailure("\(error.shortDescription)", isTransient: false)
+  }
+}
+
+private func explained(_ error: NIOConnectionError) -> ConnectionFailure {
+  let place = "\(error.host):\(error.port)"
+  if let io = error.connectionErrors.first?.error as? IOError {
+    return ConnectionFailure(
+      "cannot connect to \(place): \(String(cString: strerror(io.errnoCode)))")
+  }
+  if error.dnsAError != nil || error.dnsAAAAError != nil {
+    return ConnectionFailure("there is no server named \(error.host)")
+  }
+  return ConnectionFailure("cannot connect to \(place)")
+}

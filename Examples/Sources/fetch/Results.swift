@@ -1,0 +1,141 @@
+import ArgumentParser
+import FetchEngine
+import FetchSupport
+import Foundation
+import PledgeFoundation
+import Synchronization
+
+/// What became of each file.
+final class Results: Sendable {
+  /// Why it ended.
+  enum Ending {
+    case byItself
+    case deadline
+    case signal(Int32)
+  }
+
+  private struct State {
+    var outcomes: [Outcome] = []
+    var ending = Ending.byItself
+    var elapsed = Duration.zero
+  }
+
+  let fileCount: Int
+  private let state = Mutex(State())
+
+  init(fileCount: Int) { self.fileCount = fileCount }
+
+  var outcomes: [Outcome] { state.withLock { $0.outcomes } }
+  var ending: Ending {
+    get { state.withLock { $0.ending } }
+    set { state.withLock { $0.ending = newValue } }
+  }
+  var elapsed: Duration {
+    get { state.withLock { $0.elapsed } }
+    set { state.withLock { $0.elapsed = newValue } }
+  }
+
+  func note(_ event: Event) {
+    guard case .ended(let outcome) = event else { return }
+    state.withLock { $0.outcomes.append(outcome) }
+  }
+}
+
+extension Fetch {
+  /// Prints the summary; throws the exit status unless all files are there.
+  func report(_ results: Results) throws {
+    let outcomes = results.outcomes
+    if json {
+      print(try JSONReport(results).text)
+    } else {
+      print(
+        Summary.render(
+          outcomes.map(\.row), fileCount: results.fileCount, elapsed: results.elapsed,
+          width: Terminal.width(STDOUT_FILENO), isComplete: allRows), terminator: "")
+    }
+    switch results.ending {
+    case .signal(let number): throw ExitCode(128 + number)
+    case .deadline: throw ExitCode(1)
+    case .byItself:
+      let saved = outcomes.count { if case .saved = $0 { true } else { false } }
+      if saved < results.fileCount { throw ExitCode(1) }
+    }
+  }
+}
+
+extension Outcome {
+  var row: SummaryRow {
+    switch self {
+    case .saved(let saved, let time):
+      SummaryRow(
+        name: saved.file.name, size: saved.byteCount, time: time, tries: saved.requests,
+        mirror: saved.source.flatMap { mirror in
+          mirror.port.map { "\(mirror.host() ?? ""):\($0)" } ?? mirror.host()
+        },
+        status: .done)
+    case .failed(let file, let error, let time):
+      SummaryRow(
+        name: file.name, size: nil, time: time, tries: (error as? GivenUp)?.errors.count ?? 1,
+        mirror: nil, status: .failed(reason(for: error)))
+    }
+  }
+}
+
+/// The option --json: one object with a stable form.
+private struct JSONReport: Encodable {
+  struct File: Encodable {
+    var name: String
+    var status: String
+    var bytes: Int?
+    var seconds: Double
+    var requests: Int?
+    var source: String?
+    var error: String?
+    var httpStatus: Int?
+  }
+
+  var files: [File]
+  var filesTotal: Int
+  var seconds: Double
+  var ending: String
+
+  init(_ results: Results) {
+    filesTotal = results.fileCount
+    seconds = results.elapsed / .seconds(1)
+    ending =
+      switch results.ending {
+      case .byItself: "done"
+      case .deadline: "deadline"
+      case .signal(let number): "signal \(number)"
+      }
+    files = results.outcomes.map { outcome in
+      switch outcome {
+      case .saved(let saved, let time):
+        File(
+          name: saved.file.name, status: saved.requests == 0 ? "present" : "saved",
+          bytes: saved.byteCount, seconds: time / .seconds(1), requests: saved.requests,
+          source: saved.source?.absoluteString)
+      case .failed(let file, let error, let time):
+        File(
+          name: file.name, status: "failed", seconds: time / .seconds(1),
+          error: reason(for: error), httpStatus: Self.status(of: error))
+      }
+    }
+  }
+
+  var text: String {
+    get throws {
+      let encoder = JSONEncoder()
+      encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+      return String(decoding: try encoder.encode(self), as: UTF8.self)
+    }
+  }
+
+  private static func status(of error: any Error) -> Int? {
+    switch error {
+    case let error as HTTPStatusError: error.status
+    case let error as GivenUp: error.errors.last.flatMap(status)
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import FetchEngine
+import FetchSupport
+import Foundation
+import Pledge
+import PledgeFoundation
+
+// What the options of the command line mean.
+
+extension Fetch {
+  /// The policies.
+  func options() throws -> Options {
+    var options = Options()
+    options.concurrency = concurrency
+    options.split = split
+    options.stall = .seconds(timeout)
+    options.policy = RetryPolicy.exponential(
+      attempts: retries + 1, from: .milliseconds(100), maximum: .seconds(5)
+    ).withJitter().honoringRetryAfter()
+    options.settings = try requestSettings()
+    return options
+  }
+
+  /// What is sent with each request.
+  func requestSettings() throws -> RequestSettings {
+    var settings = RequestSettings()
+    for field in header {
+      guard let colon = field.firstIndex(of: ":"), colon != field.startIndex,
+        !field.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
+      else { throw ValidationError("--header needs \"Name: value\", not \"\(field)\".") }
+      let value = field[field.index(after: colon)...]
+      settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
+    }
+    if let path = netrcFile ?? (netrc ? NSHomeDirectory() + "/.netrc" : nil) {
+      let netrc = Netrc(try read(path))
+      settings.credentials = { netrc.credentials(for: $0) }
+    }
+    return settings
+  }
+
+  /// The downloads of a list.
+  func downloads(in list: String) throws -> [Download] {
+    let requests = try DownloadList.parse(list)
+    return zip(FileNames.names(for: requests), requests).map { name, request in
+      Download(name: name, mirrors: request.mirrors, checksum: request.checksum)
+    }
+  }
+
+  /// What the arguments and the list ask for.
+  func requestedDownloads() throws -> [Download] {
+    do {
+      var requests = try DownloadList.parse(arguments: downloads)
+      if let list {
+        requests += try DownloadList.parse(
+          read(list), source: list == "-" ? "standard input" : list)
+      }
+      guard !requests.isEmpty else { throw ValidationError("The list holds no download.") }
+      let known = try checksums.map { try ChecksumList.parse(read($0), source: $0) } ?? [:]
+      let files = zip(FileNames.names(for: requests), requests).map { name, request in
+        Download(
+          name: name, mirrors: request.mirrors, checksum: request.checksum ?? known[name])
+      }
+      warn(about: files)
+      return files
+    } catch let error as DownloadListError {
+      throw ValidationError(error.description)
+    }
+  }
+
+  private func warn(about files: [Download]) {
+    let weak = files.first { $0.checksum?.algorithm.isWeak == true }?.checksum?.algorithm
+    guard let weak, !quiet else { return }
+    FileHandle.standardError.write(
+      Data(
+        "fetch: \(weak.rawValue) protects against accidents only; use sha256 if you can\n".utf8))
+  }
+
+  /// Reads a text file, or standard input.
+  func read(_ path: String) throws -> String {
+    if path == "-" {
+      return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+    }
+    do {
+      return String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+    } catch let error as CocoaError {
+      let code = (error.underlying as? POSIXError)?.code.rawValue
+      throw ValidationError("\(FileFailure(.read, path, code ?? ENOENT)).")
+    }
+  }
+}

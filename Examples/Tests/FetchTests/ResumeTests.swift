@@ -1,0 +1,158 @@
+import FetchSupport
+import Foundation
+import Testing
+import UnreliableServer
+
+/// What is here of a file is not fetched again.
+@Suite(.serialized) struct ResumeTests {
+  /// Runs `body` with a folder, and a server whose files arrive slowly.
+  private func withSlowServer(
+    fileCount: Int = 1, size: Int = 8_000_000, pause: Duration = .milliseconds(20),
+    _ body: (_ folder: URL, _ server: LoopbackServer) async throws -> Void
+  ) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(
+      component: "fetch-resume-\(UUID().uuidString)", directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    var configuration = Configuration(
+      seed: 9, fileCount: fileCount, sizes: size...size, mirrorCount: 1,
+      script: Script { _ in .slow })
+    configuration.slowPause = pause
+    let server = try await LoopbackServer.start(configuration)
+    try await body(folder, server)
+    await server.stop()
+  }
+
+  private func path(_ folder: URL) -> String { folder.path(percentEncoded: false) }
+
+  /// Waits until there is a record of what has arrived.
+  private func recordAppears(_ folder: URL, _ fetch: FetchProcess) async throws {
+    let isThere = {
+      try FileManager.default.contentsOfDirectory(atPath: path(folder))
+        .contains { $0.hasSuffix(".part.json") }
+    }
+    while try !isThere(), fetch.isRunning { try await Task.sleep(for: .milliseconds(5)) }
+  }
+
+  @Test func killed_goesOnWhereItStopped() async throws {
+    try await withSlowServer { folder, server in
+      let arguments = ["\(server.files[0].urls[0])", "--output", path(folder), "--quiet"]
+      let first = try FetchProcess(arguments, in: folder)
+      try await recordAppears(folder, first)
+      first.kill()
+      #expect(try await first.ending().status == SIGKILL)
+      let ending = try await FetchProcess(arguments, in: folder).ending()
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(server.tally.requests == 2 && server.tally.partialAnswers == 1)
+      let file = folder.appending(component: server.files[0].name)
+      #expect(try Checksum(ofFileAt: file).hex == server.files[0].sha256)
+      let names = try FileManager.default.contentsOfDirectory(atPath: path(folder))
+      #expect(names.filter(PartialFile.isPartialName).isEmpty)
+    }
+  }
+
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func signal_endsItTidily(signal: Int32) async throws {
+    try await withSlowServer { folder, server in
+      let arguments = ["\(server.files[0].urls[0])", "--output", path(folder)]
+      let fetch = try FetchProcess(arguments, in: folder)
+      try await recordAppears(folder, fetch)
+      fetch.interrupt(signal)
+      let ending = try await fetch.ending()
+      #expect(ending.status == 128 + signal)
+      #expect(ending.output.contains("a partial file was kept, and the same command goes on"))
+      #expect(ending.output.contains("0 of 1 files"), "\(ending.output)")
+      // Nothing is glued to the progress.
+      #expect(ending.output.hasSuffix("\n"))
+      let again = try await FetchProcess(arguments, in: folder).ending()
+      #expect(again.status == 0 && server.tally.partialAnswers == 1)
+    }
+  }
+
+  @Test func deadline_keepsWhatCanBeContinued() async throws {
+    try await withSlowServer { folder, server in
+      let ending = try await FetchProcess(
+        ["\(server.files[0].urls[0])", "--output", path(folder), "--deadline", "2"], in: folder
+      ).ending()
+      #expect(ending.status == 1)
+      #expect(ending.output.contains("not done within 2.0 s; a partial file was kept"))
+    }
+  }
+
+  @Test func segments_comeOverSeveralConnections() async throws {
+    try await withSlowServer(size: 20_000_000, pause: .milliseconds(20)) { folder, server in
+      let ending = try await FetchProcess(
+        ["\(server.files[0].urls[0])", "--output", path(folder), "--split", "3", "--quiet"],
+        in: folder
+      ).ending()
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(server.tally.requests == 3 && server.tally.partialAnswers == 2)
+      let file = folder.appending(component: server.files[0].name)
+      #expect(try Checksum(ofFileAt: file).hex == server.files[0].sha256)
+    }
+  }
+
+  @Test func continue_takesTheFileForTheStart() async throws {
+    try await withSlowServer(pause: .milliseconds(1)) { folder, server in
+      let arguments = ["\(server.files[0].urls[0])", "--output", path(folder), "--quiet"]
+      #expect(try await FetchProcess(arguments, in: folder).ending().status == 0)
+      let file = folder.appending(component: server.files[0].name)
+      let whole = try Data(contentsOf: file)
+      try whole.prefix(5_000_000).write(to: file)
+      let ending = try await FetchProcess(arguments + ["--continue"], in: folder).ending()
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try Data(contentsOf: file) == whole)
+      #expect(server.tally.partialAnswers == 1)
+    }
+  }
+
+  @Test func existingFile_isReplaced_unlessTheUserSaysOtherwise() async throws {
+    try await withSlowServer(size: 1000, pause: .zero) { folder, server in
+      let arguments = ["\(server.files[0].urls[0])", "--output", path(folder), "--quiet"]
+      let file = folder.appending(component: server.files[0].name)
+      try Data("mine".utf8).write(to: file)
+      #expect(
+        try await FetchProcess(arguments + ["--no-clobber"], in: folder).ending().status == 0)
+      #expect(try Data(contentsOf: file) == Data("mine".utf8))
+      #expect(server.tally.requests == 0)
+      #expect(try await FetchProcess(arguments, in: folder).ending().status == 0)
+      #expect(try Checksum(ofFileAt: file).hex == server.files[0].sha256)
+    }
+  }
+
+  @Test func json_tellsOfEachFile() async throws {
+    try await withSlowServer(fileCount: 2, size: 1000, pause: .zero) { folder, server in
+      let missing = "\(server.mirrors[0])files/none"
+      let ending = try await FetchProcess(
+        ["\(server.files[0].urls[0])", missing, "--output", path(folder), "--quiet", "--json"],
+        in: folder
+      ).ending()
+      #expect(ending.status == 1)
+      let report = try JSONSerialization.jsonObject(with: Data(ending.output.utf8))
+      let files = (report as? [String: Any])?["files"] as? [[String: Any]] ?? []
+      #expect(Set(files.compactMap { $0["status"] as? String }) == ["saved", "failed"])
+      #expect(files.compactMap { $0["httpStatus"] as? Int } == [404])
+      #expect(files.compactMap { $0["bytes"] as? Int } == [1000])
+    }
+  }
+
+  @Test func checksums_ofAList_areVerified() async throws {
+    try await withSlowServer(fileCount: 2, size: 1000, pause: .zero) { folder, server in
+      let sums = folder.appending(component: "SHA256SUMS")
+      let wrong = String(repeating: "0", count: 64)
+      try Data(
+        "\(server.files[0].sha256)  \(server.files[0].name)\n\(wrong) *\(server.files[1].name)\n"
+          .utf8
+      ).write(to: sums)
+      let ending = try await FetchProcess(
+        server.files.map { "\($0.urls[0])" }
+          + ["--output", path(folder), "--checksums", path(sums), "--retries", "1", "--quiet"],
+        in: folder
+      ).ending()
+      #expect(ending.status == 1)
+      #expect(ending.output.contains("wrong sha256"), "\(ending.output)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: path(folder))
+      #expect(names.contains(server.files[0].name) && !names.contains(server.files[1].name))
+    }
+  }
+}

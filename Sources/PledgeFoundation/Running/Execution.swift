@@ -1,0 +1,151 @@
+import Foundation
+import Pledge
+
+#if os(macOS) || os(Linux)
+  /// A process that runs, and what it has written so far.
+  ///
+  /// `@unchecked Sendable`: the process is configured before anybody else sees it; what changes is
+  /// guarded by `state`.
+  final class Execution: @unchecked Sendable {
+    private struct State {
+      var ending: ProcessOutput.Ending?
+      var job: Int?
+      var killer: Promise<Void>?
+    }
+
+    private let process: Process
+    private let acceptsAnyStatus: Bool
+    private let resolver: Resolver<ProcessOutput>
+    private let state = Mutex(State())
+
+    init(
+      _ process: Process, _ acceptsAnyStatus: Bool, _ resolver: Resolver<ProcessOutput>
+    ) {
+      self.process = process
+      self.acceptsAnyStatus = acceptsAnyStatus
+      self.resolver = resolver
+    }
+
+    func launch(input: Data?) throws {
+      try check()
+      let handler = process.terminationHandler
+      process.terminationHandler = { process in
+        self.ended(Self.ending(of: process))
+        process.terminationHandler = nil
+        handler?(process)
+      }
+      do {
+        let job = try LaunchLock.withLock { try makeJob(input: input ?? Data(), input != nil) }
+        let id = PipeHub.shared.add(job)
+        state.withLock { $0.job = id }
+      } catch {
+        process.terminationHandler = handler
+        throw error
+      }
+    }
+
+    /// Throws what Foundation would stop the program for, or overlook.
+    private func check() throws {
+      guard let program = process.executableURL else {
+        throw PromiseError.invalidArgument("A process without an executableURL cannot be launched.")
+      }
+      if process.isRunning {
+        throw PromiseError.invalidArgument("A process can be launched only once.")
+      }
+      let words = [program.path] + (process.arguments ?? [])
+      if let word = words.first(where: { $0.utf8.contains(0) }) {
+        throw PromiseError.invalidArgument(
+          "\(word.debugDescription) cannot be passed to a process: it contains a NUL character.")
+      }
+    }
+
+    /// Makes the pipes and launches the process.
+    private func makeJob(input: Data, _ hasInput: Bool) throws -> PipeJob {
+      try PipeHub.shared.start()
+      let outputs = [try ChildPipe(), try ChildPipe()]
+      let inputPipe = hasInput ? try ChildPipe() : nil
+      process.standardOutput = outputs[0].forWriting
+      process.standardError = outputs[1].forWriting
+      if let inputPipe { process.standardInput = inputPipe.forReading }
+      // The process has its duplicates; these would keep the pipes open.
+      defer {
+        for pipe in outputs { try? pipe.forWriting.close() }
+        try? inputPipe?.forReading.close()
+      }
+      try withSignalMaskOfMainThread { try process.run() }
+      return PipeJob(
+        input: inputPipe?.forWriting, inputBytes: input, outputs: outputs.map(\.forReading),
+        hasEnded: { self.hasEnded() }, completion: { self.settle($0) })
+    }
+
+    private static func ending(of process: Process) -> ProcessOutput.Ending {
+      let status = process.terminationStatus
+      return process.terminationReason == .uncaughtSignal ? .signal(status) : .exit(status)
+    }
+
+    private func ended(_ ending: ProcessOutput.Ending) {
+      let killer = state.withLock { state in
+        state.ending = state.ending ?? ending
+        return state.killer
+      }
+      killer?.cancel()
+    }
+
+    /// Whether the process has ended, as the kernel knows it.
+    ///
+    /// On Linux Foundation notices the end only when all processes have ended that inherited its
+    /// socket, daemons included. So the kernel is asked, in a way that leaves the process to be
+    /// reaped by Foundation.
+    private func hasEnded() -> Bool {
+      if state.withLock({ $0.ending != nil }) { return true }
+      #if os(Linux)
+        var info = siginfo_t()
+        let identifier = id_t(process.processIdentifier)
+        guard waitid(P_PID, identifier, &info, WEXITED | WNOHANG | WNOWAIT) == 0,
+          info.si_signo == SIGCHLD
+        else { return false }
+        let status = info._sifields._sigchld.si_status
+        ended(Int(info.si_code) == Int(CLD_EXITED) ? .exit(status) : .signal(status))
+        return true
+      #else
+        return false
+      #endif
+    }
+
+    private func settle(_ outputs: [Data]) {
+      guard let ending = state.withLock({ $0.ending }) else { return }
+      let output = ProcessOutput(
+        ending: ending, standardOutput: outputs[0], standardError: outputs[1])
+      if output.isSuccess || acceptsAnyStatus {
+        resolver.fulfill(output)
+      } else {
+        let command = [process.executableURL?.path ?? ""] + (process.arguments ?? [])
+        resolver.reject(ProcessError(command: command, output: output))
+      }
+    }
+
+    func stop(gracePeriod: Duration?) {
+      // First, or the process might be faster to end.
+      resolver.reject(CancellationError())
+      let job = state.withLock { $0.job }
+      signal(SIGTERM)
+      if let job { PipeHub.shared.remove(job) }
+      guard let gracePeriod else { return }
+      let killer = Promise<Void>.after(gracePeriod)
+        .map(on: .immediate) { self.signal(SIGKILL) }
+      killer.cauterize()
+      let isTooLate = state.withLock { state in
+        state.killer = killer
+        return state.ending != nil
+      }
+      if isTooLate { killer.cancel() }
+    }
+
+    private func signal(_ number: Int32) {
+      guard state.withLock({ $0.ending == nil }) else { return }
+      let identifier = process.processIdentifier
+      guard identifier > 0 else { return }
+      _ = kill(getpgid(identifier) == identifier ? -identifier : identifier, number)
+    }
+  }
+#endif
