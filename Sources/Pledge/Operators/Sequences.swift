@@ -22,7 +22,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func mapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U]> {
@@ -49,7 +49,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func flatMapValues<U: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U.Element]> where U.Element: Sendable {
@@ -76,7 +76,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func compactMapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U?
   ) -> Promise<[U]> {
@@ -103,7 +103,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `isIncluded` throws, the result is rejected with that error.
   ///
   /// **Execution.** `isIncluded` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func filterValues(
     on executor: some PromiseExecutor,
     _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
@@ -132,7 +132,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func thenMap<U: Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
@@ -161,7 +161,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func thenFlatMap<U: Sequence & Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
@@ -189,7 +189,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If there is none, the result is rejected with ``PromiseError/noElement``.
   ///
   /// **Execution.** `predicate` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func firstValue(
     on executor: some PromiseExecutor,
     where predicate: @escaping @Sendable (Value.Element) throws -> Bool
@@ -214,7 +214,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// Returns a promise of the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func reduceValues<U: Sendable>(
     on executor: some PromiseExecutor, _ initial: U,
     _ combine: @escaping @Sendable (U, Value.Element) throws -> U
