@@ -96,32 +96,6 @@ extension Promise {
   ) {
     self = Promise<Void>.value(()).map(on: executor) { try work() }
   }
-
-  /// Makes a promise with the outcome of `body`, which runs inside this call.
-  ///
-  /// A chain can start with it, so that what `body` throws goes the way of all its errors.
-  @inlinable @_disfavoredOverload
-  public static func attempt(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Value
-  ) -> Promise {
-    do {
-      return .value(try body())
-    } catch {
-      return .rejected(error, fileID: fileID, line: line)
-    }
-  }
-
-  /// Makes a promise that adopts the one `body` returns; `body` runs inside this call.
-  @inlinable
-  public static func attempt(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
-  ) -> Promise {
-    do {
-      return try body()
-    } catch {
-      return .rejected(error, fileID: fileID, line: line)
-    }
-  }
 }
 
 extension Promise where Value == Void {

@@ -80,15 +80,6 @@ public final class Resolver<Value: Sendable>: Sendable {
     cell.onCancel { [weak forwarder] in forwarder?.withdraw() }
   }
 
-  /// Has `handler` called when the promise is cancelled, so that the producer can stop its work.
-  ///
-  /// `handler` runs on the thread that cancels, or that lets go of the resolver meanwhile, before the
-  /// promise is rejected with `CancellationError`, and may settle it otherwise. Called at once if the promise was cancelled
-  /// before; let go unused when the promise settles. A handler that captures this resolver keeps
-  /// it from noticing that it was dropped.
-  @inlinable
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) { cell.onCancel(handler) }
-
   /// Lets go of the promise unsettled: it stays pending, for ever.
   ///
   /// What waits for it is dropped without being called, and so is what waits for that; a task that
@@ -138,12 +129,6 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   /// - Returns: Whether this call fulfilled it.
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
-
-  /// Has `handler` called when nobody waits for the guarantee any more.
-  ///
-  /// See ``Resolver/onCancel(_:)``.
-  @inlinable
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) { resolver.onCancel(handler) }
 }
 
 // MARK: - Completion handlers of every shape

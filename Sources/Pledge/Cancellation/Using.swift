@@ -9,45 +9,88 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// The result settles as the promise that `body` returns, once `release` has run. `release` runs
-  /// exactly once for a resource that was acquired: also when `body` throws, when its promise is
-  /// rejected, and when the result is cancelled, be it before `body` has started. If the resource
-  /// cannot be acquired, the result is rejected with that error and nothing is released.
+  /// The returned promise settles as the promise that `body` returns, once `release` has run.
+  /// `release` runs exactly once for each resource that was acquired: also when `body` throws, when
+  /// its promise is rejected, and when the returned promise is cancelled. If the resource cannot be
+  /// acquired, the returned promise is rejected with that error and nothing is released.
+  ///
+  /// **Cancellation.** Cancelling the returned promise before the resource is acquired rejects it at
+  /// once. It does not cancel `acquisition`, which may be about to succeed; a resource that is
+  /// acquired after that is released at once, and `body` does not run.
   ///
   /// **Execution.** `body` and `release` each run in the isolation in which they were written.
   public static func using<Resource: Sendable>(
     _ acquisition: Promise<Resource>,
-    @_inheritActorContext release:
-      @escaping @Sendable @isolated(any) (Resource) -> Void,
-    @_inheritActorContext _ body:
-      @escaping @Sendable @isolated(any) (Resource) throws -> Promise
+    @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) -> Void,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Resource) throws -> Promise
   ) -> Promise {
-    let bodyTarget = _HandlerTarget(isolation: body.isolation)
-    let body = Isolated(body).assumingIsolated(
-      as: (@Sendable (Resource) throws -> Promise).self)
     let releaseTarget = _HandlerTarget(isolation: release.isolation)
     let release = Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self)
+    return using(
+      acquisition,
+      release: { Promise<Resource>.value($0).mapped(releaseTarget, release) },
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self))
+  }
 
+  /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
+  ///
+  /// The returned promise waits for `release`; if that throws, it is rejected with that error.
+  /// Otherwise, as ``using(_:release:_:)``.
+  ///
+  /// ```swift
+  /// try await Promise.using(
+  ///   acquire: { try await pool.connection() }, release: { try await $0.close() }
+  /// ) { connection in
+  ///   try await connection.query("…")
+  /// }.value
+  /// ```
+  ///
+  /// **Execution.** Each closure runs in a task of its own, in the isolation in which it was written.
+  public static func using<Resource: Sendable>(
+    @_inheritActorContext acquire: @escaping @Sendable @isolated(any) () async throws -> Resource,
+    @_inheritActorContext release:
+      @escaping @Sendable @isolated(any) (Resource) async throws -> Void,
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Resource) async throws -> Value
+  ) -> Promise {
+    using(
+      Promise<Resource> { try await acquire() },
+      release: { resource in Promise<Void> { try await release(resource) } },
+      _HandlerTarget(immediate: ())
+    ) { resource in Promise { try await body(resource) } }
+  }
+
+  private static func using<Resource: Sendable>(
+    _ acquisition: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
+    _ bodyTarget: _HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
+  ) -> Promise {
     let immediate = _HandlerTarget(immediate: ())
-    let use = Use()
-    return acquisition.chained(immediate) { resource in
-      use.begin()
+    let lease = Lease()
+    // The acquisition is observed to its end, so that a cancellation of the result does not reach it.
+    let (gate, resolver) = Promise<Resource>.withResolvers()
+    acquisition.observe { result in
+      let isWanted = resolver.resolve(result)
+      if !isWanted, case .success(let resource) = result { _ = release(resource) }
+    }
+    return gate.chained(immediate) { resource in
+      lease.begin()
       // In this order a cancellation keeps `body` from starting, and reaches `release`.
       return Promise<Resource>.value(resource).chained(bodyTarget, body)
-        .finished(releaseTarget) { release(resource) }
+        .finishedAfter(immediate) { release(resource) }
     }
     .finishedAfter(immediate) {
       // Cancelled just when the resource had been acquired: it is still ours to release.
-      guard use.begin(), case .success(let resource) = acquisition.currentResult else {
+      guard lease.begin(), case .success(let resource) = gate.currentResult else {
         return Promise<Void>.value(())
       }
-      return Promise<Resource>.value(resource).mapped(releaseTarget, release)
+      return release(resource)
     }
   }
 }
 
 /// Whether a resource has found its user.
-private final class Use: Sendable {
+private final class Lease: Sendable {
   private let hasBegun = Atomic(false)
 
   /// True for the first caller.

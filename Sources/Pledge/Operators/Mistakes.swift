@@ -31,10 +31,21 @@ extension Thenable {
 
   @available(
     *, unavailable,
-    message: "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
+    message:
+      "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
   )
   @_disfavoredOverload
   public func then<U>(_ body: @escaping @Sendable (Value) throws -> U) -> Promise<Value> {
+    unavailable()
+  }
+
+  @available(
+    *, unavailable,
+    message:
+      "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
+  )
+  @_disfavoredOverload
+  public func then(_ body: @escaping @Sendable (Value) throws -> Void) -> Promise<Void> {
     unavailable()
   }
 
@@ -54,7 +65,8 @@ extension Thenable {
 extension Promise {
   @available(
     *, unavailable,
-    message: "the closure of 'recover' must return a promise of the same value type; use 'replaceError' if it returns a value, 'catch' if it only handles the error"
+    message:
+      "the closure of 'recover' must return a promise of the same value type; use 'replaceError' if it returns a value, 'catch' if it only handles the error"
   )
   @_disfavoredOverload
   public func recover<R>(_ body: @escaping @Sendable (any Error) throws -> R) -> Promise<Value> {
@@ -72,7 +84,8 @@ extension Promise {
 
   @available(
     *, unavailable,
-    message: "the closure of 'recover(only:)' must return a promise of the same value type; use 'replaceError(only:)' if it returns a value"
+    message:
+      "the closure of 'recover(only:)' must return a promise of the same value type; use 'replaceError(only:)' if it returns a value"
   )
   @_disfavoredOverload
   public func recover<E: Error, R>(only: E.Type, _ body: @escaping @Sendable (E) throws -> R)
@@ -99,7 +112,8 @@ extension Promise {
 
   @available(
     *, unavailable,
-    message: "the closure of 'catch' cannot throw; use 'recover', or 'mapError' to replace the error"
+    message:
+      "the closure of 'catch' cannot throw; use 'recover', or 'mapError' to replace the error"
   )
   @_disfavoredOverload
   public func `catch`(_ body: @escaping @Sendable (any Error) throws -> Void) -> Guarantee<Void> {
@@ -129,6 +143,15 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
+  @available(
+    *, unavailable,
+    message: "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)'"
+  )
+  @_disfavoredOverload
+  public static func attempt(_ body: () throws -> Value) -> Promise {
+    unavailable()
+  }
+
   @available(*, unavailable, renamed: "withResolvers()")
   public static func pending() -> (promise: Promise, resolver: Resolver<Value>) { unavailable() }
 
@@ -150,22 +173,26 @@ extension Promise {
 }
 
 extension Guarantee {
+  // Deprecated and not unavailable: or else the compiler would take the operator before it for the
+  // one that makes a promise of the guarantee, and say nothing.
   @available(
-    *, unavailable, message: "a guarantee cannot fail, so there is no error to handle; remove this"
+    *, deprecated, message: "a guarantee cannot fail, so there is no error to handle; remove this"
   )
   @discardableResult
   public func `catch`(_ body: @escaping @Sendable (any Error) -> Void) -> Guarantee<Void> {
-    unavailable()
+    asVoid()
   }
 
   @available(
-    *, unavailable, message: "a guarantee cannot fail, so there is no error to replace; remove this"
+    *, deprecated, message: "a guarantee cannot fail, so there is no error to replace; remove this"
   )
   public func recover<R>(_ body: @escaping @Sendable (any Error) throws -> R) -> Guarantee<Value> {
-    unavailable()
+    self
   }
 
-  @available(*, unavailable, message: "a guarantee cannot fail, so there is nothing to cauterize")
+  @available(
+    *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
+  )
   public func cauterize() {}
 
   @available(*, unavailable, renamed: "finally")

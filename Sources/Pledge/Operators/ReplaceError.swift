@@ -30,14 +30,6 @@ extension Promise {
     guaranteedRecover(executor._target, body)
   }
 
-  /// Replaces an error with `value`.
-  ///
-  /// A value passes through. The result cannot fail.
-  @inlinable @_disfavoredOverload
-  public func replaceError(with value: Value) -> Guarantee<Value> {
-    guaranteedRecover(_HandlerTarget(immediate: ())) { _ in value }
-  }
-
   /// Replaces an error of the type `only` with the value that `body` returns.
   ///
   /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
