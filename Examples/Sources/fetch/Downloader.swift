@@ -25,7 +25,7 @@ struct Downloader: Sendable {
         .map { Outcome.saved($0) }
         .recover { error in
           if error is CancellationError { throw error }
-          return Outcome.failed(file, error)
+          return .value(Outcome.failed(file, error))
         }
         .get { outcome in console.finished(outcome) }
     }

@@ -26,9 +26,17 @@ extension Promise {
   ) -> Promise {
     let releaseTarget = _HandlerTarget(isolation: release.isolation)
     let release = Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self)
-    return using(
-      acquisition,
-      release: { Promise<Resource>.value($0).mapped(releaseTarget, release) },
+    let give: @Sendable (Resource) -> Promise<Void> = {
+      Promise<Resource>.value($0).mapped(releaseTarget, release)
+    }
+    // The acquisition is observed to its end, so that a cancellation of the result does not reach it.
+    let (gate, resolver) = Promise<Resource>.withResolvers()
+    acquisition.observe { result in
+      let isWanted = resolver.resolve(result)
+      if !isWanted, case .success(let resource) = result { _ = give(resource) }
+    }
+    return use(
+      gate, release: give,
       _HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self))
   }
@@ -36,7 +44,8 @@ extension Promise {
   /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
   ///
   /// The returned promise waits for `release`; if that throws, it is rejected with that error.
-  /// Otherwise, as ``using(_:release:_:)``.
+  /// Cancelling it before the resource is acquired cancels the task of `acquire`; a resource that is
+  /// acquired nevertheless is released. Otherwise, as ``using(_:release:_:)``.
   ///
   /// ```swift
   /// try await Promise.using(
@@ -54,25 +63,31 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Resource) async throws -> Value
   ) -> Promise {
-    using(
-      Promise<Resource> { try await acquire() },
-      release: { resource in Promise<Void> { try await release(resource) } },
-      _HandlerTarget(immediate: ())
-    ) { resource in Promise { try await body(resource) } }
+    let give: @Sendable (Resource) -> Promise<Void> = { resource in
+      Promise<Void> { try await release(resource) }
+    }
+    let (gate, resolver) = Promise<Resource>.withResolvers()
+    let task = Task {
+      do {
+        let resource = try await acquire()
+        if !resolver.fulfill(resource) { _ = give(resource) }
+      } catch {
+        resolver.reject(error)
+      }
+    }
+    resolver.onCancel { task.cancel() }
+    return use(gate, release: give, _HandlerTarget(immediate: ())) { resource in
+      Promise { try await body(resource) }
+    }
   }
 
-  private static func using<Resource: Sendable>(
-    _ acquisition: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
+  /// Uses the resource of `gate`, which this is the only consumer of.
+  private static func use<Resource: Sendable>(
+    _ gate: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
     _ bodyTarget: _HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
   ) -> Promise {
     let immediate = _HandlerTarget(immediate: ())
     let lease = Lease()
-    // The acquisition is observed to its end, so that a cancellation of the result does not reach it.
-    let (gate, resolver) = Promise<Resource>.withResolvers()
-    acquisition.observe { result in
-      let isWanted = resolver.resolve(result)
-      if !isWanted, case .success(let resource) = result { _ = release(resource) }
-    }
     return gate.chained(immediate) { resource in
       lease.begin()
       // In this order a cancellation keeps `body` from starting, and reaches `release`.

@@ -51,10 +51,29 @@ import Testing
   }
 
   @Test func attempts() async throws {
-    try await expectFulfillment(of: Promise.attempt { 1 }, with: 1)
+    try await expectFulfillment(of: Promise(catching: { 1 }), with: 1)
     try await expectFulfillment(of: Promise.attempt { Promise.value(2) }, with: 2)
     let failing: Promise<Int> = Promise.attempt { throw Boom() }
     try await expectRejection(of: failing, with: Boom())
+    let throwing = Promise<Int>(catching: { throw Boom() })
+    try await expectRejection(of: throwing, with: Boom())
+    try await expectFulfillment(of: Promise.attempt { Guarantee.value(3) }, with: 3)
+  }
+
+  @Test func resultsAsPromises() async throws {
+    try await expectFulfillment(of: Promise(Result<Int, Boom>.success(1)), with: 1)
+    try await expectRejection(of: Promise(Result<Int, Boom>.failure(Boom())), with: Boom())
+    try await expectRejection(of: Promise(Result<Int, any Error>.failure(Boom())), with: Boom())
+  }
+
+  @Test func never_staysPending_untilItIsCancelled() async throws {
+    let never = Promise<Int>.never
+    try expectPending(never)
+    let chain = never.map { $0 + 1 }
+    chain.cancel()
+    try await expectCancellation(of: chain)
+    try await expectCancellation(of: never)
+    #expect(Guarantee<Int>.never.isPending)
   }
 
   @Test func asyncClosures() async throws {
