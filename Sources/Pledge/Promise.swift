@@ -90,7 +90,7 @@ extension Promise {
   /// Makes a promise with the outcome of `work`, which runs on `executor`.
   ///
   /// Cancelling the promise before `work` has started keeps it from running.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public init(
     on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
   ) {
@@ -125,7 +125,7 @@ extension Promise {
   /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
   ///
   /// The lowest-level way to listen; it makes no promise. The error, if any, counts as handled.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func observe(
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void

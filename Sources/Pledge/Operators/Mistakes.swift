@@ -145,7 +145,7 @@ extension Promise {
 
   @available(
     *, unavailable,
-    message: "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)'"
+    message: "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)', and write '_ in' where the next closure ignores it"
   )
   @_disfavoredOverload
   public static func attempt(_ body: () throws -> Value) -> Promise {
@@ -215,5 +215,10 @@ public func after(_ duration: Duration) -> Guarantee<Void> { unavailable() }
 
 @available(*, unavailable, message: "use 'Promise.after'")
 public func after(seconds: Double) -> Guarantee<Void> { unavailable() }
+
+extension PromiseExecutor where Self == MainExecutor {
+  @available(*, unavailable, renamed: "global")
+  public static var background: MainExecutor { unavailable() }
+}
 
 private func unavailable() -> Never { fatalError("Pledge: unavailable") }

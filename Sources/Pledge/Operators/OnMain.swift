@@ -61,6 +61,12 @@ extension Thenable {
 }
 
 extension Guarantee {
+  /// Makes a guarantee with the value of `work`, which runs on the main actor.
+  @inlinable
+  public init(on executor: MainExecutor, _ work: @escaping @MainActor @Sendable () -> Value) {
+    self = Guarantee<Void>.value(()).map { @MainActor _ in work() }
+  }
+
   /// Returns a guarantee of the result of applying `body`, on the main actor, to the value.
   @inlinable
   public func map<U: Sendable>(
@@ -176,5 +182,22 @@ extension Promise {
   public init(on executor: MainExecutor, _ work: @escaping @MainActor @Sendable () throws -> Value)
   {
     self = Promise<Void>.value(()).map { @MainActor _ in try work() }
+  }
+
+  /// Calls `handler` on the main actor with the outcome, once; returns no promise.
+  ///
+  /// The error, if any, counts as handled.
+  public func observe(
+    on executor: MainExecutor,
+    _ handler: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    // As a generic parameter: a call with a `MainExecutor` would be one of this method.
+    func observe(on executor: some PromiseExecutor) {
+      self.observe(
+        on: executor,
+        Isolated(handler).assumingIsolated(
+          as: (@Sendable (Result<Value, any Error>) -> Void).self))
+    }
+    observe(on: executor)
   }
 }
