@@ -37,13 +37,16 @@ extension Promise {
     }
     return use(
       gate, release: give,
+      // Runs in the chain, so that the result settles after it even when it is cancelled.
+      afterwards: { use, resource in .onEnd(of: use, target: releaseTarget) { release(resource) } },
       _HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self))
   }
 
   /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
   ///
-  /// The returned promise waits for `release`; if that throws, it is rejected with that error.
+  /// The returned promise waits for `release`, unless it is cancelled; if `release` throws, it is
+  /// rejected with that error.
   /// Cancelling it before the resource is acquired cancels the task of `acquire`; a resource that is
   /// acquired nevertheless is released. Otherwise, as ``using(_:release:_:)``.
   ///
@@ -76,14 +79,18 @@ extension Promise {
       }
     }
     resolver.onCancel { task.cancel() }
-    return use(gate, release: give, _HandlerTarget(immediate: ())) { resource in
-      Promise { try await body(resource) }
-    }
+    return use(
+      gate, release: give,
+      afterwards: { use, resource in
+        use.finishedAfter(_HandlerTarget(immediate: ())) { give(resource) }
+      }, _HandlerTarget(immediate: ())
+    ) { resource in Promise { try await body(resource) } }
   }
 
   /// Uses the resource of `gate`, which this is the only consumer of.
   private static func use<Resource: Sendable>(
     _ gate: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
+    afterwards: @escaping @Sendable (Promise, Resource) -> Promise,
     _ bodyTarget: _HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
   ) -> Promise {
     let immediate = _HandlerTarget(immediate: ())
@@ -91,8 +98,7 @@ extension Promise {
     return gate.chained(immediate) { resource in
       lease.begin()
       // In this order a cancellation keeps `body` from starting, and reaches `release`.
-      return Promise<Resource>.value(resource).chained(bodyTarget, body)
-        .finishedAfter(immediate) { release(resource) }
+      return afterwards(Promise<Resource>.value(resource).chained(bodyTarget, body), resource)
     }
     .finishedAfter(immediate) {
       // Cancelled just when the resource had been acquired: it is still ours to release.

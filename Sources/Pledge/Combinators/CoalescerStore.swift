@@ -161,8 +161,9 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   func endRevalidation() { isRevalidating.store(false, ordering: .releasing) }
 }
 
-/// The entries of a coalescer, found by hash. Pure bookkeeping: no key is hashed, compared or
-/// released here.
+/// The entries of a coalescer, found by hash.
+///
+/// Pure bookkeeping: no key is hashed, compared or released here.
 struct CoalescerTable<Value: Sendable> {
   typealias Entry = CoalescerEntry<Value>
 
@@ -186,7 +187,9 @@ struct CoalescerTable<Value: Sendable> {
     entry.lastUse = uses
   }
 
-  /// Takes an entry out; nil if it is not there any more. The caller releases it without the lock.
+  /// Takes an entry out; nil if it is not there any more.
+  ///
+  /// The caller releases it without the lock.
   mutating func remove(_ entry: Entry) -> Entry? {
     guard let index = entries[entry.hash]?.firstIndex(where: { $0 === entry }) else { return nil }
     let removed = entries[entry.hash]?.remove(at: index)

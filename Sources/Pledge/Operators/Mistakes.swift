@@ -2,6 +2,7 @@
 // a name is that of another library. The compiler looks at them only when nothing else fits.
 
 extension Thenable {
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message: "'map' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -11,6 +12,7 @@ extension Thenable {
     -> Promise<U>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message: "'then' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -20,6 +22,7 @@ extension Thenable {
     -> Promise<U>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message: "'done' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -29,6 +32,7 @@ extension Thenable {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message:
@@ -39,6 +43,7 @@ extension Thenable {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message:
@@ -49,12 +54,14 @@ extension Thenable {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "then")
   @_disfavoredOverload
   public func flatMap<U: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>)
     -> Promise<U>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "done")
   @_disfavoredOverload
   public func sink(_ body: @escaping @Sendable (Value) throws -> Void) -> Promise<Void> {
@@ -63,6 +70,7 @@ extension Thenable {
 }
 
 extension Promise {
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message:
@@ -73,6 +81,7 @@ extension Promise {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message: "'recover' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
@@ -82,6 +91,7 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message:
@@ -92,6 +102,7 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message: "'finally' takes a closure without 'await'; use 'asyncFinally' for one that awaits"
@@ -101,6 +112,7 @@ extension Promise {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message: "'catch' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
@@ -110,6 +122,7 @@ extension Promise {
     -> Guarantee<Void>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message:
@@ -120,61 +133,75 @@ extension Promise {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "finally")
   public func ensureThen<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "finally")
   public func always<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "cauterize")
   public func cauterized() {}
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "recover")
   public func flatMapError(_ body: @escaping @Sendable (any Error) throws -> Promise<Value>)
     -> Promise<Value>
   { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
-    message: "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)', and write '_ in' where the next closure ignores it"
+    message:
+      "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)', and write '_ in' where the next closure ignores it"
   )
   @_disfavoredOverload
   public static func attempt(_ body: () throws -> Value) -> Promise {
     unavailable()
   }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "withResolvers()")
   public static func pending() -> (promise: Promise, resolver: Resolver<Value>) { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "value")
   public static func resolve(_ value: Value) -> Promise { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "rejected")
   public static func reject(_ error: any Error) -> Promise { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, message: "use 'Promise.rejected(error)'")
   public init(error: any Error) { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, message: "use 'try await promise.value'")
   public func await() -> Value { unavailable() }
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, message: "use 'Promise.value(_:)'")
   @_disfavoredOverload
   public init(value: Value) { unavailable() }
 }
 
 extension Guarantee {
-  // Deprecated and not unavailable: or else the compiler would take the operator before it for the
-  // one that makes a promise of the guarantee, and say nothing.
+  // Deprecated and not unavailable: otherwise the compiler would take the operator before it for
+  // the one that makes a promise of the guarantee, and say nothing.
+  /// Explains a mistake: a guarantee has no error.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to handle; remove this"
   )
@@ -183,6 +210,7 @@ extension Guarantee {
     asVoid()
   }
 
+  /// Explains a mistake: a guarantee has no error.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to replace; remove this"
   )
@@ -190,33 +218,41 @@ extension Guarantee {
     self
   }
 
+  /// Explains a mistake: a guarantee has no error.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
   )
   public func cauterize() {}
 
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure(_ body: @escaping @Sendable () -> Void) -> Guarantee<Value> { unavailable() }
 }
 
+/// Explains a mistake, and cannot be called.
 @available(
   *, unavailable, message: "start the chain with the promise itself, or with 'Promise.attempt'"
 )
 public func firstly<R>(_ body: () throws -> R) -> R { unavailable() }
 
+/// Explains a mistake, and cannot be called.
 @available(*, unavailable, message: "use 'Promise.all'")
 public func when<T>(fulfilled promises: T...) -> Promise<Void> { unavailable() }
 
+/// Explains a mistake, and cannot be called.
 @available(*, unavailable, message: "use 'Promise.allSettled'")
 public func when<T>(resolved promises: T...) -> Promise<Void> { unavailable() }
 
+/// Explains a mistake, and cannot be called.
 @available(*, unavailable, message: "use 'Promise.after'")
 public func after(_ duration: Duration) -> Guarantee<Void> { unavailable() }
 
+/// Explains a mistake, and cannot be called.
 @available(*, unavailable, message: "use 'Promise.after'")
 public func after(seconds: Double) -> Guarantee<Void> { unavailable() }
 
 extension PromiseExecutor where Self == MainExecutor {
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "global")
   public static var background: MainExecutor { unavailable() }
 }

@@ -83,7 +83,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
   private let clock: any Clock<Duration>
   private let target: _HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
-  /// Of the attempts so far. In one place, as a copy for each attempt would make a long run
+  /// Of the attempts so far, in one place: a copy for each attempt would make a long run
   /// quadratic.
   private let failures = Mutex<[any Error]>([])
 

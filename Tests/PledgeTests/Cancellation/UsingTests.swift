@@ -122,11 +122,9 @@ private final class Log: Sendable {
   private let state = Mutex<[String]>([])
   var entries: [String] { state.withLock { $0 } }
   func add(_ entry: String) {
-    let waiting = state.withLock { entries in
-      entries.append(entry)
-      return entry
-    }
-    waiters.withLock { $0[waiting]?.fulfill() }
+    state.withLock { $0.append(entry) }
+    let waiter = waiters.withLock { $0[entry] }
+    waiter?.fulfill()
   }
 
   private let waiters = Mutex<[String: Resolver<Void>]>([:])

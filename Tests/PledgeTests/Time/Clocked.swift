@@ -355,7 +355,7 @@ import Testing
     try await expectRejection(of: await run(policy, failures: 99), with: RetryError.self)
     #expect(attempts.count == 3 && budget.remaining == 0)
     for _ in 0..<2 {
-      try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
+      _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
     }
     #expect(budget.remaining == 1)
   }
@@ -371,7 +371,7 @@ import Testing
 
   @MainActor @Test func operation_runsWhereItWasWritten() async throws {
     var calls = 0
-    try await Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
+    _ = try await Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
       MainActor.assertIsolated()
       calls += 1
       if calls == 1 { throw Boom() }

@@ -71,7 +71,8 @@ final class App {
     precondition(limited == shared)
     let all = try await Promise.all([id, id], concurrently: 1) { id in self.fetch(id) }.value
     precondition(all.count == 2)
-    let used = try await Promise.using(Promise.value(id), release: { _ in self.log.append("end") }) {
+    let used = try await Promise.using(Promise.value(id), release: { _ in self.log.append("end") })
+    {
       self.fetch($0)
     }.value
     precondition(used == user && log.last == "end")
@@ -104,9 +105,11 @@ final class App {
       self.log.append("replaced")
       return 1
     }.value
-    let recovered = try await failed.recover { _ in self.log.append("recovered"); return .value(2) }
-      .finally { self.log.append("finally") }
-      .value
+    let recovered = try await failed.recover { _ in
+      self.log.append("recovered"); return .value(2)
+    }
+    .finally { self.log.append("finally") }
+    .value
     let mapped = await failed.mapError { _ in CancellationError() }.result
     precondition(replaced == 1 && recovered == 2)
     precondition(log.suffix(3) == ["replaced", "recovered", "finally"])

@@ -97,23 +97,37 @@ func fromAnywhere() async throws {
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
   try await Promise.value([1, 2])
-    .mapValues(on: .main) { number in screen.title = "\(number)"; return number }
+    .mapValues(on: .main) { number in
+      screen.title = "\(number)"; return number
+    }
     .filterValues(on: .main) { _ in screen.title.isEmpty == false }
     .validate(on: .main) { _ in screen.title == "2" }
     .tap(on: .main) { _ in screen.title += "t" }
-    .then(on: .main) { numbers in screen.title += "\(numbers.count)"; return Promise.value(1) }
+    .then(on: .main) { numbers in
+      screen.title += "\(numbers.count)"; return Promise.value(1)
+    }
     .finally(on: .main) { screen.title += "f" }
     .asVoid().value
-  try await failed.recover(on: .main) { _ in screen.title += "r"; return .value(1) }.asVoid().value
-  try await failed.recover(on: .main, only: Refused.self) { _ in screen.title += "o"; return .value(1) }
-    .asVoid().value
-  _ = await failed.replaceError(on: .main) { _ in screen.title += "v"; return 1 }.value
+  try await failed.recover(on: .main) { _ in
+    screen.title += "r"; return .value(1)
+  }.asVoid().value
+  try await failed.recover(on: .main, only: Refused.self) { _ in
+    screen.title += "o"; return .value(1)
+  }
+  .asVoid().value
+  _ = await failed.replaceError(on: .main) { _ in
+    screen.title += "v"; return 1
+  }.value
   try await failed.catch(on: .main, only: Refused.self) { _ in screen.title += "c" }.value
   await failed.catch(on: .main) { _ in screen.title += "e" }.value
   try await Promise(on: .main) { screen.title += "i" }.value
-  try await Promise.retry(on: .main, .fixed(attempts: 1)) { screen.title += "y"; return .value(()) }
-    .value
-  try await Limiter(1).run(on: .main) { screen.title += "l"; return Promise.value(()) }.value
+  try await Promise.retry(on: .main, .fixed(attempts: 1)) {
+    screen.title += "y"; return .value(())
+  }
+  .value
+  try await Limiter(1).run(on: .main) {
+    screen.title += "l"; return Promise.value(())
+  }.value
   _ = try await Promise.all(on: .main, [1], concurrently: 1) { number in
     screen.title += "a"
     return Promise.value(number)
