@@ -223,6 +223,25 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   }
 }
 
+extension Thenable where Value: Sequence, Value.Element: Sendable {
+  /// Returns a promise of the elements sorted by `areInIncreasingOrder`.
+  ///
+  /// For elements without an order of their own, and for those whose `Comparable` conformance is
+  /// isolated to an actor: `sortedValues { $0 < $1 }`.
+  ///
+  /// **Execution.** `areInIncreasingOrder` runs in the isolation in which it was written.
+  @inlinable
+  public func sortedValues(
+    @_inheritActorContext by areInIncreasingOrder:
+      @escaping @Sendable @isolated(any) (Value.Element, Value.Element) throws -> Bool
+  ) -> Promise<[Value.Element]> {
+    let target = _HandlerTarget(isolation: areInIncreasingOrder.isolation)
+    let areInIncreasingOrder = Isolated(areInIncreasingOrder).assumingIsolated(
+      as: (@Sendable (Value.Element, Value.Element) throws -> Bool).self)
+    return mapped(target) { try $0.sorted(by: areInIncreasingOrder) }
+  }
+}
+
 extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
   /// Returns a promise of the elements in ascending order; sorted in place where they settle.
   @inlinable

@@ -197,4 +197,17 @@ import Testing
       _ = await Guarantee<Int>.withResolvers().guarantee.value
     }
   }
+
+  @Test func wrapping_optionalValues() async throws {
+    @Sendable func find(_ done: @escaping @Sendable (Int?, (any Error)?) -> Void) { done(nil, nil) }
+    @Sendable func fail(_ done: @escaping @Sendable (Int?, (any Error)?) -> Void) {
+      done(1, Boom())
+    }
+    let nothing: Promise<Int?> = Promise.wrap { find($0) }
+    try await expectFulfillment(of: nothing, with: nil)
+    let failed: Promise<Int?> = Promise.wrap { fail($0) }
+    try await expectRejection(of: failed, with: Boom())
+    let required: Promise<Int> = Promise.wrap { find($0) }
+    try await expectRejection(of: required, with: PromiseError.noValueAndNoError)
+  }
 }

@@ -53,6 +53,9 @@ final class App {
     let email = try await fetch(id).compactMap(\.email).value
     let names = try await Promise.value([User(name: "b"), User(name: "a")]).mapValues(\.name).value
     let active = try await Promise.value([User(name: "b")]).filterValues(\.isActive).value
+    let sorted = try await Promise.value([User(name: "b"), User(name: "a")])
+      .sortedValues { $0 < $1 }.value
+    precondition(sorted.map(\.name) == ["a", "b"])
     precondition(name == "7" && email == "a@b" && names == ["b", "a"] && active.count == 1)
   }
 
