@@ -9,7 +9,6 @@ import PackageDescription
 let upcoming: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .enableUpcomingFeature("InferIsolatedConformances"),
-  .enableUpcomingFeature("InferSendableFromCaptures"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
@@ -36,6 +35,10 @@ let package = Package(
       [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)] + upcoming),
     client(
       "MainActorSwift5UpcomingClient",
-      [.swiftLanguageMode(.v5), .defaultIsolation(MainActor.self)] + upcoming),
+      [
+        .swiftLanguageMode(.v5), .defaultIsolation(MainActor.self),
+        // Part of Swift 6.
+        .enableUpcomingFeature("InferSendableFromCaptures"),
+      ] + upcoming),
   ]
 )

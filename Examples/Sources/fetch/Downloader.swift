@@ -92,7 +92,7 @@ struct Downloader: Sendable {
 
   /// Streams one copy to a partial file and verifies it.
   func copy(of file: Download, from mirror: URL, number: Int) -> Promise<Copy> {
-    Promise.attempt { try parts.open(file.name, copy: number) }
+    Promise(catching: { try parts.open(file.name, copy: number) })
       .then { part in
         session.stream(mirror) { data in
           try part.append(data)
