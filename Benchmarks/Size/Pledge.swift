@@ -17,7 +17,7 @@ func run() {
   let chained = work(1)
     .then(on: queue) { work($0 + 1) }
     .map(on: queue) { $0 + 1 }
-    .recover(on: queue) { _ in 0 }
+    .replaceError(on: queue) { _ in 0 }
     .promise
   Promise.all([chained, work(2)])
     .observe(on: queue) { result in

@@ -53,7 +53,7 @@ extension Guarantee {
   }
 
   /// Makes a guarantee with the value of `work`, which runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public init(on executor: some PromiseExecutor, _ work: @escaping @Sendable () -> Value) {
     self = Guarantee<Void>.value(()).map(on: executor) { work() }
   }

@@ -90,37 +90,11 @@ extension Promise {
   /// Makes a promise with the outcome of `work`, which runs on `executor`.
   ///
   /// Cancelling the promise before `work` has started keeps it from running.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public init(
     on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
   ) {
     self = Promise<Void>.value(()).map(on: executor) { try work() }
-  }
-
-  /// Makes a promise with the outcome of `body`, which runs inside this call.
-  ///
-  /// A chain can start with it, so that what `body` throws goes the way of all its errors.
-  @inlinable @_disfavoredOverload
-  public static func attempt(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Value
-  ) -> Promise {
-    do {
-      return .value(try body())
-    } catch {
-      return .rejected(error, fileID: fileID, line: line)
-    }
-  }
-
-  /// Makes a promise that adopts the one `body` returns; `body` runs inside this call.
-  @inlinable
-  public static func attempt(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
-  ) -> Promise {
-    do {
-      return try body()
-    } catch {
-      return .rejected(error, fileID: fileID, line: line)
-    }
   }
 }
 
@@ -151,7 +125,7 @@ extension Promise {
   /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
   ///
   /// The lowest-level way to listen; it makes no promise. The error, if any, counts as handled.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func observe(
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void

@@ -70,16 +70,6 @@ public final class Resolver<Value: Sendable>: Sendable {
     cell.addForwarder(forwarder)
   }
 
-  /// Has `handler` called when the promise is cancelled, so that the producer can stop its work.
-  ///
-  /// `handler` runs on the thread that cancels, before the promise is rejected with
-  /// `CancellationError`, and may settle it otherwise. (After a time-out that is a thread of the
-  /// global queue.) Called at once if the promise was cancelled before; released unused when the
-  /// promise settles. A handler that captures this resolver keeps the promise from noticing that the
-  /// resolver was dropped.
-  @inlinable
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) { cell.onCancel(handler) }
-
   /// Gives the promise up unsettled: it looks pending for ever.
   ///
   /// No closure that waits for it is called: they are released, and the promises made from it are
@@ -127,12 +117,6 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   /// - Returns: Whether this call fulfilled it.
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
-
-  /// Has `handler` called when nobody waits for the guarantee any more.
-  ///
-  /// See ``Resolver/onCancel(_:)``.
-  @inlinable
-  public func onCancel(_ handler: @escaping @Sendable () -> Void) { resolver.onCancel(handler) }
 }
 
 // MARK: - Completion handlers of every shape

@@ -17,6 +17,7 @@ public protocol Thenable<Value>: Sendable {
 
 extension Thenable {
   /// A promise with the fate of this thenable.
+  @_disfavoredOverload
   public var promise: Promise<Value> {
     Promise { resolver in observe { resolver.resolve($0) } }
   }

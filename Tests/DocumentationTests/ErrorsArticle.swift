@@ -22,7 +22,7 @@ private func catchingOnly() {
 
 private func recovering() {
   // A value: nothing is left that could fail, so this is a guarantee.
-  let name: Guarantee<String> = fetchUser(id: 7).map { $0.name }.recover { _ in "nobody" }
+  let name: Guarantee<String> = fetchUser(id: 7).map { $0.name }.replaceError { _ in "nobody" }
 
   // A promise.
   let page = downloadPage(from: "mirror-1").recover { _ in downloadPage(from: "mirror-2") }
@@ -30,11 +30,11 @@ private func recovering() {
   // A closure that may throw: what it does not want goes on.
   let news = fetchNews().recover { error in
     guard error is Offline else { throw error }
-    return ["You are offline."]
+    return .value(["You are offline."])
   }
 
   // The same for one type of error.
-  let sameNews = fetchNews().recover(only: Offline.self) { _ in ["You are offline."] }
+  let sameNews = fetchNews().replaceError(only: Offline.self) { _ in ["You are offline."] }
 
   _ = (name, page, news, sameNews)
 }

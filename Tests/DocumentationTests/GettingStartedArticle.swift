@@ -91,7 +91,7 @@ private func retrying() {
 private func guaranteeing() {
   let greeting: Guarantee<String> = fetchUser(id: 7)
     .map { user in "Hello, \(user.name)" }
-    .recover { _ in "Hello, stranger" }
+    .replaceError { _ in "Hello, stranger" }
 
   _ = greeting
 }

@@ -40,7 +40,7 @@ extension TraceTests {
         let (promise, resolver) = Promise<Int>.withResolvers()
         let line = #line + 1
         let culprit = Promise.value(1).done(on: .immediate) { _ in resolver.reject(Oops()) }
-        let recovered = promise.recover(on: .immediate) { _ in 2 }
+        let recovered = promise.replaceError(on: .immediate) { _ in 2 }
         let path = try #require(trace.errorPath(of: promise))
         #expect(events(path) == [.rejected, .handled])
         #expect(path.description.contains("in the handler of #2"))
@@ -89,7 +89,7 @@ extension TraceTests {
       struct Other: Error {}
       try tracing { trace in
         let first = Promise<Int>.rejected(Oops())
-        let second = first.recover(on: .immediate) { _ -> Int in throw Other() }
+        let second = first.recover(on: .immediate) { _ -> Promise<Int> in throw Other() }
         second.cauterize()
         let path = try #require(trace.errorPath(of: first))
         #expect(events(path) == [.rejected, .replaced(by: "Other()")])

@@ -9,45 +9,109 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// The result settles as the promise that `body` returns, once `release` has run. `release` runs
-  /// exactly once for a resource that was acquired: also when `body` throws, when its promise is
-  /// rejected, and when the result is cancelled, be it before `body` has started. If the resource
-  /// cannot be acquired, the result is rejected with that error and nothing is released.
+  /// The returned promise settles as the promise that `body` returns, once `release` has run.
+  /// `release` runs exactly once for each resource that was acquired: also when `body` throws, when
+  /// its promise is rejected, and when the returned promise is cancelled. If the resource cannot be
+  /// acquired, the returned promise is rejected with that error and nothing is released.
+  ///
+  /// **Cancellation.** Cancelling the returned promise before the resource is acquired rejects it at
+  /// once. It does not cancel `acquisition`, which may be about to succeed; a resource that is
+  /// acquired after that is released at once, and `body` does not run.
   ///
   /// **Execution.** `body` and `release` each run in the isolation in which they were written.
   public static func using<Resource: Sendable>(
     _ acquisition: Promise<Resource>,
-    @_inheritActorContext release:
-      @escaping @Sendable @isolated(any) (Resource) -> Void,
-    @_inheritActorContext _ body:
-      @escaping @Sendable @isolated(any) (Resource) throws -> Promise
+    @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) -> Void,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Resource) throws -> Promise
   ) -> Promise {
-    let bodyTarget = _HandlerTarget(isolation: body.isolation)
-    let body = Isolated(body).assumingIsolated(
-      as: (@Sendable (Resource) throws -> Promise).self)
     let releaseTarget = _HandlerTarget(isolation: release.isolation)
     let release = Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self)
+    let give: @Sendable (Resource) -> Promise<Void> = {
+      Promise<Resource>.value($0).mapped(releaseTarget, release)
+    }
+    // The acquisition is observed to its end, so that a cancellation of the result does not reach it.
+    let (gate, resolver) = Promise<Resource>.withResolvers()
+    acquisition.observe { result in
+      let isWanted = resolver.resolve(result)
+      if !isWanted, case .success(let resource) = result { _ = give(resource) }
+    }
+    return use(
+      gate, release: give,
+      // Runs in the chain, so that the result settles after it even when it is cancelled.
+      afterwards: { use, resource in .onEnd(of: use, target: releaseTarget) { release(resource) } },
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self))
+  }
 
+  /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
+  ///
+  /// The returned promise waits for `release`, unless it is cancelled; if `release` throws, it is
+  /// rejected with that error.
+  /// Cancelling it before the resource is acquired cancels the task of `acquire`; a resource that is
+  /// acquired nevertheless is released. Otherwise, as ``using(_:release:_:)``.
+  ///
+  /// ```swift
+  /// try await Promise.using(
+  ///   acquire: { try await pool.connection() }, release: { try await $0.close() }
+  /// ) { connection in
+  ///   try await connection.query("…")
+  /// }.value
+  /// ```
+  ///
+  /// **Execution.** Each closure runs in a task of its own, in the isolation in which it was written.
+  public static func using<Resource: Sendable>(
+    @_inheritActorContext acquire: @escaping @Sendable @isolated(any) () async throws -> Resource,
+    @_inheritActorContext release:
+      @escaping @Sendable @isolated(any) (Resource) async throws -> Void,
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Resource) async throws -> Value
+  ) -> Promise {
+    let give: @Sendable (Resource) -> Promise<Void> = { resource in
+      Promise<Void> { try await release(resource) }
+    }
+    let (gate, resolver) = Promise<Resource>.withResolvers()
+    let task = Task {
+      do {
+        let resource = try await acquire()
+        if !resolver.fulfill(resource) { _ = give(resource) }
+      } catch {
+        resolver.reject(error)
+      }
+    }
+    resolver.onCancel { task.cancel() }
+    return use(
+      gate, release: give,
+      afterwards: { use, resource in
+        use.finishedAfter(_HandlerTarget(immediate: ())) { give(resource) }
+      }, _HandlerTarget(immediate: ())
+    ) { resource in Promise { try await body(resource) } }
+  }
+
+  /// Uses the resource of `gate`, which this is the only consumer of.
+  private static func use<Resource: Sendable>(
+    _ gate: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
+    afterwards: @escaping @Sendable (Promise, Resource) -> Promise,
+    _ bodyTarget: _HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
+  ) -> Promise {
     let immediate = _HandlerTarget(immediate: ())
-    let use = Use()
-    return acquisition.chained(immediate) { resource in
-      use.begin()
+    let lease = Lease()
+    return gate.chained(immediate) { resource in
+      lease.begin()
       // In this order a cancellation keeps `body` from starting, and reaches `release`.
-      return Promise<Resource>.value(resource).chained(bodyTarget, body)
-        .finished(releaseTarget) { release(resource) }
+      return afterwards(Promise<Resource>.value(resource).chained(bodyTarget, body), resource)
     }
     .finishedAfter(immediate) {
       // Cancelled just when the resource had been acquired: it is still ours to release.
-      guard use.begin(), case .success(let resource) = acquisition.currentResult else {
+      guard lease.begin(), case .success(let resource) = gate.currentResult else {
         return Promise<Void>.value(())
       }
-      return Promise<Resource>.value(resource).mapped(releaseTarget, release)
+      return release(resource)
     }
   }
 }
 
 /// Whether a resource has found its user.
-private final class Use: Sendable {
+private final class Lease: Sendable {
   private let hasBegun = Atomic(false)
 
   /// True for the first caller.

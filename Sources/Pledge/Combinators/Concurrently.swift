@@ -25,13 +25,44 @@ extension Promise {
   /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
   ///
   /// See the form without `on:`. `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public static func all<S: Sequence & Sendable, T: Sendable>(
     on executor: some PromiseExecutor, _ elements: S, concurrently limit: Int,
     cancellingRest: Bool = false,
     _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
     concurrently(elements, limit, cancellingRest, executor._target, transform)
+  }
+
+  /// Calls `transform`, on the main actor, for each of `elements`, with at most `limit` promises
+  /// pending at a time.
+  ///
+  /// See the form without `on:`.
+  @inlinable
+  public static func all<S: Sequence & Sendable, T: Sendable>(
+    on executor: MainExecutor, _ elements: S, concurrently limit: Int,
+    cancellingRest: Bool = false,
+    _ transform: @escaping @MainActor @Sendable (S.Element) throws -> Promise<T>
+  ) -> Promise<[T]> where Value == [T] {
+    all(elements, concurrently: limit, cancellingRest: cancellingRest, transform)
+  }
+
+  /// Calls an asynchronous `transform` for each of `elements`, with at most `limit` calls in progress
+  /// at a time.
+  ///
+  /// See the form whose closure returns a promise.
+  ///
+  /// **Execution.** Each call runs in a task of its own, in the isolation in which `transform` was
+  /// written.
+  @_disfavoredOverload
+  public static func all<S: Sequence & Sendable, T: Sendable>(
+    _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (S.Element) async throws -> T
+  ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
+    concurrently(elements, limit, cancellingRest, GlobalExecutor.global._target) { element in
+      Promise<T> { try await transform(element) }
+    }
   }
 
   /// Calls `transform` for each of `elements` as they come, with at most `limit` promises pending.
@@ -160,7 +191,8 @@ final class ConcurrentWork<T: Sendable>: Sendable {
       promise.cancel()
       return
     }
-    promise.observe { [self] result in receive(result, index: index) }
+    Promise.onEnd(of: promise) { [self] in receive(promise.currentResult, index: index) }
+      .cauterize()
   }
 
   @usableFromInline
@@ -172,11 +204,14 @@ final class ConcurrentWork<T: Sendable>: Sendable {
   @usableFromInline
   func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
 
-  private func receive(_ result: Result<T, any Error>, index: Int) {
+  /// Takes the outcome of a promise that has come to an end; nil if it was abandoned.
+  private func receive(_ result: Result<T, any Error>?, index: Int) {
     switch result {
-    case .failure(let error):
+    case nil:
+      abandon()
+    case .failure(let error)?:
       fail(error)
-    case .success(let value):
+    case .success(let value)?:
       let room: Resolver<Void>? = state.withLock { state in
         state.values[index] = value
         state.pending[index] = nil
@@ -196,6 +231,21 @@ final class ConcurrentWork<T: Sendable>: Sendable {
       return state.values.compactMap { $0 }
     }
     if let values { resolver.fulfill(values) }
+  }
+
+  /// Gives up: one of the values will never be there.
+  private func abandon() {
+    let (room, pending) = state.withLock { state in
+      defer {
+        state.isOver = true
+        state.room = nil
+        state.pending = [:]
+      }
+      return (state.room?.resolver, state.pending)
+    }
+    resolver.abandon()
+    room?.abandon()
+    withExtendedLifetime(pending) {}
   }
 
   private func end(with error: any Error, cancelling: Bool) {

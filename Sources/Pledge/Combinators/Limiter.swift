@@ -1,72 +1,82 @@
 import Synchronization
 
-/// Runs operations, at most so many at a time, in the order in which they were submitted.
+/// Runs operations with a fixed concurrency limit, in the order of their priority and submission.
 ///
 /// ```swift
 /// let limiter = Limiter(4)
 /// let pages = urls.map { url in limiter.run { download(url) } }
 /// ```
+///
+/// Operations are started in the order in which they were submitted, those of a higher `priority`
+/// first. A limiter may also limit the rate at which operations start, and how many may wait.
 public final class Limiter: Sendable {
-  private struct Waiting {
-    let start: @Sendable (Limiter) -> Void
-    let clear: @Sendable () -> Void
+  /// How many operations may start in a period of time.
+  public struct Rate: Sendable, Hashable {
+    /// How many operations may start in one period; less than one counts as one.
+    public var count: Int
+    /// The length of a period.
+    public var period: Duration
+
+    /// Makes a rate of `count` operations in each `period`.
+    public init(_ count: Int, per period: Duration) {
+      self.count = count
+      self.period = period
+    }
   }
 
-  private struct State {
-    var limit: Int
-    var running = 0
-    var isPaused = false
-    var nextTicket = 0
-    var firstTicket = 0
-    var waiting: [Int: Waiting] = [:]
-    var idle: [Resolver<Void>] = []
+  /// The error of an operation for which a limiter's queue had no room.
+  public struct QueueFullError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// How many operations may wait.
+    public let capacity: Int
+
+    /// Says how many operations may wait.
+    public var description: String {
+      "The limiter's queue is full: \(capacity) operations are waiting already."
+    }
   }
 
-  private let state: Mutex<State>
+  private let state: Mutex<LimiterQueue>
+  private let rate: Rate?
+  private let clock: any Clock<Duration>
 
-  /// Makes a limiter for `limit` operations at a time.
+  /// Makes a limiter.
   ///
-  /// A limit of less than one would let nothing run; that is a programming error and stops the
-  /// program.
-  public init(_ limit: Int) {
-    precondition(limit >= 1, "Pledge: a Limiter needs a limit of at least 1, not \(limit)")
-    state = Mutex(State(limit: limit))
+  /// With a limit of less than one, each operation is rejected with
+  /// ``PromiseError/invalidArgument(_:)``.
+  ///
+  /// - Parameters:
+  ///   - limit: How many operations may run at a time.
+  ///   - rate: How many operations may start in a period of time; nil for any number.
+  ///   - queueCapacity: How many operations may wait; nil for any number. An operation for which
+  ///     there is no room is rejected with ``QueueFullError``.
+  ///   - clock: The clock of `rate`.
+  public init(
+    _ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil,
+    clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    state = Mutex(LimiterQueue(limit: limit, capacity: queueCapacity, rate: rate?.count))
+    self.rate = rate
+    self.clock = clock
+  }
+
+  /// How many operations may run at a time.
+  ///
+  /// When the limit is raised, waiting operations start at once; when it is lowered, running
+  /// operations go on, and none starts until fewer are running. A value of less than one counts as
+  /// one.
+  public var limit: Int {
+    get { state.withLock { $0.limit } }
+    set {
+      state.withLock { $0.limit = max(newValue, 1) }
+      startNext()
+    }
   }
 
   /// How many operations are running.
   public var runningCount: Int { state.withLock { $0.running } }
 
   /// How many operations wait for their turn.
-  public var waitingCount: Int { state.withLock { $0.waiting.count } }
-
-  /// Runs `operation` as soon as there is room for it.
-  ///
-  /// **Execution.** `operation` runs in place: inside this call if there is room, else on the thread
-  /// on which an earlier operation settles. Cancelling the result takes the operation out of the
-  /// queue, or cancels its promise if it is running.
-  public func run<T: Sendable>(
-    _ operation: @escaping @Sendable () throws -> Promise<T>
-  ) -> Promise<T> {
-    let (promise, resolver) = Promise<T>.withResolvers()
-    let restoring = TaskLocals.snapshot() ?? { $0() }
-    let ticket = state.withLock { state in
-      defer { state.nextTicket += 1 }
-      state.waiting[state.nextTicket] = Waiting(
-        start: { limiter in
-          restoring {
-            let inner: Promise<T> = Promise.attempt { try operation() }
-            // First the room, then the result: who waits for the result may submit the next one.
-            resolver.resolve(
-              with: inner.finished(_HandlerTarget(immediate: ())) { limiter.leave() })
-          }
-        },
-        clear: { resolver.reject(CancellationError()) })
-      return state.nextTicket
-    }
-    promise.cell.onCancel { [weak self] in self?.withdraw(ticket) }
-    startNext()
-    return promise
-  }
+  public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
   /// Starts no more operations until ``resume()``; those that run go on.
   public func pause() { state.withLock { $0.isPaused = true } }
@@ -79,11 +89,8 @@ public final class Limiter: Sendable {
 
   /// Rejects all operations that wait with `CancellationError`; those that run go on.
   public func clear() {
-    let cleared = state.withLock { state in
-      defer { state.waiting = [:] }
-      return state.waiting.sorted { $0.key < $1.key }.map(\.value)
-    }
-    for waiting in cleared { waiting.clear() }
+    let cleared = state.withLock { $0.removeAll() }
+    for operation in cleared { operation.reject(CancellationError()) }
     tellIfIdle()
   }
 
@@ -95,8 +102,35 @@ public final class Limiter: Sendable {
     return promise
   }
 
-  private func withdraw(_ ticket: Int) {
-    let withdrawn = state.withLock { $0.waiting.removeValue(forKey: ticket) }
+  // MARK: Submitting
+
+  func submit<T: Sendable>(
+    _ priority: Int, _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<T>
+  ) -> Promise<T> {
+    let (promise, resolver) = Promise<T>.withResolvers()
+    // Attached here, where the operation was submitted: it finds the task-local values of this place.
+    let (gate, start) = Promise<Void>.withResolvers()
+    let work = gate.chained(target, body)
+    let operation = LimitedOperation(
+      gate: start,
+      connect: { limiter in
+        // First the room, then the result: a caller that sees the result may submit the next one.
+        resolver.resolve(with: .onEnd(of: work) { limiter.leave() })
+      },
+      reject: { resolver.reject($0) })
+    let submission = state.withLock { $0.submit(operation, priority: priority) }
+    switch submission {
+    case .failure(let error):
+      resolver.reject(error)
+    case .success(let ticket):
+      promise.cell.onCancel { [weak self] in self?.withdraw(ticket) }
+      startNext()
+    }
+    return promise
+  }
+
+  private func withdraw(_ ticket: LimiterQueue.Ticket) {
+    let withdrawn = state.withLock { $0.remove(ticket) }
     withExtendedLifetime(withdrawn) {}
     tellIfIdle()
   }
@@ -108,29 +142,225 @@ public final class Limiter: Sendable {
   }
 
   private func startNext() {
-    while true {
-      let next: Waiting? = state.withLock { state in
-        guard !state.isPaused, state.running < state.limit else { return nil }
-        while state.firstTicket < state.nextTicket {
-          defer { state.firstTicket += 1 }
-          if let waiting = state.waiting.removeValue(forKey: state.firstTicket) {
-            state.running += 1
-            return waiting
+    while let operation = state.withLock({ $0.takeNext() }) {
+      if let rate {
+        // A start counts for one period, from now on.
+        _ = Promise<Void>.after(rate.period, clock: clock)
+          .mapped(_HandlerTarget(immediate: ())) { [self] in
+            state.withLock { $0.startsLeft? += 1 }
+            startNext()
           }
-        }
-        return nil
       }
-      guard let next else { return }
-      next.start(self)
+      operation.start(in: self)
     }
   }
 
   private func tellIfIdle() {
-    let resolvers: [Resolver<Void>] = state.withLock { state in
-      guard state.running == 0, state.waiting.isEmpty else { return [] }
-      defer { state.idle = [] }
-      return state.idle
+    for resolver in state.withLock({ $0.takeIdle() }) { resolver.fulfill() }
+  }
+}
+
+extension Limiter {
+  /// Runs `operation` as soon as there is room for it.
+  ///
+  /// Cancelling the returned promise takes the operation out of the queue, or cancels its promise if
+  /// it is running. Operations of a higher `priority` start first.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  public func run<T: Sendable>(
+    priority: Int = 0,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
+  ) -> Promise<T> {
+    submit(
+      priority, _HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
+  }
+
+  /// Runs `operation` as soon as there is room for it.
+  ///
+  /// See ``run(priority:_:)``.
+  ///
+  /// **Execution.** `operation` runs on `executor`.
+  @_disfavoredOverload
+  public func run<T: Sendable>(
+    on executor: some PromiseExecutor, priority: Int = 0,
+    _ operation: @escaping @Sendable () throws -> Promise<T>
+  ) -> Promise<T> {
+    submit(priority, executor._target, operation)
+  }
+
+  /// Runs `operation`, on the main actor, as soon as there is room for it.
+  ///
+  /// See ``run(priority:_:)``.
+  public func run<T: Sendable>(
+    on executor: MainExecutor, priority: Int = 0,
+    _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>
+  ) -> Promise<T> { run(priority: priority, operation) }
+
+  /// Runs an asynchronous `operation` as soon as there is room for it.
+  ///
+  /// Cancelling the returned promise rejects it at once, and takes the operation out of the queue or
+  /// cancels its task.
+  ///
+  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  @_disfavoredOverload
+  public func run<T: Sendable>(
+    priority: Int = 0,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+  ) -> Promise<T> {
+    submit(priority, _HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
+  }
+
+  /// Runs an asynchronous `operation` as soon as there is room for it, and returns its value.
+  ///
+  /// ```swift
+  /// let page = try await limiter.perform { try await download(url) }
+  /// ```
+  ///
+  /// Cancelling the calling task takes the operation out of the queue, or cancels its task, and this
+  /// call throws `CancellationError` at once.
+  ///
+  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  public func perform<T: Sendable>(
+    priority: Int = 0,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+  ) async throws -> T {
+    try await submit(priority, _HandlerTarget(immediate: ())) {
+      Promise<T> { try await operation() }
+    }.value
+  }
+}
+
+/// An operation that a limiter has yet to start.
+final class LimitedOperation: Sendable {
+  private let gate: Resolver<Void>
+  private let connect: @Sendable (Limiter) -> Void
+  let reject: @Sendable (any Error) -> Void
+
+  init(
+    gate: Resolver<Void>, connect: @escaping @Sendable (Limiter) -> Void,
+    reject: @escaping @Sendable (any Error) -> Void
+  ) {
+    self.gate = gate
+    self.connect = connect
+    self.reject = reject
+  }
+
+  // An operation that never starts is dropped in silence: its promise has been told already.
+  deinit { gate.abandon() }
+
+  func start(in limiter: Limiter) {
+    connect(limiter)
+    gate.fulfill(())
+  }
+}
+
+/// The state of a limiter: pure bookkeeping that calls nobody.
+struct LimiterQueue {
+  struct Ticket: Hashable {
+    let priority: Int
+    let number: Int
+  }
+
+  var limit: Int
+  var running = 0
+  var isPaused = false
+  var idle: [Resolver<Void>] = []
+  /// How many more operations may start in this period; nil without a rate.
+  var startsLeft: Int?
+
+  private let capacity: Int?
+  private var nextNumber = 0
+  private var waiting: [Ticket: LimitedOperation] = [:]
+  /// The tickets of each priority in order of submission, including those that were removed.
+  private var lines: [Int: Line] = [:]
+  /// The keys of `lines`, highest first.
+  private var priorities: [Int] = []
+
+  private struct Line {
+    var numbers: [Int] = []
+    var first = 0
+  }
+
+  init(limit: Int, capacity: Int?, rate: Int?) {
+    self.limit = limit
+    self.capacity = capacity.map { max($0, 0) }
+    startsLeft = rate.map { max($0, 1) }
+  }
+
+  var waitingCount: Int { waiting.count }
+
+  private var canStart: Bool { !isPaused && running < limit && startsLeft != 0 }
+
+  mutating func submit(
+    _ operation: LimitedOperation, priority: Int
+  ) -> Result<Ticket, any Error> {
+    guard limit >= 1 else {
+      return .failure(
+        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(limit)."))
     }
-    for resolver in resolvers { resolver.fulfill() }
+    if let capacity, waiting.count >= capacity, !(canStart && waiting.isEmpty) {
+      return .failure(Limiter.QueueFullError(capacity: capacity))
+    }
+    let ticket = Ticket(priority: priority, number: nextNumber)
+    nextNumber += 1
+    waiting[ticket] = operation
+    if lines[priority] == nil {
+      let index = priorities.firstIndex { $0 < priority } ?? priorities.endIndex
+      priorities.insert(priority, at: index)
+    }
+    lines[priority, default: Line()].numbers.append(ticket.number)
+    return .success(ticket)
+  }
+
+  mutating func takeNext() -> LimitedOperation? {
+    guard canStart else { return nil }
+    while let priority = priorities.first {
+      while let number = takeFirstNumber(of: priority) {
+        guard let next = waiting.removeValue(forKey: Ticket(priority: priority, number: number))
+        else { continue }
+        running += 1
+        startsLeft? -= 1
+        return next
+      }
+      lines[priority] = nil
+      priorities.removeFirst()
+    }
+    return nil
+  }
+
+  private mutating func takeFirstNumber(of priority: Int) -> Int? {
+    guard var line = exchange(&lines[priority], with: nil), line.first < line.numbers.count
+    else { return nil }
+    defer { lines[priority] = line }
+    line.first += 1
+    let number = line.numbers[line.first - 1]
+    // In constant amortized time, and in memory for what waits.
+    if line.first > 32, line.first * 2 > line.numbers.count {
+      line.numbers.removeFirst(line.first)
+      line.first = 0
+    }
+    return number
+  }
+
+  mutating func remove(_ ticket: Ticket) -> LimitedOperation? {
+    waiting.removeValue(forKey: ticket)
+  }
+
+  mutating func removeAll() -> [LimitedOperation] {
+    defer {
+      waiting = [:]
+      lines = [:]
+      priorities = []
+    }
+    return waiting.sorted {
+      ($1.key.priority, $0.key.number) < ($0.key.priority, $1.key.number)
+    }.map(\.value)
+  }
+
+  /// Those who wait for the limiter to be idle, if it is.
+  mutating func takeIdle() -> [Resolver<Void>] {
+    guard running == 0, waiting.isEmpty else { return [] }
+    return exchange(&idle, with: [])
   }
 }

@@ -1,11 +1,11 @@
 /// Handing observers of a settled cell to their executors.
 enum Delivery {
   /// The mark of the handlers whose closure is for a result with `rejection`, or for a value if that
-  /// is nil; none for an abandoned promise.
+  /// is nil.
   @inline(__always)
   static func wanted(_ rejection: Rejection?) -> UInt64 {
     guard let rejection else { return Cell.Mark.wantsValue }
-    return rejection.isAbandonment ? 0 : Cell.Mark.wantsRejection
+    return rejection.isAbandonment ? Cell.Mark.hearsAbandonment : Cell.Mark.wantsRejection
   }
 
   /// Delivers the observers of `cell`, which has just settled, given newest first.

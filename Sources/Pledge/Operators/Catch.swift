@@ -64,7 +64,7 @@ extension Promise {
   /// The result is fulfilled if there was no error or it was handled here.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func `catch`<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) -> Void
   ) -> Promise<Void> {
@@ -90,7 +90,7 @@ extension Promise {
   /// The result is fulfilled if there was no error or it was handled here.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func `catch`<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () -> Void
   ) -> Promise<Void> {

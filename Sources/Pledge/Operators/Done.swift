@@ -166,3 +166,34 @@ extension Guarantee {
     }
   }
 }
+
+// Functions that say whether they did something, such as `Resolver.fulfill`, can be handlers, too:
+// `promise.done(resolver.fulfill).catch(resolver.reject)`.
+
+extension Thenable {
+  /// Calls `body` with the value, and ignores what it returns.
+  ///
+  /// Otherwise, as ``done(_:)``.
+  @inlinable @_disfavoredOverload
+  public func done(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Bool
+  ) -> Promise<Void> {
+    let target = _HandlerTarget(isolation: body.isolation)
+    let body = Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Bool).self)
+    return mapped(target) { _ = try body($0) }
+  }
+}
+
+extension Promise {
+  /// Handles the error, whatever it is, and ends the chain; ignores what `body` returns.
+  ///
+  /// Otherwise, as ``catch(_:)``.
+  @inlinable @discardableResult @_disfavoredOverload
+  public func `catch`(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool
+  ) -> Guarantee<Void> {
+    let target = _HandlerTarget(isolation: body.isolation)
+    let body = Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Bool).self)
+    return caught(target) { _ = body($0) }
+  }
+}

@@ -1,56 +1,46 @@
 extension Promise {
   /// Calls `body` when this promise has settled, whatever the outcome, and passes the outcome on.
   ///
-  /// Runs also when the promise is cancelled. If `body` throws, the result is rejected with that error.
+  /// `body` runs also when the promise is cancelled. If `body` returns a promise or another
+  /// ``Thenable``, the returned promise waits for it; any other result is ignored. If `body` throws,
+  /// or what it returns is rejected, the returned promise is rejected with that error.
+  ///
+  /// ```swift
+  /// query(connection).finally { connection.close() }
+  /// ```
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
-  public func finally(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Void
+  public func finally<Result>(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Result
   ) -> Promise<Value> {
-    finished(
+    finishedWaiting(
       _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Void).self))
+      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Result).self))
   }
 
   /// Calls `body` when this promise has settled, whatever the outcome, and passes the outcome on.
   ///
-  /// Runs also when the promise is cancelled. If `body` throws, the result is rejected with that error.
+  /// See ``finally(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
-  public func finally(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Void
+  public func finally<Result>(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Result
   ) -> Promise<Value> {
-    finished(executor._target, body)
+    finishedWaiting(executor._target, body)
   }
 
-  /// Calls `body` when this promise has settled, waits for what it returns, and passes the outcome on.
+  /// Waits for what `body` returns if that is thenable.
   ///
-  /// Runs also when the promise is cancelled. If `body` throws, or what it returns is rejected, the result
-  /// is rejected with that error.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
+  /// One generic operator, and not one for closures that return nothing beside one for those that
+  /// return a promise: the compiler would try each combination of the two along a chain.
   @inlinable
-  public func finally<T: Thenable>(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> T
+  func finishedWaiting<Result>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Result
   ) -> Promise<Value> {
-    finishedAfter(
-      _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () throws -> T).self))
-  }
-
-  /// Calls `body` when this promise has settled, waits for what it returns, and passes the outcome on.
-  ///
-  /// Runs also when the promise is cancelled. If `body` throws, or what it returns is rejected, the result
-  /// is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func finally<T: Thenable>(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> T
-  ) -> Promise<Value> {
-    finishedAfter(executor._target, body)
+    if Result.self == Void.self { return finished(target) { _ = try body() } }
+    return finishedAfter(target) { Promise<Void>.end(of: try body()) }
   }
 
   @inlinable
@@ -104,27 +94,65 @@ extension Promise {
   }
 }
 
+extension Promise where Value == Void {
+  /// A promise that waits for `result` if that is thenable, and is rejected as that is.
+  @usableFromInline
+  static func end(of result: Any) -> Promise<Void> {
+    (result as? any Thenable)?.erased() ?? .value(())
+  }
+
+  /// A promise that waits for `result` if that is thenable, and is fulfilled then.
+  ///
+  /// An error of `result` that nobody handles is reported as any other.
+  @usableFromInline
+  static func endIgnoringErrors(of result: Any) -> Promise<Void> {
+    guard let thenable = result as? any Thenable else { return .value(()) }
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    _ = thenable.erased().tapped(_HandlerTarget(immediate: ())) { _ in resolver.fulfill() }
+    return promise
+  }
+}
+
+extension Thenable {
+  fileprivate func erased() -> Promise<Void> { promise.asVoid() }
+}
+
 extension Guarantee {
   /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
   ///
+  /// If `body` returns a ``Guarantee`` or another ``Thenable``, the returned guarantee waits for it;
+  /// if that is rejected and nobody handles the error, the error is reported. Any other result is
+  /// ignored.
+  ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult
-  public func finally(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
+  public func finally<Result>(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Result
   ) -> Guarantee<Value> {
-    guaranteedFinally(
+    guaranteedFinallyWaiting(
       _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () -> Void).self))
+      Isolated(body).assumingIsolated(as: (@Sendable () -> Result).self))
   }
 
   /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
   ///
+  /// See ``finally(_:)``.
+  ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
-  public func finally(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Void
+  public func finally<Result>(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Result
   ) -> Guarantee<Value> {
-    guaranteedFinally(executor._target, body)
+    guaranteedFinallyWaiting(executor._target, body)
+  }
+
+  @inlinable
+  func guaranteedFinallyWaiting<Result>(
+    _ target: _HandlerTarget, _ body: @escaping @Sendable () -> Result
+  ) -> Guarantee<Value> {
+    if Result.self == Void.self { return guaranteedFinally(target) { _ = body() } }
+    return Guarantee(
+      cell: promise.finishedAfter(target) { Promise<Void>.endIgnoringErrors(of: body()) }.cell)
   }
 
   @inlinable

@@ -1,27 +1,32 @@
 // `on: .main` means the main actor to the compiler, too: the closures of these overloads may touch
-// what is isolated to it. All else is as without `on:`. (Not `recover`, which has too many forms:
-// there, mark the closure itself with `@MainActor`.)
+// what is isolated to it. All else is as without `on:`.
 
 extension Thenable {
-  /// Returns a promise of what `body`, on the main actor, makes of the value.
+  /// Returns a promise for the result of applying `body`, on the main actor, to the value.
   @inlinable
   public func map<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> U
   ) -> Promise<U> { map(body) }
 
-  /// Returns a promise of what `body`, on the main actor, makes of the value, unless that is nil.
+  /// Returns a promise for the non-nil result of applying `body`, on the main actor, to the value.
   @inlinable
   public func compactMap<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> U?
   ) -> Promise<U> { compactMap(body) }
 
-  /// Returns a promise that takes on the fate of the one that `body`, on the main actor, returns.
+  /// Returns a promise that adopts the one that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> { then(body) }
 
-  /// Calls `body` with the value on the main actor; what comes of it has none.
+  /// Returns a promise that adopts the thenable that `body`, on the main actor, returns.
+  @inlinable @_disfavoredOverload
+  public func then<T: Thenable>(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> T
+  ) -> Promise<T.Value> { then(body) }
+
+  /// Calls `body` with the value on the main actor.
   @inlinable
   public func done(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Void
@@ -39,22 +44,42 @@ extension Thenable {
     on executor: MainExecutor,
     _ body: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> { tap(body) }
+
+  /// Passes the value on if `body`, on the main actor, accepts it.
+  @inlinable
+  public func validate(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Bool
+  ) -> Promise<Value> { validate(body) }
+
+  /// Combines the value with each of `elements`, one after the other, on the main actor.
+  @inlinable
+  public func reduce<S: Sequence & Sendable>(
+    on executor: MainExecutor, _ elements: S,
+    _ body: @escaping @MainActor @Sendable (Value, S.Element) throws -> Promise<Value>
+  ) -> Promise<Value>
+  where S.Element: Sendable { reduce(elements, body) }
 }
 
 extension Guarantee {
-  /// Returns a guarantee of what `body`, on the main actor, makes of the value.
+  /// Makes a guarantee with the value of `work`, which runs on the main actor.
+  @inlinable
+  public init(on executor: MainExecutor, _ work: @escaping @MainActor @Sendable () -> Value) {
+    self = Guarantee<Void>.value(()).map { @MainActor _ in work() }
+  }
+
+  /// Returns a guarantee of the result of applying `body`, on the main actor, to the value.
   @inlinable
   public func map<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> U
   ) -> Guarantee<U> { map(body) }
 
-  /// Returns a guarantee that takes on the fate of the one that `body`, on the main actor, returns.
+  /// Returns a guarantee that adopts the one that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> Guarantee<U>
   ) -> Guarantee<U> { then(body) }
 
-  /// Calls `body` with the value on the main actor; what comes of it has none.
+  /// Calls `body` with the value on the main actor.
   @inlinable @discardableResult
   public func done(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> Void
@@ -68,8 +93,8 @@ extension Guarantee {
 
   /// Calls `body` on the main actor when this guarantee is fulfilled, or broken.
   @inlinable @discardableResult
-  public func finally(
-    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable () -> Void
+  public func finally<R>(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable () -> R
   ) -> Guarantee<Value> { finally(body) }
 }
 
@@ -80,9 +105,99 @@ extension Promise {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) -> Void
   ) -> Guarantee<Void> { `catch`(body) }
 
+  /// Handles errors of the type `only` on the main actor; other errors pass through.
+  @inlinable
+  public func `catch`<E: Error>(
+    on executor: MainExecutor, only: E.Type, _ body: @escaping @MainActor @Sendable (E) -> Void
+  ) -> Promise<Void> { `catch`(only: only, body) }
+
+  /// Handles the error `only` on the main actor; other errors pass through.
+  @inlinable
+  public func `catch`<E: Error & Equatable>(
+    on executor: MainExecutor, only: E, _ body: @escaping @MainActor @Sendable () -> Void
+  ) -> Promise<Void> { `catch`(only: only, body) }
+
+  /// Replaces an error with the promise that `body`, on the main actor, returns.
+  @inlinable
+  public func recover(
+    on executor: MainExecutor,
+    _ body: @escaping @MainActor @Sendable (any Error) throws -> Promise<Value>
+  ) -> Promise<Value> { recover(body) }
+
+  /// Replaces an error with the guarantee that `body`, on the main actor, returns.
+  @inlinable @_disfavoredOverload
+  public func recover(
+    on executor: MainExecutor,
+    _ body: @escaping @MainActor @Sendable (any Error) -> Guarantee<Value>
+  ) -> Guarantee<Value> { recover(body) }
+
+  /// Replaces an error of the type `only` with the promise that `body`, on the main actor, returns.
+  @inlinable
+  public func recover<E: Error>(
+    on executor: MainExecutor, only: E.Type,
+    _ body: @escaping @MainActor @Sendable (E) throws -> Promise<Value>
+  ) -> Promise<Value> { recover(only: only, body) }
+
+  /// Replaces the error `only` with the promise that `body`, on the main actor, returns.
+  @inlinable
+  public func recover<E: Error & Equatable>(
+    on executor: MainExecutor, only: E,
+    _ body: @escaping @MainActor @Sendable () throws -> Promise<Value>
+  ) -> Promise<Value> { recover(only: only, body) }
+
+  /// Replaces an error with the value that `body`, on the main actor, returns.
+  @inlinable
+  public func replaceError(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) -> Value
+  ) -> Guarantee<Value> { replaceError(body) }
+
+  /// Replaces an error of the type `only` with the value that `body`, on the main actor, returns.
+  @inlinable
+  public func replaceError<E: Error>(
+    on executor: MainExecutor, only: E.Type,
+    _ body: @escaping @MainActor @Sendable (E) throws -> Value
+  ) -> Promise<Value> { replaceError(only: only, body) }
+
+  /// Replaces the error `only` with the value that `body`, on the main actor, returns.
+  @inlinable
+  public func replaceError<E: Error & Equatable>(
+    on executor: MainExecutor, only: E, _ body: @escaping @MainActor @Sendable () throws -> Value
+  ) -> Promise<Value> { replaceError(only: only, body) }
+
+  /// Replaces an error with the error that `body`, on the main actor, returns.
+  @inlinable
+  public func mapError(
+    on executor: MainExecutor,
+    _ body: @escaping @MainActor @Sendable (any Error) throws -> any Error
+  ) -> Promise<Value> { mapError(body) }
+
   /// Calls `body` on the main actor when this promise has settled, whatever the outcome.
   @inlinable
-  public func finally(
-    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable () throws -> Void
-  ) -> Promise { finally(body) }
+  public func finally<R>(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable () throws -> R
+  ) -> Promise<Value> { finally(body) }
+
+  /// Makes a promise with the outcome of `work`, which runs on the main actor.
+  @inlinable
+  public init(on executor: MainExecutor, _ work: @escaping @MainActor @Sendable () throws -> Value)
+  {
+    self = Promise<Void>.value(()).map { @MainActor _ in try work() }
+  }
+
+  /// Calls `handler` on the main actor with the outcome, once; returns no promise.
+  ///
+  /// The error, if any, counts as handled.
+  public func observe(
+    on executor: MainExecutor,
+    _ handler: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    // As a generic parameter: a call with a `MainExecutor` would be one of this method.
+    func observe(on executor: some PromiseExecutor) {
+      self.observe(
+        on: executor,
+        Isolated(handler).assumingIsolated(
+          as: (@Sendable (Result<Value, any Error>) -> Void).self))
+    }
+    observe(on: executor)
+  }
 }

@@ -1,7 +1,18 @@
+// Two names, as for `then` and `map`: the closure of `recover` returns a promise, the closure of
+// `replaceError` a value. One name for both would have the compiler try each combination of the two
+// along a chain.
+
 extension Promise {
-  /// Replaces an error by the promise that `body` returns.
+  /// Replaces an error with the promise that `body` returns.
   ///
-  /// A value passes through. If `body` throws, the result is rejected with that error.
+  /// A value passes through. If `body` throws, the returned promise is rejected with that error.
+  /// Cancelling the returned promise cancels the one that `body` returned, too.
+  ///
+  /// ```swift
+  /// downloadPage(from: "mirror-1").recover { _ in downloadPage(from: "mirror-2") }
+  /// ```
+  ///
+  /// To replace the error with a value, use ``replaceError(_:)``.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -14,12 +25,12 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) throws -> Promise<Value>).self))
   }
 
-  /// Replaces an error by the promise that `body` returns.
+  /// Replaces an error with the promise that `body` returns.
   ///
-  /// A value passes through. If `body` throws, the result is rejected with that error.
+  /// See ``recover(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover(
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
@@ -27,11 +38,9 @@ extension Promise {
     recoveredWithPromise(executor._target, body)
   }
 
-  /// Replaces an error by the guarantee that `body` returns.
+  /// Replaces an error with the guarantee that `body` returns.
   ///
-  /// What comes of it cannot fail.
-  ///
-  /// A value passes through.
+  /// A value passes through. The result cannot fail.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @_disfavoredOverload
@@ -43,11 +52,9 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Guarantee<Value>).self))
   }
 
-  /// Replaces an error by the guarantee that `body` returns.
+  /// Replaces an error with the guarantee that `body` returns.
   ///
-  /// What comes of it cannot fail.
-  ///
-  /// A value passes through.
+  /// A value passes through. The result cannot fail.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -57,92 +64,10 @@ extension Promise {
     recoveredWithGuarantee(executor._target, body)
   }
 
-  /// Replaces an error by the value that `body` returns.
+  /// Replaces an error of the type `only` with the promise that `body` returns.
   ///
-  /// What comes of it cannot fail.
-  ///
-  /// A value passes through.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
-  public func recover(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
-  ) -> Guarantee<Value> {
-    guaranteedRecover(
-      _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Value).self))
-  }
-
-  /// Replaces an error by the value that `body` returns.
-  ///
-  /// What comes of it cannot fail.
-  ///
-  /// A value passes through.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable
-  public func recover(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
-  ) -> Guarantee<Value> {
-    guaranteedRecover(executor._target, body)
-  }
-
-  /// Replaces an error by the value that `body` returns.
-  ///
-  /// A value passes through. If `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable @_disfavoredOverload
-  public func recover(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) throws -> Value
-  ) -> Promise<Value> {
-    recovered(
-      _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (any Error) throws -> Value).self))
-  }
-
-  /// Replaces an error by the value that `body` returns.
-  ///
-  /// A value passes through. If `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func recover(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) throws -> Value
-  ) -> Promise<Value> {
-    recovered(executor._target, body)
-  }
-
-  /// Replaces an error of the type `only` by the value that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
-  public func recover<E: Error>(
-    only: E.Type,
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
-  ) -> Promise<Value> {
-    recoveredOnly(
-      _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Value).self))
-  }
-
-  /// Replaces an error of the type `only` by the value that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable
-  public func recover<E: Error>(
-    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
-  ) -> Promise<Value> {
-    recoveredOnly(executor._target, body)
-  }
-
-  /// Replaces an error of the type `only` by the promise that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -155,12 +80,13 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Promise<Value>).self))
   }
 
-  /// Replaces an error of the type `only` by the promise that `body` returns.
+  /// Replaces an error of the type `only` with the promise that `body` returns.
   ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover<E: Error>(
     on executor: some PromiseExecutor, only: E.Type,
     _ body: @escaping @Sendable (E) throws -> Promise<Value>
@@ -168,35 +94,10 @@ extension Promise {
     recoveredOnlyWithPromise(executor._target, body)
   }
 
-  /// Replaces the error `only` by the value that `body` returns.
+  /// Replaces the error `only` with the promise that `body` returns.
   ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
-  public func recover<E: Error & Equatable>(
-    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
-  ) -> Promise<Value> {
-    recoveredEqual(
-      only, _HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Value).self))
-  }
-
-  /// Replaces the error `only` by the value that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable
-  public func recover<E: Error & Equatable>(
-    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
-  ) -> Promise<Value> {
-    recoveredEqual(only, executor._target, body)
-  }
-
-  /// Replaces the error `only` by the promise that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -209,12 +110,13 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
   }
 
-  /// Replaces the error `only` by the promise that `body` returns.
+  /// Replaces the error `only` with the promise that `body` returns.
   ///
-  /// A value and all other errors pass through. If `body` throws, the result is rejected with that error.
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func recover<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E,
     _ body: @escaping @Sendable () throws -> Promise<Value>

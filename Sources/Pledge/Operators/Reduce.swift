@@ -23,7 +23,7 @@ extension Thenable {
   /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is.
   ///
   /// **Execution.** `combine` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func reduce<S: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ elements: S,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>

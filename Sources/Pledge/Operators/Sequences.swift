@@ -22,7 +22,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func mapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U]> {
@@ -49,7 +49,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func flatMapValues<U: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U.Element]> where U.Element: Sendable {
@@ -76,7 +76,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func compactMapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U?
   ) -> Promise<[U]> {
@@ -103,7 +103,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If `isIncluded` throws, the result is rejected with that error.
   ///
   /// **Execution.** `isIncluded` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func filterValues(
     on executor: some PromiseExecutor,
     _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
@@ -132,7 +132,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func thenMap<U: Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
@@ -161,7 +161,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// All promises are started at once. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func thenFlatMap<U: Sequence & Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
@@ -189,7 +189,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// If there is none, the result is rejected with ``PromiseError/noElement``.
   ///
   /// **Execution.** `predicate` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func firstValue(
     on executor: some PromiseExecutor,
     where predicate: @escaping @Sendable (Value.Element) throws -> Bool
@@ -214,12 +214,31 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// Returns a promise of the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func reduceValues<U: Sendable>(
     on executor: some PromiseExecutor, _ initial: U,
     _ combine: @escaping @Sendable (U, Value.Element) throws -> U
   ) -> Promise<U> {
     reducedValues(initial, executor._target, combine)
+  }
+}
+
+extension Thenable where Value: Sequence, Value.Element: Sendable {
+  /// Returns a promise of the elements sorted by `areInIncreasingOrder`.
+  ///
+  /// For elements without an order of their own, and for those whose `Comparable` conformance is
+  /// isolated to an actor: `sortedValues { $0 < $1 }`.
+  ///
+  /// **Execution.** `areInIncreasingOrder` runs in the isolation in which it was written.
+  @inlinable
+  public func sortedValues(
+    @_inheritActorContext by areInIncreasingOrder:
+      @escaping @Sendable @isolated(any) (Value.Element, Value.Element) throws -> Bool
+  ) -> Promise<[Value.Element]> {
+    let target = _HandlerTarget(isolation: areInIncreasingOrder.isolation)
+    let areInIncreasingOrder = Isolated(areInIncreasingOrder).assumingIsolated(
+      as: (@Sendable (Value.Element, Value.Element) throws -> Bool).self)
+    return mapped(target) { try $0.sorted(by: areInIncreasingOrder) }
   }
 }
 

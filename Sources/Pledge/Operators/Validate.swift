@@ -20,7 +20,7 @@ extension Thenable {
   /// that error.
   ///
   /// **Execution.** `isValid` runs on `executor`.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public func validate(
     on executor: some PromiseExecutor, _ isValid: @escaping @Sendable (Value) throws -> Bool
   ) -> Promise<Value> {

@@ -29,6 +29,22 @@ extension Promise {
     }
   }
 
+  /// Makes a promise of what `body` hands to a completion handler `(Wrapped?, Error?)` to which nil is a
+  /// value like any other.
+  ///
+  /// An error wins over a value; with neither, the promise is fulfilled with nil.
+  @inlinable
+  public static func wrap<Wrapped: Sendable>(
+    fileID: StaticString = #fileID, line: UInt = #line,
+    _ body: (_ completion: @escaping @Sendable (Wrapped?, (any Error)?) -> Void) throws -> Void
+  ) -> Promise where Value == Wrapped? {
+    Promise(fileID: fileID, line: line) { resolver in
+      try body { value, error in
+        if let error { resolver.reject(error) } else { resolver.fulfill(value) }
+      }
+    }
+  }
+
   /// Makes a promise of what `body` hands to a completion handler `(Result)`.
   @inlinable
   public static func wrap<Failure: Error>(

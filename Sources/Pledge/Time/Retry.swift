@@ -1,103 +1,64 @@
-/// When and how often to try again.
-///
-/// ```swift
-/// Promise.retry(.exponential(attempts: 5, from: .milliseconds(200)).withJitter()) { download(url) }
-/// ```
-public struct RetryPolicy: Sendable {
-  /// How many attempts there are at the most, the first one included.
-  public var attempts: Int
-  /// How long to wait before another attempt; the argument is the number of attempts made.
-  public var delay: @Sendable (_ attemptsMade: Int) -> Duration
-  /// Whether an error is worth another attempt.
-  ///
-  /// `CancellationError` never is.
-  public var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
-  /// A delay that an error asks for, which then replaces the policy's own ("retry after").
-  public var requestedDelay: @Sendable (any Error) -> Duration? = { _ in nil }
-  /// How long one attempt may take; nil for as long as it likes.
-  public var attemptTimeout: Duration?
-  /// How long all attempts and delays may take together; nil for as long as they like.
-  public var deadline: Duration?
-
-  /// Makes a policy with delays of your own.
-  public init(attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> Duration) {
-    self.attempts = attempts
-    self.delay = delay
-  }
-
-  /// Waits the same time before each attempt.
-  public static func fixed(attempts: Int, delay: Duration = .seconds(1)) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { _ in delay }
-  }
-
-  /// Waits `step` longer before each attempt.
-  public static func linear(attempts: Int, step: Duration) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { step * $0 }
-  }
-
-  /// Waits twice as long (or `factor` times) before each attempt, but never longer than `maximum`.
-  public static func exponential(
-    attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
-  ) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { made in
-      var delay = min(first, maximum)
-      for _ in 1..<max(made, 1) {
-        // Compared as numbers of seconds: a duration would trap where they overflow.
-        let next = delay / .seconds(1) * factor
-        guard next < maximum / .seconds(1) else { return maximum }
-        guard next > 0 else { return .zero }
-        delay = delay * factor
-      }
-      return delay
-    }
-  }
-
-  /// Waits for a random part of the delay ("full jitter"), so that clients do not come back all at
-  /// once.
-  ///
-  /// `random` returns a number from 0 up to, but not including, 1.
-  public func withJitter(
-    random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
-  ) -> RetryPolicy {
-    var policy = self
-    policy.delay = { [delay] made in delay(made) * random() }
-    return policy
-  }
-
-  /// Tries again only after errors that `predicate` accepts.
-  public func retrying(when predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
-    var policy = self
-    policy.isRetryable = predicate
-    return policy
-  }
-}
-
-/// The error of a retried operation all of whose attempts failed.
-public struct RetryError: Error, Sendable, CustomStringConvertible {
-  /// The error of each attempt, in order.
-  public let errors: [any Error]
-
-  /// The error of the last attempt.
-  public var last: (any Error)? { errors.last }
-
-  /// Lists the errors.
-  public var description: String {
-    "All \(errors.count) attempts failed: \(errors.map { "\($0)" }.joined(separator: "; "))"
-  }
-}
+import Synchronization
 
 extension Promise {
   /// Calls `operation` until its promise is fulfilled, as `policy` says.
   ///
-  /// The first attempt starts inside this call. The result is rejected with a ``RetryError`` that
-  /// holds the errors of all attempts, when there are none left or the last error is not worth
-  /// another one; with ``TimeoutError`` when the policy's deadline has passed; and with
-  /// ``PromiseError/invalidArgument(_:)`` when the policy has less than one attempt. Cancelling it
-  /// cancels the attempt or the delay that is under way.
+  /// The returned promise is rejected with a ``RetryError`` that holds the errors of all attempts,
+  /// when there are none left, the last error is not worth another one, or the policy's deadline has
+  /// passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one attempt.
+  /// Cancelling it cancels the attempt or the delay that is under way.
   ///
-  /// **Execution.** `operation` runs in place: in this call, and later where the delay ends.
+  /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
+  /// soon after this call.
   public static func retry(
     _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
+  ) -> Promise {
+    retried(
+      policy, clock, _HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
+  }
+
+  /// Calls `operation` until its promise is fulfilled, as `policy` says.
+  ///
+  /// See ``retry(_:clock:_:)``.
+  ///
+  /// **Execution.** `operation` runs on `executor`.
+  @_disfavoredOverload
+  public static func retry(
+    on executor: some PromiseExecutor, _ policy: RetryPolicy,
+    clock: any Clock<Duration> = ContinuousClock(),
+    _ operation: @escaping @Sendable () throws -> Promise
+  ) -> Promise {
+    retried(policy, clock, executor._target, operation)
+  }
+
+  /// Calls `operation`, on the main actor, until its promise is fulfilled, as `policy` says.
+  ///
+  /// See ``retry(_:clock:_:)``.
+  public static func retry(
+    on executor: MainExecutor, _ policy: RetryPolicy,
+    clock: any Clock<Duration> = ContinuousClock(),
+    _ operation: @escaping @MainActor @Sendable () throws -> Promise
+  ) -> Promise { retry(policy, clock: clock, operation) }
+
+  /// Calls an asynchronous `operation` until it returns, as `policy` says.
+  ///
+  /// Cancelling the returned promise rejects it at once and cancels the task of the attempt.
+  /// Otherwise, as ``retry(_:clock:_:)``.
+  ///
+  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// written.
+  @_disfavoredOverload
+  public static func retry(
+    _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) -> Promise {
+    retried(policy, clock, _HandlerTarget(immediate: ())) { Promise { try await operation() } }
+  }
+
+  static func retried(
+    _ policy: RetryPolicy, _ clock: any Clock<Duration>, _ target: _HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     guard policy.attempts >= 1 else {
@@ -105,29 +66,67 @@ extension Promise {
         PromiseError.invalidArgument(
           "retry needs at least one attempt, not \(policy.attempts)."))
     }
-    let result = attempt(policy, clock, operation, errors: [])
+    let run = RetryRun(policy: policy, clock: clock, target: target, operation: operation)
+    let result = run.attempt().depositing(in: policy.budget)
     guard let deadline = policy.deadline else { return result }
     return result.timeout(after: deadline, clock: clock)
+      .recoveredWithPromise(_HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
+        // The timeout of an attempt is inside a `RetryError`: this is the deadline's.
+        throw RetryError(errors: run.errors + [error])
+      }
+  }
+}
+
+/// The attempts of one `retry`.
+private final class RetryRun<Value: Sendable>: Sendable {
+  private let policy: RetryPolicy
+  private let clock: any Clock<Duration>
+  private let target: _HandlerTarget
+  private let operation: @Sendable () throws -> Promise<Value>
+  /// Of the attempts so far, in one place: a copy for each attempt would make a long run
+  /// quadratic.
+  private let failures = Mutex<[any Error]>([])
+
+  init(
+    policy: RetryPolicy, clock: any Clock<Duration>, target: _HandlerTarget,
+    operation: @escaping @Sendable () throws -> Promise<Value>
+  ) {
+    self.policy = policy
+    self.clock = clock
+    self.target = target
+    self.operation = operation
   }
 
-  private static func attempt(
-    _ policy: RetryPolicy, _ clock: any Clock<Duration>,
-    _ operation: @escaping @Sendable () throws -> Promise, errors: [any Error]
-  ) -> Promise {
-    var current = Promise.attempt { try operation() } as Promise
+  var errors: [any Error] { failures.withLock { $0 } }
+
+  func attempt() -> Promise<Value> {
+    var current = Promise<Void>.value(()).chained(target) { [operation] in try operation() }
     if let timeout = policy.attemptTimeout {
       current = current.timeout(after: timeout, clock: clock)
     }
-    return current.recoveredWithPromise(_HandlerTarget(immediate: ())) { error in
+    return current.recoveredWithPromise(_HandlerTarget(immediate: ())) { [self] error in
       if error is CancellationError { throw error }
-      let errors = errors + [error]
-      guard errors.count < policy.attempts, policy.isRetryable(error) else {
-        throw RetryError(errors: errors)
+      let count = failures.withLock { failures in
+        failures.append(error)
+        return failures.count
       }
-      let delay = policy.requestedDelay(error) ?? policy.delay(errors.count)
+      guard count < policy.attempts, policy.isRetryable(error), policy.budget?.withdraw() ?? true
+      else { throw RetryError(errors: errors) }
+      let delay = policy.requestedDelay(error) ?? policy.delay(count)
       return Promise<Void>.after(delay, clock: clock).chained(_HandlerTarget(immediate: ())) {
-        attempt(policy, clock, operation, errors: errors)
+        [self] in attempt()
       }
+    }
+  }
+}
+
+extension Promise {
+  /// Counts a success for `budget`, if there is one.
+  fileprivate func depositing(in budget: RetryBudget?) -> Promise {
+    guard let budget else { return self }
+    return mapped(_HandlerTarget(immediate: ())) { value in
+      budget.deposit()
+      return value
     }
   }
 }

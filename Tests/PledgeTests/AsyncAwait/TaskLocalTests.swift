@@ -66,7 +66,7 @@ private enum Tracing {
     let seen = Recorder<String>()
     let end = Tracing.$requestID.withValue("failing") {
       promise
-        .recover(on: .immediate) { error -> Int in
+        .recover(on: .immediate) { error -> Promise<Int> in
           seen.record("recover \(Tracing.requestID ?? "-")")
           throw error
         }

@@ -54,7 +54,58 @@ private struct Refused: Error {}
     }
     promise.cancel()
     await #expect(throws: CancellationError.self) { try await promise.value }
-    #expect(log.entries == ["stop acquiring"])
+    #expect(log.entries == [])
+    // What was acquired after that has no user, and is released.
+    resolver.fulfill("file")
+    await log.wait(for: "release file")
+    #expect(log.entries == ["release file"])
+  }
+
+  @Test func using_cancelledWhileAnExecutorAcquires_releases() async throws {
+    let executor = ManualExecutor()
+    let acquisition = Promise(on: executor) { [log] in
+      log.add("acquire")
+      return "file"
+    }
+    let promise = Promise<Int>.using(
+      acquisition, release: { [log] in log.add("release \($0)") }
+    ) { _ in .value(1) }
+    promise.cancel()
+    await #expect(throws: CancellationError.self) { try await promise.value }
+    executor.runAll()
+    await log.wait(for: "release file")
+    #expect(log.entries == ["acquire", "release file"])
+  }
+
+  @Test func using_async_cancelledWhileAcquiring_cancelsTheTask_andReleases() async throws {
+    let (entered, enter) = Promise<Void>.withResolvers()
+    let (open, opener) = Promise<Void>.withResolvers()
+    let promise = Promise<Int>.using(
+      acquire: { [log] in
+        enter.fulfill()
+        // A gate that does not heed cancellation.
+        _ = await Task.detached { try? await open.value }.value
+        log.add("acquired, cancelled: \(Task.isCancelled)")
+        return "file"
+      }, release: { [log] in log.add("release \($0)") }
+    ) { _ in 1 }
+    try await entered.value
+    promise.cancel()
+    await #expect(throws: CancellationError.self) { try await promise.value }
+    opener.fulfill()
+    await log.wait(for: "release file")
+    #expect(log.entries == ["acquired, cancelled: true", "release file"])
+  }
+
+  @Test func withResource_returnsTheResult_andReleases() async throws {
+    let value = try await withResource(
+      acquire: { "file" }, release: { [log] in log.add("release \($0)") }
+    ) { [log] resource in
+      log.add("use \(resource)")
+      return 7
+    }
+    #expect(value == 7)
+    #expect(log.entries == ["use file", "release file"])
   }
 
   @Test func using_rejectsWhenNothingCouldBeAcquired() async {
@@ -70,5 +121,19 @@ private struct Refused: Error {}
 private final class Log: Sendable {
   private let state = Mutex<[String]>([])
   var entries: [String] { state.withLock { $0 } }
-  func add(_ entry: String) { state.withLock { $0.append(entry) } }
+  func add(_ entry: String) {
+    state.withLock { $0.append(entry) }
+    let waiter = waiters.withLock { $0[entry] }
+    waiter?.fulfill()
+  }
+
+  private let waiters = Mutex<[String: Resolver<Void>]>([:])
+
+  /// Waits until `entry` is there.
+  func wait(for entry: String) async {
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    waiters.withLock { $0[entry] = resolver }
+    if entries.contains(entry) { resolver.fulfill() }
+    _ = await promise.result
+  }
 }

@@ -8,7 +8,7 @@ import Testing
   let work = BoundedAll.Work()
 
   private func run(_ limiter: Limiter, _ range: Range<Int>) -> [Promise<String>] {
-    range.map { n in limiter.run { [work] in work.start(n) } }
+    range.map { n in limiter.run(on: .immediate) { [work] in work.start(n) } }
   }
 
   @Test func runsSoManyAtATime_firstComeFirstServed() async throws {
@@ -132,7 +132,93 @@ import Testing
     try await expectFulfillment(of: limiter.idle())
   }
 
-  @Test func limitOfLessThanOne_stopsTheProgram() async {
-    await #expect(processExitsWith: .failure) { _ = Limiter(0) }
+  @Test func limitOfLessThanOne_rejectsEachOperation() async throws {
+    let rejected = Limiter(0).run { Promise.value(1) }
+    try await expectRejection(
+      of: rejected,
+      with: PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0."))
+  }
+
+  @Test func higherPriorities_startFirst_inOrder() async throws {
+    let limiter = Limiter(1)
+    limiter.pause()
+    let promises = [(0, 0), (1, 5), (2, 0), (3, 5), (4, -1)].map { n, priority in
+      limiter.run(on: .immediate, priority: priority) { [work] in work.start(n) }
+    }
+    promises[2].cancel()
+    limiter.resume()
+    for n in [1, 3, 0, 4] { work.finish(n) }
+    try await waitForPromises([0, 1, 3, 4].map { promises[$0] })
+    #expect(work.started.events == [1, 3, 0, 4])
+  }
+
+  @Test func aLimitCanBeChanged() async throws {
+    let limiter = Limiter(1)
+    let promises = run(limiter, 0..<4)
+    limiter.limit = 3
+    #expect(work.started.events == [0, 1, 2])
+    limiter.limit = 1
+    work.finish(0)
+    work.finish(1)
+    #expect(limiter.runningCount == 1 && limiter.waitingCount == 1)
+    work.finish(2)
+    #expect(work.started.events == [0, 1, 2, 3])
+    work.finish(3)
+    try await waitForPromises(promises)
+    limiter.limit = 0
+    #expect(limiter.limit == 1)
+  }
+
+  @Test func aFullQueue_rejects() async throws {
+    let limiter = Limiter(1, queueCapacity: 1)
+    let promises = run(limiter, 0..<3)
+    try await expectRejection(of: promises[2], with: Limiter.QueueFullError.self)
+    work.finish(0)
+    work.finish(1)
+    try await waitForPromises(Array(promises[0..<2]))
+    let direct = Limiter(1, queueCapacity: 0)
+    try await expectFulfillment(of: direct.run { Promise.value(1) }, with: 1)
+  }
+
+  @Test func aRate_limitsStarts() async throws {
+    let clock = TestClock()
+    let limiter = Limiter(10, rate: .init(2, per: .seconds(1)), clock: clock)
+    let starts = Recorder<Duration>()
+    let promises = (0..<5).map { _ in
+      limiter.run(on: .immediate) { Promise.value(starts.record(clock.now.offset)) }
+    }
+    #expect(starts.count == 2)
+    await clock.run(until: Promise<[Void]>.all(promises))
+    #expect(
+      starts.events == [.zero, .zero, .seconds(1), .seconds(1), .seconds(2)])
+  }
+
+  @Test func asyncOperations() async throws {
+    let limiter = Limiter(1)
+    #expect(try await limiter.perform { try await Promise.value(1).value } == 1)
+    #expect(try await limiter.run { try await Promise.value(2).value }.value == 2)
+    let first = limiter.run { await Promise<Int>.never.result }
+    let waiting = Task { try await limiter.perform { 3 } }
+    while limiter.waitingCount == 0 { await Task.yield() }
+    waiting.cancel()
+    await #expect(throws: CancellationError.self) { try await waiting.value }
+    #expect(limiter.waitingCount == 0)
+    first.cancel()
+    try await expectFulfillment(of: limiter.idle())
+  }
+
+  @MainActor @Test func operations_runWhereTheyWereWritten() async throws {
+    var count = 0
+    let limiter = Limiter(1)
+    try await limiter.run {
+      MainActor.assertIsolated()
+      count += 1
+      return Promise.value(())
+    }.value
+    try await limiter.run(on: .main) {
+      count += 1
+      return Promise.value(())
+    }.value
+    #expect(count == 2)
   }
 }

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `InFlight`, `using` and `results(of:)`.
+/// `RequestCoalescer`, `using` and `results(of:)`.
 @Suite struct Sharing {
   let starts = CallCounter()
   let told = CallCounter()
@@ -11,7 +11,7 @@ import Testing
 
   init() { work.resolver.onCancel { [told] in told.call() } }
 
-  private func ask(_ table: InFlight<String, Int>, _ key: String = "a") -> Promise<Int> {
+  private func ask(_ table: RequestCoalescer<String, Int>, _ key: String = "a") -> Promise<Int> {
     table.promise(for: key) {
       starts.call()
       return work.promise
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func inFlight_startsOnce_forAllWhoAsk() async throws {
-    let table = InFlight<String, Int>()
+    let table = RequestCoalescer<String, Int>()
     let all = (0..<5).map { _ in ask(table) }
     #expect(table.count == 1)
     work.resolver.fulfill(1)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func inFlight_oneCancels_theOthersGetTheValue_allCancel_theWorkIs() async throws {
-    let table = InFlight<String, Int>()
+    let table = RequestCoalescer<String, Int>()
     let all = (0..<3).map { _ in ask(table) }
     all[0].cancel()
     try await expectCancellation(of: all[0])
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func inFlight_keepsNoErrors_andValuesWhenWanted() async throws {
-    let table = InFlight<String, Int>(keepingValues: true)
+    let table = RequestCoalescer<String, Int>(caching: .init())
     let failing = table.promise(for: "a") { Promise.rejected(Boom()) }
     try await expectRejection(of: failing, with: Boom())
     #expect(table.count == 0)
@@ -56,7 +56,7 @@ import Testing
 
   @Test func inFlight_ofManyThreads_startsOnce() async throws {
     for _ in 0..<100 {
-      let table = InFlight<Int, Int>(keepingValues: true)
+      let table = RequestCoalescer<Int, Int>(caching: .init())
       let starts = CallCounter()
       let promises = Recorder<Promise<Int>>()
       DispatchQueue.concurrentPerform(iterations: 4) { _ in

@@ -125,7 +125,7 @@ import Testing
     let threw = when.fulfill(1) { $0.map { _ -> Int in throw Boom(code: 1) } }
     try await expectRejection(of: threw, with: Boom(code: 1))
     let again: Promise<Int> = when.reject { promise in
-      promise.recover { _ throws -> Int in throw Boom(code: 2) }
+      promise.recover { _ throws -> Promise<Int> in throw Boom(code: 2) }
     }
     try await expectRejection(of: again, with: Boom(code: 2))
   }

@@ -13,7 +13,7 @@ import Testing
       try place.probe.expectCurrent()
       seen.record("finally")
     }
-    let recovered = finally.recover(on: place.executor) { error throws -> Int in
+    let recovered = finally.recover(on: place.executor) { error throws -> Promise<Int> in
       try place.probe.expectCurrent()
       if error is CancellationError { seen.record("recover") }
       throw error

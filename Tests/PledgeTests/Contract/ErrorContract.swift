@@ -82,7 +82,7 @@ import Testing
   @Test func line9_handledRejections_areNotReported() async throws {
     let error = Boom(code: 9003)
     Promise<Int>.rejected(error).catch(on: .immediate) { _ in }
-    _ = Promise<Int>.rejected(error).recover(on: .immediate) { _ in 1 }
+    _ = Promise<Int>.rejected(error).replaceError(on: .immediate) { _ in 1 }
     Promise<Int>.rejected(error).cauterize()
     _ = try? await Promise<Int>.rejected(error).value
     _ = await Promise<Int>.rejected(error).result

@@ -30,7 +30,7 @@ import Testing
         promise.then(on: .immediate) { [t = l.track("then")] in
           .value($0 + t.label.count + own.value.count)
         },
-        promise.recover(on: .immediate) { [t = l.track("recover")] _ in
+        promise.replaceError(on: .immediate) { [t = l.track("recover")] _ in
           t.label.count + own.value.count
         }.promise,
         promise.finally(on: .immediate) { [t = l.track("finally")] in _ = (t, own.value) },

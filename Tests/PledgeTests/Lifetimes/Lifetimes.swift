@@ -25,7 +25,7 @@ import Testing
     }.cauterize()
     promise.recover(on: executor) { [t = token("recover")] _ in Promise.value(t.label.count) }
       .cauterize()
-    promise.recover(on: executor, only: Boom.self) { [t = token("only")] _ in t.label.count }
+    promise.replaceError(on: executor, only: Boom.self) { [t = token("only")] _ in t.label.count }
       .cauterize()
     promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
     promise.observe(on: executor) { [t = token("observe")] _ in _ = t }

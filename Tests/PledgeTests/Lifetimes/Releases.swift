@@ -121,8 +121,8 @@ extension Timers {
           let limiter = Limiter(1)
           return limiter.run { held.source() }
         },
-        Holder(testDescription: "InFlight", sources: 1) { held in
-          InFlight<String, Int>().promise(for: "key") { held.source() }
+        Holder(testDescription: "RequestCoalescer", sources: 1) { held in
+          RequestCoalescer<String, Int>().promise(for: "key") { held.source() }
         },
         Holder(testDescription: "using", sources: 1) { held in
           Promise.using(.value(held.lifetimes.track("resource")), release: { _ in }) {

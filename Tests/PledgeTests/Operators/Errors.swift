@@ -48,7 +48,7 @@ import Testing
   func recover(when: When, place: Place) async throws {
     let on = place.executor, probe = place.probe
     let byValue: Guarantee<Int> = when.reject { promise in
-      promise.recover(on: on) { _ in probe.isCurrent ? 7 : 0 }
+      promise.replaceError(on: on) { _ in probe.isCurrent ? 7 : 0 }
     }
     #expect(await byValue.value == 7)
     for inner in When.allCases {
@@ -62,12 +62,12 @@ import Testing
       try await expectRejection(of: failing, with: Boom(code: 9))
     }
     let threw: Promise<Int> = when.reject { promise in
-      promise.recover(on: on) { error throws -> Int in throw OtherError() }
+      promise.recover(on: on) { error throws -> Promise<Int> in throw OtherError() }
     }
     try await expectRejection(of: threw, with: OtherError())
     let calls = CallCounter()
     let passed: Guarantee<Int> = when.fulfill(1) { promise in
-      promise.recover(on: on) { _ in
+      promise.replaceError(on: on) { _ in
         calls.call()
         return 2
       }
@@ -84,12 +84,12 @@ import Testing
   func recoverOnly(when: When, place: Place) async throws {
     let on = place.executor
     let byType = when.reject(Boom(code: 3)) { promise in
-      promise.recover(on: on, only: OtherError.self) { _ in -1 }
-        .recover(on: on, only: Boom.self) { $0.code }
+      promise.replaceError(on: on, only: OtherError.self) { _ in -1 }
+        .replaceError(on: on, only: Boom.self) { $0.code }
     }
     try await expectFulfillment(of: byType, with: 3)
     let byValue = when.reject(Boom(code: 3)) { promise in
-      promise.recover(on: on, only: Boom(code: 2)) { -1 }
+      promise.replaceError(on: on, only: Boom(code: 2)) { -1 }
         .recover(on: on, only: Boom(code: 3)) { Promise.value(33) }
     }
     try await expectFulfillment(of: byValue, with: 33)

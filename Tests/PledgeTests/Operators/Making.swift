@@ -51,10 +51,29 @@ import Testing
   }
 
   @Test func attempts() async throws {
-    try await expectFulfillment(of: Promise.attempt { 1 }, with: 1)
+    try await expectFulfillment(of: Promise(catching: { 1 }), with: 1)
     try await expectFulfillment(of: Promise.attempt { Promise.value(2) }, with: 2)
     let failing: Promise<Int> = Promise.attempt { throw Boom() }
     try await expectRejection(of: failing, with: Boom())
+    let throwing = Promise<Int>(catching: { throw Boom() })
+    try await expectRejection(of: throwing, with: Boom())
+    try await expectFulfillment(of: Promise.attempt { Guarantee.value(3) }, with: 3)
+  }
+
+  @Test func resultsAsPromises() async throws {
+    try await expectFulfillment(of: Promise(Result<Int, Boom>.success(1)), with: 1)
+    try await expectRejection(of: Promise(Result<Int, Boom>.failure(Boom())), with: Boom())
+    try await expectRejection(of: Promise(Result<Int, any Error>.failure(Boom())), with: Boom())
+  }
+
+  @Test func never_staysPending_untilItIsCancelled() async throws {
+    let never = Promise<Int>.never
+    try expectPending(never)
+    let chain = never.map { $0 + 1 }
+    chain.cancel()
+    try await expectCancellation(of: chain)
+    try await expectCancellation(of: never)
+    #expect(Guarantee<Int>.never.isPending)
   }
 
   @Test func asyncClosures() async throws {
@@ -177,5 +196,18 @@ import Testing
     await #expect(processExitsWith: .failure) {
       _ = await Guarantee<Int>.withResolvers().guarantee.value
     }
+  }
+
+  @Test func wrapping_optionalValues() async throws {
+    @Sendable func find(_ done: @escaping @Sendable (Int?, (any Error)?) -> Void) { done(nil, nil) }
+    @Sendable func fail(_ done: @escaping @Sendable (Int?, (any Error)?) -> Void) {
+      done(1, Boom())
+    }
+    let nothing: Promise<Int?> = Promise.wrap { find($0) }
+    try await expectFulfillment(of: nothing, with: nil)
+    let failed: Promise<Int?> = Promise.wrap { fail($0) }
+    try await expectRejection(of: failed, with: Boom())
+    let required: Promise<Int> = Promise.wrap { find($0) }
+    try await expectRejection(of: required, with: PromiseError.noValueAndNoError)
   }
 }

@@ -18,7 +18,7 @@ import Testing
     switch link {
     case .map: promise.map(on: .immediate) { $0 + 1 }
     case .then: promise.then(on: .immediate) { .value($0 + 1) }
-    case .recover: promise.recover(on: .immediate) { error throws -> Int in throw error }
+    case .recover: promise.recover(on: .immediate) { error throws -> Promise<Int> in throw error }
     case .tap: promise.tap(on: .immediate) { _ in }
     case .finally: promise.finally(on: .immediate) {}
     case .uncancellable: promise.uncancellable()

@@ -183,8 +183,9 @@ import Testing
     return promise
   }
 
-  @Test func firstAttempt_startsInTheCall() async throws {
-    let promise = Promise.retry(.fixed(attempts: 3), clock: clock, operation(failures: 0))
+  @Test func firstAttempt_onImmediate_startsInTheCall() async throws {
+    let promise = Promise.retry(
+      on: .immediate, .fixed(attempts: 3), clock: clock, operation(failures: 0))
     #expect(attempts.count == 1)
     try await expectFulfillment(of: promise, with: 1)
   }
@@ -295,7 +296,9 @@ import Testing
     }
     await clock.sleepers(reach: 2)
     await clock.advance(by: .seconds(5))
-    try await expectRejection(of: promise, with: TimeoutError.self)
+    let error = try await expectRejection(of: promise, with: RetryError.self)
+    #expect(error.errors.dropLast().map { ($0 as? Boom)?.code } == [1, 2, 3, 4])
+    #expect((error.last as? TimeoutError)?.duration == .seconds(35))
     #expect(attempts.count == 4)
     await clock.sleepers(reach: 0)
   }
@@ -312,7 +315,9 @@ import Testing
 
   @Test func cancelled_duringAnAttempt_cancelsThatAttempt() async throws {
     let never = Promise<Int>.withResolvers()
-    let promise = Promise.retry(.fixed(attempts: 9), clock: clock) { never.promise }
+    let promise = Promise.retry(on: .immediate, .fixed(attempts: 9), clock: clock) {
+      never.promise
+    }
     promise.cancel()
     try await expectCancellation(of: promise)
     try await expectCancellation(of: never.promise)
@@ -327,5 +332,69 @@ import Testing
     }
     try await expectCancellation(of: promise)
     try count.expectOnce()
+  }
+
+  @Test func manyAttempts_areLinear() async throws {
+    let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 100_000, delay: .zero)) {
+      .rejected(Boom())
+    }
+    let error = try await expectRejection(of: promise, with: RetryError.self)
+    #expect(error.errors.count == 100_000)
+  }
+
+  @Test func onlyOneTypeOfError_isRetried() async throws {
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retrying(only: OtherError.self)
+    let promise = await run(policy, failures: 9)
+    try await expectRejection(of: promise, with: RetryError.self)
+    #expect(attempts.count == 1)
+  }
+
+  @Test func aBudget_endsTheRetriesOfAll() async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0.5)
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .zero).withBudget(budget)
+    try await expectRejection(of: await run(policy, failures: 99), with: RetryError.self)
+    #expect(attempts.count == 3 && budget.remaining == 0)
+    for _ in 0..<2 {
+      _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
+    }
+    #expect(budget.remaining == 1)
+  }
+
+  @Test func asyncOperation_isRetried_andAwaitedDirectly() async throws {
+    let count = CallCounter()
+    let value = try await retry(.fixed(attempts: 3, delay: .zero), clock: clock) {
+      if count.call() < 3 { throw Boom() }
+      return try await Promise.value("done").value
+    }
+    #expect(value == "done")
+  }
+
+  @MainActor @Test func operation_runsWhereItWasWritten() async throws {
+    var calls = 0
+    _ = try await Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
+      MainActor.assertIsolated()
+      calls += 1
+      if calls == 1 { throw Boom() }
+      return .value(calls)
+    }.value
+    try await Promise.retry(on: .main, .fixed(attempts: 1)) {
+      calls += 1
+      return Promise.value(())
+    }.value
+    #expect(calls == 3)
+  }
+
+  @Test func aDeadlineOnWorkThatIgnoresCancellation_returnsOnTime() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let waiting = Task { [clock] in
+      try await withTimeout(.seconds(2), clock: clock) {
+        await Task.detached { _ = await gate.result }.value
+        return 1
+      }
+    }
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(2))
+    await #expect(throws: TimeoutError.self) { try await waiting.value }
+    open.fulfill()
   }
 }

@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test func line13_retrysDelay_isReleasedAtOnce() async throws {
-    let promise = Promise<Int>.retry(.fixed(attempts: 3, delay: .seconds(3600))) {
+    let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 3, delay: .seconds(3600))) {
       .rejected(Boom())
     }
     #expect(count == 1)

@@ -19,7 +19,7 @@ extension Guarantee where T: Sendable {
   /// This guarantee as one of Pledge's.
   @inlinable
   public var pledge: Pledge.Guarantee<T> {
-    core.map(on: .immediate) { $0.value }.recover(on: .immediate) { error -> T in
+    core.map(on: .immediate) { $0.value }.replaceError(on: .immediate) { error -> T in
       fatalError("PromiseKit: a guarantee was broken: \(error)")
     }
   }

@@ -1,8 +1,24 @@
 import Pledge
 
+struct UserID: Hashable {
+  var number: Int
+}
+
+struct User: Comparable {
+  var name: String
+  var email: String?
+  var isActive = true
+
+  static func < (first: User, second: User) -> Bool { first.name < second.name }
+}
+
+struct Refused: Error {}
+
 /// Not marked with anything: all of this module is on the main actor.
 final class App {
   var log: [String] = []
+  let users = RequestCoalescer<UserID, User>()
+  let limiter = Limiter(2)
 
   func start() -> Promise<Int> {
     var steps = 0
@@ -21,6 +37,87 @@ final class App {
         return steps
       }
   }
+
+  func fetch(_ id: UserID) -> Promise<User> {
+    .value(User(name: "\(id.number)", email: "a@b"))
+  }
+
+  func load(_ id: UserID) async throws -> User {
+    MainActor.assertIsolated()
+    return User(name: "\(id.number)")
+  }
+
+  func keyPaths() async throws {
+    let id = UserID(number: 7)
+    let name = try await fetch(id).map(\.name).value
+    let email = try await fetch(id).compactMap(\.email).value
+    let names = try await Promise.value([User(name: "b"), User(name: "a")]).mapValues(\.name).value
+    let active = try await Promise.value([User(name: "b")]).filterValues(\.isActive).value
+    let sorted = try await Promise.value([User(name: "b"), User(name: "a")])
+      .sortedValues { $0 < $1 }.value
+    precondition(sorted.map(\.name) == ["a", "b"])
+    precondition(name == "7" && email == "a@b" && names == ["b", "a"] && active.count == 1)
+  }
+
+  func operations() async throws {
+    let id = UserID(number: 1)
+    var attempts = 0
+    let user = try await Promise.retry(.fixed(attempts: 2, delay: .zero)) {
+      MainActor.assertIsolated()
+      attempts += 1
+      if attempts == 1 { throw Refused() }
+      return self.fetch(id)
+    }.value
+    precondition(user.name == "1" && attempts == 2)
+    let limited = try await limiter.run { self.fetch(id) }.value
+    let shared = try await users.promise(for: id) { self.fetch(id) }.value
+    precondition(limited == shared)
+    let all = try await Promise.all([id, id], concurrently: 1) { id in self.fetch(id) }.value
+    precondition(all.count == 2)
+    let used = try await Promise.using(Promise.value(id), release: { _ in self.log.append("end") })
+    {
+      self.fetch($0)
+    }.value
+    precondition(used == user && log.last == "end")
+    let attempt = try await Promise.attempt { self.fetch(id) }.value
+    precondition(attempt == user)
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { self.log.append("cancelled") }
+    promise.cancel()
+    while log.last != "cancelled" { await Task.yield() }
+  }
+
+  func asyncOperations() async throws {
+    let id = UserID(number: 2)
+    var users: [User] = []
+    users.append(try await retry(.fixed(attempts: 2)) { try await self.load(id) })
+    users.append(try await withTimeout(.seconds(60)) { try await self.load(id) })
+    users.append(try await limiter.perform { try await self.load(id) })
+    users.append(try await limiter.run { try await self.load(id) }.value)
+    users.append(try await Promise.value(id).asyncMap { try await self.load($0) }.value)
+    users += try await Promise.all([id, id], concurrently: 2) { try await self.load($0) }.value
+    users += try await concurrentMap([id, id], limit: 2) { try await self.load($0) }
+    precondition(users.count == 9 && users.allSatisfy { $0.name == "2" })
+    let shared = try await self.users.promise(for: id) { try await self.load(id) }.value
+    precondition(shared == users[0])
+  }
+
+  func errors() async throws {
+    let failed = Promise<Int>.rejected(Refused())
+    let replaced = await failed.replaceError { _ in
+      self.log.append("replaced")
+      return 1
+    }.value
+    let recovered = try await failed.recover { _ in
+      self.log.append("recovered"); return .value(2)
+    }
+    .finally { self.log.append("finally") }
+    .value
+    let mapped = await failed.mapError { _ in CancellationError() }.result
+    precondition(replaced == 1 && recovered == 2)
+    precondition(log.suffix(3) == ["replaced", "recovered", "finally"])
+    guard case .failure(is CancellationError) = mapped else { preconditionFailure() }
+  }
 }
 
 @main
@@ -29,6 +126,10 @@ struct Main {
     let app = App()
     let steps = try await app.start().value
     precondition(steps == 2 && app.log == ["a", "ab"])
+    try await app.keyPaths()
+    try await app.operations()
+    try await app.asyncOperations()
+    try await app.errors()
     print("Main actor client: handlers ran where they were written")
   }
 }

@@ -24,7 +24,7 @@ final class ViewController {
   func refresh() -> Promise<Void> {
     Promise<Int>.rejected(Refused())
       .map { $0 + 1 }
-      .recover { _ in 5 }
+      .replaceError { _ in 5 }
       .done { number in
         MainActor.assertIsolated()
         self.title = "\(number)"

@@ -31,7 +31,7 @@ final class Screen {
         MainActor.assertIsolated()
         self.model.lines.append("\(number)")
       }
-      .recover { error in
+      .replaceError { error in
         self.title = "\(error)"
       }
       .promise
@@ -72,7 +72,7 @@ func inference(_ promise: Promise<[Int]>) -> Promise<String> {
     }
     .recover { error in
       guard error is Refused else { throw error }
-      return 0
+      return .value(0)
     }
     .then(describe)
     .recover { _ in .value("none") }
@@ -93,7 +93,66 @@ func fromAnywhere() async throws {
   precondition(screen.title == "1")
 }
 
+/// `on: .main` is the main actor to the compiler in every operator.
+func onMain(_ screen: Screen) async throws {
+  let failed = Promise<Int>.rejected(Refused())
+  try await Promise.value([1, 2])
+    .mapValues(on: .main) { number in
+      screen.title = "\(number)"; return number
+    }
+    .filterValues(on: .main) { _ in screen.title.isEmpty == false }
+    .validate(on: .main) { _ in screen.title == "2" }
+    .tap(on: .main) { _ in screen.title += "t" }
+    .then(on: .main) { numbers in
+      screen.title += "\(numbers.count)"; return Promise.value(1)
+    }
+    .finally(on: .main) { screen.title += "f" }
+    .asVoid().value
+  try await failed.recover(on: .main) { _ in
+    screen.title += "r"; return .value(1)
+  }.asVoid().value
+  try await failed.recover(on: .main, only: Refused.self) { _ in
+    screen.title += "o"; return .value(1)
+  }
+  .asVoid().value
+  _ = await failed.replaceError(on: .main) { _ in
+    screen.title += "v"; return 1
+  }.value
+  try await failed.catch(on: .main, only: Refused.self) { _ in screen.title += "c" }.value
+  await failed.catch(on: .main) { _ in screen.title += "e" }.value
+  try await Promise(on: .main) { screen.title += "i" }.value
+  try await Promise.retry(on: .main, .fixed(attempts: 1)) {
+    screen.title += "y"; return .value(())
+  }
+  .value
+  try await Limiter(1).run(on: .main) {
+    screen.title += "l"; return Promise.value(())
+  }.value
+  _ = try await Promise.all(on: .main, [1], concurrently: 1) { number in
+    screen.title += "a"
+    return Promise.value(number)
+  }.value
+  let title = await screen.title
+  precondition(title == "2t2frovceiyla", title)
+}
+
+/// Policies for plain asynchronous functions, without a promise in sight.
+func plainAsync() async throws {
+  @Sendable func load(_ number: Int) async throws -> Int { number }
+  let one = try await retry(.fixed(attempts: 2)) { try await load(1) }
+  let two = try await withTimeout(.seconds(60)) { try await load(2) }
+  let three = try await withDeadline(.now + .seconds(60)) { try await load(3) }
+  let four = try await Limiter(1).perform { try await load(4) }
+  let five = try await RequestCoalescer<String, Int>().value(for: "a") { try await load(5) }
+  let six = try await firstToSucceed({ throw Refused() }, { try await load(6) })
+  let more = try await concurrentMap([7, 8], limit: 2) { try await load($0) }
+  let nine = try await withResource(acquire: { 9 }, release: { _ in }) { try await load($0) }
+  precondition([one, two, three, four, five, six] + more + [nine] == Array(1...9))
+}
+
 try await fromAnywhere()
+try await onMain(Screen())
+try await plainAsync()
 let total = try await Counter().add([1, 2, 3]).value
 precondition(total == 7)
 let text = try await inference(.value([1, 2])).value

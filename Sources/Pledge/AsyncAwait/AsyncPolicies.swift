@@ -1,0 +1,127 @@
+// The policies for programs of `async` functions. Each runs its operation in a task of its own, so
+// that it can return on time whatever the operation does.
+
+/// Calls `operation` until it returns, as `policy` says.
+///
+/// ```swift
+/// let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
+///   try await fetchUser(id: 7)
+/// }
+/// ```
+///
+/// Throws ``RetryError`` with the errors of all attempts when there are none left, or the policy's
+/// deadline has passed. Cancelling the calling task cancels the attempt, and throws
+/// `CancellationError` at once.
+///
+/// **Execution.** `operation` runs in the isolation in which it was written.
+public func retry<Value: Sendable>(
+  _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  try await Promise.retry(policy, clock: clock, operation).value
+}
+
+/// Returns what `operation` returns, or throws ``TimeoutError`` if that takes longer than `duration`.
+///
+/// ```swift
+/// let page = try await withTimeout(.seconds(5)) { try await download(url) }
+/// ```
+///
+/// At the timeout, or when the calling task is cancelled, the operation's task is cancelled and this
+/// call throws at once, even if the operation ignores cancellation and goes on.
+///
+/// **Execution.** `operation` runs in the isolation in which it was written.
+public func withTimeout<Value: Sendable>(
+  _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  try await Promise { try await operation() }.timeout(after: duration, clock: clock).value
+}
+
+/// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
+///
+/// See ``withTimeout(_:clock:_:)``.
+public func withDeadline<Value: Sendable, C: Clock<Duration>>(
+  _ deadline: C.Instant, clock: C,
+  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  try await Promise { try await operation() }.deadline(deadline, clock: clock).value
+}
+
+/// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
+///
+/// See ``withTimeout(_:clock:_:)``.
+public func withDeadline<Value: Sendable>(
+  _ deadline: ContinuousClock.Instant,
+  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  try await withDeadline(deadline, clock: ContinuousClock(), operation)
+}
+
+/// Acquires a resource, calls `body` with it, and releases it, whatever happens.
+///
+/// ```swift
+/// try await withResource(acquire: pool.connect, release: { await $0.close() }) { connection in
+///   try await connection.query("…")
+/// }
+/// ```
+///
+/// `release` runs exactly once for a resource that was acquired, and this call waits for it, unless
+/// the calling task is cancelled: then it throws `CancellationError` at once, and a resource that is
+/// acquired later is released.
+///
+/// **Execution.** Each closure runs in a task of its own, in the isolation in which it was written.
+public func withResource<Resource: Sendable, Value: Sendable>(
+  @_inheritActorContext acquire: @escaping @Sendable @isolated(any) () async throws -> Resource,
+  @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) async throws -> Void,
+  @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Resource) async throws -> Value
+) async throws -> Value {
+  try await Promise.using(acquire: acquire, release: release, body).value
+}
+
+/// Calls `transform` for each of `elements`, with at most `limit` calls in progress at a time, and
+/// returns the results in order.
+///
+/// ```swift
+/// let pages = try await concurrentMap(urls, limit: 4) { url in try await download(url) }
+/// ```
+///
+/// The first error, or the cancellation of the calling task, cancels the calls in progress and is
+/// thrown at once. No further elements are taken.
+///
+/// **Execution.** Each call runs in a task of its own, in the isolation in which `transform` was
+/// written.
+public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
+  _ elements: S, limit: Int,
+  @_inheritActorContext _ transform:
+    @escaping @Sendable @isolated(any) (S.Element) async throws -> Value
+) async throws -> [Value] where S.Element: Sendable {
+  try await Promise.all(elements, concurrently: limit, cancellingRest: true, transform).value
+}
+
+/// Calls all `operations` at once and returns the first result, or throws the first error.
+///
+/// The other operations are cancelled. No operations throw ``PromiseError/emptyInput``.
+///
+/// ```swift
+/// let page = try await firstToFinish({ try await cache.load(url) }, { try await download(url) })
+/// ```
+///
+/// **Execution.** Each operation runs in a task of its own.
+public func firstToFinish<Value: Sendable>(
+  _ operations: (@Sendable () async throws -> Value)...
+) async throws -> Value {
+  try await Promise.race(operations.map { operation in Promise { try await operation() } }).value
+}
+
+/// Calls all `operations` at once and returns the first result; throws only if all of them throw.
+///
+/// The other operations are cancelled. If all throw, the error is an ``AggregateError``. No
+/// operations throw ``PromiseError/emptyInput``.
+///
+/// **Execution.** Each operation runs in a task of its own.
+public func firstToSucceed<Value: Sendable>(
+  _ operations: (@Sendable () async throws -> Value)...
+) async throws -> Value {
+  try await Promise.any(operations.map { operation in Promise { try await operation() } }).value
+}

@@ -1,0 +1,18 @@
+#if compiler(>=6.2)
+  extension Promise {
+    /// Makes a promise with the outcome of an asynchronous function that runs wherever it is called.
+    ///
+    /// For a reference to a function of a module with `NonisolatedNonsendingByDefault`, as in
+    /// `Promise(loadSettings)`. Cancelling the promise cancels the task and rejects the promise with
+    /// `CancellationError`.
+    ///
+    /// **Execution.** `function` runs in a new task, on the global concurrent executor.
+    @_disfavoredOverload
+    public init(
+      fileID: StaticString = #fileID, line: UInt = #line,
+      _ function: nonisolated(nonsending) @escaping @Sendable () async throws -> Value
+    ) {
+      self.init(priority: nil, fileID: fileID, line: line) { try await function() }
+    }
+  }
+#endif

@@ -1,0 +1,99 @@
+import Synchronization
+
+/// Cancels the work that was bound to it when it is deallocated, so that work ends with its owner.
+///
+/// Store a scope in the object that the work is for. When the object is deallocated, so is the scope:
+/// there is no task to store and no `deinit` to write. Handlers that take the owner weakly do not
+/// keep it alive.
+///
+/// ```swift
+/// @MainActor final class FeedModel {
+///   private let scope = PromiseScope()
+///   private(set) var items: [Item] = []
+///
+///   func reload() {
+///     fetchItems()
+///       .bound(to: scope)
+///       .done(weak: self) { model, items in model.items = items }
+///       .catch { error in show(error) }
+///   }
+/// }
+/// ```
+public final class PromiseScope: Sendable {
+  private struct State {
+    var cancels: [Int: @Sendable () -> Void] = [:]
+    var nextID = 0
+  }
+
+  private let state = Mutex(State())
+
+  /// Makes a scope without work.
+  public init() {}
+
+  deinit { cancelAll() }
+
+  /// How many promises are bound to the scope and pending.
+  public var pendingCount: Int { state.withLock { $0.cancels.count } }
+
+  /// Cancels all work that is bound to the scope now; work can still be bound to it after that.
+  ///
+  /// - Complexity: O(number of pending promises).
+  public func cancelAll() {
+    let cancels = state.withLock { exchange(&$0.cancels, with: [:]) }
+    for cancel in cancels.sorted(by: { $0.key < $1.key }) { cancel.value() }
+  }
+
+  /// Runs an asynchronous `operation` that is cancelled when the scope is deallocated.
+  ///
+  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// Capture no strong reference to the owner of the scope, or it lives until the operation ends.
+  @discardableResult
+  public func run<T: Sendable>(
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+  ) -> Promise<T> {
+    Promise<T> { try await operation() }.bound(to: self)
+  }
+
+  fileprivate func add(_ cancel: @escaping @Sendable () -> Void) -> Int {
+    state.withLock { state in
+      defer { state.nextID += 1 }
+      state.cancels[state.nextID] = cancel
+      return state.nextID
+    }
+  }
+
+  fileprivate func remove(_ id: Int) {
+    let removed = state.withLock { $0.cancels.removeValue(forKey: id) }
+    withExtendedLifetime(removed) {}
+  }
+}
+
+extension Promise {
+  /// Returns a promise with the same outcome that is cancelled when `scope` is deallocated.
+  ///
+  /// This promise is cancelled along with it if it has no other consumer. The scope keeps nothing of
+  /// the promise once it has settled.
+  public func bound(to scope: PromiseScope) -> Promise {
+    let promise = share()
+    let id = scope.add { promise.cancel() }
+    return .onEnd(of: promise) { [weak scope] in scope?.remove(id) }
+  }
+
+  /// Calls `body` with `owner` and the value, unless `owner` has been deallocated by then.
+  ///
+  /// The handler does not keep `owner` alive. If it is gone, the returned promise is rejected with
+  /// `CancellationError`; if this promise is rejected, or `body` throws, with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  public func done<Owner: AnyObject & Sendable>(
+    weak owner: Owner,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) throws -> Void
+  ) -> Promise<Void> {
+    let target = _HandlerTarget(isolation: body.isolation)
+    let body = Isolated(body).assumingIsolated(as: (@Sendable (Owner, Value) throws -> Void).self)
+    return mapped(target) { [weak owner] value in
+      guard let owner else { throw CancellationError() }
+      try body(owner, value)
+    }
+  }
+}

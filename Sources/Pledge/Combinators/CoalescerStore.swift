@@ -1,0 +1,213 @@
+import Synchronization
+
+/// How long a ``RequestCoalescer`` keeps values after they have arrived.
+public struct CoalescerCaching: Sendable, Hashable {
+  /// How long a value is kept; nil for as long as there is room.
+  public var lifetime: Duration?
+  /// For how long after its lifetime a value is still served, while new work replaces it.
+  public var staleLifetime: Duration
+  /// How many values are kept; the one that was used least recently makes room.
+  public var capacity: Int?
+
+  /// Keeps values for `lifetime`, and serves them for `staleLifetime` more while they are fetched
+  /// anew ("stale while revalidate").
+  public init(
+    lifetime: Duration? = nil, staleLifetime: Duration = .zero, capacity: Int? = nil
+  ) {
+    self.lifetime = lifetime
+    self.staleLifetime = staleLifetime
+    self.capacity = capacity
+  }
+}
+
+/// The requests of a coalescer, whatever the type of the keys.
+final class CoalescerStore<Value: Sendable>: Sendable {
+  typealias Entry = CoalescerEntry<Value>
+
+  let table = Mutex(CoalescerTable<Value>())
+  private let caching: CoalescerCaching?
+  /// The time since the store was made.
+  private let age: @Sendable () -> Duration
+
+  init(caching: CoalescerCaching?, age: @escaping @Sendable () -> Duration) {
+    self.caching = caching
+    self.age = age
+  }
+
+  func isUsable(_ entry: Entry) -> Bool {
+    guard let arrival = entry.arrival.withLock({ $0 }) else { return !entry.promise.isCancelled }
+    guard let caching, let lifetime = caching.lifetime else { return true }
+    return age() - arrival < lifetime + caching.staleLifetime
+  }
+
+  func isStale(_ entry: Entry) -> Bool {
+    guard let arrival = entry.arrival.withLock({ $0 }), let lifetime = caching?.lifetime else {
+      return false
+    }
+    return age() - arrival >= lifetime
+  }
+
+  /// Inserts `fresh` in place of `old`, unless the table has changed since `version`.
+  func insert(_ fresh: Entry, replacing old: Entry?, version: Int) -> Bool {
+    let (inserted, removed): (Bool, Entry?) = table.withLock { table in
+      guard table.version == version else { return (false, nil) }
+      let removed = old.flatMap { table.remove($0) }
+      table.insert(fresh)
+      return (true, removed)
+    }
+    withExtendedLifetime(removed) {}
+    return inserted
+  }
+
+  func remove(_ entry: Entry) {
+    let removed = table.withLock { $0.remove(entry) }
+    withExtendedLifetime(removed) {}
+  }
+
+  /// Starts the work of a new entry.
+  func begin(_ entry: Entry, _ start: () throws -> Promise<Value>) {
+    entry.noteBeginning()
+    // Attached before the work starts, so that the entry has gone when callers hear of an error.
+    entry.promise.cell.onCancel { [weak self, weak entry] in
+      if let self, let entry { remove(entry) }
+    }
+    let work = CoalescedWork.start(for: entry, start)
+    entry.resolver.resolve(
+      with: .onEnd(of: work) { [weak self, weak entry] in
+        guard let self, let entry else { return }
+        guard caching != nil, case .success? = work.currentResult else { return remove(entry) }
+        entry.arrival.withLock { $0 = age() }
+        makeRoom()
+      })
+  }
+
+  /// Fetches anew what callers get for the time being.
+  func revalidate(_ old: Entry, _ start: () throws -> Promise<Value>) {
+    guard old.beginRevalidation() else { return }
+    let fresh = Entry(key: old.key, hash: old.hash)
+    fresh.noteBeginning()
+    let work = CoalescedWork.start(for: old, start)
+    let ending = Promise.onEnd(of: work) { [weak self] in
+      defer { old.endRevalidation() }
+      guard let self, case .success? = work.currentResult else { return }
+      fresh.arrival.withLock { $0 = age() }
+      let removed = table.withLock { table in
+        let removed = table.remove(old)
+        // Not if the key was removed in the meantime.
+        if removed != nil { table.insert(fresh) }
+        return removed
+      }
+      withExtendedLifetime(removed) {}
+    }
+    fresh.resolver.resolve(with: ending)
+    // The caller has a value: nobody waits for this error.
+    fresh.promise.cauterize()
+  }
+
+  private func makeRoom() {
+    guard let capacity = caching?.capacity else { return }
+    let removed = table.withLock { $0.removeOldestValues(beyond: max(capacity, 0)) }
+    withExtendedLifetime(removed) {}
+  }
+}
+
+/// The work in which code runs, so that work that waits for itself is noticed.
+enum CoalescedWork {
+  @TaskLocal static var current: Set<ObjectIdentifier> = []
+
+  static func start<Value>(
+    for entry: CoalescerEntry<Value>, _ start: () throws -> Promise<Value>
+  ) -> Promise<Value> {
+    $current.withValue(current.union([ObjectIdentifier(entry)])) {
+      Promise<Value>.attempt { try start() }
+    }
+  }
+}
+
+/// One key's request.
+///
+/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `lastUse`, which the
+/// table's lock guards. `key` is only looked at by the coalescer, whose own sendability is that of
+/// its keys.
+final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
+  let key: Any
+  let hash: Int
+  let promise: Promise<Value>
+  let resolver: Resolver<Value>
+  /// When the value arrived; nil before.
+  let arrival = Mutex<Duration?>(nil)
+  fileprivate var lastUse = 0
+  private let isRevalidating = Atomic(false)
+  private let hasBegun = Atomic(false)
+
+  init(key: Any, hash: Int) {
+    self.key = key
+    self.hash = hash
+    (promise, resolver) = Promise<Value>.withResolvers()
+  }
+
+  // One whose work never began was never handed out, and is dropped in silence.
+  deinit {
+    if !hasBegun.load(ordering: .acquiring) { resolver.abandon() }
+  }
+
+  func noteBeginning() { hasBegun.store(true, ordering: .releasing) }
+
+  /// Whether the caller is the one to fetch the value anew.
+  func beginRevalidation() -> Bool {
+    !isRevalidating.exchange(true, ordering: .acquiringAndReleasing)
+  }
+
+  func endRevalidation() { isRevalidating.store(false, ordering: .releasing) }
+}
+
+/// The entries of a coalescer, found by hash.
+///
+/// Pure bookkeeping: no key is hashed, compared or released here.
+struct CoalescerTable<Value: Sendable> {
+  typealias Entry = CoalescerEntry<Value>
+
+  private var entries: [Int: [Entry]] = [:]
+  private(set) var count = 0
+  /// Changes with each insertion and removal.
+  private(set) var version = 0
+  private var uses = 0
+
+  func candidates(_ hash: Int) -> [Entry] { entries[hash] ?? [] }
+
+  mutating func insert(_ entry: Entry) {
+    entries[entry.hash, default: []].append(entry)
+    count += 1
+    version += 1
+    use(entry)
+  }
+
+  mutating func use(_ entry: Entry) {
+    uses += 1
+    entry.lastUse = uses
+  }
+
+  /// Takes an entry out; nil if it is not there any more.
+  ///
+  /// The caller releases it without the lock.
+  mutating func remove(_ entry: Entry) -> Entry? {
+    guard let index = entries[entry.hash]?.firstIndex(where: { $0 === entry }) else { return nil }
+    let removed = entries[entry.hash]?.remove(at: index)
+    if entries[entry.hash]?.isEmpty == true { entries[entry.hash] = nil }
+    count -= 1
+    version += 1
+    return removed
+  }
+
+  mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
+    let values = entries.values.joined().filter { $0.arrival.withLock { $0 } != nil }
+    guard values.count > capacity else { return [] }
+    let oldest = values.sorted { $0.lastUse < $1.lastUse }.prefix(values.count - capacity)
+    return oldest.compactMap { remove($0) }
+  }
+}
+
+extension Promise {
+  /// A promise of one's own: cancelling it takes back one's interest in this one.
+  func share() -> Promise { mapped(_HandlerTarget(immediate: ())) { $0 } }
+}

@@ -1,0 +1,127 @@
+extension Promise {
+  /// Returns a promise for a tuple of the outcomes of all promises, of any number and types.
+  ///
+  /// It waits for every promise, and fails only if it is cancelled. The errors count as handled.
+  ///
+  /// ```swift
+  /// Promise.allSettled(user(), settings()).done { user, settings in … }
+  /// ```
+  public static func allSettled<each T: Sendable>(
+    _ promises: repeat Promise<each T>
+  ) -> Promise<(repeat Result<each T, any Error>)>
+  where Value == (repeat Result<each T, any Error>) {
+    .all(repeat (each promises).settled())
+  }
+
+  /// Returns a promise for a dictionary of all the values, under the keys of their promises.
+  ///
+  /// The first rejection rejects the result at once. The other promises go on; with
+  /// `cancellingRest` those that have no other consumer are cancelled.
+  ///
+  /// - Complexity: O(number of promises).
+  public static func all<Key: Hashable & Sendable, T: Sendable>(
+    _ promises: [Key: Promise<T>], cancellingRest: Bool = false
+  ) -> Promise where Value == [Key: T] {
+    let keys = Array(promises.keys)
+    return Promise<[T]>.all(promises.values, cancellingRest: cancellingRest)
+      .mapped(_HandlerTarget(immediate: ())) { values in
+        Dictionary(uniqueKeysWithValues: zip(keys, values))
+      }
+  }
+
+  /// Returns a promise for all the values of thenables of one type, such as guarantees, in order.
+  ///
+  /// Otherwise, as for promises.
+  @_disfavoredOverload
+  public static func all<T: Thenable>(
+    _ thenables: some Sequence<T>, cancellingRest: Bool = false
+  ) -> Promise where Value == [T.Value] {
+    .all(thenables.map(\.promise), cancellingRest: cancellingRest)
+  }
+
+  /// Returns a promise that settles as the first of `thenables` to settle.
+  ///
+  /// Otherwise, as for promises.
+  @_disfavoredOverload
+  public static func race<T: Thenable>(
+    _ thenables: some Sequence<T>, cancellingLosers: Bool = true
+  ) -> Promise where T.Value == Value {
+    .race(thenables.map(\.promise), cancellingLosers: cancellingLosers)
+  }
+
+  /// Returns a promise for the first value of `thenables`; errors are ignored unless all fail.
+  ///
+  /// Otherwise, as for promises.
+  @_disfavoredOverload
+  public static func any<T: Thenable>(
+    _ thenables: some Sequence<T>, cancellingLosers: Bool = true
+  ) -> Promise where T.Value == Value {
+    .any(thenables.map(\.promise), cancellingLosers: cancellingLosers)
+  }
+
+  /// Calls all asynchronous `operations` at once; settles as the first of them to end.
+  ///
+  /// The other operations are cancelled. Otherwise, as for promises.
+  ///
+  /// **Execution.** Each operation runs in a task of its own.
+  @_disfavoredOverload
+  public static func race(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
+    .race(operations.map { operation in Promise { try await operation() } })
+  }
+
+  /// Calls all asynchronous `operations` at once; the result is that of the first to succeed.
+  ///
+  /// The other operations are cancelled. Otherwise, as for promises.
+  ///
+  /// **Execution.** Each operation runs in a task of its own.
+  @_disfavoredOverload
+  public static func any(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
+    .any(operations.map { operation in Promise { try await operation() } })
+  }
+}
+
+extension Guarantee {
+  /// Returns a guarantee of all the values, in the order of `guarantees`.
+  ///
+  /// No guarantees give an empty array at once.
+  public static func all<T: Sendable>(
+    _ guarantees: some Sequence<Guarantee<T>>
+  ) -> Guarantee where Value == [T] {
+    Guarantee(cell: Promise<[T]>.all(guarantees.map(\.promise)).cell)
+  }
+
+  /// Returns a guarantee of a tuple of all the values: any number of guarantees, of any types.
+  public static func all<each T: Sendable>(
+    _ guarantees: repeat Guarantee<each T>
+  ) -> Guarantee<(repeat each T)> where Value == (repeat each T) {
+    let all: Promise<(repeat each T)> = .all(repeat (each guarantees).promise)
+    return Guarantee(cell: all.cell)
+  }
+
+  /// Returns a guarantee that settles as the first of the guarantees to be fulfilled.
+  ///
+  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false.
+  public static func race(
+    _ first: Guarantee, _ others: Guarantee..., cancellingLosers: Bool = true
+  ) -> Guarantee {
+    let all = [first] + others
+    return Guarantee(
+      cell: Promise.race(all.map(\.promise), cancellingLosers: cancellingLosers).cell)
+  }
+
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
+  /// been fulfilled by `deadline`.
+  ///
+  /// See ``Promise/timeout(after:clock:)``.
+  public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
+    promise.deadline(deadline)
+  }
+
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
+  /// been fulfilled by `deadline` on `clock`.
+  ///
+  /// See ``Promise/timeout(after:clock:)``.
+  public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
+    promise.deadline(deadline, clock: clock)
+  }
+}

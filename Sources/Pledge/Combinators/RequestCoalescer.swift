@@ -1,0 +1,125 @@
+import Synchronization
+
+/// Work that is shared, by key, by all callers that ask for it while it is in progress ("single
+/// flight"), and optionally for some time after.
+///
+/// ```swift
+/// let images = RequestCoalescer<URL, Image>()
+/// func image(at url: URL) -> Promise<Image> { images.promise(for: url) { download(url) } }
+/// ```
+///
+/// Each caller gets a promise of its own. Cancelling it, or letting it time out, does not affect the
+/// other callers; when all callers have cancelled, the work is cancelled. Failures are not cached:
+/// the next request starts new work.
+///
+/// Keys are hashed and compared in the isolation of the code that calls, never under a lock.
+public final class RequestCoalescer<Key, Value: Sendable> {
+  /// How long values are kept after they have arrived.
+  public typealias Caching = CoalescerCaching
+
+  private let store: CoalescerStore<Value>
+
+  /// Makes an empty table.
+  ///
+  /// - Parameters:
+  ///   - caching: Whether, and for how long, values are kept for later callers; nil to keep none.
+  ///   - clock: The clock of the lifetimes.
+  public init(caching: Caching? = nil, clock: any Clock<Duration> = ContinuousClock()) {
+    store = CoalescerStore(caching: caching, age: stopwatch(clock))
+  }
+
+  /// How many keys are in progress or kept.
+  public var count: Int { store.table.withLock { $0.count } }
+
+  /// Forgets all values; work in progress goes on for the callers that wait for it.
+  public func removeAll() {
+    let removed = store.table.withLock { exchange(&$0, with: CoalescerTable()) }
+    withExtendedLifetime(removed) {}
+  }
+}
+
+/// The time since now, on `clock`.
+private func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
+  let start = clock.now
+  return { start.duration(to: clock.now) }
+}
+
+// `@unchecked`: the store is sendable, and `Key` is as sendable as this says.
+extension RequestCoalescer: @unchecked Sendable where Key: Sendable {}
+
+extension RequestCoalescer where Key: Hashable {
+  /// Returns a promise for the value for `key`; calls `start` unless it is in progress or kept.
+  ///
+  /// A request for a key that is made, and waited for, by that key's own work would wait for itself;
+  /// it is rejected with ``PromiseError/returnedItself``.
+  ///
+  /// **Execution.** `start` runs inside this call.
+  public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
+    let (entry, isNew) = entry(for: key)
+    if CoalescedWork.current.contains(ObjectIdentifier(entry)) {
+      return .rejected(PromiseError.returnedItself)
+    }
+    let result = entry.promise.share()
+    if isNew {
+      store.begin(entry, start)
+    } else if store.isStale(entry) {
+      store.revalidate(entry, start)
+    }
+    return result
+  }
+
+  /// Returns a promise for the value for `key`; runs `operation` unless it is in progress or kept.
+  ///
+  /// When all callers have cancelled, the task of `operation` is cancelled. Otherwise, as
+  /// ``promise(for:_:)``.
+  ///
+  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  @_disfavoredOverload
+  public func promise(
+    for key: Key,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) -> Promise<Value> {
+    promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }
+  }
+
+  /// Forgets the value for `key`; work in progress goes on for the callers that wait for it.
+  public func removeValue(for key: Key) {
+    let hash = key.hashValue
+    let candidates = store.table.withLock { $0.candidates(hash) }
+    if let entry = candidates.first(where: { $0.key as? Key == key }) { store.remove(entry) }
+  }
+
+  private func entry(for key: Key) -> (entry: CoalescerEntry<Value>, isNew: Bool) {
+    let hash = key.hashValue
+    let fresh = CoalescerEntry<Value>(key: key, hash: hash)
+    while true {
+      // The key's own code runs without the lock.
+      let (candidates, version) = store.table.withLock { ($0.candidates(hash), $0.version) }
+      let found = candidates.first { $0.key as? Key == key }
+      if let found, store.isUsable(found) {
+        store.table.withLock { $0.use(found) }
+        return (found, false)
+      }
+      if store.insert(fresh, replacing: found, version: version) { return (fresh, true) }
+    }
+  }
+}
+
+extension RequestCoalescer where Key: Hashable {
+  /// Returns the value for `key`; runs `operation` unless it is in progress or kept.
+  ///
+  /// ```swift
+  /// let user = try await users.value(for: id) { try await fetchUser(id) }
+  /// ```
+  ///
+  /// Cancelling the calling task abandons the wait at once; the operation is cancelled when no other
+  /// caller waits for it.
+  ///
+  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  public func value(
+    for key: Key, isolation: isolated (any Actor)? = #isolation,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) async throws -> Value {
+    try await promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }.value
+  }
+}

@@ -1,0 +1,83 @@
+// Handlers that are `async`. They have names of their own: an overload that takes an `async` closure
+// would accept every closure that is not, and hide what is wrong with it.
+
+extension Thenable {
+  /// Returns a promise for the result of applying an asynchronous `transform` to this promise's
+  /// value.
+  ///
+  /// If this promise is rejected, or `transform` throws, the returned promise is rejected with that
+  /// error. Cancelling the returned promise rejects it at once and cancels the task, whether or not
+  /// `transform` heeds that.
+  ///
+  /// ```swift
+  /// fetchUser(id: 7).asyncMap { user in try await store.save(user) }
+  /// ```
+  ///
+  /// **Execution.** `transform` runs in a task of its own, in the isolation in which it was written.
+  public func asyncMap<U: Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value) async throws -> U
+  ) -> Promise<U> {
+    chained(_HandlerTarget(immediate: ())) { value in
+      Promise<U> { try await transform(value) }
+    }
+  }
+}
+
+extension Promise {
+  /// Replaces an error with the value that an asynchronous `body` returns.
+  ///
+  /// A value passes through. If `body` throws, the returned promise is rejected with that error.
+  /// Cancelling the returned promise rejects it at once and cancels the task, whether or not `body`
+  /// heeds that.
+  ///
+  /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
+  public func asyncRecover(
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (any Error) async throws -> Value
+  ) -> Promise<Value> {
+    recoveredWithPromise(_HandlerTarget(immediate: ())) { error in
+      Promise { try await body(error) }
+    }
+  }
+
+  /// Calls an asynchronous `body` when this promise has settled, whatever the outcome, waits for it,
+  /// and passes the outcome on.
+  ///
+  /// `body` runs also when the promise is cancelled, and is not cancelled along with it. If `body`
+  /// throws, the returned promise is rejected with that error.
+  ///
+  /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
+  public func asyncFinally(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
+  ) -> Promise<Value> {
+    finishedAfter(_HandlerTarget(immediate: ())) { Promise<Void> { try await body() } }
+  }
+}
+
+extension Guarantee {
+  /// Returns a guarantee of the result of applying an asynchronous `transform` to this one's value.
+  ///
+  /// **Execution.** `transform` runs in a task of its own, in the isolation in which it was written.
+  public func asyncMap<U: Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
+  ) -> Guarantee<U> {
+    guaranteedThen(_HandlerTarget(immediate: ())) { value in
+      Guarantee<U> { await transform(value) }
+    }
+  }
+
+  /// Calls an asynchronous `body` when this guarantee is fulfilled, or broken, waits for it, and
+  /// passes the value on.
+  ///
+  /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
+  @discardableResult
+  public func asyncFinally(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void
+  ) -> Guarantee<Value> {
+    Guarantee(
+      cell: promise.finishedAfter(_HandlerTarget(immediate: ())) {
+        Promise<Void> { await body() }
+      }.cell)
+  }
+}

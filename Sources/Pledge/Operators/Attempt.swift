@@ -1,0 +1,74 @@
+extension Promise {
+  /// Makes a promise that adopts the one `body` returns; if `body` throws, it is rejected.
+  ///
+  /// A chain can start with it, so that what `body` throws is handled like the chain's other errors.
+  /// If `body` computes a value and no promise, use ``init(catching:fileID:line:)``.
+  ///
+  /// **Execution.** `body` runs inside this call.
+  @inlinable
+  public static func attempt(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
+  ) -> Promise {
+    do {
+      return try body()
+    } catch {
+      return .rejected(error, fileID: fileID, line: line)
+    }
+  }
+
+  /// Makes a promise that adopts the guarantee that `body` returns; if `body` throws, it is rejected.
+  ///
+  /// **Execution.** `body` runs inside this call.
+  @inlinable @_disfavoredOverload
+  public static func attempt(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Guarantee<Value>
+  ) -> Promise {
+    attempt(fileID: fileID, line: line) { try body().promise }
+  }
+
+  /// Makes a settled promise with the value that `body` returns, or the error that it throws.
+  ///
+  /// **Execution.** `body` runs inside this call.
+  @inlinable @_disfavoredOverload
+  public init(
+    catching body: () throws -> Value, fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    do {
+      self = .value(try body())
+    } catch {
+      self = .rejected(error, fileID: fileID, line: line)
+    }
+  }
+
+  /// Makes a settled promise with the value, or the error, of `result`.
+  @inlinable
+  public init(
+    _ result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    switch result {
+    case .success(let value): self = .value(value)
+    case .failure(let error): self = .rejected(error, fileID: fileID, line: line)
+    }
+  }
+
+  /// Makes a settled promise with the value, or the error, of `result`.
+  @inlinable
+  public init(
+    _ result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
+  ) {
+    switch result {
+    case .success(let value): self = .value(value)
+    case .failure(let error): self = .rejected(error, fileID: fileID, line: line)
+    }
+  }
+
+  /// A new promise that stays pending until it is cancelled.
+  @inlinable
+  public static var never: Promise { Promise(cell: Root<Value?>()) }
+}
+
+extension Guarantee {
+  /// A new guarantee that stays pending.
+  @inlinable
+  public static var never: Guarantee { Guarantee(cell: Root<Value?>()) }
+}

@@ -1,0 +1,121 @@
+// Operators on guarantees of sequences whose closures cannot fail: the result is a guarantee, too.
+// Closures that throw make a promise of it.
+
+extension Guarantee where Value: Sequence, Value.Element: Sendable {
+  /// Returns a guarantee of the results of applying `transform` to each element.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable
+  public func mapValues<U: Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U
+  ) -> Guarantee<[U]> {
+    let target = _HandlerTarget(isolation: transform.isolation)
+    let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U).self)
+    return guaranteedMap(target) { value in value.map(transform) }
+  }
+
+  /// Returns a guarantee of the results of applying `transform` to each element.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func mapValues<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U
+  ) -> Guarantee<[U]> {
+    guaranteedMap(executor._target) { value in value.map(transform) }
+  }
+
+  /// Returns a guarantee of the results of applying `transform` to each element.
+  ///
+  /// **Execution.** `transform` runs on the main actor.
+  @inlinable
+  public func mapValues<U: Sendable>(
+    on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U
+  ) -> Guarantee<[U]> { mapValues(transform) }
+
+  /// Returns a guarantee of the non-nil results of applying `transform` to each element.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable
+  public func compactMapValues<U: Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U?
+  ) -> Guarantee<[U]> {
+    let target = _HandlerTarget(isolation: transform.isolation)
+    let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U?).self)
+    return guaranteedMap(target) { value in value.compactMap(transform) }
+  }
+
+  /// Returns a guarantee of the non-nil results of applying `transform` to each element.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func compactMapValues<U: Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U?
+  ) -> Guarantee<[U]> {
+    guaranteedMap(executor._target) { value in value.compactMap(transform) }
+  }
+
+  /// Returns a guarantee of the non-nil results of applying `transform` to each element.
+  ///
+  /// **Execution.** `transform` runs on the main actor.
+  @inlinable
+  public func compactMapValues<U: Sendable>(
+    on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U?
+  ) -> Guarantee<[U]> { compactMapValues(transform) }
+
+  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** `isIncluded` runs in the isolation in which it was written.
+  @inlinable
+  public func filterValues(
+    @_inheritActorContext _ isIncluded: @escaping @Sendable @isolated(any) (Value.Element) -> Bool
+  ) -> Guarantee<[Value.Element]> {
+    let target = _HandlerTarget(isolation: isIncluded.isolation)
+    let isIncluded = Isolated(isIncluded).assumingIsolated(
+      as: (@Sendable (Value.Element) -> Bool).self)
+    return guaranteedMap(target) { value in value.filter(isIncluded) }
+  }
+
+  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** `isIncluded` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func filterValues(
+    on executor: some PromiseExecutor, _ isIncluded: @escaping @Sendable (Value.Element) -> Bool
+  ) -> Guarantee<[Value.Element]> {
+    guaranteedMap(executor._target) { value in value.filter(isIncluded) }
+  }
+
+  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** `isIncluded` runs on the main actor.
+  @inlinable
+  public func filterValues(
+    on executor: MainExecutor, _ isIncluded: @escaping @MainActor @Sendable (Value.Element) -> Bool
+  ) -> Guarantee<[Value.Element]> { filterValues(isIncluded) }
+}
+
+extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable {
+  /// Returns a guarantee of the elements in ascending order; sorted in place where they settle.
+  @inlinable
+  public func sortedValues() -> Guarantee<[Value.Element]> {
+    guaranteedMap(_HandlerTarget(immediate: ())) { $0.sorted() }
+  }
+}
+
+extension Guarantee {
+  /// Calls `body` with the outcome, and passes the value on.
+  ///
+  /// The outcome of a guarantee that was broken is its error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable
+  public func tap(
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
+  ) -> Guarantee<Value> {
+    let target = _HandlerTarget(isolation: body.isolation)
+    let body = Isolated(body).assumingIsolated(
+      as: (@Sendable (Result<Value, any Error>) -> Void).self)
+    return Guarantee(cell: promise.tapped(target, body).cell)
+  }
+}

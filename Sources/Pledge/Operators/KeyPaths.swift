@@ -1,0 +1,88 @@
+// In a module whose default isolation is the main actor, a key path of the module's own types is no
+// `@Sendable` function. These overloads take the key path itself, and use it in the isolation of
+// the code that named it.
+
+extension Thenable {
+  /// Returns a promise for the value's property at `keyPath`.
+  ///
+  /// **Execution.** The property is read in the isolation of the caller.
+  @inlinable @_disfavoredOverload
+  public func map<U: Sendable>(
+    _ keyPath: KeyPath<Value, U>, isolation: isolated (any Actor)? = #isolation
+  ) -> Promise<U> {
+    let property = IsolatedKeyPath(keyPath)
+    return mapped(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+  }
+
+  /// Returns a promise for the value's property at `keyPath`, unless that is nil.
+  ///
+  /// If the property is nil, the returned promise is rejected with ``PromiseError/noValue``.
+  ///
+  /// **Execution.** The property is read in the isolation of the caller.
+  @inlinable @_disfavoredOverload
+  public func compactMap<U: Sendable>(
+    _ keyPath: KeyPath<Value, U?>, isolation: isolated (any Actor)? = #isolation
+  ) -> Promise<U> {
+    let property = IsolatedKeyPath(keyPath)
+    return compactMapped(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+  }
+}
+
+extension Guarantee {
+  /// Returns a guarantee of the value's property at `keyPath`.
+  ///
+  /// **Execution.** The property is read in the isolation of the caller.
+  @inlinable @_disfavoredOverload
+  public func map<U: Sendable>(
+    _ keyPath: KeyPath<Value, U>, isolation: isolated (any Actor)? = #isolation
+  ) -> Guarantee<U> {
+    let property = IsolatedKeyPath(keyPath)
+    return guaranteedMap(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+  }
+}
+
+extension Thenable where Value: Sequence, Value.Element: Sendable {
+  /// Returns a promise for each element's property at `keyPath`.
+  ///
+  /// **Execution.** The properties are read in the isolation of the caller.
+  @inlinable @_disfavoredOverload
+  public func mapValues<U: Sendable>(
+    _ keyPath: KeyPath<Value.Element, U>, isolation: isolated (any Actor)? = #isolation
+  ) -> Promise<[U]> {
+    let property = IsolatedKeyPath(keyPath)
+    return mappedValues(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+  }
+
+  /// Returns a promise for each element's property at `keyPath`, without the nils.
+  ///
+  /// **Execution.** The properties are read in the isolation of the caller.
+  @inlinable @_disfavoredOverload
+  public func compactMapValues<U: Sendable>(
+    _ keyPath: KeyPath<Value.Element, U?>, isolation: isolated (any Actor)? = #isolation
+  ) -> Promise<[U]> {
+    let property = IsolatedKeyPath(keyPath)
+    return compactMappedValues(_HandlerTarget(isolation: isolation)) {
+      $0[keyPath: property.keyPath]
+    }
+  }
+
+  /// Returns a promise for the elements whose property at `keyPath` is true.
+  ///
+  /// **Execution.** The properties are read in the isolation of the caller.
+  @inlinable @_disfavoredOverload
+  public func filterValues(
+    _ keyPath: KeyPath<Value.Element, Bool>, isolation: isolated (any Actor)? = #isolation
+  ) -> Promise<[Value.Element]> {
+    let property = IsolatedKeyPath(keyPath)
+    return filteredValues(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+  }
+}
+
+/// A key path on its way to the isolation in which it was made.
+///
+/// `@unchecked Sendable`: immutable, and only used in the isolation that the operator was given.
+@usableFromInline
+struct IsolatedKeyPath<Root, Property>: @unchecked Sendable {
+  @usableFromInline let keyPath: KeyPath<Root, Property>
+  @inlinable init(_ keyPath: KeyPath<Root, Property>) { self.keyPath = keyPath }
+}

@@ -1,0 +1,57 @@
+// `on: .main` for the operators on promises of sequences; see OnMain.swift.
+
+extension Thenable where Value: Sequence, Value.Element: Sendable {
+  /// Applies `body`, on the main actor, to each element.
+  @inlinable
+  public func mapValues<U: Sendable>(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> U
+  ) -> Promise<[U]> { mapValues(body) }
+
+  /// Joins the sequences that `body`, on the main actor, returns for each element.
+  @inlinable
+  public func flatMapValues<U: Sequence & Sendable>(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> U
+  ) -> Promise<[U.Element]>
+  where U.Element: Sendable { flatMapValues(body) }
+
+  /// Applies `body`, on the main actor, to each element, and drops the nils.
+  @inlinable
+  public func compactMapValues<U: Sendable>(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> U?
+  ) -> Promise<[U]> { compactMapValues(body) }
+
+  /// Keeps the elements that `body`, on the main actor, accepts.
+  @inlinable
+  public func filterValues(
+    on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> Bool
+  ) -> Promise<[Value.Element]> { filterValues(body) }
+
+  /// Waits for the promises that `body`, on the main actor, returns for each element.
+  @inlinable
+  public func thenMap<U: Sendable>(
+    on executor: MainExecutor,
+    _ body: @escaping @MainActor @Sendable (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U]> { thenMap(body) }
+
+  /// Joins the values of the promises that `body`, on the main actor, returns for each element.
+  @inlinable
+  public func thenFlatMap<U: Sequence & Sendable>(
+    on executor: MainExecutor,
+    _ body: @escaping @MainActor @Sendable (Value.Element) throws -> Promise<U>
+  ) -> Promise<[U.Element]>
+  where U.Element: Sendable { thenFlatMap(body) }
+
+  /// Returns a promise for the first element that `predicate`, on the main actor, accepts.
+  @inlinable
+  public func firstValue(
+    on executor: MainExecutor,
+    where predicate: @escaping @MainActor @Sendable (Value.Element) throws -> Bool
+  ) -> Promise<Value.Element> { firstValue(where: predicate) }
+
+  /// Combines the elements into one value on the main actor, from left to right.
+  @inlinable
+  public func reduceValues<U: Sendable>(
+    on executor: MainExecutor, _ initial: U,
+    _ body: @escaping @MainActor @Sendable (U, Value.Element) throws -> U
+  ) -> Promise<U> { reduceValues(initial, body) }
+}

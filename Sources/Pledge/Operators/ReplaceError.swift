@@ -1,0 +1,125 @@
+extension Promise {
+  /// Replaces an error with the value that `body` returns.
+  ///
+  /// A value passes through. The result cannot fail; if the replacement can, or is not there yet, use
+  /// ``recover(_:)``.
+  ///
+  /// ```swift
+  /// let name: Guarantee<String> = fetchName().replaceError { _ in "nobody" }
+  /// ```
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable
+  public func replaceError(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
+  ) -> Guarantee<Value> {
+    guaranteedRecover(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Value).self))
+  }
+
+  /// Replaces an error with the value that `body` returns.
+  ///
+  /// A value passes through. The result cannot fail.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func replaceError(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
+  ) -> Guarantee<Value> {
+    guaranteedRecover(executor._target, body)
+  }
+
+  /// Replaces an error of the type `only` with the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable
+  public func replaceError<E: Error>(
+    only: E.Type,
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
+  ) -> Promise<Value> {
+    recoveredOnly(
+      _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Value).self))
+  }
+
+  /// Replaces an error of the type `only` with the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func replaceError<E: Error>(
+    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
+  ) -> Promise<Value> {
+    recoveredOnly(executor._target, body)
+  }
+
+  /// Replaces the error `only` with the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable
+  public func replaceError<E: Error & Equatable>(
+    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
+  ) -> Promise<Value> {
+    recoveredEqual(
+      only, _HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Value).self))
+  }
+
+  /// Replaces the error `only` with the value that `body` returns.
+  ///
+  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
+  /// with that error.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func replaceError<E: Error & Equatable>(
+    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
+  ) -> Promise<Value> {
+    recoveredEqual(only, executor._target, body)
+  }
+
+  /// Replaces an error with the error that `transform` returns.
+  ///
+  /// A value passes through. If `transform` throws, the returned promise is rejected with what it
+  /// threw. A `CancellationError` is passed to `transform` like any other error.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable
+  public func mapError(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (any Error) throws -> any Error
+  ) -> Promise<Value> {
+    mappedError(
+      _HandlerTarget(isolation: transform.isolation),
+      Isolated(transform).assumingIsolated(as: (@Sendable (any Error) throws -> any Error).self))
+  }
+
+  /// Replaces an error with the error that `transform` returns.
+  ///
+  /// See ``mapError(_:)``.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func mapError(
+    on executor: some PromiseExecutor,
+    _ transform: @escaping @Sendable (any Error) throws -> any Error
+  ) -> Promise<Value> {
+    mappedError(executor._target, transform)
+  }
+
+  @inlinable
+  func mappedError(
+    _ target: _HandlerTarget, _ transform: @escaping @Sendable (any Error) throws -> any Error
+  ) -> Promise<Value> {
+    recoveredWithPromise(target) { throw try transform($0) }
+  }
+}

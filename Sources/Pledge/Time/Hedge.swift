@@ -1,0 +1,82 @@
+extension Promise {
+  /// Starts `operation`, and starts it again each time that `delay` passes without a value, until
+  /// one of at most `attempts` has a value.
+  ///
+  /// "Hedged requests" cut the slowest answers of a service off: the second request overtakes a
+  /// first one that is stuck. The first value wins, and the other attempts are cancelled. An attempt
+  /// that fails lets the next one start at once. When all have failed, the returned promise is
+  /// rejected with an ``AggregateError`` of their errors; with less than one attempt, with
+  /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels all attempts. Only hedge operations
+  /// that may run more than once.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  public static func hedged(
+    attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
+  ) -> Promise {
+    hedge(
+      attempts, delay, clock, _HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
+  }
+
+  /// Starts an asynchronous `operation`, and starts it again each time that `delay` passes without a
+  /// value, until one of at most `attempts` has a value.
+  ///
+  /// See ``hedged(attempts:delay:clock:_:)``.
+  ///
+  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// written.
+  @_disfavoredOverload
+  public static func hedged(
+    attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) -> Promise {
+    hedge(attempts, delay, clock, _HandlerTarget(immediate: ())) {
+      Promise { try await operation() }
+    }
+  }
+
+  private static func hedge(
+    _ attempts: Int, _ delay: Duration, _ clock: any Clock<Duration>, _ target: _HandlerTarget,
+    _ operation: @escaping @Sendable () throws -> Promise
+  ) -> Promise {
+    guard attempts >= 1 else {
+      return .rejected(
+        PromiseError.invalidArgument("hedged needs at least one attempt, not \(attempts)."))
+    }
+    let immediate = _HandlerTarget(immediate: ())
+    var inputs: [Promise] = []
+    // Each attempt waits for the one before to fail, or for its time to pass.
+    var start = Promise<Void>.value(())
+    for attempt in 1...attempts {
+      let work = start.chained(target, operation)
+      if attempt == attempts {
+        inputs.append(work)
+        break
+      }
+      // In the chain: an observer beside it would keep the attempt from being cancelled.
+      let (failure, resolver) = Promise<Void>.withResolvers()
+      inputs.append(
+        work.tapped(immediate) { result in
+          if case .failure = result { resolver.fulfill() } else { resolver.abandon() }
+        })
+      start = .race(
+        failure, start.chained(immediate) { Promise<Void>.after(delay, clock: clock) })
+    }
+    return .any(inputs)
+  }
+}
+
+/// Calls `operation`, and calls it again each time that `delay` passes without a result, until one
+/// of at most `attempts` calls has returned.
+///
+/// See ``Promise/hedged(attempts:delay:clock:_:)``.
+///
+/// **Execution.** Each call runs in a task of its own, in the isolation in which `operation` was
+/// written.
+public func hedged<Value: Sendable>(
+  attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  try await Promise.hedged(attempts: attempts, delay: delay, clock: clock, operation).value
+}

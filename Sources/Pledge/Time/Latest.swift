@@ -1,0 +1,83 @@
+import Synchronization
+
+/// Runs only the latest of several operations: each new one cancels the one before.
+///
+/// For searches while the user types, previews, and other work whose earlier results nobody wants.
+/// With a `debounce`, an operation starts only when that time has passed without a newer one. When
+/// the object is deallocated, the operation in progress is cancelled.
+///
+/// ```swift
+/// let search = Latest<[Hit]>(debounce: .milliseconds(300))
+/// func textChanged(_ text: String) {
+///   search.run { find(text) }.done { hits in show(hits) }.cauterize()
+/// }
+/// ```
+public final class Latest<Value: Sendable>: Sendable {
+  private let current = Mutex<Promise<Value>?>(nil)
+  private let debounce: Duration
+  private let clock: any Clock<Duration>
+
+  /// Makes an object that runs nothing yet.
+  ///
+  /// - Parameters:
+  ///   - debounce: How long to wait for a newer operation before one starts.
+  ///   - clock: The clock of `debounce`.
+  public init(debounce: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()) {
+    self.debounce = debounce
+    self.clock = clock
+  }
+
+  deinit { cancel() }
+
+  /// Cancels the operation before, and runs `operation` after the debounce time.
+  ///
+  /// The promise of an operation that is overtaken is rejected with `CancellationError`.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  public func run(
+    @_inheritActorContext _ operation:
+      @escaping @Sendable @isolated(any) () throws -> Promise<Value>
+  ) -> Promise<Value> {
+    start(
+      _HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
+  }
+
+  /// Cancels the operation before, and runs an asynchronous `operation` after the debounce time.
+  ///
+  /// The promise of an operation that is overtaken is rejected with `CancellationError`, and its task
+  /// is cancelled.
+  ///
+  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  @_disfavoredOverload
+  public func run(
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) -> Promise<Value> {
+    start(_HandlerTarget(immediate: ())) { Promise { try await operation() } }
+  }
+
+  /// Cancels the operation in progress, if any.
+  public func cancel() { replace(with: nil) }
+
+  private func start(
+    _ target: _HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
+  ) -> Promise<Value> {
+    // First the one before: a new operation may rely on its having been cancelled.
+    cancel()
+    let work = Promise<Void>.after(debounce, clock: clock).chained(target, operation)
+    replace(with: work)
+    return .onEnd(of: work) { [weak self] in self?.forget(work) }
+  }
+
+  private func replace(with work: Promise<Value>?) {
+    let old = current.withLock { exchange(&$0, with: work) }
+    old?.cancel()
+  }
+
+  private func forget(_ work: Promise<Value>) {
+    let old = current.withLock { current in
+      current == work ? exchange(&current, with: nil) : nil
+    }
+    withExtendedLifetime(old) {}
+  }
+}

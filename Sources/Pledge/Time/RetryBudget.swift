@@ -1,0 +1,47 @@
+import Synchronization
+
+/// A common limit on retries, so that clients do not multiply the load of a service that fails.
+///
+/// Each retry takes one token, and each success earns a part of one. When most requests fail, the
+/// tokens run out and operations fail after their first attempt; when requests succeed again,
+/// retries are possible again. Share one budget among all policies for the same service.
+///
+/// ```swift
+/// let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.1)
+/// let policy = RetryPolicy.exponential(attempts: 4, from: .milliseconds(100)).withBudget(budget)
+/// ```
+public final class RetryBudget: Sendable {
+  private let capacity: Double
+  private let tokensPerSuccess: Double
+  private let state: Mutex<Double>
+
+  /// Makes a full budget.
+  ///
+  /// - Parameters:
+  ///   - capacity: How many retries may follow each other without a success. Negative counts as
+  ///     zero.
+  ///   - tokensPerSuccess: Which part of a retry a success earns: 0.1 for one retry in ten successes.
+  ///     Negative counts as zero.
+  public init(capacity: Int = 10, tokensPerSuccess: Double = 0.1) {
+    self.capacity = Double(max(capacity, 0))
+    self.tokensPerSuccess = tokensPerSuccess > 0 ? tokensPerSuccess : 0
+    state = Mutex(self.capacity)
+  }
+
+  /// How many retries are left.
+  public var remaining: Int { state.withLock { Int($0) } }
+
+  /// Takes a token for a retry; false if there is none.
+  func withdraw() -> Bool {
+    state.withLock { tokens in
+      guard tokens >= 1 else { return false }
+      tokens -= 1
+      return true
+    }
+  }
+
+  /// Earns what a success earns.
+  func deposit() {
+    state.withLock { $0 = min(capacity, $0 + tokensPerSuccess) }
+  }
+}

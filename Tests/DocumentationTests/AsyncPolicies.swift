@@ -1,0 +1,29 @@
+import Pledge
+
+extension User {
+  static var guest: User { User(id: 0, name: "guest") }
+}
+
+private func loadUser(id: Int) async throws -> User { try await fetchUser(id: id).value }
+private func loadPage(of user: User, number: Int) async throws -> Page { Page() }
+
+func loadEverything() async throws -> [Page] {
+  let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
+    try await loadUser(id: 7)
+  }
+  let first = try await withTimeout(.seconds(5)) { try await loadPage(of: user, number: 0) }
+  let second = try await hedged(delay: .milliseconds(50)) {
+    try await loadPage(of: user, number: 1)
+  }
+  let rest = try await concurrentMap([2, 3, 4], limit: 2) { number in
+    try await loadPage(of: user, number: number)
+  }
+  return [first, second] + rest
+}
+
+func handlersThatAwait() {
+  let page = fetchUser(id: 7)
+    .asyncMap { user in try await loadPage(of: user, number: 0) }
+    .asyncRecover { _ in try await loadPage(of: .guest, number: 0) }
+  page.cauterize()
+}

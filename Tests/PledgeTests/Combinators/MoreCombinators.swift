@@ -1,0 +1,263 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `PromiseScope`, `done(weak:)` and `Latest`.
+@Suite struct ScopeTests {
+  @Test func aScope_cancelsItsWork_whenItGoes() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let bound: Promise<Int>
+    do {
+      let scope = PromiseScope()
+      bound = work.bound(to: scope)
+      #expect(scope.pendingCount == 1)
+    }
+    try await expectCancellation(of: bound)
+    try await expectCancellation(of: work)
+    #expect(!resolver.isPending)
+  }
+
+  @Test func aScope_keepsNothingOfWhatHasSettled_andSparesWhatIsShared() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let scope = PromiseScope()
+    let bound = work.bound(to: scope)
+    let other = work.map { $0 + 1 }
+    let settled = Promise.value(1).bound(to: scope)
+    try await expectFulfillment(of: settled, with: 1)
+    #expect(scope.pendingCount == 1)
+    scope.cancelAll()
+    #expect(scope.pendingCount == 0)
+    try await expectCancellation(of: bound)
+    resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 2)
+    let late = Promise.value(2).bound(to: scope)
+    try await expectFulfillment(of: late, with: 2)
+  }
+
+  @MainActor final class Model {
+    let scope = PromiseScope()
+    var items: [Int] = []
+
+    func load(_ promise: Promise<Int>) -> Promise<Void> {
+      promise.bound(to: scope).done(weak: self) { model, item in model.items.append(item) }
+    }
+  }
+
+  @MainActor @Test func anOwner_isNotKeptByItsWork() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    var model: Model? = Model()
+    weak let owner = model
+    let loaded = model?.load(.value(1))
+    try await loaded?.value
+    #expect(model?.items == [1])
+    let pending = model?.load(work)
+    model = nil
+    #expect(owner == nil)
+    if let pending { try await expectCancellation(of: pending) }
+    #expect(!resolver.isPending)
+  }
+
+  @Test func aScope_runsAsyncOperations() async throws {
+    let scope = PromiseScope()
+    try await expectFulfillment(of: scope.run { try await Promise.value(3).value }, with: 3)
+  }
+
+  @Test func latest_cancelsTheOneBefore() async throws {
+    let latest = Latest<Int>()
+    let (first, resolver) = Promise<Int>.withResolvers()
+    let one = latest.run { first }
+    let two = latest.run { Promise.value(2) }
+    try await expectCancellation(of: one)
+    try await expectFulfillment(of: two, with: 2)
+    resolver.fulfill(1)
+    let three = latest.run { try await Promise<Int>.never.value }
+    latest.cancel()
+    try await expectCancellation(of: three)
+  }
+
+  @Test func latest_waitsForTheDebounce() async throws {
+    let clock = TestClock()
+    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let starts = Recorder<Int>()
+    var promises: [Promise<Int>] = []
+    for n in 0..<3 {
+      promises.append(
+        latest.run {
+          starts.record(n)
+          return Promise.value(n)
+        })
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .milliseconds(500))
+    }
+    await clock.run(until: promises[2])
+    try await expectFulfillment(of: promises[2], with: 2)
+    for n in 0..<2 { try await expectCancellation(of: promises[n]) }
+    #expect(starts.events == [2])
+  }
+
+  @Test func latest_thatGoes_cancels() async throws {
+    let (work, _) = Promise<Int>.withResolvers()
+    let promise: Promise<Int>
+    do {
+      let latest = Latest<Int>(debounce: .seconds(3600))
+      promise = latest.run { work }
+    }
+    try await expectCancellation(of: promise)
+  }
+}
+
+/// `hedged`.
+@Suite struct HedgeTests {
+  private let clock = TestClock()
+
+  @Test func aSecondAttempt_startsAfterTheDelay_andWins() async throws {
+    let first = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise.hedged(delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? first.promise : .value(2)
+    }
+    await clock.run(until: promise)
+    try await expectFulfillment(of: promise, with: 2)
+    try await expectCancellation(of: first.promise)
+    #expect(clock.now.offset == .seconds(1))
+  }
+
+  @Test func aQuickFirstAttempt_isTheOnlyOne() async throws {
+    let count = CallCounter()
+    let promise = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+      Promise.value(count.call())
+    }
+    try await expectFulfillment(of: promise, with: 1)
+    await clock.sleepers(reach: 0)
+    try count.expectOnce()
+  }
+
+  @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreTold() async throws {
+    let promise = Promise<Int>.hedged(attempts: 2, delay: .seconds(3600), clock: clock) {
+      .rejected(Boom())
+    }
+    let error = try await expectRejection(of: promise, with: AggregateError.self)
+    #expect(error.errors.count == 2)
+    let none = Promise<Int>.hedged(attempts: 0, delay: .zero) { .value(1) }
+    try await expectRejection(of: none, with: PromiseError.self)
+  }
+
+  @Test func hedgedAsyncFunctions_areAwaitedDirectly() async throws {
+    #expect(try await hedged(delay: .seconds(1), clock: clock) { 5 } == 5)
+  }
+}
+
+/// Combinators over guarantees, dictionaries and outcomes, and `mapResult`.
+@Suite struct MoreCombinatorTests {
+  @Test func guarantees() async throws {
+    let (a, b) = (Guarantee.value(1), Guarantee.value("b"))
+    #expect(await Guarantee.all([a, a]).value == [1, 1])
+    let both = await Guarantee.all(a, b).value
+    #expect(both == (1, "b"))
+    #expect(await Guarantee.race(.never, a).value == 1)
+    try await expectFulfillment(of: Promise.all([a, a]), with: [1, 1])
+    try await expectFulfillment(of: Promise.race([a, a]), with: 1)
+    try await expectFulfillment(of: Promise.any([a, a]), with: 1)
+    let clock = TestClock()
+    let late = Guarantee<Int>.never.deadline(clock.now, clock: clock)
+    try await expectRejection(of: late, with: TimeoutError.self)
+  }
+
+  @Test func sequencesOfGuarantees_stayGuarantees() async {
+    let numbers = Guarantee.value([3, 1, 2])
+    let texts: Guarantee<[String]> = numbers.sortedValues().filterValues { $0 > 1 }
+      .mapValues { "\($0)" }
+    #expect(await texts.value == ["2", "3"])
+    let seen = Recorder<Int>()
+    let odd: Guarantee<[Int]> = numbers.tap { seen.record((try? $0.get().count) ?? 0) }
+      .compactMapValues(on: .immediate) { $0 % 2 == 1 ? $0 : nil }
+    #expect(await odd.value == [3, 1])
+    #expect(seen.events == [3])
+    let thrown: Promise<[Int]> = numbers.mapValues { number in
+      if number == 1 { throw Boom() }
+      return number
+    }
+    await #expect(throws: Boom()) { try await thrown.value }
+  }
+
+  @Test func dictionaries() async throws {
+    let all = Promise.all(["a": Promise.value(1), "b": Promise.value(2)])
+    try await expectFulfillment(of: all, with: ["a": 1, "b": 2])
+    let failed = Promise.all(["a": Promise.value(1), "b": .rejected(Boom())])
+    try await expectRejection(of: failed, with: Boom())
+  }
+
+  @Test func outcomesOfSeveralTypes() async throws {
+    let (number, text) = try await Promise.allSettled(
+      Promise.value(1), Promise<String>.rejected(Boom())
+    ).value
+    #expect(try number.get() == 1)
+    #expect(throws: Boom()) { try text.get() }
+  }
+
+  @Test func mapResult() async throws {
+    let fulfilled = Promise.value(1).mapResult { try $0.get() + 1 }
+    try await expectFulfillment(of: fulfilled, with: 2)
+    let rejected = Promise<Int>.rejected(Boom()).mapResult { result in
+      if case .failure = result { 7 } else { 0 }
+    }
+    try await expectFulfillment(of: rejected, with: 7)
+  }
+
+  @Test func mapError() async throws {
+    let replaced = Promise<Int>.rejected(Boom()).mapError { _ in OtherError() }
+    try await expectRejection(of: replaced, with: OtherError())
+    try await expectFulfillment(of: Promise.value(1).mapError { _ in OtherError() }, with: 1)
+  }
+
+  @Test func asyncHandlers() async throws {
+    let number = Promise.value(1).asyncMap { try await Promise.value($0 + 1).value }
+    try await expectFulfillment(of: number, with: 2)
+    let recovered = Promise<Int>.rejected(Boom()).asyncRecover { _ in
+      try await Promise.value(3).value
+    }
+    try await expectFulfillment(of: recovered, with: 3)
+    let calls = CallCounter()
+    let cleaned = Promise<Int>.rejected(Boom()).asyncFinally {
+      try await Promise.value(()).value
+      calls.call()
+    }
+    try await expectRejection(of: cleaned, with: Boom())
+    try calls.expectOnce()
+    #expect(await Guarantee.value(1).asyncMap { $0 + 1 }.asyncFinally { calls.call() }.value == 2)
+  }
+
+  @Test func cancellingAnAsyncMap_rejectsAtOnce() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let (entered, enter) = Promise<Void>.withResolvers()
+    let promise = Promise.value(1).asyncMap { number in
+      enter.fulfill()
+      await Task.detached { _ = await gate.result }.value
+      return number
+    }
+    try await entered.value
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    open.fulfill()
+  }
+
+  @Test func finally_waitsForWhateverItIsGiven() async throws {
+    let (closing, close) = Promise<Void>.withResolvers()
+    let cleaned = Promise.value(1).finally { closing }
+    let certain = Guarantee.value(2).finally { closing }
+    try expectPending(cleaned)
+    #expect(certain.isPending)
+    close.fulfill()
+    try await expectFulfillment(of: cleaned, with: 1)
+    #expect(await certain.value == 2)
+    let optional: Promise<Void>? = .rejected(Boom())
+    try await expectRejection(of: Promise.value(1).finally { optional }, with: Boom())
+    try await expectFulfillment(of: Promise.value(3).finally { 4 }, with: 3)
+  }
+
+  @Test func resolverMethods_areHandlers() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    Promise.value(4).done(resolver.fulfill).catch(resolver.reject)
+    try await expectFulfillment(of: promise, with: 4)
+  }
+}

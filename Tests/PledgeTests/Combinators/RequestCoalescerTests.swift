@@ -1,0 +1,180 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+private struct Refused: Error {}
+
+@Suite final class RequestCoalescerTests {
+  private let table = RequestCoalescer<String, Int>()
+  private let starts = Mutex(0)
+
+  private func ask(_ work: Promise<Int>) -> Promise<Int> {
+    table.promise(for: "key") {
+      starts.withLock { $0 += 1 }
+      return work
+    }
+  }
+
+  @Test func sharesTheWork() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let first = ask(work)
+    let second = ask(work)
+    #expect(starts.withLock { $0 } == 1)
+    resolver.fulfill(3)
+    #expect(try await first.value == 3)
+    #expect(try await second.value == 3)
+    #expect(table.count == 0)
+  }
+
+  @Test func oneCallerCancels_theOtherGetsTheValue() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let first = ask(work)
+    let second = ask(work)
+    first.cancel()
+    await #expect(throws: CancellationError.self) { try await first.value }
+    resolver.fulfill(3)
+    #expect(try await second.value == 3)
+  }
+
+  @Test func allCallersCancel_theWorkIsCancelledOnce() async {
+    let told = Mutex(0)
+    let (work, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { told.withLock { $0 += 1 } }
+    let callers = (0..<5).map { _ in ask(work) }
+    for caller in callers { caller.cancel() }
+    await #expect(throws: CancellationError.self) { try await work.value }
+    #expect(told.withLock { $0 } == 1)
+    #expect(table.count == 0)
+    let again = ask(.value(9))
+    #expect(await again.result.get(orNil: ()) == 9)
+  }
+
+  @Test func keepsNoErrors() async throws {
+    let failed = ask(.rejected(Refused()))
+    await #expect(throws: Refused.self) { try await failed.value }
+    #expect(try await ask(.value(4)).value == 4)
+    #expect(starts.withLock { $0 } == 2)
+  }
+
+  private let clock = TestClock()
+
+  /// Asks a cache for the value of `key`: how often work was started.
+  private func count(_ cache: RequestCoalescer<Int, Int>, _ key: Int) async throws -> Int {
+    try await cache.promise(for: key) {
+      .value(
+        starts.withLock {
+          $0 += 1; return $0
+        })
+    }.value
+  }
+
+  @Test func caching_startsOnce() async throws {
+    let cache = RequestCoalescer<Int, Int>(caching: .init())
+    for _ in 0..<3 { #expect(try await count(cache, 2) == 1) }
+    cache.removeValue(for: 2)
+    #expect(cache.count == 0)
+    #expect(try await count(cache, 2) == 2)
+    cache.removeAll()
+    #expect(cache.count == 0)
+  }
+
+  @Test func values_endWithTheirLifetime() async throws {
+    let cache = RequestCoalescer<Int, Int>(caching: .init(lifetime: .seconds(10)), clock: clock)
+    #expect(try await count(cache, 2) == 1)
+    await clock.advance(by: .seconds(9))
+    #expect(try await count(cache, 2) == 1)
+    await clock.advance(by: .seconds(1))
+    #expect(try await count(cache, 2) == 2)
+    #expect(cache.count == 1)
+  }
+
+  @Test func staleValues_areServed_whileTheyAreFetchedAnew() async throws {
+    let cache = RequestCoalescer<Int, Int>(
+      caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
+    #expect(try await count(cache, 2) == 1)
+    await clock.advance(by: .seconds(12))
+    let (work, resolver) = Promise<Int>.withResolvers()
+    #expect(try await cache.promise(for: 2) { work }.value == 1)
+    // Fetched once, for all.
+    #expect(try await count(cache, 2) == 1)
+    resolver.fulfill(7)
+    #expect(try await count(cache, 2) == 7)
+    #expect(starts.withLock { $0 } == 1 && cache.count == 1)
+    await clock.advance(by: .seconds(12))
+    #expect(try await cache.promise(for: 2) { .rejected(Refused()) }.value == 7)
+    #expect(try await count(cache, 2) == 7)
+    await clock.advance(by: .seconds(15))
+    #expect(try await count(cache, 2) > 1)
+  }
+
+  @Test func aCapacity_dropsTheLeastRecentlyUsed() async throws {
+    let cache = RequestCoalescer<Int, Int>(caching: .init(capacity: 2))
+    for key in [1, 2, 1, 3] { _ = try await count(cache, key) }
+    #expect(cache.count == 2)
+    #expect(try await count(cache, 1) == 1)
+    #expect(try await count(cache, 2) == 4)
+  }
+
+  @Test func workThatAsksForItsOwnKey_isRejected() async throws {
+    let promise = table.promise(for: "key") { [table] in
+      table.promise(for: "key") { .value(1) }
+    }
+    await #expect(throws: PromiseError.returnedItself) { try await promise.value }
+    #expect(table.count == 0)
+  }
+
+  @Test func asyncOperations_areShared() async throws {
+    let (gate, open) = Promise<Int>.withResolvers()
+    let first = Task { [table] in try await table.value(for: "key") { try await gate.value } }
+    while table.count == 0 { await Task.yield() }
+    let second = table.promise(for: "key") { try await gate.value + 1 }
+    open.fulfill(3)
+    #expect(try await first.value == 3)
+    #expect(try await second.value == 3)
+  }
+
+  @Test func removedWork_goesOnForItsCallers() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let first = ask(work)
+    table.removeAll()
+    #expect(table.count == 0)
+    resolver.fulfill(3)
+    #expect(try await first.value == 3)
+  }
+
+  @Test func keysMayUseTheTable() async throws {
+    let keys = RequestCoalescer<NosyKey, Int>()
+    NosyKey.table.withLock { $0 = keys }
+    defer { NosyKey.table.withLock { $0 = nil } }
+    for n in 0..<3 {
+      #expect(try await keys.promise(for: NosyKey(number: n)) { .value(n) }.value == n)
+    }
+    keys.removeValue(for: NosyKey(number: 1))
+    #expect(keys.count == 0)
+  }
+}
+
+/// A key that looks at the table while it is hashed, compared and released.
+private final class NosyKey: Hashable, Sendable {
+  static let table = Mutex<RequestCoalescer<NosyKey, Int>?>(nil)
+  let number: Int
+
+  init(number: Int) { self.number = number }
+  deinit { look() }
+
+  private func look() { _ = Self.table.withLock { $0 }?.count }
+
+  static func == (first: NosyKey, second: NosyKey) -> Bool {
+    first.look()
+    return first.number == second.number
+  }
+
+  func hash(into hasher: inout Hasher) {
+    look()
+    hasher.combine(1)
+  }
+}
+
+extension Result {
+  fileprivate func get(orNil: Void) -> Success? { try? get() }
+}
