@@ -157,8 +157,10 @@ extension CatchPolicy {
   }
 }
 
+// `@unchecked Sendable`: `pending` is immutable, a guarantee and a function that resolves it, which
+// may be called from any thread.
 /// What `catch` returns: the end of a chain, but for a `finally`.
-public class PMKFinalizer {
+public class PMKFinalizer: @unchecked Sendable {
   @usableFromInline let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
 
   @usableFromInline

@@ -17,8 +17,10 @@ public final class Resolver<T> {
   }
 }
 
-// Pledge's resolver may be used from any thread; the value goes to whoever waits for it.
-extension Resolver: @unchecked Sendable where T: Sendable {}
+// `@unchecked Sendable`: `box` is immutable and thread-safe. The value need not be `Sendable`: its
+// way to the handlers is the program's affair, as with `Boxed`. So a completion handler that has to
+// be `@Sendable` can be `seal.resolve` whatever the value.
+extension Resolver: @unchecked Sendable {}
 
 extension Resolver {
   /// Fulfills the promise with `value`.

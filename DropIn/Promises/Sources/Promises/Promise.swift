@@ -44,6 +44,7 @@ public final class Promise<Value> {
   }
 
   /// Makes a promise that is rejected with `error`.
+  @_disfavoredOverload
   public convenience init(_ error: Error) {
     self.init(storage: .silentlyRejected(error), ending: nil)
   }
@@ -51,6 +52,8 @@ public final class Promise<Value> {
   /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
+  // Disfavored as the initializer above is: between the two the compiler has to choose as it would
+  // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
   @_disfavoredOverload
   public convenience init(_ work: @autoclosure () throws -> Value) {
     let storage: Pledge.Promise<UncheckedBox<Value>>

@@ -1,16 +1,29 @@
 import Dispatch
+import Foundation
 import Pledge
-import Synchronization
 
-private let defaultQueue = Mutex(DispatchQueue.main)
+/// `@unchecked Sendable`: `queue` is guarded by `lock`.
+///
+/// A lock of Foundation's, since the thread sanitizer cannot follow `Synchronization.Mutex` on Linux.
+private final class DefaultQueue: @unchecked Sendable {
+  private let lock = NSLock()
+  private var queue = DispatchQueue.main
+
+  var value: DispatchQueue {
+    get { lock.withLock { queue } }
+    set { lock.withLock { queue = newValue } }
+  }
+}
+
+private let defaultQueue = DefaultQueue()
 
 extension DispatchQueue {
   /// Where handlers run that name no queue: the main queue unless changed.
   ///
   /// Read at each call that has `on:` left out, so a change counts from then on.
   public static var promises: DispatchQueue {
-    get { defaultQueue.withLock { $0 } }
-    set { defaultQueue.withLock { $0 = newValue } }
+    get { defaultQueue.value }
+    set { defaultQueue.value = newValue }
   }
 }
 

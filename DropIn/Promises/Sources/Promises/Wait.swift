@@ -18,7 +18,7 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
   }
   semaphore.wait()
   guard let outcome else { preconditionFailure("Woken before the promise was resolved") }
-  return try outcome.get()
+  return delivered(try outcome.get())
 }
 
 /// Waits until no promise is pending and no handler is on its way.

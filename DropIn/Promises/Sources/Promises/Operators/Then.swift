@@ -51,8 +51,8 @@ extension Promise {
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Void>
   ) -> Promise {
     chain(on: queue) { outcome, result in
-      let value = try outcome.get()
-      try work(delivered(value))
+      let value = delivered(try outcome.get())
+      try work(value)
       result.fulfill(value)
     }
   }
