@@ -23,11 +23,12 @@ import Pledge
 /// A promise that nobody can resolve any more goes away in silence, and its handlers with it.
 public final class Promise<Value> {
   /// The promise that does the work.
-  let storage: Pledge.Promise<UncheckedBox<Value>>
+  @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
 
   /// What resolves `storage`; nil where the promise was made resolved.
-  let ending: Ending<Value>?
+  @usableFromInline let ending: Ending<Value>?
 
+  @inlinable
   init(storage: Pledge.Promise<UncheckedBox<Value>>, ending: Ending<Value>?) {
     self.storage = storage
     self.ending = ending
@@ -35,16 +36,18 @@ public final class Promise<Value> {
   }
 
   /// Makes a promise that is pending until it is resolved by hand.
+  @inlinable
   public static func pending() -> Promise<Value> { Promise() }
 
   /// Makes a promise that is pending until it is resolved by hand.
+  @inlinable
   public convenience init() {
     let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withResolvers()
     self.init(storage: storage, ending: .direct(resolver))
   }
 
   /// Makes a promise that is rejected with `error`.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public convenience init(_ error: Error) {
     self.init(storage: .silentlyRejected(error), ending: nil)
   }
@@ -54,7 +57,7 @@ public final class Promise<Value> {
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
   // Disfavored as the initializer above is: between the two the compiler has to choose as it would
   // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public convenience init(_ work: @autoclosure () throws -> Value) {
     let storage: Pledge.Promise<UncheckedBox<Value>>
     do {
@@ -79,6 +82,7 @@ public final class Promise<Value> {
   /// Fulfills the promise with `resolution`, unless it is resolved already.
   ///
   /// May be called from any thread. A value that is an `NSError` rejects the promise.
+  @inlinable
   public func fulfill(_ resolution: Value) {
     if let error = rejection(hiddenIn: resolution) {
       reject(error)
@@ -90,6 +94,7 @@ public final class Promise<Value> {
   /// Rejects the promise with `error`, unless it is resolved already.
   ///
   /// May be called from any thread.
+  @inlinable
   public func reject(_ error: Error) {
     // Asked first, because the engine reports an error that comes too late as one nobody handled.
     guard let ending, ending.isPending, ending.reject(error) else { return }
@@ -98,6 +103,7 @@ public final class Promise<Value> {
     DispatchGroup.promises.leave()
   }
 
+  @inlinable
   func fulfill(with box: UncheckedBox<Value>) {
     guard let ending, ending.fulfill(box) else { return }
     DispatchGroup.promises.leave()

@@ -29,13 +29,18 @@ extension DispatchQueue {
 
 extension DispatchGroup {
   /// Holds the promises that are pending and the handlers that are on their way.
-  static let promises = DispatchGroup()
+  @usableFromInline static let promises = DispatchGroup()
 }
 
 /// Sends every handler to the queue by itself, and counts it in the group of all promises.
+@usableFromInline
 struct Hop: PromiseExecutor {
-  let queue: DispatchQueue
+  @usableFromInline let queue: DispatchQueue
 
+  @inlinable
+  init(queue: DispatchQueue) { self.queue = queue }
+
+  @usableFromInline
   func enqueue(_ job: PromiseJob) {
     queue.async(group: .promises) { job.run() }
   }
@@ -43,15 +48,19 @@ struct Hop: PromiseExecutor {
 
 extension DispatchQueue {
   /// Has `work` run on this queue, counted in the group of all promises.
+  @usableFromInline
   func hop(_ work: @escaping () -> Void) {
-    let work = UncheckedBox(work)
-    async(group: .promises) { work.value() }
+    // `nonisolated(unsafe)`: called once, on this queue.
+    nonisolated(unsafe) let work = work
+    async(group: .promises) { work() }
   }
 
   /// Has `work` run on this queue in `interval` seconds.
+  @usableFromInline
   func after(_ interval: Double, _ work: @escaping () -> Void) {
-    let work = UncheckedBox(work)
-    asyncAfter(deadline: .now() + interval) { work.value() }
+    // `nonisolated(unsafe)`: called once, on this queue.
+    nonisolated(unsafe) let work = work
+    asyncAfter(deadline: .now() + interval) { work() }
   }
 }
 
@@ -59,31 +68,37 @@ extension Promise {
   /// Calls `handler` on `queue` with the outcome, after one hop.
   ///
   /// What all operators are made of.
+  @inlinable
   func observe(
     on queue: DispatchQueue, _ handler: @escaping (Swift.Result<Value, any Error>) -> Void
   ) {
-    let handler = UncheckedBox(handler)
+    // `nonisolated(unsafe)`: called once, on the queue.
+    nonisolated(unsafe) let handler = handler
     storage.observe(on: Hop(queue: queue)) { result in
-      handler.value(result.map { $0.value })
+      handler(result.map { $0.value })
     }
   }
 
   /// Makes a pending promise that `handler` resolves, on `queue`, from this one's outcome.
+  @inlinable @inline(__always)
   func chain<Result>(
     on queue: DispatchQueue, to result: Promise<Result> = Promise<Result>(),
     _ handler: @escaping (Swift.Result<Value, any Error>, Promise<Result>) throws -> Void
   ) -> Promise<Result> {
-    observe(on: queue) { outcome in
+    // `nonisolated(unsafe)`: called once, on the queue, and the promise may be used everywhere.
+    nonisolated(unsafe) let (handler, promise) = (handler, result)
+    storage.observe(on: Hop(queue: queue)) { outcome in
       do {
-        try handler(outcome, result)
+        try handler(outcome.map { $0.value }, promise)
       } catch {
-        result.reject(error)
+        promise.reject(error)
       }
     }
     return result
   }
 
   /// Resolves this promise as `outcome` says.
+  @inlinable
   func resolve(_ outcome: Swift.Result<Value, any Error>) {
     switch outcome {
     case .success(let value): fulfill(value)

@@ -7,6 +7,7 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Runs when this promise is resolved.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func always(
     on queue: DispatchQueue = .promises, _ work: @escaping () -> Void

@@ -12,6 +12,7 @@ extension Promise {
   ///   - queue: Where `reject` runs.
   ///   - reject: Takes the error.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func `catch`(
     on queue: DispatchQueue = .promises, _ reject: @escaping Catch

@@ -9,6 +9,7 @@ extension Promise {
   ///   - queue: Where `recovery` runs.
   ///   - recovery: Takes the error and returns a promise.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Promise
@@ -29,6 +30,7 @@ extension Promise {
   ///   - queue: Where `recovery` runs.
   ///   - recovery: Takes the error and returns a value.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Value

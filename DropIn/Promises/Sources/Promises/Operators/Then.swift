@@ -12,6 +12,7 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Takes the value and returns a promise.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
@@ -29,6 +30,7 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Takes the value and returns another.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
@@ -46,6 +48,7 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Takes the value.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func then(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Void>

@@ -10,6 +10,7 @@ extension Promise {
   ///   - queue: Where the outcome is waited for, and where the timer fires.
   ///   - interval: How many seconds to wait.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func timeout(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval
@@ -27,6 +28,7 @@ extension Promise {
   ///   - queue: Where the outcome is waited for, and where the timer fires.
   ///   - interval: How many seconds to wait when the value is there.
   /// - Returns: A new pending promise.
+  @inlinable
   public func delay(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval
   ) -> Promise<Value> {

@@ -10,6 +10,7 @@ extension Promise {
   ///   - queue: Where `predicate` runs.
   ///   - predicate: Whether the value will do.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func validate(
     on queue: DispatchQueue = .promises, _ predicate: @escaping (Value) -> Bool
