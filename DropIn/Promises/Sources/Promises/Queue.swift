@@ -68,33 +68,52 @@ extension Promise {
   /// Calls `handler` on `queue` with the outcome, after one hop.
   ///
   /// What all operators are made of.
-  @inlinable
+  @inlinable @inline(__always)
   func observe(
     on queue: DispatchQueue, _ handler: @escaping (Swift.Result<Value, any Error>) -> Void
   ) {
     // `nonisolated(unsafe)`: called once, on the queue.
     nonisolated(unsafe) let handler = handler
-    storage.observe(on: Hop(queue: queue)) { result in
-      handler(result.map { $0.value })
+    if ending == nil, let result = storage.currentResult {
+      // Made resolved, so there is no handler that this one could overtake.
+      queue.async(group: .promises) { handler(result.map { $0.value }) }
+    } else {
+      storage.observe(on: Hop(queue: queue)) { result in handler(result.map { $0.value }) }
     }
   }
 
   /// Makes a pending promise that `handler` resolves, on `queue`, from this one's outcome.
+  ///
+  /// `handler` is given `work`, the user's closure, and captures nothing: so there is one context for
+  /// all that the handler needs, and not one in another.
   @inlinable @inline(__always)
-  func chain<Result>(
-    on queue: DispatchQueue, to result: Promise<Result> = Promise<Result>(),
-    _ handler: @escaping (Swift.Result<Value, any Error>, Promise<Result>) throws -> Void
+  func chain<Work, Result>(
+    on queue: DispatchQueue, to result: Promise<Result> = Promise<Result>(), _ work: Work,
+    _ handler: @escaping (Swift.Result<Value, any Error>, Promise<Result>, Work) throws -> Void
   ) -> Promise<Result> {
-    // `nonisolated(unsafe)`: called once, on the queue, and the promise may be used everywhere.
-    nonisolated(unsafe) let (handler, promise) = (handler, result)
-    storage.observe(on: Hop(queue: queue)) { outcome in
-      do {
-        try handler(outcome.map { $0.value }, promise)
-      } catch {
-        promise.reject(error)
+    // `nonisolated(unsafe)`: used once, on the queue; the promise may be used everywhere.
+    nonisolated(unsafe) let (handler, work, promise) = (handler, work, result)
+    if ending == nil, let outcome = storage.currentResult {
+      // As in `observe`.
+      queue.async(group: .promises) {
+        promise.run { try handler(outcome.map { $0.value }, promise, work) }
+      }
+    } else {
+      storage.observe(on: Hop(queue: queue)) { outcome in
+        promise.run { try handler(outcome.map { $0.value }, promise, work) }
       }
     }
     return result
+  }
+
+  /// Runs `body`, which is to resolve this promise; rejects the promise if it throws.
+  @inlinable @inline(__always)
+  func run(_ body: () throws -> Void) {
+    do {
+      try body()
+    } catch {
+      reject(error)
+    }
   }
 
   /// Resolves this promise as `outcome` says.

@@ -12,7 +12,7 @@ extension Promise {
   public func always(
     on queue: DispatchQueue = .promises, _ work: @escaping () -> Void
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, work) { outcome, result, work in
       work()
       result.resolve(outcome)
     }

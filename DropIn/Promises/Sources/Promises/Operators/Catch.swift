@@ -17,7 +17,7 @@ extension Promise {
   public func `catch`(
     on queue: DispatchQueue = .promises, _ reject: @escaping Catch
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, reject) { outcome, result, reject in
       if case .failure(let error) = outcome { reject(error.asPromiseError) }
       result.resolve(outcome)
     }

@@ -14,7 +14,8 @@ extension Promise {
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Promise
   ) -> Promise {
-    chain(on: queue, to: .adopter()) { outcome, result in
+    chain(on: queue, to: .adopter(), (recovery, queue)) { outcome, result, work in
+      let (recovery, queue) = work
       switch outcome {
       case .success(let value): result.fulfill(value)
       case .failure(let error): result.adopt(try recovery(error.asPromiseError), on: queue)
@@ -35,7 +36,7 @@ extension Promise {
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Value
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, recovery) { outcome, result, recovery in
       switch outcome {
       case .success(let value): result.fulfill(value)
       case .failure(let error): result.fulfill(try recovery(error.asPromiseError))

@@ -17,7 +17,8 @@ extension Promise {
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
   ) -> Promise<Result> {
-    chain(on: queue, to: .adopter()) { outcome, result in
+    chain(on: queue, to: .adopter(), (work, queue)) { outcome, result, work in
+      let (work, queue) = work
       result.adopt(try work(delivered(try outcome.get())), on: queue)
     }
   }
@@ -35,7 +36,7 @@ extension Promise {
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
   ) -> Promise<Result> {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, work) { outcome, result, work in
       result.fulfill(try work(delivered(try outcome.get())))
     }
   }
@@ -53,7 +54,7 @@ extension Promise {
   public func then(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Void>
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, work) { outcome, result, work in
       let value = delivered(try outcome.get())
       try work(value)
       result.fulfill(value)

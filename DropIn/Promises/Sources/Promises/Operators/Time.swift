@@ -15,7 +15,7 @@ extension Promise {
   public func timeout(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval
   ) -> Promise {
-    let result = chain(on: queue) { outcome, result in result.resolve(outcome) }
+    let result = chain(on: queue, ()) { outcome, result, _ in result.resolve(outcome) }
     queue.after(interval) { [weak result] in result?.reject(PromiseError.timedOut) }
     return result
   }
@@ -32,7 +32,8 @@ extension Promise {
   public func delay(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval
   ) -> Promise<Value> {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, (queue, interval)) { outcome, result, timer in
+      let (queue, interval) = timer
       let value = try outcome.get()
       queue.after(interval) { result.fulfill(value) }
     }

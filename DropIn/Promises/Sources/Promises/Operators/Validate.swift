@@ -15,7 +15,7 @@ extension Promise {
   public func validate(
     on queue: DispatchQueue = .promises, _ predicate: @escaping (Value) -> Bool
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, predicate) { outcome, result, predicate in
       let value = try outcome.get()
       guard predicate(delivered(value)) else { throw PromiseError.validationFailure }
       result.fulfill(value)
