@@ -46,6 +46,9 @@ public final class Promise<Value> {
     self.init(storage: storage, ending: .direct(resolver))
   }
 
+  // The two that follow are equally disfavored: between them the compiler has to choose as it would
+  // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
+
   /// Makes a promise that is rejected with `error`.
   @inlinable @_disfavoredOverload
   public convenience init(_ error: Error) {
@@ -55,8 +58,6 @@ public final class Promise<Value> {
   /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
-  // Disfavored as the initializer above is: between the two the compiler has to choose as it would
-  // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
   @inlinable @_disfavoredOverload
   public convenience init(_ work: @autoclosure () throws -> Value) {
     let storage: Pledge.Promise<UncheckedBox<Value>>

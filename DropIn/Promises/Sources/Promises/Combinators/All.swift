@@ -49,7 +49,9 @@ public func all<A, B>(
   _ promiseB: Promise<B>
 ) -> Promise<(A, B)> {
   let (a, b) = (promiseA.source, promiseB.source)
-  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b)]) {}.then(on: queue) { _ in (a.value, b.value) }
+  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b)]) {}.then(on: queue) { _ in
+    (a.value, b.value)
+  }
 }
 
 /// Returns a promise of all three values.
@@ -70,7 +72,8 @@ public func all<A, B, C>(
   _ promiseC: Promise<C>
 ) -> Promise<(A, B, C)> {
   let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)
-  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c)]) {}.then(on: queue) { _ in
+  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c)]) {}.then(on: queue) {
+    _ in
     (a.value, b.value, c.value)
   }
 }
@@ -95,7 +98,9 @@ public func all<A, B, C, D>(
   _ promiseD: Promise<D>
 ) -> Promise<(A, B, C, D)> {
   let (a, b, c, d) = (promiseA.source, promiseB.source, promiseC.source, promiseD.source)
-  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c), AnyInput(d)]) {}.then(on: queue) { _ in
+  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c), AnyInput(d)]) {}.then(
+    on: queue
+  ) { _ in
     (a.value, b.value, c.value, d.value)
   }
 }
