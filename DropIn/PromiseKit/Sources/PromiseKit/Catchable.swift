@@ -120,7 +120,7 @@ extension CatchMixin {
 }
 
 extension CatchMixin where T == Void {
-  /// Handles the error, whatever it is; what comes of it cannot fail.
+  /// Handles the error, whatever it is; the returned guarantee cannot fail.
   @discardableResult
   @inlinable
   public func recover(

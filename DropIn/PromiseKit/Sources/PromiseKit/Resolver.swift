@@ -4,7 +4,7 @@ import Pledge
 ///
 /// The first resolution wins; later ones are ignored. Handlers that run in place have run when a
 /// call returns. A resolver that goes away while its promise is pending logs
-/// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending for ever.
+/// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending forever.
 public final class Resolver<T> {
   @usableFromInline let box: Box<T>
 

@@ -61,7 +61,7 @@ final class InPlaceTests: PromiseKitTestCase {
     XCTAssertEqual(seen, 2)
   }
 
-  func testOtherThreadsAreServedMeanwhile() {
+  func testOtherThreadsAreServedWhileAHandlerRuns() {
     let (promise, seal) = Promise<Int>.pending()
     let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     promise.done(on: nil) { _ in

@@ -37,7 +37,7 @@ enum Ending<Value>: Sendable {
   }
 }
 
-/// What can be left unresolved for ever.
+/// What can be left unresolved forever.
 protocol Abandonable: Sendable {
   func abandon()
 }

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// A value that will be there later, or the error that tells why it will not.
+/// The eventual result of an operation: a value or an error.
 ///
 /// ```swift
 /// getUser(id: 7).then { user in
@@ -20,7 +20,7 @@ import Pledge
 /// Handlers run on the queue given by `on:`, by default on `DispatchQueue.promises`, which is the
 /// main queue unless changed. They always take a hop there, also if the promise is resolved already.
 ///
-/// A promise that nobody can resolve any more goes away in silence, and its handlers with it.
+/// A promise that can no longer be resolved is deallocated in silence, and its handlers with it.
 public final class Promise<Value> {
   /// The promise that does the work.
   @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>

@@ -2,10 +2,10 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// Notices when a guarantee is let go of before its value is there, and logs that.
+/// Notices when a guarantee is deallocated before its value is there, and logs that.
 ///
-/// Whoever can still make or use the value holds the watch: the guarantee object, the function that
-/// resolves it, the handler that computes it. With the last of them the watch goes, too.
+/// All that can still make or use the value holds the watch: the guarantee object, the function that
+/// resolves it, the handler that computes it. The watch is deallocated with the last of them.
 ///
 /// A guarantee that has adopted another one shares its fate from then on. So their watches share a
 /// ``Fate``, which counts the guarantees it stands for: a recursive chain of any length has one.
@@ -13,7 +13,7 @@ import Synchronization
 /// `@unchecked Sendable`: `flags` is atomic; `fate` is guarded by `sharing`.
 @usableFromInline
 class Watch: @unchecked Sendable {
-  /// What becomes of several guarantees.
+  /// The common fate of several guarantees.
   ///
   /// Guarded by `sharing` but for `isKept`, which is atomic; `deinit` has it to itself.
   private final class Fate: @unchecked Sendable {

@@ -5,7 +5,7 @@ import Pledge
 /// A promise of any value, as one of several that are waited for.
 ///
 /// Stands for what settles, and not for the object that resolves it: an observer that kept the
-/// object alive would keep itself waiting for ever if nobody else had it any more.
+/// object alive would keep itself waiting forever if nothing else referred to it.
 @usableFromInline
 protocol Input {
   var isPending: Bool { get }
