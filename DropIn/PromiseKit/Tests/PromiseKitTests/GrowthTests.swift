@@ -33,22 +33,6 @@ final class GrowthTests: PromiseKitTestCase {
     seal.fulfill(1)
   }
 
-  func testTupleOfOneThatLivesOnAndOneDropped() {
-    let (promise, seal) = Promise<Int>.pending()
-    assertConstantMemory {
-      _ = when(fulfilled: promise, Promise<Int>.pending().promise)
-    }
-    seal.fulfill(1)
-  }
-
-  func testArrayOfOneThatLivesOnAndOneDropped() {
-    let (promise, seal) = Promise<Int>.pending()
-    assertConstantMemory {
-      _ = when(fulfilled: [promise, Promise<Int>.pending().promise])
-    }
-    seal.fulfill(1)
-  }
-
   func testIteratorWithAPromiseThatLivesOn() {
     let (promise, seal) = Promise<Int>.pending()
     assertConstantMemory {
