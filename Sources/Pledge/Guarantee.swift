@@ -61,14 +61,14 @@ extension Guarantee {
   /// The value, or nil while the guarantee is pending.
   @inlinable
   public var currentValue: Value? {
-    let root = cell.visibleRoot
-    guard root.isSettledRoot, root.rejection == nil else { return nil }
-    return root.value(as: Value.self)
+    let cell = self.cell.resolved
+    guard cell.isSettled, cell.rejection == nil else { return nil }
+    return cell.value(as: Value.self)
   }
 
   /// Whether the guarantee has not settled yet.
   @inlinable
-  public var isPending: Bool { !cell.visibleRoot.isSettledRoot }
+  public var isPending: Bool { cell.looksPending }
 
   /// This guarantee as a promise.
   ///

@@ -138,15 +138,15 @@ extension Promise {
   /// Looking at an error this way does not count as handling it.
   @inlinable
   public var currentResult: Result<Value, any Error>? {
-    let root = cell.visibleRoot
-    guard root.isSettledRoot else { return nil }
-    if let rejection = root.rejection { return .failure(rejection.error) }
-    return .success(root.value(as: Value.self))
+    let cell = self.cell.resolved
+    if cell.looksPending { return nil }
+    if let rejection = cell.rejection { return .failure(rejection.error) }
+    return .success(cell.value(as: Value.self))
   }
 
   /// Whether the promise has not settled yet.
   @inlinable
-  public var isPending: Bool { !cell.visibleRoot.isSettledRoot }
+  public var isPending: Bool { cell.looksPending }
 
   /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
   ///

@@ -13,18 +13,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     self.origin = origin
   }
 
-  deinit {
-    if cell.isSettledRoot { return }
-    let root = cell.root
-    guard !root.isSettledRoot, !root.isAbandoned else { return }
-    if cell.isCancellationRequested {
-      // The producer let go because it was told to, or is about to be. Who comes first tells it,
-      // and rejects the promise after that.
-      cell.cancelInput()
-    } else {
-      cell.rejectBroken(origin: origin)
-    }
-  }
+  deinit { cell.breakUnlessCancelled(origin: origin) }
 
   /// Fulfills the promise with `value`, unless it is settled already.
   ///
@@ -62,14 +51,15 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   /// Settles the promise as `promise` settles.
   ///
-  /// Until then other calls of this resolver may still win. Cancelling the promise withdraws from
-  /// `promise`. Promises that are resolved with each other, in a circle, stay pending until one of
+  /// Until then, another call on this resolver can settle the promise first; `promise` goes on, and
+  /// its error counts as handled. Cancelling this promise cancels `promise`, unless that has other
+  /// consumers. Promises that are resolved with each other, in a circle, stay pending until one of
   /// them is cancelled.
   @inlinable
   public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(
-      input: 0, source: promise.cell, target: nil,
-      // The forwarder keeps the resolver, so that letting go of it does not break the promise.
+      input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil,
+      // The forwarder keeps the resolver, so that releasing it does not break the promise.
       body: ErasedClosure({ [self] in _ = self } as () -> Void),
       run: { [cell] forwarder, source in
         cell.copy(from: source, as: Value.self)
@@ -77,52 +67,51 @@ public final class Resolver<Value: Sendable>: Sendable {
       })
     forwarder.noteObserving(for: cell)
     promise.cell.attach(forwarder)
-    cell.onCancel { [weak forwarder] in forwarder?.withdraw() }
+    cell.addForwarder(forwarder)
   }
 
   /// Has `handler` called when the promise is cancelled, so that the producer can stop its work.
   ///
-  /// `handler` runs on the thread that cancels, or that lets go of the resolver meanwhile, before the
-  /// promise is rejected with `CancellationError`, and may settle it otherwise. Called at once if the promise was cancelled
-  /// before; let go unused when the promise settles. A handler that captures this resolver keeps
-  /// it from noticing that it was dropped.
+  /// `handler` runs on the thread that cancels, before the promise is rejected with
+  /// `CancellationError`, and may settle it otherwise. (After a time-out that is a thread of the
+  /// global queue.) Called at once if the promise was cancelled before; released unused when the
+  /// promise settles. A handler that captures this resolver keeps the promise from noticing that the
+  /// resolver was dropped.
   @inlinable
   public func onCancel(_ handler: @escaping @Sendable () -> Void) { cell.onCancel(handler) }
 
-  /// Lets go of the promise unsettled: it stays pending, for ever.
+  /// Gives the promise up unsettled: it looks pending for ever.
   ///
-  /// What waits for it is dropped without being called, and so is what waits for that; a task that
-  /// awaits it is never resumed. For adapters to libraries whose promises may be given up in
-  /// silence; elsewhere let the resolver go, which rejects the promise.
+  /// No closure that waits for it is called: they are released, and the promises made from it are
+  /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()` throw
+  /// ``BrokenPromise``. For adapters to libraries whose promises may be dropped in silence;
+  /// elsewhere release the resolver, which rejects the promise.
   @inlinable
   public func abandon() { cell.abandon() }
 
   /// Whether the promise has not settled yet.
   @inlinable
-  public var isPending: Bool { !cell.root.isSettledRoot }
+  public var isPending: Bool { cell.looksPending }
 }
 
 extension Cell {
+  /// Rejects this cell, whose resolver is gone, unless it is settled, or the thread that cancels it
+  /// will reject it.
   @usableFromInline
-  final func reject(_ error: any Error, origin: Origin) -> Bool {
-    // Claimed first: an error that comes too late is ignored, and so must not be reported.
-    switch claim() {
-    case .lost:
-      return false
-    case .won:
-      publish(Rejection(error, origin: origin))
-      return true
-    case .linked:
-      guard root.reject(error, origin: origin) else { return false }
-      dropInput()
-      return true
-    }
+  final func breakUnlessCancelled(origin: Origin) {
+    if isSettled { return }
+    let error = BrokenPromise(origin: origin, reason: .resolverDropped)
+    let rejection = Rejection(error, origin: origin)
+    if claimUnlessCancelled() { publish(rejection) } else { rejection.markHandled() }
   }
 
+  /// Has `forwarder`, which waits for what this cell is resolved with, removed when the cell is
+  /// cancelled or settled in another way.
   @usableFromInline
-  final func rejectBroken(origin: Origin) {
-    let error = BrokenPromise(origin: origin, reason: .resolverDropped)
-    reject(Rejection(error, origin: origin))
+  final func addForwarder(_ forwarder: Handler) {
+    let result = withCancelHooks { $0.append(forwarder) }
+    if result.added { return }
+    if result.isCancelled { forwarder.remove() } else { forwarder.removeKeeping() }
   }
 }
 

@@ -1,17 +1,15 @@
-import Synchronization
-
 extension Promise {
   /// The value, once it is there; throws the error if the promise is rejected.
   ///
   /// No thread is blocked, and a settled promise is read without suspending. Cancelling the task
-  /// abandons the wait at once with `CancellationError`; that counts as this consumer's
-  /// cancellation, so a promise that nobody else waits for is cancelled. The error counts as
-  /// handled.
+  /// ends the wait at once with `CancellationError`; that counts as this consumer's cancellation, so
+  /// a promise that nobody else waits for is cancelled. The error counts as handled. For a promise
+  /// that was abandoned (see ``Resolver/abandon()``) it is ``BrokenPromise``.
   @inlinable
   public var value: Value {
     get async throws {
-      let root = cell.visibleRoot
-      if root.isSettledRoot { return try root.handledResult().get() }
+      let cell = self.cell.resolved
+      if cell.isSettled { return try cell.handledResult().get() }
       return try await waitForSettlement().get()
     }
   }
@@ -40,7 +38,7 @@ extension Promise {
         }
       }
     } onCancel: {
-      waiter.abandon()
+      waiter.giveUp()
     }
   }
 }
@@ -54,8 +52,8 @@ extension Guarantee {
   @inlinable
   public var value: Value {
     get async {
-      let root = cell.visibleRoot
-      if root.isSettledRoot, root.rejection == nil { return root.value(as: Value.self) }
+      let cell = self.cell.resolved
+      if cell.isSettled, cell.rejection == nil { return cell.value(as: Value.self) }
       return await waitForFulfillment()
     }
   }
@@ -74,36 +72,37 @@ extension Guarantee {
   }
 }
 
-/// A task's wait for a promise, which it may abandon.
+/// A task's wait for a promise, which it may give up.
 private final class Waiter: Sendable {
   private enum State {
     case idle
     case waiting(Handler)
-    case abandoned
+    case givenUp
   }
 
   private let state = Mutex(State.idle)
 
   func wait(on cell: Cell, _ resume: @escaping @Sendable (Cell) -> Void) {
     let handler = Handler(
-      input: 0, source: cell, target: nil, body: nil, run: { _, source in resume(source) })
-    // Attached first: a handler can be taken back only once it is in its place.
+      input: Cell.Input.hearsAbandonment, source: cell, target: nil, body: nil,
+      run: { _, source in resume(source) })
+    // Attached first: an observer can be removed only once it is in its place.
     cell.attach(handler)
-    let wasAbandoned = state.withLock { state in
-      if case .abandoned = state { return true }
+    let wasGivenUp = state.withLock { state in
+      if case .givenUp = state { return true }
       state = .waiting(handler)
       return false
     }
-    if wasAbandoned { handler.withdraw() }
+    if wasGivenUp { handler.remove() }
   }
 
-  func abandon() {
+  func giveUp() {
     let handler: Handler? = state.withLock { state in
-      defer { state = .abandoned }
+      defer { state = .givenUp }
       if case .waiting(let handler) = state { return handler }
       return nil
     }
-    handler?.withdraw()
+    handler?.remove()
   }
 }
 
@@ -118,19 +117,40 @@ extension Promise {
       @escaping @Sendable @isolated(any) () async throws -> Value
   ) {
     let (promise, resolver) = Promise.withResolvers(fileID: fileID, line: line)
+    let isolation = operation.isolation
+    let operation = AsyncOperation(operation)
     let task = Task(priority: priority) {
-      do {
-        resolver.fulfill(try await operation())
-      } catch {
-        resolver.reject(error)
-      }
+      resolver.resolve(await operation.run(isolation: isolation))
     }
-    promise.cell.onCancel { [cell = promise.cell] in
+    let cell = promise.cell
+    cell.onCancel {
       // First the promise: the task may be quick to end, and with a value.
       cell.reject(Rejection.cancellation())
       task.cancel()
     }
+    if let isolation { cell.noteProducer(_HandlerTarget(isolation: isolation).object) }
     self = promise
+  }
+}
+
+/// An asynchronous closure that is called once, and released in its isolation.
+///
+/// `@unchecked Sendable`: `run`, which is called once, has `operation` alone.
+private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
+  private var operation: (@Sendable @isolated(any) () async throws -> Value)?
+
+  init(_ operation: @escaping @Sendable @isolated(any) () async throws -> Value) {
+    self.operation = operation
+  }
+
+  func run(isolation: isolated (any Actor)?) async -> Result<Value, any Error> {
+    // What the closure captured may be isolated to the actor, and so may its `deinit`.
+    defer { operation = nil }
+    do {
+      return .success(try await operation.unsafelyUnwrapped())
+    } catch {
+      return .failure(error)
+    }
   }
 }
 

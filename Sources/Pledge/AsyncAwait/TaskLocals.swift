@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Which task-local values handlers find as they were where the handler was written.
 ///
 /// A handler runs later and elsewhere, in whatever task or on whatever thread settles its promise,
@@ -30,25 +28,17 @@ public enum TaskLocals {
       if keys.contains(where: { $0 === key }) { return }
       keys.append(key)
     }
-    Hooks.set(Hooks.taskLocals, true)
+    Instrumentation.setContextCapture { capture() }
   }
 
   /// The present values of the registered keys, as a function that sets them while it calls its
   /// argument; nil if no key is registered.
-  static func snapshot() -> (@Sendable (() -> Void) -> Void)? {
-    guard Hooks.flags & Hooks.taskLocals != 0 else { return nil }
+  static func snapshot() -> (@Sendable (() -> Void) -> Void)? { Instrumentation.snapshot() }
+
+  private static func capture() -> @Sendable (() -> Void) -> Void {
     var result: @Sendable (() -> Void) -> Void = { $0() }
     for key in keys.withLock({ $0 }) { result = key.capturing(around: result) }
     return result
-  }
-
-  /// Makes `run` find the present values of the registered keys.
-  @usableFromInline
-  static func capturing(
-    _ run: @escaping @Sendable (Handler, Cell) -> Void
-  ) -> @Sendable (Handler, Cell) -> Void {
-    guard let restoring = snapshot() else { return run }
-    return { handler, source in restoring { run(handler, source) } }
   }
 }
 

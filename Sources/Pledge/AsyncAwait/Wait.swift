@@ -15,17 +15,9 @@ extension Promise {
   /// very handler, or its serial executor, to go on.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
-    let before = cell.visibleRoot
-    if before.isSettledRoot { return try before.handledResult().get() }
-    if let obstacle = cell.root.obstacleForThisThread() { throw obstacle }
-    let semaphore = DispatchSemaphore(value: 0)
-    cell.attach(
-      Handler(
-        input: 0, source: cell, target: nil, body: nil, run: { _, _ in semaphore.signal() }))
-    Tracing.note(cell.root, .waitStarted)
-    semaphore.wait()
-    Tracing.note(cell.root, .waitEnded)
-    return try cell.visibleRoot.handledResult().get()
+    let cell = self.cell.resolved
+    if !cell.isSettled { try BlockingWait(for: cell).run() }
+    return try self.cell.resolved.handledResult().get()
   }
 }
 
@@ -37,45 +29,48 @@ extension Guarantee {
   public func wait() throws -> Value { try promise.wait() }
 }
 
-extension Cell {
-  /// What makes a blocking wait for this cell on this thread hopeless, if anything does.
-  ///
-  /// Follows what the cell waits for, as far up as it goes.
-  fileprivate final func obstacleForThisThread() -> DeadlockError? {
-    let state = ThreadState.current
-    let busy = state.pointee.scheduler?.takeUnretainedValue()
-    let queue = state.pointee.turn.queue?.takeUnretainedValue()
-    let isMain = MainThread.isCurrent
-    var cell = self
-    while cell.pinUnlessTaken() {
-      let source = cell.slot
-      let flags = cell.input.load(ordering: .acquiring)
-      cell.unpin()
-      guard flags & Input.handler != 0, let source else { return nil }
-      let target = unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()
-      if let target, flags & (Input.wantsValue | Input.wantsRejection) != 0 {
-        if isMain, target === MainScheduler.shared {
-          return DeadlockError(
-            description: """
-              wait() on the main thread for a promise whose handlers run on the main thread would \
-              never return. Use `await`, or run the handlers elsewhere with `on:`.
-              """)
-        }
-        if target === busy
-          || (target === queue && flags & Input.queueTarget != 0 && QueueTurn.holdsUp(target))
-        {
-          return DeadlockError(
-            description: """
-              wait() inside a handler for a promise whose handlers run on the same executor would \
-              never return. Return the promise from `then` instead of waiting for it.
-              """)
-        }
+/// A thread's wait for a cell.
+private struct BlockingWait {
+  private let cell: Cell
+  private let semaphore = ThreadSemaphore()
+  private let state = ThreadState.current
+
+  init(for cell: Cell) { self.cell = cell }
+
+  func run() throws {
+    // What waits for this thread's stack to unwind may be what the promise needs.
+    Trampoline.drainBeforeBlocking(state)
+    if cell.isSettled { return }
+    if let error = certainDeadlock() { throw error }
+    let handler = Handler(
+      input: Cell.Input.hearsAbandonment, source: cell, target: nil, body: nil,
+      run: { [semaphore] _, _ in semaphore.signal() })
+    cell.attach(handler)
+    Instrumentation.note(cell, .waitStarted)
+    defer { Instrumentation.note(cell, .waitEnded) }
+    if !mayDeadlock { return semaphore.wait() }
+    var probe: QueueProbe?
+    var milliseconds = 1
+    while !semaphore.wait(milliseconds: milliseconds) {
+      if let error = deadlock(&probe), !cell.resolved.isSettled {
+        handler.removeKeeping()
+        throw error
       }
-      cell = unsafeDowncast(source, to: Cell.self)
+      milliseconds = min(milliseconds * 2, 50)
     }
+  }
+
+  /// Whether this thread occupies an executor that the promise may need.
+  private var mayDeadlock: Bool {
+    state.pointee.scheduler != nil || state.pointee.turn.queue != nil || MainThread.isCurrent
+  }
+
+  /// What makes the wait hopeless from the start, if anything does.
+  private func certainDeadlock() -> DeadlockError? {
+    let (last, _) = topmost()
     // A handler runs, or is about to: is it the one that is waiting here?
     if let running = state.pointee.running,
-      running.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
+      running.toOpaque() == Unmanaged.passUnretained(last).toOpaque()
     {
       return DeadlockError(
         description: """
@@ -84,5 +79,81 @@ extension Cell {
           """)
     }
     return nil
+  }
+
+  /// What makes the wait hopeless by now, if anything does: the next step needs an executor that
+  /// this thread occupies.
+  private func deadlock(_ probe: inout QueueProbe?) -> DeadlockError? {
+    let (last, upstream) = topmost()
+    guard let needed = neededTarget(of: last, upstream) else { return nil }
+    if MainThread.isCurrent, needed === MainScheduler.shared {
+      return DeadlockError(
+        description: """
+          wait() on the main thread for a promise whose handlers run on the main thread would \
+          never return. Use `await`, or run the handlers elsewhere with `on:`.
+          """)
+    }
+    let isOccupied =
+      needed === state.pointee.scheduler?.takeUnretainedValue() || isOccupiedQueue(needed, &probe)
+    guard isOccupied else { return nil }
+    return DeadlockError(
+      description: """
+        wait() inside a handler for a promise whose handlers run on the same executor would \
+        never return. Return the promise from `then` instead of waiting for it.
+        """)
+  }
+
+  /// The cell furthest up that is not settled, and what it waits for.
+  private func topmost() -> (cell: Cell, upstream: (marks: UInt64, object: AnyObject?)) {
+    var cell = self.cell.resolved
+    while true {
+      let upstream = cell.upstream
+      guard upstream.marks & Cell.Mark.handler != 0, let object = upstream.object else {
+        return (cell, upstream)
+      }
+      let source = unsafeDowncast(object, to: Cell.self).resolved
+      if source.isSettled { return (cell, upstream) }
+      cell = source
+    }
+  }
+
+  /// The scheduler or queue that `cell`, which waits for nothing but to be run, is to run on.
+  private func neededTarget(
+    of cell: Cell, _ upstream: (marks: UInt64, object: AnyObject?)
+  ) -> AnyObject? {
+    guard let object = upstream.object else { return nil }
+    if upstream.marks & Cell.Mark.handler == 0 {
+      return unsafeDowncast(object, to: CancelHooks.self).producerTarget
+    }
+    let source = unsafeDowncast(object, to: Cell.self).resolved
+    let wanted = source.isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
+    guard upstream.marks & wanted != 0 else { return nil }
+    return unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()
+  }
+
+  /// Whether `target` is the queue whose turn runs on this thread, and a serial one.
+  ///
+  /// A queue does not tell whether it is serial, so a block is sent to find out. A concurrent queue
+  /// all of whose threads are busy for a second is taken for a serial one.
+  private func isOccupiedQueue(_ target: AnyObject, _ probe: inout QueueProbe?) -> Bool {
+    guard target === state.pointee.turn.queue?.takeUnretainedValue(), target !== Queues.global
+    else { return false }
+    if let probe { return probe.isStuck }
+    probe = QueueProbe(unsafeDowncast(target, to: DispatchQueue.self))
+    return false
+  }
+}
+
+/// A block on a queue, to find out whether that runs anything beside the present turn.
+private final class QueueProbe: Sendable {
+  private let hasRun = AtomicFlag(false)
+  private let start = ContinuousClock.now
+
+  init(_ queue: DispatchQueue) {
+    Queues.async(on: queue) { [self] in hasRun.store(true, ordering: .releasing) }
+  }
+
+  var isStuck: Bool {
+    !hasRun.load(ordering: .acquiring) && start.duration(to: .now) > .seconds(1)
   }
 }

@@ -9,7 +9,7 @@ extension Promise {
   ///
   /// - Complexity: O(links climbed).
   @inlinable
-  public func cancel() { cell.cancel() }
+  public func cancel() { cell.cancelByName() }
 
   /// Whether cancellation of this promise was asked for, be it by its consumers or by name.
   @inlinable
@@ -19,13 +19,10 @@ extension Promise {
   ///
   /// Cancelling the result rejects the result only. Use it to hand out shared work.
   @inlinable
-  public func uncancellable() -> Promise { shielded() }
-
-  @inlinable
-  func shielded() -> Promise {
+  public func uncancellable() -> Promise {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.shield, target: _HandlerTarget(immediate: ()), body: nil
-      ) { handler, source in handler.copy(from: source, as: Value.self) })
+        Value.self, wants: Cell.Input.uncancellable, target: _HandlerTarget(immediate: ()), body: nil
+      ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Promise {
   /// Returns a promise of all the values, in the order of `promises`.
   ///
@@ -15,12 +13,16 @@ extension Promise {
     let inputs = Array(promises)
     if inputs.isEmpty { return .value([]) }
     let result = Root<[T]?>()
-    let state = AllState<T>(result: result, count: inputs.count, cancelsRest: cancellingRest)
+    let state = AllState<T>(
+      result: result, count: inputs.count, cancelsRest: cancellingRest
+    ) { values in
+      // Each was written by its observer.
+      result.fulfill(values.map { $0.unsafelyUnwrapped })
+    }
     for (index, input) in inputs.enumerated() {
       state.observe(input.cell, index: index)
     }
-    state.endObserving()
-    result.onCancel { state.finish(withdrawing: true) }
+    state.start()
     return Promise<[T]>(cell: result)
   }
 
@@ -37,14 +39,17 @@ extension Promise {
   public static func all<each T: Sendable>(
     _ promises: repeat Promise<each T>, cancellingRest: Bool = false
   ) -> Promise<(repeat each T)> where Value == (repeat each T) {
-    var voids: [Promise<Void>] = []
-    repeat voids.append((each promises).asVoid())
-    return Promise<[Void]>.all(voids, cancellingRest: cancellingRest).mapped(
-      _HandlerTarget(immediate: ())
+    var inputs: [Cell] = []
+    repeat inputs.append((each promises).cell)
+    let result = Root<(repeat each T)?>()
+    let state = AllState<Never>(
+      result: result, count: inputs.count, cancelsRest: cancellingRest
     ) { _ in
-      // All are fulfilled, or we would not be here.
-      (repeat (each promises).cell.root.value(as: (each T).self))
+      // All are fulfilled, so the values can be read where they are.
+      result.fulfill((repeat (each promises).cell.resolved.value(as: (each T).self)))
     }
+    state.observeAll(inputs)
+    return Promise(cell: result)
   }
 
   /// Returns a promise of the outcomes of all promises, in their order.
@@ -73,22 +78,28 @@ extension Promise {
 /// The values that `all` has so far.
 ///
 /// `@unchecked Sendable`: each slot of `values` is written once, by the one observer of its index,
-/// and read by the thread that counts `remaining` down to nought, which orders the two.
+/// and read by the thread that counts `remaining` down to zero, which orders the two.
 @usableFromInline
-final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
+final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let values: UnsafeMutableBufferPointer<T?>
-  @usableFromInline let remaining: Atomic<Int>
+  @usableFromInline let remaining: AtomicCounter
   /// Whether an input was abandoned, so that its value will never be there.
-  @usableFromInline let isIncomplete = Atomic(false)
+  private let isIncomplete = AtomicFlag(false)
   @usableFromInline let cancelsRest: Bool
+  private let fulfill: @Sendable (UnsafeMutableBufferPointer<T?>) -> Void
 
-  @inlinable
-  init(result: Cell, count: Int, cancelsRest: Bool) {
+  /// `fulfill` fulfills the result with the values.
+  @usableFromInline
+  init(
+    result: Cell, count: Int, cancelsRest: Bool,
+    fulfill: @escaping @Sendable (UnsafeMutableBufferPointer<T?>) -> Void
+  ) {
     self.result = result
     self.cancelsRest = cancelsRest
-    remaining = Atomic(count)
-    values = .allocate(capacity: count)
+    self.fulfill = fulfill
+    remaining = AtomicCounter(count)
+    values = .allocate(capacity: T.self == Never.self ? 0 : count)
     values.initialize(repeating: nil)
     super.init(result: result, count: count)
   }
@@ -98,41 +109,69 @@ final class AllState<T: Sendable>: Gathering, @unchecked Sendable {
     values.deallocate()
   }
 
+  /// Ends the attaching of observers.
+  @usableFromInline
+  func start() {
+    endObserving()
+    result.onCancel { self.finish(.cancelling) }
+  }
+
   @inlinable
   func observe(_ cell: Cell, index: Int) {
     let observer = InputObserver(self, index: index, source: cell) { observer, source in
       let observer = unsafeDowncast(observer, to: InputObserver<AllState<T>>.self)
-      observer.state.receive(source, index: observer.index)
+      if let rejection = source.rejection {
+        observer.state.fail(rejection)
+      } else {
+        observer.state.values[observer.index] = source.value(as: T.self)
+        observer.state.countDown()
+      }
     }
     observe(cell, with: observer)
   }
 
-  @inlinable
-  func receive(_ source: Cell, index: Int) {
-    if let rejection = source.rejection {
-      // First the rest: who sees the error may rely on their being let go of.
-      if finish(withdrawing: cancelsRest) {
-        result.reject(rejection)
-      } else {
-        rejection.markHandled()
-      }
-      return
-    }
-    values[index] = source.value(as: T.self)
+  @usableFromInline
+  func countDown() {
     guard remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
     if isIncomplete.load(ordering: .relaxed) {
       result.abandon()
     } else {
-      // Each was written by its observer.
-      result.fulfill(values.map { $0.unsafelyUnwrapped })
+      fulfill(values)
     }
     finishAfterAll()
   }
 
-  override func loseInput() -> Cell? {
-    isIncomplete.store(true, ordering: .relaxed)
-    guard remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return nil }
-    finishAfterAll()
-    return result
+  @usableFromInline
+  func fail(_ rejection: Rejection) {
+    if rejection.isAbandonment {
+      isIncomplete.store(true, ordering: .relaxed)
+      return countDown()
+    }
+    // First the rest: code that sees the error may rely on their being cancelled.
+    if finish(cancelsRest ? .cancelling : .keeping) {
+      result.reject(rejection)
+    } else {
+      rejection.markHandled()
+    }
+  }
+}
+
+extension AllState<Never> {
+  /// Observes all of `cells`, whose values stay where they are.
+  @usableFromInline
+  func observeAll(_ cells: [Cell]) {
+    for (index, cell) in cells.enumerated() {
+      let observer = InputObserver(self, index: index, source: cell) { observer, source in
+        let state = unsafeDowncast(observer, to: InputObserver<AllState<Never>>.self).state
+        if let rejection = source.rejection {
+          state.fail(rejection)
+        } else {
+          state.countDown()
+        }
+      }
+      observe(cell, with: observer)
+    }
+    if cells.isEmpty { fulfill(values) }
+    start()
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Promise {
   /// Returns a promise that settles as the first of `promises` to settle, fulfilled or rejected.
   ///
@@ -54,9 +52,11 @@ extension Promise {
   }
 }
 
-/// A race under way.
+/// A race that is going on.
+///
+/// `@unchecked Sendable`: as `CombinatorState`.
 @usableFromInline
-final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
+final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let cancelsLosers: Bool
   private let losers: Mutex<Losers>
@@ -91,25 +91,31 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
       state.observe(input.cell, with: observer)
     }
     state.endObserving()
-    state.result.onCancel { state.finish(withdrawing: true) }
+    state.result.onCancel { state.finish(.cancelling) }
     return Promise(cell: state.result)
   }
 
   @inlinable
   func settle(as source: Cell) {
-    // First the losers: who sees the winner may rely on their being let go of.
-    if finish(withdrawing: cancelsLosers) {
+    if source.rejection?.isAbandonment == true { return lose(nil, index: 0) }
+    // First the losers: code that sees the winner may rely on their being cancelled.
+    if finish(cancelsLosers ? .cancelling : .keeping) {
       result.copy(from: source, as: Value.self)
     } else {
       source.rejection?.markHandled()
     }
   }
 
+  /// Notes that an input has lost: with an error, or, for nil, since it was abandoned.
   @usableFromInline
-  func lose(_ rejection: Rejection, index: Int) {
-    rejection.markHandled()
+  func lose(_ rejection: Rejection?, index: Int) {
+    rejection?.markHandled()
     let losers: Losers? = losers.withLock { losers in
-      losers.errors[index] = rejection.error
+      if let rejection, !rejection.isAbandonment {
+        losers.errors[index] = rejection.error
+      } else {
+        losers.abandonedCount += 1
+      }
       return losers.areAll ? losers : nil
     }
     // Finished before, if it was cancelled: then all lose, and that is the only error.
@@ -117,13 +123,5 @@ final class RaceState<Value: Sendable>: Gathering, @unchecked Sendable {
     if losers.abandonedCount > 0 { return result.abandon() }
     let errors = (0..<losers.count).compactMap { losers.errors[$0] }
     result.reject(Rejection(AggregateError(errors: errors), origin: nil))
-  }
-
-  override func loseInput() -> Cell? {
-    let areAll = losers.withLock { losers in
-      losers.abandonedCount += 1
-      return losers.areAll
-    }
-    return areAll && finishAfterAll() ? result : nil
   }
 }

@@ -85,16 +85,10 @@ extension Promise {
   ///
   /// A promise that was returned from a handler goes on under the name of the promise that adopted
   /// it.
-  public var id: Diagnostics.PromiseID { Diagnostics.PromiseID(cell.root) }
+  public var id: Diagnostics.PromiseID { Diagnostics.PromiseID(cell.resolved) }
 }
 
 extension Guarantee {
   /// What trace events call this guarantee.
   public var id: Diagnostics.PromiseID { promise.id }
-}
-
-extension Diagnostics.PromiseID {
-  init(_ cell: Cell) {
-    rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
-  }
 }

@@ -1,360 +1,915 @@
-import Synchronization
-
-// The engine: a promise's cell, its states and who may do what in each.
+// The engine's one state machine: a promise's cell, its states, and every transition between them.
+// The stored words are private to this file. Each event is one method that makes the whole
+// transition under the cell's lock and returns what its caller has to do next; no code of the
+// program runs in here.
 //
-//                      ┌────────────┐ claim()  ┌─────────┐ publish() ┌─────────┐
-//   init ─────────────▶│  pending   │─────────▶│ claimed │──────────▶│ settled │
-//                      └────────────┘          └─────────┘           └─────────┘
-//                            │ link, while nobody has observed
-//                            ├─────────────────────▶ linked: every later act goes to the root
-//                            │ abandon()
-//                            └─────────────────────▶ abandoned: linked to nothing, stays pending
+// Settlement and observers
 //
-// `output` is one atomic word that holds the state and, beside it, a pointer: to the newest
-// observer (observers form a stack through `Handler.next`), or to the cell that this one is
-// linked to.
+//               settle                       last late observer handed over
+//   pending ──────────────▶ delivering ──────────────────────────────────────▶ settled
+//      │ └─────────────────── settle, no observer has an executor ───────────────▲
+//      └─ forward ─▶ forwarded: a junction stands in for this cell (see Adoption.swift)
 //
-// - pending: anyone may push an observer, claim, link.
-// - claimed: one thread has won the right to settle. It alone writes the result. Observers may
-//   still be pushed.
-// - settled: the result is there to be read by anyone, for ever. Never left again.
-// - linked: the cell was returned from a handler of another promise and shares that promise's
-//   fate. Links go from inner to outer, so a recursive chain keeps one root and frees the rest.
-// - abandoned: nobody will ever settle the cell, on purpose. Whatever waits is dropped.
-// - `owned` (a flag beside any state): one thread works on the list of observers. Who
-//   settles meanwhile leaves the delivery to it; who attaches meanwhile pushes, and the owner
-//   takes it along. So observers are delivered in the order in which they were attached, also
-//   while the cell settles.
+// - pending: `list` is the stack of observers, newest first.
+// - delivering: the result can be read; the thread that settled the cell is handing observers over
+//   to their executors. An observer with an executor that comes now queues up in `list`, so that
+//   the order of attachment is kept. No code of the program runs meanwhile, except for `enqueue` of
+//   custom executors.
+// - settled: `list` is empty for good, `slot` is the `Rejection` if there is one.
+// - forwarded: `list` is the junction.
 //
-// `input` is the side that feeds the cell: flags and the number of consumers. `slot` holds what
-// the cell waits for (a `Cell` or a `CancelHandlers`) and, once settled, its `Rejection` if any.
+// Consumers and cancellation
 //
-// - pinned: a short lock on `slot`, for the few instructions that read or swap it. Who holds two
-//   pins at once took that of the root first.
-// - taken: `slot` belongs to the handler that runs, or to the one who settles. Whoever sets this
-//   flag first runs the handler; so it runs once.
+//   resolver cell:   open ── cancel ─▶ cancelled ──▶ (settled)
+//   operator cell:   waiting ── start ─▶ started ──▶ (settled)
+//                       ▲  │                │
+//                       │  └ detach ─▶ detached: waits for its executor, to find a replacement
+//                       └──── adopt ────────┘
 //
-// No user code runs in between: a transition decides, the caller acts afterwards.
+// - open: `slot` is the `CancelHooks`, if any.
+// - waiting: `slot` is the source: the cell whose result starts the handler.
+// - started: the handler runs, or has run; the source is the runner's.
+// - `cancelled` (a mark beside any state): nobody wants the result any more.
+//
+// The consumers of a cell are the living observers in its list. An observer is removed at once if
+// it is the newest; otherwise it is marked, and swept out when the marked ones outnumber the living.
+//
+// Locks: one bit of `word`, held for a handful of instructions. A thread that holds the lock of a
+// cell whose handler it runs may take that of an observer that adopts the cell; nobody holds two
+// locks otherwise.
 
 /// The part of a promise that knows nothing of its value's type.
 ///
-/// `@unchecked Sendable`: `output` and `input` are atomic; `slot` is guarded by the flags
-/// `pinned` and `taken` of `input`, and is immutable once the cell is settled; the value in a
-/// subclass is written by the one thread that claimed the cell, before `publish` releases it.
+/// `@unchecked Sendable`: `word` is atomic; `list` and `slot` are guarded by its lock bit, and
+/// immutable once the cell is settled or forwarded; the value in a subclass is written by the one
+/// thread that settles the cell, before the settled state is published.
 @usableFromInline
-class Cell: @unchecked Sendable {
-  @usableFromInline let output: Atomic<UInt>
-  @usableFromInline let input: Atomic<UInt64>
-  @exclusivity(unchecked) @usableFromInline final var slot: AnyObject?
+class Cell: Job, @unchecked Sendable {
+  /// The marks below, and the two counts.
+  private final let word: AtomicWord
+  /// The newest observer, retained; or the junction, retained.
+  @exclusivity(unchecked) private final var list: Unmanaged<Cell>?
+  /// The source, the cancel hooks or the rejection, retained.
+  @exclusivity(unchecked) private final var slot: Unmanaged<AnyObject>?
 
-  @inlinable
-  init(input: UInt64, slot: AnyObject?) {
-    self.output = Atomic(0)
-    self.input = Atomic(input | Input.consumer)
-    self.slot = slot
+  /// Makes a pending cell that a resolver settles.
+  @usableFromInline
+  override init() {
+    word = AtomicWord(0)
+    super.init()
   }
 
-  /// Makes a cell that is born settled.
-  @inlinable
+  /// Makes a settled cell.
+  @usableFromInline
   init(settled rejection: Rejection?) {
-    self.output = Atomic(Output.settled)
-    self.input = Atomic(Input.taken)
-    self.slot = rejection
+    word = AtomicWord(Mark.settled | Mark.started)
+    super.init()
+    slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
+  }
+
+  /// Makes a cell whose handler waits for `source`.
+  fileprivate init(traits: UInt64, source: Cell) {
+    word = AtomicWord(traits | Mark.handler)
+    super.init()
+    slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
   }
 
   deinit {
-    Tracing.note(self, .released)
-    let word = output.load(ordering: .relaxed)
-    guard let address = Output.pointer(word) else { return }
-    if word & Output.linked != 0 {
-      // The strong reference that `link` took.
-      ReleaseQueue.release(Unmanaged<Cell>.fromOpaque(address))
+    Instrumentation.note(self, .released)
+    slot?.release()
+    guard let list else { return }
+    if word.load(ordering: .relaxed) & Mark.forwarded != 0 {
+      list.release()
     } else {
-      // Observers that wait hold their source; these have turned away.
-      HandlerList.release(HandlerList.Node.fromOpaque(address))
+      // Living observers hold their source; so these were removed.
+      ObserverList.release(list)
     }
   }
 
-  /// The flags in the low bits of `output`.
-  ///
-  /// The rest is a pointer. Objects lie at multiples of 16.
-  @usableFromInline
-  enum Output {
-    @usableFromInline static let claimed: UInt = 1
-    @usableFromInline static let settled: UInt = 2
-    static let owned: UInt = 4
-    static let linked: UInt = 8
-    static let mask: UInt = 15
+  /// The bits of `word`.
+  enum Mark {
+    static let locked: UInt64 = 1 << 0
+    static let settled: UInt64 = 1 << 1
+    static let delivering: UInt64 = 1 << 2
+    static let forwarded: UInt64 = 1 << 3
+    /// Somebody is about to settle the cell, and nobody else can.
+    static let claimed: UInt64 = 1 << 4
 
-    @inline(__always)
-    static func pointer(_ word: UInt) -> UnsafeMutableRawPointer? {
-      UnsafeMutableRawPointer(bitPattern: word & ~mask)
-    }
-
-    static func isLinked(_ word: UInt) -> Bool { word & linked != 0 && pointer(word) != nil }
-    static func isAbandoned(_ word: UInt) -> Bool { word & linked != 0 && pointer(word) == nil }
-  }
-
-  /// The flags in the low bits of `input`; above them two counts of 24 bits each.
-  @usableFromInline
-  enum Input {
-    /// `slot` is being read or swapped.
-    static let pinned: UInt64 = 1 << 0
-    /// The handler, or the settlement, owns `slot`.
-    @usableFromInline static let taken: UInt64 = 1 << 1
-    /// Somebody asked for cancellation.
-    @usableFromInline static let cancelled: UInt64 = 1 << 2
-    /// The cell is a `Handler`.
-    @usableFromInline static let handler: UInt64 = 1 << 3
-    /// The handler wants to see a fulfilled source.
-    @usableFromInline static let wantsValue: UInt64 = 1 << 4
-    /// The handler wants to see a rejected source.
-    @usableFromInline static let wantsRejection: UInt64 = 1 << 5
-    /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
-    @usableFromInline static let queueTarget: UInt64 = 1 << 6
-    /// The handler was withdrawn from the list of its source, where it still stands.
+    static let started: UInt64 = 1 << 5
+    /// The handler returned a promise, and waits for that.
+    static let adopting: UInt64 = 1 << 6
     static let detached: UInt64 = 1 << 7
-    /// The handler was attached through a link: see `Cell.cancel()`.
-    static let viaLink: UInt64 = 1 << 8
-    /// Someone observes this cell through a cell that is linked to it.
-    static let shared: UInt64 = 1 << 9
-    /// Cancellation stops here and does not climb to the source.
-    @usableFromInline static let shield: UInt64 = 1 << 10
-    /// The promise of this cell was cancelled by name, and goes on for those who observe it through
-    /// a link: who comes to the cell itself finds `Cancellation.source` in its place.
-    @usableFromInline static let disowned: UInt64 = 1 << 11
-    /// A combinator has let go of this cell and wants it to go on: it counts as consumed, and its
-    /// rejection as handled.
+    static let cancelled: UInt64 = 1 << 8
+
+    /// An observer has an executor.
+    static let hasExecutor: UInt64 = 1 << 9
+    /// A cell that adopts this one has been among the observers.
+    static let adopted: UInt64 = 1 << 10
+    /// A consumer left on purpose, so that an error that nobody observes was not forgotten.
+    static let left: UInt64 = 1 << 11
+    /// A consumer left that wants the producer to go on.
     static let kept: UInt64 = 1 << 12
 
-    /// One consumer: an observer that has not withdrawn.
-    ///
-    /// A cell is made with one: the first observer finds itself counted already, and needs no step
-    /// of its own for it.
-    @usableFromInline static let consumer: UInt64 = 1 << 16
-    /// One observer that has withdrawn and still stands in the list.
-    static let dead: UInt64 = 1 << 40
+    // Traits: set when the cell is made.
+    static let handler: UInt64 = 1 << 13
+    static let wantsValue: UInt64 = 1 << 14
+    static let wantsRejection: UInt64 = 1 << 15
+    static let wants = wantsValue | wantsRejection
+    /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
+    static let queueTarget: UInt64 = 1 << 16
+    /// Cancellation stops here and does not reach the source.
+    static let uncancellable: UInt64 = 1 << 17
+    /// The handler is called for an abandoned source, too.
+    static let hearsAbandonment: UInt64 = 1 << 18
+    /// The closure belongs to the program and runs in place.
+    static let programInPlace: UInt64 = 1 << 19
+    static let junction: UInt64 = 1 << 20
 
-    static func consumers(_ word: UInt64) -> Int { Int((word >> 16) & 0xFF_FFFF) }
-    /// Whether those who observed the cell have all withdrawn, and nobody keeps it.
-    ///
-    /// Not so while nobody has observed it yet: see `consumer`.
-    static func isDeserted(_ word: UInt64) -> Bool { consumers(word) == 0 && word & kept == 0 }
-    static func deadObservers(_ word: UInt64) -> Int { Int(word >> 40) }
+    /// There were several observers when the cell settled.
+    static let hadMany: UInt64 = 1 << 21
+    /// One observer that was removed and is still in the list.
+    static let removed: UInt64 = 1 << 22
+    /// One observer that has not been removed.
+    static let living: UInt64 = 1 << 34
+
+    static let maximumRemoved: UInt64 = 0xFFF
+    static func removedCount(_ word: UInt64) -> UInt64 { (word >> 22) & maximumRemoved }
+    static func livingCount(_ word: UInt64) -> UInt64 { word >> 34 }
+    /// All but the counts.
+    static let marks = removed - 1
   }
-}
 
-// MARK: - Reading
-
-extension Cell {
-  /// The cell whose fate this one shares.
-  @inlinable
-  final var root: Cell {
-    if output.load(ordering: .acquiring) & 8 == 0 { return self }
-    return followLinks()
-  }
-
+  /// What an operator's handler wants to be called for.
   @usableFromInline
-  final func followLinks() -> Cell {
-    var cell = self
+  enum Input {
+    @usableFromInline static let wantsValue: UInt64 = 1 << 14
+    @usableFromInline static let wantsRejection: UInt64 = 1 << 15
+    @usableFromInline static let queueTarget: UInt64 = 1 << 16
+    @usableFromInline static let uncancellable: UInt64 = 1 << 17
+    @usableFromInline static let hearsAbandonment: UInt64 = 1 << 18
+    @usableFromInline static let programInPlace: UInt64 = 1 << 19
+  }
+
+  // MARK: - The lock
+
+  /// Locks the cell; returns `word` as it was.
+  @inline(__always)
+  private final func lock() -> UInt64 {
+    let seen = word.load(ordering: .relaxed)
+    if seen & Mark.locked == 0 {
+      let (done, now) = word.weakCompareExchange(
+        expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
+      if done { return now }
+    }
+    return lockSlowly()
+  }
+
+  @inline(never)
+  private final func lockSlowly() -> UInt64 {
+    var backoff = Backoff()
     while true {
-      let word = cell.output.load(ordering: .acquiring)
-      guard Output.isLinked(word), let address = Output.pointer(word) else { return cell }
-      // A link, once made, stays, and the linked cell holds its target.
-      cell = Unmanaged<Cell>.fromOpaque(address).takeUnretainedValue()
+      let seen = word.load(ordering: .relaxed)
+      if seen & Mark.locked == 0 {
+        let (done, now) = word.weakCompareExchange(
+          expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
+        if done { return now }
+      } else {
+        backoff.wait()
+      }
     }
   }
 
+  /// Unlocks the cell and makes `next` its word.
+  @inline(__always)
+  private final func unlock(_ next: UInt64) {
+    word.store(next, ordering: .releasing)
+  }
+
+  // MARK: - Reading
+
   /// Whether the result can be read.
-  ///
-  /// Asked of a root only.
-  @inlinable
-  final var isSettledRoot: Bool {
-    output.load(ordering: .acquiring) & Output.settled != 0
+  @usableFromInline
+  final var isSettled: Bool { word.load(ordering: .acquiring) & Mark.settled != 0 }
+
+  /// Whether the result can be read and every observer has been handed over.
+  final var isQuiet: Bool {
+    word.load(ordering: .acquiring) & (Mark.settled | Mark.delivering) == Mark.settled
+  }
+
+  /// The traits, and the other marks as they were a moment ago.
+  @inline(__always)
+  final var marks: UInt64 { word.load(ordering: .acquiring) }
+
+  @usableFromInline
+  final var isHandler: Bool { word.load(ordering: .relaxed) & Mark.handler != 0 }
+
+  /// The cell that stands for this one's promise: itself, or the junction that it is forwarded to.
+  @usableFromInline
+  final var resolved: Cell {
+    if word.load(ordering: .acquiring) & Mark.forwarded == 0 { return self }
+    return followForwarding()
+  }
+
+  @inline(never)
+  private final func followForwarding() -> Cell {
+    var cell = self
+    while cell.word.load(ordering: .acquiring) & Mark.forwarded != 0 {
+      cell = cell.list.unsafelyUnwrapped.takeUnretainedValue()
+    }
+    return cell
   }
 
   /// Why the cell was rejected, or nil.
   ///
-  /// Asked of a settled root only.
-  @inlinable
+  /// Asked of settled cells only.
+  @usableFromInline
   final var rejection: Rejection? {
     guard let slot else { return nil }
-    return unsafeDowncast(slot, to: Rejection.self)
+    return unsafeDowncast(slot.takeUnretainedValue(), to: Rejection.self)
   }
 
   /// Whether the cell was rejected.
   ///
-  /// Asked of a settled root only.
+  /// Asked of settled cells only.
   final var isRejected: Bool { slot != nil }
 
-  /// The cell that a holder of this one's promise shall read: its root, or a cancelled cell if the
-  /// promise was cancelled by name and its root is not.
-  @inlinable
-  final var visibleRoot: Cell {
-    let root = self.root
-    if root !== self || input.load(ordering: .acquiring) & Input.disowned == 0 { return root }
-    return Cancellation.source
-  }
+  /// Whether several observers were told of the result.
+  final var hadManyObservers: Bool { marks & Mark.hadMany != 0 }
 
-  @inlinable
-  final var isHandler: Bool {
-    input.load(ordering: .relaxed) & Input.handler != 0
-  }
-}
+  // MARK: - Settling
 
-// MARK: - Settling
-
-/// How the attempt to settle a cell began.
-@usableFromInline
-enum Claim {
-  /// The caller has to write the result and publish it.
-  case won
-  /// Somebody else settles it, or has.
-  case lost
-  /// The cell's root is to be settled in its place.
-  case linked
-}
-
-extension Cell {
-  /// Wins the right to settle this very cell.
+  /// Wins the right to settle a resolver's cell; on true the caller writes the value, runs no code
+  /// of the program, and calls `publish`: the cell is locked until then.
   @usableFromInline
-  final func claim() -> Claim {
-    var word = output.load(ordering: .acquiring)
-    while true {
-      if word & Output.linked != 0 { return Output.pointer(word) == nil ? .lost : .linked }
-      if word & (Output.claimed | Output.settled) != 0 { return .lost }
-      let (won, now) = output.weakCompareExchange(
-        expected: word, desired: word | Output.claimed, ordering: .acquiringAndReleasing)
-      if won { return .won }
-      word = now
+  final func claim() -> Bool {
+    if word.load(ordering: .relaxed) & Mark.settled != 0 { return false }
+    let seen = lock()
+    if seen & (Mark.settled | Mark.claimed) != 0 {
+      unlock(seen)
+      return false
     }
-  }
-
-  /// Makes the result of this cell visible and hands its observers to their executors.
-  ///
-  /// The caller has claimed the cell, or is its handler and nobody else can settle it.
-  ///
-  /// - Returns: Whether that was done; not if the unclaimed cell was linked or abandoned meanwhile.
-  @usableFromInline @discardableResult
-  final func publish(_ rejection: Rejection? = nil) -> Bool {
-    // Asked here, as that of a handler is taken: it saves a call a link.
-    let isTaken = input.load(ordering: .acquiring) & Input.taken != 0
-    let source = isTaken ? nil : takeSlot()
-    if let rejection { slot = rejection }
-    var word = output.load(ordering: .acquiring)
-    // A tracer is told before anybody can see it; where nobody has claimed the cell, it may still be
-    // linked instead, and is told after that.
-    let isClaimed = word & Output.claimed != 0
-    if isClaimed { Tracing.note(self, .settled(rejection?.traced)) }
-    while true {
-      if word & Output.linked != 0 {
-        slot = nil
-        return false
-      }
-      let isOwned = word & Output.owned != 0
-      let list = Output.pointer(word)
-      let next: UInt
-      if isOwned {
-        next = (word & ~Output.claimed) | Output.settled
-      } else {
-        next = Output.settled | (list == nil ? 0 : Output.owned)
-      }
-      let (done, now) = output.weakCompareExchange(
-        expected: word, desired: next, ordering: .acquiringAndReleasing)
-      if done {
-        if !isClaimed { Tracing.note(self, .settled(rejection?.traced)) }
-        if let rejection { markHandledIfKept(rejection) }
-        if !isOwned, let list { deliverAll(from: list) }
-        break
-      }
-      word = now
-    }
-    // What the cell waited for may run a `deinit` of the user's: last, with nothing half done.
-    if let source { withExtendedLifetime(source) {} }
     return true
   }
 
-  /// The counterpart of `keep()`.
-  ///
-  /// Both first write their own word and then ask for the other's. Both go through `input` with a
-  /// read-modify-write, so the later one sees the earlier one.
-  private final func markHandledIfKept(_ rejection: Rejection) {
-    let flags = input.bitwiseOr(0, ordering: .acquiringAndReleasing).oldValue
-    if flags & Input.kept != 0 { rejection.markHandled() }
+  /// As `claim`, unless the promise was cancelled: then the canceller rejects it.
+  final func claimUnlessCancelled() -> Bool {
+    let seen = lock()
+    if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
+      unlock(seen)
+      return false
+    }
+    return true
   }
 
-  /// Rejects this cell's root, unless it is settled already.
-  @usableFromInline @discardableResult
-  final func reject(_ rejection: Rejection) -> Bool {
-    // Whoever has cancelled does not wait for an error.
-    if input.load(ordering: .relaxed) & Input.cancelled != 0 { rejection.markHandled() }
-    switch claim() {
-    case .lost:
-      // Late settlements are ignored, so this error is nobody's business any more.
-      rejection.markHandled()
+  /// Settles the claimed cell.
+  @usableFromInline
+  final func publish(_ rejection: Rejection? = nil) {
+    settle(word.load(ordering: .relaxed) & ~Mark.locked, rejection)
+  }
+
+  /// Settles the cell of a handler that has run.
+  ///
+  /// - Returns: Whether that was done; not if it was fulfilled and has been cancelled.
+  @usableFromInline
+  final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
+    let seen = lock()
+    if seen & (Mark.cancelled | Mark.settled) != 0 {
+      if seen & Mark.settled != 0 || rejection == nil {
+        unlock(seen)
+        return seen & Mark.settled != 0
+      }
+      // A consumer that has cancelled does not wait for an error.
+      rejection?.markHandled()
+    }
+    settle(seen, rejection)
+    return true
+  }
+
+  /// Makes the result of the locked cell visible and delivers it.
+  @inline(__always)
+  private final func settle(_ seen: UInt64, _ rejection: Rejection?) {
+    var seen = seen
+    if Instrumentation.isTracing {
+      // Told before anybody can see it, and without the lock.
+      unlock(seen | Mark.claimed)
+      Instrumentation.note(self, .settled(rejection))
+      seen = lock()
+    }
+    let observers = list
+    let hooks = slot
+    list = nil
+    slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
+    var settled = seen & Mark.marks | Mark.settled
+    if let observers {
+      if Mark.livingCount(seen) > 1 { settled |= Mark.hadMany }
+      let mustKeepOrder = seen & Mark.hasExecutor != 0
+      unlock(mustKeepOrder ? settled | Mark.delivering : settled)
+      if let rejection, Mark.livingCount(seen) == 0 { rejection.markHandled() }
+      Delivery.deliver(observers, of: self, isRejected: rejection != nil, inOrder: mustKeepOrder)
+    } else {
+      unlock(settled)
+      if let rejection, seen & Mark.left != 0 { rejection.markHandled() }
+    }
+    // What the producer wanted to be told, unused, may run a `deinit` of the program: last.
+    if let hooks { CancelHooks.discard(hooks) }
+  }
+
+  /// The observers that came while others were handed over, newest first; nil, and the delivery is
+  /// over, if there are none.
+  final func takeLateObservers() -> Unmanaged<Cell>? {
+    let seen = lock()
+    let late = list
+    list = nil
+    unlock(late == nil ? seen & Mark.marks & ~Mark.delivering : seen & Mark.marks)
+    return late
+  }
+
+  // MARK: - Observers
+
+  /// What became of an attempt to attach an observer.
+  enum Attachment {
+    case attached
+    /// The result is there: deliver it.
+    case settled
+    /// Attach it to this cell.
+    case forwarded(Cell)
+    /// The observer adopts this cell, which itself adopts another one and has no observers: let the
+    /// observer take its place.
+    case adopting
+  }
+
+  /// Adds an observer.
+  ///
+  /// `ignoring` is an observer that has given its place to the new one.
+  final func add(
+    _ observer: Handler, adopts: Bool = false, ignoring former: Cell? = nil
+  ) -> Attachment {
+    if isQuiet { return .settled }
+    let seen = lock()
+    if seen & (Mark.settled | Mark.forwarded) != 0 {
+      if seen & Mark.forwarded != 0 {
+        let junction = list.unsafelyUnwrapped.takeUnretainedValue()
+        unlock(seen)
+        return .forwarded(junction)
+      }
+      // One that runs in place has no order to keep, and waits for nobody.
+      if seen & Mark.delivering == 0 || observer.target == nil {
+        unlock(seen)
+        return .settled
+      }
+    }
+    if adopts, canGivePlace(seen, toJunction: observer.marks & Mark.junction != 0, ignoring: former)
+    {
+      unlock(seen)
+      return .adopting
+    }
+    observer.next = HandlerLink(list, .listed)
+    list = .fromOpaque(Unmanaged.passRetained(observer).toOpaque())
+    var next = seen &+ Mark.living
+    if observer.target != nil { next |= Mark.hasExecutor }
+    if adopts { next |= Mark.adopted }
+    unlock(next)
+    return .attached
+  }
+
+  /// What it means that an observer was removed.
+  enum Removal {
+    /// It was not in the list: the cell has settled, or the observer is yet to be attached.
+    case notListed
+    /// Other consumers go on.
+    case removed
+    /// Nobody wants the result any more.
+    case removedLast
+    /// It is the only consumer, and was left in the list, to hear of the cancellation.
+    case isOnly
+  }
+
+  /// Removes an observer.
+  ///
+  /// - Parameters:
+  ///   - keepsProducer: Whether the consumer that leaves wants the producer to go on all the same.
+  ///   - unlessOnly: Whether the only consumer is to stay.
+  final func remove(
+    _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
+  ) -> Removal {
+    let seen = lock()
+    if seen & (Mark.settled | Mark.forwarded) != 0 || observer.next.state != .listed {
+      unlock(seen)
+      return .notListed
+    }
+    let isLast = Mark.livingCount(seen) == 1 && seen & Mark.kept == 0
+    if unlessOnly, isLast {
+      unlock(seen)
+      return .isOnly
+    }
+    var next = (seen &- Mark.living) | Mark.left
+    if keepsProducer { next |= Mark.kept }
+    observer.next.state = .removed
+    let unlinked = unlinkRemoved(&next, list.unsafelyUnwrapped)
+    unlock(next)
+    if let unlinked { ObserverList.release(unlinked) }
+    return isLast && !keepsProducer ? .removedLast : .removed
+  }
+
+  /// Takes removed observers off the list; all, if they are many, otherwise the newest ones.
+  private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Cell>)
+    -> Unmanaged<Cell>?
+  {
+    word &+= Mark.removed
+    let removed = Mark.removedCount(word)
+    let isMany =
+      removed == Mark.maximumRemoved || (removed > 16 && removed > Mark.livingCount(word))
+    let (rest, unlinked, count) = ObserverList.unlinkRemoved(newest, all: isMany)
+    list = rest
+    word &-= Mark.removed &* UInt64(count)
+    return unlinked
+  }
+
+  /// Notes that a consumer that never was in the list wants the producer to go on, and handles its
+  /// rejection.
+  final func keep() {
+    let seen = lock()
+    unlock(seen & Mark.settled == 0 ? seen | Mark.kept | Mark.left : seen)
+    if seen & Mark.settled != 0 { rejection?.markHandled() }
+  }
+
+  /// How many observers are in the list, those included that were removed and not yet swept out.
+  final var listedObserverCount: Int {
+    let seen = word.load(ordering: .acquiring)
+    return Int(Mark.livingCount(seen) + Mark.removedCount(seen))
+  }
+
+  /// Whether nobody has an interest in the result, and the cell is pending.
+  final var isUnconsumed: Bool {
+    let seen = word.load(ordering: .acquiring)
+    return Mark.livingCount(seen) == 0
+      && seen & (Mark.settled | Mark.forwarded | Mark.kept) == 0
+  }
+
+  // MARK: - The handler
+
+  /// Begins to run the handler, once; returns its source, which the caller has to release.
+  ///
+  /// Nil if it has begun already, or was detached and is for its executor to run.
+  @inline(__always)
+  final func start(isInPlace: Bool, hasTarget: Bool) -> Unmanaged<Cell>? {
+    let seen = lock()
+    let isForExecutor =
+      isInPlace && hasTarget
+      && seen & (Mark.detached | Mark.wantsRejection) == Mark.detached | Mark.wantsRejection
+    if seen & (Mark.started | Mark.forwarded) != 0 || isForExecutor {
+      unlock(seen)
+      return nil
+    }
+    let source = slot
+    slot = nil
+    unlock(seen | Mark.started)
+    return source.map { .fromOpaque($0.toOpaque()) }
+  }
+
+  /// Replaces the source of a handler that has not started by `replacement`, a settled cell.
+  ///
+  /// - Returns: The old source, from which the handler is to be removed; nil if it is too late.
+  final func detach(finding replacement: Cell, isCancellation: Bool) -> Cell? {
+    let seen = lock()
+    if seen & (Mark.started | Mark.detached | Mark.forwarded | Mark.settled) != 0 {
+      unlock(seen)
+      return nil
+    }
+    let source = slot
+    slot = .fromOpaque(Unmanaged.passRetained(replacement).toOpaque())
+    unlock(seen | Mark.detached | (isCancellation ? Mark.cancelled : 0))
+    return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
+  }
+
+  /// Makes the running handler, which returned the promise of `inner`, wait for that; false if it
+  /// was cancelled while it ran.
+  final func beginAdopting(_ inner: Cell) -> Bool {
+    let seen = lock()
+    if seen & Mark.cancelled != 0 {
+      unlock(seen)
       return false
-    case .won:
-      publish(rejection)
-      return true
-    case .linked:
-      guard root.reject(rejection) else { return false }
-      dropInput()
-      return true
+    }
+    slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
+    unlock((seen & ~(Mark.started | Mark.wants)) | Mark.adopting)
+    return true
+  }
+
+  /// Makes the running handler wait again, in nobody's list, until it is detached; false if it was
+  /// cancelled while it ran.
+  final func waitToBeDetached(from source: Cell) -> Bool {
+    let seen = lock()
+    if seen & Mark.cancelled != 0 {
+      unlock(seen)
+      return false
+    }
+    slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
+    unlock(seen & ~(Mark.started | Mark.wants))
+    return true
+  }
+
+  /// The cell whose fate this one takes on, if it waits for one.
+  final var adoptedSource: Cell? {
+    var backoff = Backoff()
+    while true {
+      let seen = lock()
+      let isWaiting =
+        seen & (Mark.adopting | Mark.started | Mark.detached | Mark.forwarded) == Mark.adopting
+      // Resolved under the lock: a source that is forwarded has moved its observers before.
+      let source =
+        isWaiting
+        ? slot.map { unsafeDowncast($0.takeUnretainedValue(), to: Cell.self).resolved } : nil
+      unlock(seen)
+      if source !== self { return source }
+      // The source has just given this junction its place, and `changeSource` is to follow.
+      backoff.wait()
     }
   }
 
-  /// Lets go of what this cell waited for, once the root it is linked to has settled.
+  /// What this cell waits for, and the marks at that moment; nil for the source of a handler that
+  /// runs or has run.
+  final var upstream: (marks: UInt64, object: AnyObject?) {
+    let seen = lock()
+    let object = seen & (Mark.settled | Mark.started) == 0 ? slot?.takeUnretainedValue() : nil
+    unlock(seen)
+    return (seen, object)
+  }
+
+  // MARK: - Adoption
+
+  /// What a handler whose closure returned a promise has to do.
+  enum Adoption {
+    /// It was cancelled.
+    case refused
+    /// Nothing is in its way: `beginAdopting`.
+    case plain
+    /// Its only observer adopts it: a junction is needed.
+    case needsJunction
+    /// Its only observer was this junction, which is to be attached to the inner cell in its place.
+    case moved(junction: Handler)
+  }
+
+  /// Lets a junction that is this cell's only observer wait for `inner` in this one's place; or
+  /// makes `fresh` such a junction, if the only observer adopts this cell.
+  ///
+  /// Called by the thread that runs this cell's handler.
+  final func forward(to inner: Cell, fresh: Handler?) -> Adoption {
+    let seen = lock()
+    if seen & Mark.cancelled != 0 {
+      unlock(seen)
+      return .refused
+    }
+    guard seen & Mark.adopted != 0, Mark.livingCount(seen) == 1, seen & Mark.kept == 0,
+      let newest = list
+    else {
+      unlock(seen)
+      return .plain
+    }
+    let observer = unsafeDowncast(newest.takeUnretainedValue(), to: Handler.self)
+    // The one living observer is not the newest: leave it alone.
+    guard observer.next.state == .listed else {
+      unlock(seen)
+      return .plain
+    }
+    // It has run its handler, and this cell's handler runs: so nobody holds its lock and wants ours.
+    let other = observer.lock()
+    let adoptsThis =
+      other & (Mark.adopting | Mark.started | Mark.detached | Mark.cancelled) == Mark.adopting
+      && observer.slot?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+    guard adoptsThis else {
+      observer.unlock(other)
+      unlock(seen)
+      return .plain
+    }
+    if other & Mark.junction == 0, fresh == nil {
+      observer.unlock(other)
+      unlock(seen)
+      return .needsJunction
+    }
+    let rest = observer.next.pointer
+    let junction: Handler
+    if other & Mark.junction != 0 {
+      junction = observer
+      observer.next = HandlerLink(nil, .unlisted)
+      observer.slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
+      // The list's reference becomes that of the forwarding.
+      list = newest
+    } else {
+      // Nobody else knows it yet.
+      junction = fresh.unsafelyUnwrapped
+      junction.slot?.release()
+      junction.slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
+      observer.next = HandlerLink(nil, .listed)
+      junction.list = newest
+      junction.word.store(
+        (junction.word.load(ordering: .relaxed) &+ Mark.living) | Mark.adopted,
+        ordering: .relaxed)
+      observer.slot = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
+      list = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
+    }
+    observer.unlock(other)
+    unlock(seen & Mark.marks | Mark.forwarded)
+    // The observer's reference to this cell, which the caller holds as well.
+    Unmanaged.passUnretained(self).release()
+    if let rest { ObserverList.release(rest) }
+    return .moved(junction: junction)
+  }
+
+  /// How an adopting cell without observers gave up its place.
+  enum GivenPlace {
+    /// It is forwarded to `junction`, and is to be removed from the observers of `source`.
+    case forwarded(junction: Handler, source: Cell)
+    case needsJunction
+    /// It waits for the adopter.
+    case circle
+    /// Something has changed: attach again.
+    case changed
+  }
+
+  /// Whether this locked cell adopts another one and nobody but `former` observes it.
+  ///
+  /// A junction gives its place to another junction only: others observe it.
+  private final func canGivePlace(
+    _ seen: UInt64, toJunction: Bool, ignoring former: Cell?
+  ) -> Bool {
+    if seen & Mark.junction != 0, !toJunction { return false }
+    let relevant =
+      Mark.adopting | Mark.started | Mark.detached | Mark.cancelled | Mark.forwarded | Mark.kept
+    guard seen & relevant == Mark.adopting else { return false }
+    if Mark.livingCount(seen) == 0 { return true }
+    guard let former, Mark.livingCount(seen) == 1, let newest = list else { return false }
+    return newest.toOpaque() == Unmanaged.passUnretained(former).toOpaque()
+  }
+
+  /// Forwards this cell, which adopts another one and has no observers, to `adopter`, if that is a
+  /// junction; otherwise to the junction that this cell waits for; or else to `fresh`, which is made
+  /// to wait for that cell.
+  final func givePlace(
+    to adopter: Handler, fresh: Handler?, ignoring former: Cell?
+  ) -> GivenPlace {
+    let isJunction = adopter.marks & Mark.junction != 0
+    let seen = lock()
+    guard canGivePlace(seen, toJunction: isJunction, ignoring: former), let source = slot else {
+      unlock(seen)
+      return .changed
+    }
+    let sourceCell = unsafeDowncast(source.takeUnretainedValue(), to: Cell.self).resolved
+    if sourceCell === adopter {
+      unlock(seen)
+      return .circle
+    }
+    let observers = list
+    let junction: Handler
+    if isJunction {
+      junction = adopter
+    } else if sourceCell.marks & Mark.junction != 0 {
+      junction = unsafeDowncast(sourceCell, to: Handler.self)
+    } else if let fresh {
+      junction = fresh
+      let former = junction.slot
+      junction.slot = .fromOpaque(Unmanaged.passRetained(sourceCell).toOpaque())
+      former?.release()
+    } else {
+      unlock(seen)
+      return .needsJunction
+    }
+    list = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
+    slot = nil
+    unlock(seen & Mark.marks | Mark.forwarded)
+    source.release()
+    if let observers { ObserverList.release(observers) }
+    return .forwarded(junction: junction, source: sourceCell)
+  }
+
+  /// Makes this cell, which adopts `old`, wait for `new` in its place; false if it does not any more.
+  final func changeSource(from old: Cell, to new: Cell) -> Bool {
+    let seen = lock()
+    let isWaiting =
+      seen & (Mark.adopting | Mark.started | Mark.detached | Mark.forwarded) == Mark.adopting
+      && slot?.toOpaque() == Unmanaged.passUnretained(old).toOpaque()
+    guard isWaiting else {
+      unlock(seen)
+      return false
+    }
+    let previous = slot
+    slot = .fromOpaque(Unmanaged.passRetained(new).toOpaque())
+    unlock(seen)
+    previous?.release()
+    return true
+  }
+
+  // MARK: - Cancellation
+
+  /// What a request to cancel has to do next.
+  enum CancellationStep {
+    /// Nothing: the cell has settled, or was asked before, or its handler runs and will find the
+    /// mark.
+    case done
+    case forwarded(Cell)
+    /// Tell the producer, then reject the cell.
+    case producer(CancelHooks?)
+    /// Give up the interest in this cell.
+    case source(Cell, isUncancellable: Bool)
+  }
+
+  /// Marks the cell as cancelled.
+  final func requestCancellation() -> CancellationStep {
+    let seen = lock()
+    if seen & Mark.forwarded != 0 {
+      let junction = list.unsafelyUnwrapped.takeUnretainedValue()
+      unlock(seen)
+      return .forwarded(junction)
+    }
+    if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
+      unlock(seen)
+      return .done
+    }
+    if seen & Mark.handler == 0 {
+      let hooks = slot
+      slot = nil
+      unlock(seen | Mark.cancelled)
+      return .producer(hooks.map { unsafeDowncast($0.takeRetainedValue(), to: CancelHooks.self) })
+    }
+    let source = seen & Mark.started == 0 ? slot?.takeUnretainedValue() : nil
+    unlock(seen | Mark.cancelled)
+    guard let source else { return .done }
+    return .source(
+      unsafeDowncast(source, to: Cell.self), isUncancellable: seen & Mark.uncancellable != 0)
+  }
+
+  /// Whether this promise was asked to be cancelled.
   @usableFromInline
-  final func dropInput() {
-    withExtendedLifetime(takeSlot()) {}
+  final var isCancelled: Bool { word.load(ordering: .acquiring) & Mark.cancelled != 0 }
+
+  /// Gives `change` the cancel hooks of a resolver's cell, unless they are not needed any more.
+  ///
+  /// - Returns: Whether that was done, and otherwise whether the promise was cancelled.
+  final func withCancelHooks(_ change: (CancelHooks) -> Void) -> (added: Bool, isCancelled: Bool) {
+    let fresh = CancelHooks()
+    let seen = lock()
+    if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
+      unlock(seen)
+      return (false, seen & Mark.cancelled != 0)
+    }
+    if slot == nil { slot = .fromOpaque(Unmanaged.passRetained(fresh).toOpaque()) }
+    change(unsafeDowncast(slot.unsafelyUnwrapped.takeUnretainedValue(), to: CancelHooks.self))
+    unlock(seen)
+    return (true, false)
   }
 }
 
-// MARK: - The slot
+/// A cell that is fed by a handler: at once the promise that an operator returns and the observer
+/// that waits in the list of the promise the operator was called on.
+///
+/// One object a link.
+///
+/// `target` is held by hand, so that reading it counts no reference. `run` and `body` stand for one
+/// generic closure each: `run` is a closure without captures that knows the types, `body` the
+/// program's closure with its type erased.
+///
+/// `@unchecked Sendable`: `next` is guarded by the lock of the source, and belongs to the thread that
+/// has taken the source's list; `body` belongs to the thread that starts the handler; the rest is
+/// immutable.
+@usableFromInline
+class Handler: Cell, @unchecked Sendable {
+  @exclusivity(unchecked) fileprivate final var next = HandlerLink(nil, .unlisted)
+  final let target: Unmanaged<AnyObject>?
+  @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
+  @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
 
-extension Cell {
-  /// Takes over `slot` for good; returns nil also when somebody else has it.
-  final func takeSlot() -> AnyObject? { takeSlotUncounted()?.takeRetainedValue() }
+  @usableFromInline
+  init(
+    input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
+    run: @escaping @Sendable (Handler, Cell) -> Void
+  ) {
+    self.target = target.map { Unmanaged.passRetained($0) }
+    // Without a closure of the program's there would be nobody to look at the task-local values.
+    self.run =
+      Instrumentation.capturesContext && body != nil ? Instrumentation.capturingContext(run) : run
+    self.body = body
+    super.init(traits: input, source: source)
+  }
 
-  /// As `takeSlot()`; the caller has to release what it gets.
+  /// Makes a junction, whose source is set when it gets its place.
+  @usableFromInline
+  init(junctionFor outer: Cell, run: @escaping @Sendable (Handler, Cell) -> Void) {
+    target = nil
+    self.run = run
+    body = nil
+    super.init(traits: Mark.adopting | Mark.junction, source: outer)
+  }
+
+  deinit { target?.release() }
+
+  override final func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    runHandler(state, isInPlace: isInPlace)
+  }
+
+  override final var queue: Unmanaged<AnyObject>? { target }
+
+  override final var callsProgramInPlace: Bool { marks & Mark.programInPlace != 0 }
+}
+
+/// The link of an observer to the next older one, and whether it was removed.
+struct HandlerLink {
+  enum State: UInt {
+    case unlisted
+    case listed
+    case removed
+  }
+
+  private var bits: UInt
+
   @inline(__always)
-  final func takeSlotUncounted() -> Unmanaged<AnyObject>? {
-    if input.load(ordering: .acquiring) & Input.taken != 0 { return nil }
-    let (old, _) = input.bitwiseOr(Input.taken, ordering: .acquiringAndReleasing)
-    if old & Input.taken != 0 { return nil }
-    if old & Input.pinned != 0 { waitForUnpin() }
-    // Moved out bit by bit: that counts no reference.
-    return withUnsafeMutableBytes(of: &slot) { bits in
-      let object = bits.load(as: UnsafeRawPointer?.self)
-      bits.storeBytes(of: nil, as: UnsafeRawPointer?.self)
-      return object.map { Unmanaged.fromOpaque($0) }
-    }
+  init(_ pointer: Unmanaged<Cell>?, _ state: State) {
+    bits = UInt(bitPattern: pointer?.toOpaque()) | state.rawValue
   }
 
-  final func waitForUnpin() {
-    var backoff = Backoff()
-    while input.load(ordering: .acquiring) & Input.pinned != 0 { backoff.wait() }
+  @inline(__always)
+  var pointer: Unmanaged<Cell>? {
+    UnsafeRawPointer(bitPattern: bits & ~3).map { .fromOpaque($0) }
   }
 
-  /// Pins `slot` unless it is taken; on true the caller must `unpin()`.
-  final func pinUnlessTaken() -> Bool {
-    var backoff = Backoff()
-    var word = input.load(ordering: .acquiring)
-    while true {
-      if word & Input.taken != 0 { return false }
-      if word & Input.pinned != 0 {
-        backoff.wait()
-        word = input.load(ordering: .acquiring)
-        continue
+  @inline(__always)
+  var state: State {
+    get { State(rawValue: bits & 3).unsafelyUnwrapped }
+    set { bits = bits & ~3 | newValue.rawValue }
+  }
+}
+
+/// Operations on observers that are linked by `next`.
+///
+/// The caller holds the lock of the cell whose list it is, or has taken the list.
+enum ObserverList {
+  typealias Node = Unmanaged<Cell>
+
+  @inline(__always)
+  private static func handler(_ node: Node) -> Handler {
+    unsafeDowncast(node._withUnsafeGuaranteedRef { $0 }, to: Handler.self)
+  }
+
+  /// The next older observer.
+  @inline(__always)
+  static func next(_ node: Node) -> Node? { handler(node).next.pointer }
+
+  @inline(__always)
+  static func setNext(_ node: Node, _ next: Node?) {
+    handler(node).next = HandlerLink(next, .unlisted)
+  }
+
+  @inline(__always)
+  static func isRemoved(_ node: Node) -> Bool { handler(node).next.state == .removed }
+
+  /// Turns a stack, newest first, into a list, oldest first, and drops the removed ones from it.
+  @inline(__always)
+  static func oldestFirst(_ newest: Node) -> Node? {
+    var rest: Node? = newest
+    var reversed: Node?
+    while let node = rest {
+      rest = next(node)
+      if isRemoved(node) {
+        node.release()
+      } else {
+        setNext(node, reversed)
+        reversed = node
       }
-      let (won, now) = input.weakCompareExchange(
-        expected: word, desired: word | Input.pinned, ordering: .acquiringAndReleasing)
-      if won { return true }
-      word = now
     }
+    return reversed
   }
 
-  final func unpin() {
-    input.bitwiseAnd(~Input.pinned, ordering: .releasing)
+  /// Takes removed observers out of a stack: all of them, or those above the newest living one.
+  static func unlinkRemoved(
+    _ newest: Node, all: Bool
+  ) -> (rest: Node?, unlinked: Node?, count: Int) {
+    var rest: Node?
+    var last: Node?
+    var unlinked: Node?
+    var count = 0
+    var current: Node? = newest
+    while let node = current {
+      let following = next(node)
+      if isRemoved(node) {
+        handler(node).next = HandlerLink(unlinked, .removed)
+        unlinked = node
+        count += 1
+      } else {
+        if let last { handler(last).next = HandlerLink(node, .listed) } else { rest = node }
+        last = node
+        if !all { return (rest, unlinked, count) }
+      }
+      current = following
+    }
+    if let last { handler(last).next = HandlerLink(nil, .listed) }
+    return (rest, unlinked, count)
+  }
+
+  /// Releases all observers of a list.
+  static func release(_ list: Node) {
+    var rest: Node? = list
+    while let node = rest {
+      rest = next(node)
+      setNext(node, nil)
+      node.release()
+    }
   }
 }

@@ -1,44 +1,40 @@
-import Synchronization
-
-// A closure that may run in place on an outcome that is there already needs no handler: nothing
-// can cancel it, overtake it or have to wait for it. The operator calls it, and makes a promise of
-// what it returned.
+// A closure that may run in place on a result that is there already needs no handler: nothing can
+// cancel it, overtake it or have to wait for it. The operator calls it, and makes a promise of what
+// it returned.
 
 extension Cell {
-  /// Whether a closure for `target` can be called here and now with this cell's outcome.
-  @inlinable
+  /// Whether a closure for `target` can be called here and now with this cell's result.
+  @usableFromInline
   final func isReady(for target: _HandlerTarget) -> Bool {
-    // With nothing beside the flag: not linked, and nobody is on the way who was here before.
-    target.object == nil && output.load(ordering: .acquiring) == Output.settled
-      && input.load(ordering: .relaxed) & Input.disowned == 0
+    target.object == nil && isQuiet && rejection?.isAbandonment != true
   }
 }
 
-/// A call of a user's closure in place, without a handler.
+/// A call of a closure in place, without a handler.
 ///
-/// It counts as one of the handlers that run inside one another on this thread.
+/// It counts as one of the jobs that run inside one another on this thread.
 @usableFromInline
 struct InPlaceCall {
   private let state: UnsafeMutablePointer<ThreadState>
-  private let wasInsideBody: Bool
 
   /// Begins a call, which `end()` has to end.
   ///
   /// Nil if a handler is needed after all: because so many run inside one another that this one
-  /// has to wait, or because a service wants to see it.
+  /// has to wait, or because an instrument wants to see it.
   @usableFromInline
   init?() {
     state = ThreadState.current
-    guard Hooks.flags == 0, state.pointee.depth < Trampoline.maximumDepth else { return nil }
-    if state.pointee.turn.follower != nil { QueueTurn.giveUpFollower(state) }
+    guard Instrumentation.flags == 0, state.pointee.depth < Trampoline.maximumDepth,
+      !state.pointee.isTimerThread
+    else { return nil }
+    if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
     state.pointee.depth += 1
-    wasInsideBody = state.pointee.isInsideBody
-    if state.pointee.running != nil { state.pointee.isInsideBody = true }
+    state.pointee.closuresOnStack &+= 1
   }
 
   @usableFromInline
   func end() {
-    state.pointee.isInsideBody = wasInsideBody
+    state.pointee.closuresOnStack &-= 1
     Trampoline.leave(state)
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// An error on its way down the chains, shared by all the promises that it rejected.
 ///
 /// When the last of them is gone and nobody handled it, it is reported.
@@ -7,13 +5,16 @@ import Synchronization
 final class Rejection: Sendable {
   @usableFromInline let error: any Error
   let origin: Origin?
-  private let isHandled: Atomic<Bool>
+  /// Whether this stands for the result of an abandoned promise.
+  @usableFromInline let isAbandonment: Bool
+  private let isHandled: AtomicFlag
 
   @usableFromInline
   init(_ error: any Error, origin: Origin?, handled: Bool = false) {
     self.error = error
     self.origin = origin
-    self.isHandled = Atomic(handled)
+    isAbandonment = false
+    self.isHandled = AtomicFlag(handled)
   }
 
   /// A rejection with `CancellationError`, which need not be handled.
@@ -22,48 +23,31 @@ final class Rejection: Sendable {
     Rejection(CancellationError(), origin: nil, handled: true)
   }
 
+  /// What stands for the result of an abandoned promise: see `Cell.abandon()`.
+  @usableFromInline
+  static let abandonment = Rejection(abandoning: ())
+
+  private init(abandoning: Void) {
+    error = BrokenPromise(origin: nil, reason: .abandoned)
+    origin = nil
+    isAbandonment = true
+    isHandled = AtomicFlag(true)
+  }
+
   @usableFromInline
   func markHandled() {
     if !isHandled.load(ordering: .relaxed) { isHandled.store(true, ordering: .relaxed) }
   }
 
+  /// What a report of an unhandled rejection says.
+  static func unhandledText(_ error: any Error, _ origin: Origin?) -> String {
+    let place = origin.map { " (promise made at \($0))" } ?? ""
+    return "unhandled rejection: \(error)\(place). End the chain with `catch` or `cauterize`."
+  }
+
   deinit {
     if !isHandled.load(ordering: .relaxed), !(error is CancellationError) {
-      Diagnostics.report(.unhandledRejection(error, origin: origin))
+      Instrumentation.reportUnhandled(error, origin)
     }
-  }
-}
-
-/// A place in a source file.
-///
-/// `@unchecked Sendable`: `file` points to a string literal of the program, which nobody changes.
-public struct Origin: @unchecked Sendable, Hashable, CustomStringConvertible {
-  /// The module and the file, as `#fileID` gives them.
-  public var fileID: String { String(cString: file) }
-  /// The line, counted from 1.
-  public let line: UInt
-
-  /// The bytes of a `StaticString`, which end with a nought; a `StaticString` takes three words.
-  @usableFromInline let file: UnsafePointer<UInt8>
-
-  /// Names the place `line` in `fileID`, a string literal.
-  @inlinable
-  public init(fileID: StaticString, line: UInt) {
-    self.file = fileID.utf8Start
-    self.line = line
-  }
-
-  /// The place as `Module/File.swift:12`.
-  public var description: String { "\(fileID):\(line)" }
-
-  /// Whether two places are the same.
-  public static func == (first: Origin, second: Origin) -> Bool {
-    first.line == second.line && first.fileID == second.fileID
-  }
-
-  /// Hashes file and line.
-  public func hash(into hasher: inout Hasher) {
-    hasher.combine(fileID)
-    hasher.combine(line)
   }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import Synchronization
 
 /// Something that runs handlers: where a promise's closures are executed.
 ///
@@ -49,17 +48,25 @@ public struct _HandlerTarget: @unchecked Sendable {
     flags = Cell.Input.queueTarget
   }
 
+  /// In place, for a closure of the library's own, which runs no code of the program.
   @inlinable
   init(immediate: Void) {
     object = nil
     flags = 0
   }
 
+  /// In place, for a closure of the program.
+  @inlinable
+  init(programInPlace: Void) {
+    object = nil
+    flags = Cell.Input.programInPlace
+  }
+
   /// Where a closure with this isolation runs.
   @usableFromInline
   init(isolation: (any Actor)?) {
     guard let isolation else {
-      self.init(queue: GlobalExecutor.queue)
+      self.init(queue: Queues.global)
       return
     }
     if isolation === MainActor.shared {
@@ -70,50 +77,53 @@ public struct _HandlerTarget: @unchecked Sendable {
   }
 }
 
-/// The engine's side of an executor that batches or wraps.
-class Scheduler: @unchecked Sendable {
-  /// Has the handler performed soon, in order.
-  func enqueue(_ handler: Handler) { fatalError("Pledge: abstract") }
-
-  /// What traces call it.
-  var name: String { fatalError("Pledge: abstract") }
-
-  /// What traces know it by, if anything.
-  var identity: AnyObject? { self }
-}
-
 /// A handler on its way to the executor that shall run it.
 public struct PromiseJob: Sendable {
   private let token: Token
 
-  init(_ handler: Handler) { token = Token(handler) }
+  init(_ job: Job) { token = Token(job) }
 
   /// Runs the handler.
   ///
-  /// A second call does nothing.
+  /// A second call does nothing. A call inside the executor's own `enqueue`, which is no place for
+  /// it, runs the handler only after `enqueue` has returned, if handlers nest too deep otherwise.
   public func run() {
     token.run()
   }
 
   private final class Token: Sendable {
-    let handler: Handler
+    let job: Job
     // A handler that has run may wait again, for the promise that it returned.
-    let hasRun = Atomic(false)
+    let hasRun = AtomicFlag(false)
 
-    init(_ handler: Handler) { self.handler = handler }
+    init(_ job: Job) { self.job = job }
 
     func run() {
-      if !hasRun.exchange(true, ordering: .acquiringAndReleasing) { handler.perform() }
+      if hasRun.exchange(true, ordering: .acquiringAndReleasing) { return }
+      let state = ThreadState.current
+      if state.pointee.enqueueDepth > 0 {
+        Trampoline.perform(DeferredJob(job), state)
+      } else {
+        job.perform(state, isInPlace: false)
+      }
     }
 
     deinit {
       if hasRun.load(ordering: .acquiring) { return }
-      guard let source = handler.takeSlot() else { return }
-      withExtendedLifetime(source) {}
-      handler.dropBody()
-      handler.reject(
-        Rejection(BrokenPromise(origin: nil, reason: .executorDroppedJob), origin: nil))
+      // Nested only so deep, for an executor that drops the jobs of a whole chain at once.
+      Trampoline.perform(DroppedJob(job), ThreadState.current)
     }
+  }
+}
+
+/// Rejects the promise of a handler that an executor dropped.
+private final class DroppedJob: Job, @unchecked Sendable {
+  private let job: Job
+
+  init(_ job: Job) { self.job = job }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    (job as? Handler)?.breakUncalled()
   }
 }
 
@@ -121,7 +131,13 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   let executor: Executor
   init(_ executor: Executor) { self.executor = executor }
 
-  override func enqueue(_ handler: Handler) { executor.enqueue(PromiseJob(handler)) }
+  override func enqueue(_ job: Job) {
+    let state = ThreadState.current
+    state.pointee.enqueueDepth += 1
+    executor.enqueue(PromiseJob(job))
+    state.pointee.enqueueDepth -= 1
+  }
+
   override var name: String { "\(Executor.self)" }
   // This object is made anew for each handler; the executor may be an object that is not.
   override var identity: AnyObject? {
@@ -141,32 +157,22 @@ public struct ImmediateExecutor: PromiseExecutor {
 
   /// Runs the job here.
   public func enqueue(_ job: PromiseJob) { job.run() }
-  /// Reaches the engine's own trampoline.
-  @inlinable public var _target: _HandlerTarget { _HandlerTarget(immediate: ()) }
+  /// Reaches the library's own trampoline.
+  @inlinable public var _target: _HandlerTarget { _HandlerTarget(programInPlace: ()) }
 }
 
 /// Runs handlers on the global concurrent queue, several at a time.
 public struct GlobalExecutor: PromiseExecutor {
-  private static let globalQueue = DispatchQueue.global()
-  @usableFromInline static var queue: DispatchQueue {
-    remembered(in: &globalQueueWord, globalQueue).takeUnretainedValue()
-  }
-
   /// Has the job run on the global concurrent queue.
-  public func enqueue(_ job: PromiseJob) { Self.queue.async { job.run() } }
+  public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.global) { job.run() } }
   /// Reaches the global queue without a wrapper.
-  @inlinable public var _target: _HandlerTarget { _HandlerTarget(queue: Self.queue) }
+  public var _target: _HandlerTarget { _HandlerTarget(queue: Queues.global) }
 }
-
-/// Where the global queue's object lies.
-///
-/// `nonisolated(unsafe)`: only touched atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt = 0
 
 /// Runs handlers on the main actor, which is the main thread.
 public struct MainExecutor: PromiseExecutor {
   /// Has the job run on the main actor.
-  public func enqueue(_ job: PromiseJob) { DispatchQueue.main.async { job.run() } }
+  public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.main) { job.run() } }
   /// Reaches the main actor's turns.
   public var _target: _HandlerTarget { _HandlerTarget(scheduler: MainScheduler.shared) }
 }

@@ -101,7 +101,7 @@ extension Thenable {
         typealias Body = @Sendable (Result<Value, any Error>) -> Void
         if let rejection = source.rejection {
           handler.takeBody(as: Body.self)(.failure(rejection.error))
-          handler.reject(rejection)
+          handler.fail(rejection)
         } else {
           let value = source.value(as: Value.self)
           handler.takeBody(as: Body.self)(.success(value))

@@ -69,7 +69,7 @@ extension Promise {
           return
         }
         if let rejection = source.rejection {
-          handler.reject(rejection)
+          handler.fail(rejection)
         } else {
           handler.finish(source.value(as: Value.self))
         }
@@ -86,17 +86,17 @@ extension Promise {
         body: ErasedClosure(body)
       ) { handler, source in
         guard handler.body != nil else {
-          handler.copy(from: source, as: Value.self)
+          handler.copyResult(of: source, as: Value.self)
           return
         }
         let body = handler.takeBody(as: (@Sendable () throws -> T).self)
         let outcome = Promise(cell: source)
         do {
           // The clean-up is not to be cancelled along with what it cleans up after.
-          let inner = try body().promise.shielded().chained(_HandlerTarget(immediate: ())) { _ in
+          let inner = try body().promise.uncancellable().chained(_HandlerTarget(immediate: ())) { _ in
             outcome
           }
-          handler.adopt(inner.cell) { $0.copy(from: $1, as: Value.self) }
+          handler.adopt(inner.cell, as: Value.self)
         } catch {
           handler.fail(error)
         }

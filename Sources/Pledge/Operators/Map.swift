@@ -40,7 +40,7 @@ extension Thenable {
       ) { handler, source in
         if let rejection = source.rejection {
           handler.dropBody()
-          handler.reject(rejection)
+          handler.fail(rejection)
           return
         }
         let result: U

@@ -252,7 +252,7 @@ extension Promise {
       ) { handler, source in
         guard let rejection = source.rejection, handler.body != nil else {
           handler.dropBody()
-          handler.copy(from: source, as: Value.self)
+          handler.copyResult(of: source, as: Value.self)
           return
         }
         let inner: Promise<Value>
@@ -261,7 +261,7 @@ extension Promise {
             let replacement = try handler.takeBody(
               as: (@Sendable (any Error) throws -> Promise<Value>?).self)(rejection.error)
           else {
-            handler.reject(rejection)
+            handler.fail(rejection)
             return
           }
           rejection.markHandled()
@@ -271,7 +271,7 @@ extension Promise {
           handler.fail(error)
           return
         }
-        handler.adopt(inner.cell) { $0.copy(from: $1, as: Value.self) }
+        handler.adopt(inner.cell, as: Value.self)
       })
   }
 

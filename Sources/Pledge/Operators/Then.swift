@@ -67,12 +67,12 @@ extension Thenable {
       ) { handler, source in
         if let rejection = source.rejection {
           handler.dropBody()
-          handler.reject(rejection)
+          handler.fail(rejection)
           return
         }
         guard handler.body != nil else {
           // The second visit: `source` is the promise that `body` returned.
-          handler.copy(from: source, as: U.self)
+          handler.copyResult(of: source, as: U.self)
           return
         }
         let inner: Promise<U>
@@ -83,7 +83,7 @@ extension Thenable {
           handler.fail(error)
           return
         }
-        handler.adopt(inner.cell) { $0.copy(from: $1, as: U.self) }
+        handler.adopt(inner.cell, as: U.self)
       })
   }
 

@@ -1,8 +1,8 @@
 extension Guarantee where Value == Void {
   /// Makes a guarantee that is fulfilled after `duration`.
   ///
-  /// A duration of zero or less counts as over. The timer is released at once when all that came
-  /// of the guarantee is cancelled, or has gone away. Pass a test clock as `clock` to decide when
+  /// A duration of zero or less counts as over. The timer is released at once when everything made
+  /// from the guarantee is cancelled or deallocated. Pass a test clock as `clock` to decide when
   /// time passes.
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -10,9 +10,11 @@ extension Guarantee where Value == Void {
     guard duration > .zero else { return .value(()) }
     let cell = Root<Void?>()
     cell.noteCreation(nil)
-    // The cell keeps the alarm and not the other way round: a time that nobody waits for is over.
-    let alarm = Alarm.set(after: duration, clock: clock) { [weak cell] in cell?.fulfill(()) }
-    cell.onCancel { withExtendedLifetime(alarm) {} }
+    // The cell keeps the timer and not the other way round: a time that nobody waits for is over.
+    let timer = OneShotTimer.start(after: duration, clock: clock) { [weak cell] in
+      cell?.fulfill(())
+    }
+    cell.onCancel { withExtendedLifetime(timer) {} }
     return Guarantee(cell: cell)
   }
 }

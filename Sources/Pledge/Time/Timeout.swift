@@ -1,5 +1,3 @@
-import Synchronization
-
 /// The error of a promise that took longer than it was given.
 public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
   /// How long was waited.
@@ -26,23 +24,26 @@ extension Promise {
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise {
     if !isPending { return self }
-    let alarm = AlarmBox()
+    let timer = TimerSlot()
     let result = cell.derive(
-      Value.self, wants: 0, target: _HandlerTarget(immediate: ()),
-      body: ErasedClosure({ alarm.letGo() } as @Sendable () -> Void)
+      Value.self, wants: Cell.Input.hearsAbandonment, target: _HandlerTarget(immediate: ()),
+      body: ErasedClosure({ timer.cancel() } as @Sendable () -> Void)
     ) { handler, source in
-      // The timer first: whoever sees the outcome may rely on its being gone.
+      if source.rejection?.isAbandonment == true, handler.waitToBeDetached(from: source) {
+        return
+      }
+      // The timer first: code that sees the result may rely on its being gone.
       handler.takeBody(as: (@Sendable () -> Void).self)()
-      handler.copy(from: source, as: Value.self)
+      handler.copyResult(of: source, as: Value.self)
     }
     let handler = unsafeDowncast(result, to: Handler.self)
-    // The alarm holds the handler and the handler the alarm, until one of the two has run.
+    // The timer holds the handler and the handler the timer, until one of the two has run.
     let fail: @Sendable () -> Void = {
       let rejection = Rejection(TimeoutError(duration: duration), origin: nil)
-      handler.withdraw(finding: Root<Value?>(rejection: rejection))
+      handler.remove(finding: Root<Value?>(rejection: rejection))
     }
     if duration > .zero {
-      alarm.keep(Alarm.set(after: duration, clock: clock, fail))
+      timer.set(OneShotTimer.start(after: duration, clock: clock, fail))
     } else {
       fail()
     }
@@ -78,8 +79,8 @@ extension Guarantee {
   }
 }
 
-/// The alarm of a timeout, which may have to be let go of before it is there.
-private final class AlarmBox: Sendable {
+/// The timer of a timeout, which may be cancelled before it is there.
+private final class TimerSlot: Sendable {
   private enum State {
     case empty
     case holding(AnyObject & Sendable)
@@ -88,13 +89,13 @@ private final class AlarmBox: Sendable {
 
   private let state = Mutex(State.empty)
 
-  func keep(_ alarm: AnyObject & Sendable) {
-    state.withLock { if case .empty = $0 { $0 = .holding(alarm) } }
+  func set(_ timer: AnyObject & Sendable) {
+    state.withLock { if case .empty = $0 { $0 = .holding(timer) } }
   }
 
-  func letGo() {
+  func cancel() {
     let old = state.withLock { exchange(&$0, with: .done) }
-    // The alarm goes here, outside the lock.
+    // The timer is released here, outside the lock.
     withExtendedLifetime(old) {}
   }
 }

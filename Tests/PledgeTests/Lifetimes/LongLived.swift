@@ -143,12 +143,6 @@ import Testing
   }
 
   private func observerCount(of promise: Promise<Int>) -> Int {
-    var count = 0
-    var address = Cell.Output.pointer(promise.cell.output.load(ordering: .acquiring))
-    while let node = address.map({ Unmanaged<Handler>.fromOpaque($0) }) {
-      count += 1
-      address = node.takeUnretainedValue().next?.toOpaque()
-    }
-    return count
+    promise.cell.listedObserverCount
   }
 }

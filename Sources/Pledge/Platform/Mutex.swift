@@ -3,9 +3,9 @@ import Synchronization
 /// `Synchronization.Mutex`, made visible to ThreadSanitizer.
 ///
 /// On Linux the sanitizer does not see a contended lock change hands, as that happens inside the
-/// kernel, and takes what the lock guards for a race. The two atomic accesses show it the order;
-/// they cost next to nothing. A bare closure as `Value` gets one more thunk around it at each access:
-/// put it into a struct.
+/// kernel, and reports what the lock guards as a race. The two atomic accesses show it the order;
+/// they cost next to nothing. A bare closure as `Value` gets one more thunk at each access: put it
+/// into a struct.
 package struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
   private let mutex: Synchronization.Mutex<Value>
   private let order = Atomic<UInt>(0)

@@ -4,8 +4,10 @@ public struct BrokenPromise: Error, Sendable, CustomStringConvertible {
   public enum Reason: Sendable, Hashable {
     /// The last reference to the resolver went away.
     case resolverDropped
-    /// An executor let go of a handler that it had been given to run.
+    /// An executor dropped a handler that it had been given to run.
     case executorDroppedJob
+    /// The promise was abandoned: see ``Resolver/abandon()``.
+    case abandoned
   }
 
   /// Where the promise was made, where that is known.
@@ -26,6 +28,8 @@ public struct BrokenPromise: Error, Sendable, CustomStringConvertible {
       return "\(place) can never settle: its resolver was dropped without being called."
     case .executorDroppedJob:
       return "\(place) can never settle: its executor dropped the handler without running it."
+    case .abandoned:
+      return "\(place) can never settle: it was abandoned."
     }
   }
 }

@@ -12,22 +12,22 @@ func withAtomic<Result>(
   body(UnsafeRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self).pointee)
 }
 
-/// The object of `constant`, a `static let`, which `word` remembers from the first use on.
+/// The object of `constant`, a `static let`, which `word` caches from the first use on.
 ///
-/// `word` is nought at first.
+/// `word` is zero at first.
 @inline(__always)
-func remembered<Object: AnyObject>(
+func cached<Object: AnyObject>(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> Object
 ) -> Unmanaged<Object> {
   .fromOpaque(
-    remembered(in: word, UnsafeRawPointer(Unmanaged.passUnretained(constant()).toOpaque())))
+    cached(in: word, UnsafeRawPointer(Unmanaged.passUnretained(constant()).toOpaque())))
 }
 
-/// The address that `constant`, a `static let`, holds, which `word` remembers from the first use on.
+/// The address that `constant`, a `static let`, holds, which `word` caches from the first use on.
 ///
-/// `word` is nought at first.
+/// `word` is zero at first.
 @inline(__always)
-func remembered(
+func cached(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> UnsafeRawPointer
 ) -> UnsafeRawPointer {
   let address = withAtomic(word) { $0.load(ordering: .acquiring) }

@@ -1,13 +1,12 @@
-import Dispatch
-import Synchronization
-
-/// All pending timers of the continuous clock, on one dispatch timer.
+/// All pending timers of the continuous clock.
 ///
-/// A timer that is let go of leaves the heap at once: nothing of it stays until it would have fired.
+/// A timer that is released leaves the heap at once: nothing of it stays until it would have fired.
+/// Actions run on the timers' own thread, which no blocked pool can delay; so they must not block
+/// and must not run code of the program. See `ThreadState.isTimerThread`.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
-  /// One pending timer, which whoever wants it to fire keeps alive.
+  /// One pending timer; release it, and it does not fire.
   ///
   /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
   final class Timer: @unchecked Sendable {
@@ -28,10 +27,10 @@ final class TimerHeap: Sendable {
   }
 
   private struct State: ~Copyable {
-    /// Not retained: a timer takes itself out before it goes, and is left in peace by those who
-    /// hold the mutex meanwhile.
+    /// Not retained: a timer takes itself out before it is deallocated, and the threads that hold
+    /// the mutex until then do not retain it.
     var heap: [Unmanaged<Timer>] = []
-    var source: (any DispatchSourceTimer)?
+    var wakeUp: WakeUp?
     var armedFor: ContinuousClock.Instant?
   }
 
@@ -68,28 +67,20 @@ final class TimerHeap: Sendable {
       }
       arm(&state)
     }
+    let thread = ThreadState.current
+    thread.pointee.isTimerThread = true
     for action in due { action() }
+    // Dispatch may use the thread for something else next.
+    thread.pointee.isTimerThread = false
   }
 
   private func arm(_ state: inout State) {
     guard let deadline = state.heap.first?.deadline else { return }
     if let armed = state.armedFor, armed <= deadline { return }
-    let source: any DispatchSourceTimer
-    if let existing = state.source {
-      source = existing
-    } else {
-      source = DispatchSource.makeTimerSource(queue: GlobalExecutor.queue)
-      source.setEventHandler { self.fire() }
-      state.source = source
-      source.activate()
-    }
+    let wakeUp = state.wakeUp ?? WakeUp { self.fire() }
+    state.wakeUp = wakeUp
     state.armedFor = deadline
-    let delay = max(.zero, ContinuousClock.now.duration(to: deadline))
-    let (seconds, attoseconds) = delay.components
-    // A dispatch timer takes nanoseconds in 64 bits: 292 years, so a year at a time is enough.
-    let nanoseconds = min(seconds, 31_536_000) * 1_000_000_000 + attoseconds / 1_000_000_000 + 1
-    source.schedule(
-      deadline: .now() + .nanoseconds(Int(nanoseconds)), leeway: .microseconds(500))
+    wakeUp.arm(after: ContinuousClock.now.duration(to: deadline))
   }
 
   // MARK: The heap

@@ -1,24 +1,32 @@
 /// Calls an action once, on some thread, when its time has come.
-enum Alarm {
-  /// Sets an alarm that goes off `duration` from now on `clock`.
+///
+/// The action must not block. On the continuous clock it runs on the timers' thread.
+enum OneShotTimer {
+  /// Starts a timer that fires `duration` from now on `clock`.
   ///
-  /// - Returns: The alarm: let go of it, and it does not go off any more.
-  static func set(
+  /// - Returns: The timer: release it, and it does not fire any more.
+  static func start(
     after duration: Duration, clock: any Clock<Duration>, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
     if clock is ContinuousClock {
-      return TimerHeap.Timer(deadline: .now.advanced(by: duration), action: action)
+      return TimerHeap.Timer(
+        deadline: .now.advanced(by: min(duration, longest)), action: action)
     }
-    return set(after: duration, on: clock, action)
+    return start(after: duration, on: clock, action)
   }
 
-  private static func set<C: Clock<Duration>>(
+  /// A thousand years: more would overflow where durations are added up.
+  static let longest = Duration.seconds(31_536_000_000)
+
+  private static func start<C: Clock<Duration>>(
     after duration: Duration, on clock: C, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
     // The time starts now, and not when the task does.
-    let deadline = clock.now.advanced(by: duration)
+    let deadline = clock.now.advanced(by: min(duration, longest))
     return Sleeper(
-      task: Task {
+      // Detached, so that the handlers of other pieces of work that it runs see none of this one's
+      // task-local values.
+      task: Task.detached(priority: Task.currentPriority) {
         // Only a cancelled sleep throws, and then nobody wants to be called.
         guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
         action()

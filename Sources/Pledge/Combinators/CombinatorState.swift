@@ -1,0 +1,114 @@
+/// The observers that a combinator has on its inputs, so that all can be removed.
+///
+/// One thread makes the state and observes all inputs, then calls `endObserving()`.
+///
+/// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic, behind a
+/// lock or immutable.
+@usableFromInline
+class CombinatorState: @unchecked Sendable {
+  private enum Phase {
+    static let open = 0
+    static let keeping = 1
+    static let cancelling = 2
+  }
+
+  private let phase = AtomicCounter(Phase.open)
+  /// The observers, once all inputs are observed.
+  private let observers = Mutex<[Handler]>([])
+  /// The observers, up to then.
+  @exclusivity(unchecked) private final var attached: [Handler] = []
+  /// The promise that the combinator settles, for a tracer.
+  private weak var tracedResult: Cell?
+
+  @usableFromInline
+  init(result: Cell? = nil, count: Int) {
+    attached.reserveCapacity(count)
+    if Instrumentation.isTracing { tracedResult = result }
+    result?.noteCreation(nil)
+  }
+
+  /// Observes `cell`; if the combinator has finished already, leaves it at once.
+  @usableFromInline
+  final func observe(_ cell: Cell, with observer: Handler) {
+    let phase = phase.load(ordering: .acquiring)
+    if phase != Phase.open {
+      // First those before it: inputs are left in their order.
+      endObserving()
+      if phase == Phase.keeping { cell.resolved.keep() } else { cell.resolved.cancelIfUnconsumed() }
+      return
+    }
+    if let tracedResult { observer.noteObserving(for: tracedResult) }
+    // Attached first: an observer can be removed only once it is in its place.
+    cell.attach(observer)
+    attached.append(observer)
+  }
+
+  /// Leaves the observers to the thread that finishes the combinator, or removes them if that was
+  /// done in the meantime.
+  @usableFromInline
+  final func endObserving() {
+    let all = exchange(&attached, with: [])
+    observers.withLock { $0 = all }
+    switch phase.load(ordering: .acquiring) {
+    case Phase.keeping: removeAll(.keeping)
+    case Phase.cancelling: removeAll(.cancelling)
+    default: break
+    }
+  }
+
+  /// Removes all observers that have not been called; before `endObserving()` that is left to it.
+  ///
+  /// So the thread that makes the state hands out nothing before `endObserving()`. An observer that
+  /// is removed with `.cancelling` is told so, and finds the combinator finished.
+  ///
+  /// - Returns: Whether this call finished it, and thus may settle the result.
+  @usableFromInline @discardableResult
+  final func finish(_ departure: Departure) -> Bool {
+    guard end(as: departure == .keeping ? Phase.keeping : Phase.cancelling) else { return false }
+    removeAll(departure)
+    return true
+  }
+
+  /// As `finish`, when all observers have been called.
+  @usableFromInline @discardableResult
+  final func finishAfterAll() -> Bool {
+    guard end(as: Phase.keeping) else { return false }
+    withExtendedLifetime(takeObservers()) {}
+    return true
+  }
+
+  private final func end(as last: Int) -> Bool {
+    phase.compareExchange(
+      expected: Phase.open, desired: last, ordering: .acquiringAndReleasing
+    ).exchanged
+  }
+
+  private final func removeAll(_ departure: Departure) {
+    for observer in takeObservers() {
+      if departure == .cancelling { observer.remove() } else { observer.removeKeeping() }
+    }
+  }
+
+  private final func takeObservers() -> [Handler] {
+    observers.withLock { exchange(&$0, with: []) }
+  }
+}
+
+/// What a combinator attaches to its input number `index`.
+///
+/// `@unchecked Sendable`: as `Handler`.
+@usableFromInline
+final class InputObserver<State: CombinatorState>: Handler, @unchecked Sendable {
+  @usableFromInline let state: State
+  @usableFromInline let index: Int
+
+  @inlinable
+  init(
+    _ state: State, index: Int, source: Cell, run: @escaping @Sendable (Handler, Cell) -> Void
+  ) {
+    self.state = state
+    self.index = index
+    super.init(
+      input: Cell.Input.hearsAbandonment, source: source, target: nil, body: nil, run: run)
+  }
+}

@@ -1,0 +1,112 @@
+import Dispatch
+
+// How the engine's steps look to a tracer.
+
+extension Diagnostics.TraceEvent {
+  init(_ cell: Cell, _ step: Instrumentation.Step) {
+    promise = Diagnostics.PromiseID(cell)
+    kind = Kind(cell, step)
+  }
+}
+
+extension Diagnostics.TraceEvent.Kind {
+  fileprivate init(_ cell: Cell, _ step: Instrumentation.Step) {
+    switch step {
+    case .created(let origin):
+      self = .created(origin: origin)
+    case .attached(let source, let observer):
+      let source = source.resolved
+      self = .attached(
+        source: Diagnostics.PromiseID(source), isSettled: source.isSettled,
+        executor: Diagnostics.Executor(of: observer), isOperator: observer.body != nil)
+    case .observes(let result):
+      self = .observes(for: Diagnostics.PromiseID(result.resolved))
+    case .handlerStarted(let source):
+      self = .handlerStarted(callsClosure: (cell as? Handler)?.callsClosure(for: source) ?? false)
+    case .handlerReturned:
+      self = .handlerReturned
+    case .adopted(let inner, let isSettled):
+      self = .adopted(inner: Diagnostics.PromiseID(inner), isSettled: isSettled)
+    case .settled(let rejection):
+      self = .settled(rejection.map { Diagnostics.Rejection($0) })
+    case .withdrawn:
+      self = .withdrawn
+    case .cancellationRequested:
+      self = .cancellationRequested
+    case .waitStarted:
+      self = .waitStarted
+    case .waitEnded:
+      self = .waitEnded
+    case .released:
+      self = .released
+    }
+  }
+}
+
+extension Handler {
+  /// Whether the result of `source` is one for the closure of this handler.
+  fileprivate func callsClosure(for source: Cell) -> Bool {
+    if source.rejection?.isAbandonment == true { return false }
+    let wanted = source.isRejected ? Mark.wantsRejection : Mark.wantsValue
+    return body != nil && marks & wanted != 0
+  }
+}
+
+extension Diagnostics.Executor {
+  /// Where `handler` will run.
+  fileprivate init(of handler: Handler) {
+    guard let target = handler.target?.takeUnretainedValue() else {
+      self.init(name: "immediate", id: nil, isSerial: false)
+      return
+    }
+    if handler.marks & Cell.Mark.queueTarget != 0 {
+      let isGlobal = target === Queues.global
+      self.init(
+        name: isGlobal ? "global" : unsafeDowncast(target, to: DispatchQueue.self).label,
+        id: Self.address(of: target), isSerial: isGlobal ? false : nil)
+    } else {
+      let scheduler = unsafeDowncast(target, to: Scheduler.self)
+      self.init(
+        name: scheduler.name, id: scheduler.identity.map { Self.address(of: $0) },
+        isSerial: scheduler.isIsolation ? true : nil)
+    }
+  }
+
+  private static func address(of object: AnyObject) -> UInt {
+    UInt(bitPattern: Unmanaged.passUnretained(object).toOpaque())
+  }
+}
+
+extension Diagnostics.Rejection {
+  fileprivate init(_ rejection: Rejection) {
+    self.init(
+      error: rejection.error,
+      id: UInt(bitPattern: Unmanaged.passUnretained(rejection).toOpaque()),
+      origin: rejection.origin)
+  }
+}
+
+extension Diagnostics.PromiseID {
+  init(_ cell: Cell) {
+    rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
+  }
+}
+
+extension Cell {
+  /// Tells the tracer of a promise that a resolver, or a combinator, settles.
+  @usableFromInline
+  final func noteCreation(_ origin: Origin?) { Instrumentation.note(self, .created(origin: origin)) }
+
+  /// Tells the tracer of a promise that is made rejected.
+  @usableFromInline
+  final func noteRejection(_ rejection: Rejection) {
+    Instrumentation.note(self, .created(origin: rejection.origin))
+    Instrumentation.note(self, .settled(rejection))
+  }
+
+  /// Tells the tracer that this observer, which makes no promise, works for that of `result`.
+  @usableFromInline
+  final func noteObserving(for result: Cell) {
+    Instrumentation.note(self, .observes(result: result))
+  }
+}

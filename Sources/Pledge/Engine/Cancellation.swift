@@ -1,0 +1,181 @@
+// A request to cancel starts at a promise and climbs to what feeds it, as far as nobody else consumes
+// that. Where it stops, a rejection with `CancellationError` starts, and flows down like any other:
+// every handler in between sees it, in the usual order.
+
+extension Cell {
+  /// Asks the producer of this promise to stop.
+  @usableFromInline
+  final func cancel() {
+    var cell = self
+    while true {
+      switch cell.requestCancellation() {
+      case .done:
+        return
+      case .forwarded(let junction):
+        cell = junction
+      case .producer(let hooks):
+        CancelHooks.run(hooks, thenReject: cell)
+        return
+      case .source(let source, let isUncancellable):
+        let handler = unsafeDowncast(cell, to: Handler.self)
+        let removal = source.removeResolved(
+          handler, keepsProducer: isUncancellable, unlessOnly: !isUncancellable)
+        guard case .isOnly = removal else { return handler.cancelAlone() }
+        cell = source
+      }
+    }
+  }
+
+  /// Cancels this promise as its holder asks.
+  @usableFromInline
+  final func cancelByName() {
+    if resolved.isSettled { return }
+    Instrumentation.note(resolved, .cancellationRequested)
+    cancel()
+  }
+
+  /// Removes an observer of the promise for which this cell stands.
+  final func removeResolved(
+    _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
+  ) -> Removal {
+    resolved.remove(observer, keepsProducer: keepsProducer, unlessOnly: unlessOnly)
+  }
+
+  /// Asks the producer to stop if nobody waits for this promise.
+  final func cancelIfUnconsumed() {
+    if isUnconsumed { cancel() }
+  }
+
+  /// Notes the scheduler that the producer of this cell needs to settle it.
+  final func noteProducer(_ scheduler: AnyObject?) {
+    _ = withCancelHooks { $0.producerTarget = scheduler }
+  }
+
+  /// Whether cancellation of this cell's promise was asked for.
+  @usableFromInline
+  final var isCancellationRequested: Bool { isCancelled || resolved.isCancelled }
+
+  /// Has `handler` called if this promise is cancelled; called at once if it already was.
+  @usableFromInline
+  final func onCancel(_ handler: @escaping @Sendable () -> Void) {
+    let result = withCancelHooks { $0.append(handler) }
+    if !result.added, result.isCancelled { handler() }
+  }
+}
+
+/// What an observer wants of the source that it leaves.
+@usableFromInline
+enum Departure {
+  /// It is cancelled, unless somebody else consumes it.
+  case cancelling
+  /// It goes on, and its error counts as handled.
+  case keeping
+}
+
+extension Handler {
+  /// Makes this handler find `replacement`, a settled cell, in place of its source, and removes it
+  /// from the source's observers.
+  ///
+  /// - Returns: Whether the handler had not started.
+  @usableFromInline @discardableResult
+  final func remove(
+    finding replacement: Cell = Cancellation.cancelledCell
+  ) -> Bool {
+    let isCancellation = replacement === Cancellation.cancelledCell
+    guard let source = detach(finding: replacement, isCancellation: isCancellation) else {
+      return false
+    }
+    Delivery.deliver(self, isRejected: true)
+    if case .notListed = source.removeResolvedCancelling(self) { source.noteUnheard() }
+    return true
+  }
+
+  /// Removes this handler, which makes no promise, from the source's observers, uncalled; the source
+  /// goes on, and its error counts as handled.
+  final func removeKeeping() {
+    guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: false) else {
+      return
+    }
+    Instrumentation.note(self, .withdrawn)
+    // Started, so that it is never called.
+    _ = start(isInPlace: false, hasTarget: false)?.release()
+    if case .notListed = source.removeResolved(self, keepsProducer: true) {
+      source.resolved.keep()
+    }
+  }
+
+  /// Cancels this handler, but not the source, which it has left or which has settled.
+  fileprivate final func cancelAlone() {
+    guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
+      return
+    }
+    Delivery.deliver(self, isRejected: true)
+    source.noteUnheard()
+  }
+}
+
+extension Cell {
+  fileprivate final func removeResolvedCancelling(_ observer: Handler) -> Removal {
+    let removal = removeResolved(observer)
+    if case .removedLast = removal { cancel() }
+    return removal
+  }
+
+  /// Notes that an observer, to which this cell's result was on its way, has turned to something
+  /// else.
+  fileprivate final func noteUnheard() {
+    let cell = resolved
+    if cell.isSettled, !cell.hadManyObservers { cell.rejection?.markHandled() }
+  }
+}
+
+/// What a cancelled handler finds in place of its source.
+@usableFromInline
+enum Cancellation {
+  @usableFromInline static let cancelledCell: Cell = Root<Never?>(
+    rejection: Rejection.cancellation())
+}
+
+/// What the producer of a promise wants to be told.
+///
+/// `@unchecked Sendable`: guarded by the lock of the cell in whose slot it lies, until one thread
+/// takes it out of there and has it alone.
+final class CancelHooks: Job, @unchecked Sendable {
+  private var handlers: [@Sendable () -> Void] = []
+  private var forwarders: [Handler] = []
+  private var cell: Cell?
+  /// The scheduler that the producer's closure needs, for the deadlock check of `wait()`.
+  var producerTarget: AnyObject?
+
+  func append(_ handler: @escaping @Sendable () -> Void) { handlers.append(handler) }
+
+  /// Has `forwarder` removed when the promise is settled in another way.
+  func append(_ forwarder: Handler) { forwarders.append(forwarder) }
+
+  /// Tells the producer, and rejects `cell` then.
+  static func run(_ hooks: CancelHooks?, thenReject cell: Cell) {
+    guard let hooks else {
+      cell.reject(.cancellation())
+      return
+    }
+    hooks.cell = cell
+    // Nested, as in a combinator of combinators, only so deep.
+    Trampoline.perform(hooks, ThreadState.current)
+  }
+
+  override var callsProgramInPlace: Bool { true }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    for handler in handlers { handler() }
+    handlers = []
+    for forwarder in forwarders { forwarder.remove() }
+    forwarders = []
+    exchange(&cell, with: nil)?.reject(.cancellation())
+  }
+
+  /// Releases the hooks of a promise that was not cancelled.
+  static func discard(_ object: Unmanaged<AnyObject>) {
+    let hooks = unsafeDowncast(object.takeRetainedValue(), to: CancelHooks.self)
+    for forwarder in hooks.forwarders { forwarder.removeKeeping() }
+  }
+}

@@ -1,0 +1,128 @@
+/// Handing observers of a settled cell to their executors.
+enum Delivery {
+  /// Delivers the observers of `cell`, which has just settled, given newest first.
+  ///
+  /// First all observers with an executor are handed over, in order, which runs no code of the
+  /// program. Only then, when the cell serves everybody again, the others run in place.
+  static func deliver(
+    _ newest: Unmanaged<Cell>, of cell: Cell, isRejected: Bool, inOrder: Bool
+  ) {
+    let state = ThreadState.current
+    // If the cell's own handler runs on this thread, then its closure has returned.
+    let isRunning =
+      state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
+    if isRunning { state.pointee.closuresOnStack &-= 1 }
+    if inOrder {
+      deliverInOrder(newest, of: cell, isRejected: isRejected, state)
+    } else if let oldest = ObserverList.oldestFirst(newest) {
+      var inPlace = InPlaceList(oldest)
+      inPlace.run(state)
+    }
+    if isRunning { state.pointee.closuresOnStack &+= 1 }
+  }
+
+  private static func deliverInOrder(
+    _ newest: Unmanaged<Cell>, of cell: Cell, isRejected: Bool,
+    _ state: UnsafeMutablePointer<ThreadState>
+  ) {
+    var inPlace = InPlaceList(nil)
+    var batch: Unmanaged<Cell>? = newest
+    var isFirst = true
+    while let newest = batch {
+      var rest = ObserverList.oldestFirst(newest)
+      while let node = rest {
+        rest = ObserverList.next(node)
+        ObserverList.setNext(node, nil)
+        let isSole = isFirst && rest == nil
+        isFirst = false
+        let isHandedOver = node._withUnsafeGuaranteedRef { observer in
+          handOver(
+            unsafeDowncast(observer, to: Handler.self), isRejected: isRejected, isSole: isSole,
+            state)
+        }
+        if isHandedOver { node.release() } else { inPlace.append(node) }
+      }
+      // Observers that came while these were handed over.
+      batch = cell.takeLateObservers()
+    }
+    inPlace.run(state)
+  }
+
+  /// Delivers a handler whose source has settled, or was replaced by a settled cell.
+  static func deliver(_ handler: Handler, isRejected: Bool) {
+    let state = ThreadState.current
+    if !handOver(handler, isRejected: isRejected, isSole: false, state) {
+      Trampoline.perform(handler, state)
+    }
+  }
+
+  /// Hands `handler` to its executor; false if it has none, or none for this result.
+  @inline(__always)
+  private static func handOver(
+    _ handler: Handler, isRejected: Bool, isSole: Bool,
+    _ state: UnsafeMutablePointer<ThreadState>
+  ) -> Bool {
+    let marks = handler.marks
+    let wanted = isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
+    guard marks & wanted != 0, let target = handler.target else { return false }
+    target._withUnsafeGuaranteedRef { target in
+      if marks & Cell.Mark.queueTarget != 0 {
+        QueueTurn.enqueue(handler, on: target, isSole: isSole, state)
+      } else {
+        unsafeDowncast(target, to: Scheduler.self).enqueue(handler)
+      }
+    }
+    return true
+  }
+
+  /// Handlers to run in place, oldest first, linked by the links that the list of observers used.
+  private struct InPlaceList {
+    private var oldest: Unmanaged<Cell>?
+    private var newest: Unmanaged<Cell>?
+
+    init(_ oldest: Unmanaged<Cell>?) { self.oldest = oldest }
+
+    /// Takes over the reference to `node`.
+    mutating func append(_ node: Unmanaged<Cell>) {
+      if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
+      newest = node
+    }
+
+    @inline(__always)
+    mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
+      while let node = oldest {
+        oldest = ObserverList.next(node)
+        ObserverList.setNext(node, nil)
+        let handler = unsafeDowncast(node.takeRetainedValue(), to: Handler.self)
+        // While more of them wait, no turn may keep a job for itself: they may block until it has
+        // run.
+        let isLast = oldest == nil
+        if !isLast { state.pointee.closuresOnStack &+= 1 }
+        Trampoline.perform(handler, state)
+        if !isLast { state.pointee.closuresOnStack &-= 1 }
+      }
+    }
+  }
+}
+
+extension Cell {
+  /// Adds `handler` to the observers of this cell, or delivers it at once if the cell has settled.
+  ///
+  /// - Complexity: O(1).
+  @usableFromInline
+  final func attach(_ handler: Handler) {
+    if Instrumentation.isTracing { Instrumentation.noteAttachment(of: handler, to: self) }
+    var cell = self
+    while true {
+      switch cell.add(handler, adopts: false) {
+      case .attached:
+        return
+      case .settled, .adopting:
+        Delivery.deliver(handler, isRejected: cell.isRejected)
+        return
+      case .forwarded(let junction):
+        cell = junction
+      }
+    }
+  }
+}

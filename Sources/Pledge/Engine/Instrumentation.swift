@@ -1,0 +1,128 @@
+/// What tools want to know of the engine: they install themselves here, and cost one load of a flag
+/// while they are not there.
+@usableFromInline
+enum Instrumentation {
+  static let tracing: UInt = 1
+  static let context: UInt = 2
+
+  /// What happened to a cell.
+  enum Step {
+    case created(origin: Origin?)
+    case attached(source: Cell, observer: Handler)
+    case observes(result: Cell)
+    case handlerStarted(source: Cell)
+    case handlerReturned
+    case adopted(Cell, isSettled: Bool)
+    case settled(Rejection?)
+    case withdrawn
+    case cancellationRequested
+    case waitStarted
+    case waitEnded
+    case released
+  }
+
+  /// In structs, since a bare closure gets one more thunk at each access to a generic type.
+  private struct Hooks {
+    var tracer: (@Sendable (Cell, Step) -> Void)?
+    var capture: (@Sendable () -> (@Sendable (() -> Void) -> Void)?)?
+    var report: (@Sendable (any Error, Origin?) -> Void)?
+  }
+
+  private static let hooks = Mutex(Hooks())
+
+  // MARK: - Installing
+
+  /// Has `tracer` told of every step; nil ends that.
+  static func setTracer(_ tracer: (@Sendable (Cell, Step) -> Void)?) {
+    let old = hooks.withLock { hooks in
+      set(tracing, tracer != nil)
+      return exchange(&hooks.tracer, with: tracer)
+    }
+    // What it captured is released outside the lock.
+    withExtendedLifetime(old) {}
+  }
+
+  /// Has `capture` called where a handler is made; the function it returns is called around the
+  /// handler.
+  static func setContextCapture(
+    _ capture: @escaping @Sendable () -> (@Sendable (() -> Void) -> Void)?
+  ) {
+    hooks.withLock { hooks in
+      hooks.capture = capture
+      set(context, true)
+    }
+  }
+
+  /// Has `report` told of rejections that nobody handled.
+  static func setReport(_ report: (@Sendable (any Error, Origin?) -> Void)?) {
+    let old = hooks.withLock { exchange(&$0.report, with: report) }
+    withExtendedLifetime(old) {}
+  }
+
+  // MARK: - Asking
+
+  /// Which of the instruments are installed.
+  @inline(__always)
+  static var flags: UInt { withAtomic(&instrumentationWord) { $0.load(ordering: .relaxed) } }
+
+  @inline(__always)
+  static var isTracing: Bool { flags & tracing != 0 }
+
+  @inline(__always)
+  static var capturesContext: Bool { flags & context != 0 }
+
+  private static func set(_ flag: UInt, _ isOn: Bool) {
+    _ = withAtomic(&instrumentationWord) { word in
+      isOn
+        ? word.bitwiseOr(flag, ordering: .acquiringAndReleasing)
+        : word.bitwiseAnd(~flag, ordering: .acquiringAndReleasing)
+    }
+  }
+
+  // MARK: - Telling
+
+  @inline(__always)
+  static func note(_ cell: Cell, _ step: @autoclosure () -> Step) {
+    if isTracing { tell(cell, step()) }
+  }
+
+  @inline(never)
+  private static func tell(_ cell: Cell, _ step: Step) {
+    hooks.withLock { $0.tracer }?(cell, step)
+  }
+
+  @inline(never)
+  static func noteAttachment(of handler: Handler, to source: Cell) {
+    tell(handler, .attached(source: source, observer: handler))
+  }
+
+  @inline(never)
+  static func noteStart(of handler: Handler, source: Cell) {
+    tell(handler, .handlerStarted(source: source))
+  }
+
+  /// The context of this moment, as a function that restores it while it calls its argument.
+  static func snapshot() -> (@Sendable (() -> Void) -> Void)? {
+    guard capturesContext else { return nil }
+    return hooks.withLock { $0.capture }?()
+  }
+
+  /// Makes `run` find the context of this moment.
+  static func capturingContext(
+    _ run: @escaping @Sendable (Handler, Cell) -> Void
+  ) -> @Sendable (Handler, Cell) -> Void {
+    guard let restoring = snapshot() else { return run }
+    return { handler, source in restoring { run(handler, source) } }
+  }
+
+  /// Tells of a rejection that nobody handled: the one who asked for it, or standard error.
+  static func reportUnhandled(_ error: any Error, _ origin: Origin?) {
+    if let report = hooks.withLock({ $0.report }) { return report(error, origin) }
+    StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
+  }
+}
+
+/// Which instruments are installed.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var instrumentationWord: UInt = 0

@@ -1,0 +1,130 @@
+// The typed half of the cells: thin, so that it is specialized where it is used.
+
+/// A promise's cell that is settled by a resolver.
+///
+/// `Storage` is `Value?`: so `deinit`, which the compiler does not specialize, has its metadata at
+/// hand and need not look it up.
+///
+/// `@unchecked Sendable`: as `Cell`.
+@usableFromInline
+final class Root<Storage>: Cell, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Storage
+
+  @inlinable
+  init<Value>() where Storage == Value? {
+    value = nil
+    super.init()
+  }
+
+  @inlinable
+  init<Value>(value: Value) where Storage == Value? {
+    self.value = value
+    super.init(settled: nil)
+  }
+
+  @inlinable
+  init<Value>(rejection: Rejection) where Storage == Value? {
+    value = nil
+    super.init(settled: rejection)
+  }
+}
+
+/// A promise's cell that is settled by a handler; `Storage` is as in `Root`.
+///
+/// `@unchecked Sendable`: as `Handler`.
+@usableFromInline
+final class Derived<Storage>: Handler, @unchecked Sendable {
+  @exclusivity(unchecked) @usableFromInline var value: Storage
+
+  @inlinable
+  init<Value>(
+    input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
+    run: @escaping @Sendable (Handler, Cell) -> Void
+  ) where Storage == Value? {
+    value = nil
+    super.init(input: input, source: source, target: target, body: body, run: run)
+  }
+
+  @inlinable
+  init<Value>(
+    junctionFor outer: Cell, run: @escaping @Sendable (Handler, Cell) -> Void
+  ) where Storage == Value? {
+    value = nil
+    super.init(junctionFor: outer, run: run)
+  }
+}
+
+extension Cell {
+  /// The value of a settled, fulfilled cell.
+  ///
+  /// `Value` must be the type that the cell was made with: the promise types see to that.
+  @inlinable
+  final func value<Value>(as type: Value.Type) -> Value {
+    if isHandler {
+      unsafeDowncast(self, to: Derived<Value?>.self).value.unsafelyUnwrapped
+    } else {
+      unsafeDowncast(self, to: Root<Value?>.self).value.unsafelyUnwrapped
+    }
+  }
+
+  /// The result of a settled cell, whose error, if any, counts as handled.
+  @inlinable
+  final func handledResult<Value>() -> Result<Value, any Error> {
+    guard let rejection else { return .success(value(as: Value.self)) }
+    rejection.markHandled()
+    return .failure(rejection.error)
+  }
+
+  /// Fulfills this cell, unless it is settled already.
+  @inlinable @discardableResult
+  final func fulfill<Value>(_ value: Value) -> Bool {
+    guard claim() else { return false }
+    unsafeDowncast(self, to: Root<Value?>.self).value = value
+    publish()
+    return true
+  }
+
+  /// Rejects this cell, which belongs to a resolver, unless it is settled already.
+  @usableFromInline @discardableResult
+  final func reject(_ rejection: Rejection) -> Bool {
+    guard claim() else {
+      // A settlement that comes too late is ignored, and so must not be reported.
+      rejection.markHandled()
+      return false
+    }
+    // A consumer that has cancelled does not wait for an error.
+    if isCancelled { rejection.markHandled() }
+    publish(rejection)
+    return true
+  }
+
+  /// Rejects this cell with `error`, unless it is settled already.
+  @usableFromInline
+  final func reject(_ error: any Error, origin: Origin) -> Bool {
+    reject(Rejection(error, origin: origin))
+  }
+
+  /// Settles this cell as `source`, a settled cell of the same value type.
+  @inlinable
+  final func copy<Value>(from source: Cell, as type: Value.Type) {
+    if isHandler {
+      unsafeDowncast(self, to: Handler.self).copyResult(of: source, as: type)
+    } else if let rejection = source.rejection {
+      reject(rejection)
+    } else {
+      fulfill(source.value(as: type))
+    }
+  }
+}
+
+extension Handler {
+  /// Settles this handler's promise as `source`, a settled cell of the same value type.
+  @inlinable
+  final func copyResult<Value>(of source: Cell, as type: Value.Type) {
+    if let rejection = source.rejection {
+      fail(rejection)
+    } else {
+      finish(source.value(as: type))
+    }
+  }
+}

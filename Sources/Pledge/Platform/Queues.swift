@@ -1,0 +1,24 @@
+import Dispatch
+
+/// The library's only way to Dispatch's queues.
+enum Queues {
+  private static let globalQueue = DispatchQueue.global()
+
+  /// The global concurrent queue.
+  static var global: DispatchQueue {
+    cached(in: &globalQueueWord, globalQueue).takeUnretainedValue()
+  }
+
+  /// The main queue.
+  static var main: DispatchQueue { DispatchQueue.main }
+
+  @inline(__always)
+  static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
+    queue.async(execute: work)
+  }
+}
+
+/// Where the global queue's object lies.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt = 0

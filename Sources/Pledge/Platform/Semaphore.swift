@@ -1,0 +1,14 @@
+import Dispatch
+
+/// A semaphore that blocks the calling thread.
+struct ThreadSemaphore: Sendable {
+  private let semaphore = DispatchSemaphore(value: 0)
+
+  func signal() { semaphore.signal() }
+  func wait() { semaphore.wait() }
+
+  /// Waits for a limited time; false if that ran out.
+  func wait(milliseconds: Int) -> Bool {
+    semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
+  }
+}

@@ -1,0 +1,26 @@
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#elseif canImport(Android)
+  import Android
+#endif
+
+enum StandardError {
+  /// Writes `text`; standard error may be closed, and then there is nowhere else to tell.
+  static func write(_ text: String) {
+    _ = text.utf8.withContiguousStorageIfAvailable { bytes in
+      #if canImport(Darwin)
+        Darwin.write(2, bytes.baseAddress, bytes.count)
+      #elseif canImport(Glibc)
+        Glibc.write(2, bytes.baseAddress, bytes.count)
+      #elseif canImport(Musl)
+        Musl.write(2, bytes.baseAddress, bytes.count)
+      #elseif canImport(Android)
+        Android.write(2, bytes.baseAddress, bytes.count)
+      #endif
+    }
+  }
+}

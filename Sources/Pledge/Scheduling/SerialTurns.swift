@@ -1,0 +1,137 @@
+/// A serial executor's queue of jobs, and the turns that run them.
+class TurnScheduler: Scheduler, @unchecked Sendable {
+  private struct Queue {
+    var jobs: [Job] = []
+    var isScheduled = false
+  }
+
+  private let queue = Mutex(Queue())
+
+  /// Has `runTurn` called on the executor, later.
+  ///
+  /// To be overridden.
+  func scheduleTurn() { fatalError("Pledge: abstract") }
+
+  override var isIsolation: Bool { true }
+
+  override func enqueue(_ job: Job) {
+    let mustSchedule = queue.withLock { queue in
+      queue.jobs.append(job)
+      defer { queue.isScheduled = true }
+      return !queue.isScheduled
+    }
+    if mustSchedule { scheduleTurn() }
+  }
+
+  /// Runs jobs until none is left or the budget is spent.
+  ///
+  /// Called on the executor.
+  final func runTurn() {
+    let state = ThreadState.current
+    let outer = (state.pointee.scheduler, state.pointee.turn, state.pointee.closuresOnStack)
+    state.pointee.scheduler = .passUnretained(self)
+    state.pointee.turn = QueueTurn()
+    state.pointee.closuresOnStack = 0
+    defer {
+      (state.pointee.scheduler, state.pointee.turn, state.pointee.closuresOnStack) = outer
+    }
+
+    var budget = TurnBudget.jobs
+    while true {
+      let batch = queue.withLock { queue in
+        let batch = Array(queue.jobs.prefix(budget))
+        queue.jobs.removeFirst(batch.count)
+        if batch.isEmpty { queue.isScheduled = false }
+        return batch
+      }
+      if batch.isEmpty { return }
+      budget -= batch.count
+      for job in batch { job.perform(state, isInPlace: false) }
+      if budget == 0 {
+        scheduleTurn()
+        return
+      }
+    }
+  }
+}
+
+/// The main actor's turns, on the main queue.
+final class MainScheduler: TurnScheduler, @unchecked Sendable {
+  private static let main = MainScheduler()
+  static var shared: MainScheduler {
+    cached(in: &mainSchedulerWord, main).takeUnretainedValue()
+  }
+
+  override var name: String { "main" }
+
+  override func scheduleTurn() {
+    Queues.async(on: Queues.main) { self.runTurn() }
+  }
+}
+
+/// Where the scheduler of the main actor lies.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var mainSchedulerWord: UInt = 0
+
+/// An actor's turns.
+///
+/// There is one of these for each actor that has handlers waiting.
+final class ActorScheduler: TurnScheduler, @unchecked Sendable {
+  private let actor: any Actor
+
+  private init(_ actor: any Actor) { self.actor = actor }
+
+  override var name: String { "\(type(of: actor))" }
+
+  override func scheduleTurn() {
+    Self.hop(to: actor) { self.runTurn() }
+  }
+
+  static func hop(to actor: any Actor, _ work: @escaping @Sendable () -> Void) {
+    // Detached, so that the handlers do not see the task-local values of the code that happened to
+    // set off the turn; with its priority all the same.
+    Task.detached(priority: Task.currentPriority) { await Self.run(on: actor, work) }
+  }
+
+  private static func run(on actor: isolated any Actor, _ work: @Sendable () -> Void) {
+    work()
+  }
+
+  /// A reference that does not keep its object alive.
+  ///
+  /// An object, as a struct with a weak reference and another field is not copied rightly inside
+  /// an optional (Swift 6.3).
+  ///
+  /// `@unchecked Sendable`: written once, in the initializer.
+  private final class Weak: @unchecked Sendable {
+    private(set) weak var scheduler: ActorScheduler?
+    let identity: ObjectIdentifier
+
+    init(_ scheduler: ActorScheduler) {
+      self.scheduler = scheduler
+      identity = ObjectIdentifier(scheduler)
+    }
+  }
+
+  private static let all = Mutex<[ObjectIdentifier: Weak]>([:])
+
+  /// The scheduler of `actor`: the same one for as long as anybody uses it.
+  static func of(_ actor: any Actor) -> ActorScheduler {
+    let id = ObjectIdentifier(actor)
+    return all.withLock { all in
+      if let scheduler = all[id]?.scheduler { return scheduler }
+      let scheduler = ActorScheduler(actor)
+      all[id] = Weak(scheduler)
+      return scheduler
+    }
+  }
+
+  deinit {
+    let id = ObjectIdentifier(actor)
+    Self.all.withLock { all in
+      // A new one may have taken the place in between.
+      if all[id]?.identity == ObjectIdentifier(self) { all[id] = nil }
+    }
+  }
+}

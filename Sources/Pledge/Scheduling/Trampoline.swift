@@ -1,0 +1,74 @@
+/// Runs jobs in place, nested only so deep that the stack stays small.
+enum Trampoline {
+  /// Jobs nested deeper than this wait until the outermost one has returned.
+  static let maximumDepth = 24
+
+  @inline(__always)
+  static func perform(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
+    if state.pointee.depth >= maximumDepth || state.pointee.isTimerThread {
+      return performElsewhere(job, state)
+    }
+    state.pointee.depth += 1
+    job.perform(state, isInPlace: true)
+    leave(state)
+  }
+
+  @inline(never)
+  private static func performElsewhere(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
+    if state.pointee.isTimerThread, job.callsProgramInPlace {
+      Queues.async(on: Queues.global) { perform(job, ThreadState.current) }
+    } else if state.pointee.depth >= maximumDepth {
+      state.pointee.deferred.append(job)
+    } else {
+      state.pointee.depth += 1
+      job.perform(state, isInPlace: true)
+      leave(state)
+    }
+  }
+
+  /// Ends what increased the depth, and runs the deferred jobs if it was the outermost.
+  @inline(__always)
+  static func leave(_ state: UnsafeMutablePointer<ThreadState>) {
+    state.pointee.depth -= 1
+    if state.pointee.depth == 0, !state.pointee.deferred.isEmpty { drain(state) }
+  }
+
+  /// Runs the deferred jobs now, although the stack has not unwound: for a thread that blocks next.
+  static func drainBeforeBlocking(_ state: UnsafeMutablePointer<ThreadState>) {
+    guard !state.pointee.deferred.isEmpty else { return }
+    let depth = state.pointee.depth
+    drain(state)
+    state.pointee.depth = depth
+  }
+
+  @inline(never)
+  private static func drain(_ state: UnsafeMutablePointer<ThreadState>) {
+    state.pointee.depth = 1
+    while state.pointee.nextDeferred < state.pointee.deferred.count {
+      let next = state.pointee.nextDeferred
+      let job = state.pointee.deferred[next]
+      state.pointee.nextDeferred = next + 1
+      // Give back what was run, so that a long loop keeps no long queue; by halves, so that this
+      // costs O(1) a job.
+      if next >= 64, next >= state.pointee.deferred.count / 2 {
+        state.pointee.deferred.removeFirst(next + 1)
+        state.pointee.nextDeferred = 0
+      }
+      job.perform(state, isInPlace: true)
+    }
+    state.pointee.deferred.removeAll(keepingCapacity: true)
+    state.pointee.nextDeferred = 0
+    state.pointee.depth = 0
+  }
+}
+
+/// Runs `job` as if it had been sent to its executor, once the stack has unwound.
+final class DeferredJob: Job, @unchecked Sendable {
+  private let job: Job
+
+  init(_ job: Job) { self.job = job }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    job.perform(state, isInPlace: false)
+  }
+}
