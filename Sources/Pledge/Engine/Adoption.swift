@@ -56,12 +56,24 @@ extension Handler {
       case .needsJunction:
         fresh = makeJunction(self)
       case .moved(let junction):
+        junction.noteForwarding(of: self)
+        junction.noteWaiting(for: inner)
         return junction.attachAdopter(to: inner, makeJunction: makeJunction)
       case .plain:
         guard beginAdopting(inner) else { return refuse(inner) }
+        noteWaiting(for: inner)
         return attachAdopter(to: inner, makeJunction: makeJunction)
       }
     }
+  }
+
+  private final func noteWaiting(for source: Cell) {
+    Instrumentation.note(self, .attached(source: source, observer: self))
+  }
+
+  /// Tells the tracer that `cell`'s promise goes on under the name of this junction.
+  private final func noteForwarding(of cell: Cell) {
+    Instrumentation.note(self, .adopted(cell, isSettled: false))
   }
 
   /// Rejects this handler's promise in place of adopting `inner`, since it was cancelled while the
@@ -91,7 +103,7 @@ extension Handler {
         if marks & Mark.adopted != 0 { breakCircle() }
         return
       case .settled:
-        return Delivery.deliver(self, isRejected: cell.isRejected)
+        return Delivery.deliver(self, wanted: cell.wanted)
       case .forwarded(let junction):
         cell = junction
       case .adopting:
@@ -107,6 +119,8 @@ extension Handler {
         case .forwarded(let junction, let source):
           // First the new observers, then the old one: so nobody takes the source for unconsumed.
           let next: Cell = isJunction ? source : junction
+          junction.noteForwarding(of: cell)
+          if junction === fresh { junction.noteWaiting(for: source) }
           _ = changeSource(from: inner, to: next)
           attachAdopter(to: next, ignoring: cell, makeJunction: makeJunction)
           if junction === fresh { junction.attachAdopter(to: source, makeJunction: makeJunction) }
@@ -124,9 +138,9 @@ extension Handler {
   private final func rejectAsCircle() {
     let error = Rejection(PromiseError.returnedItself, origin: nil)
     guard let source = detach(finding: Root<Never?>(rejection: error), isCancellation: false)
-    else { return }
+    else { return error.markHandled() }
     _ = source.removeResolved(self, keepsProducer: true)
-    Delivery.deliver(self, isRejected: true)
+    Delivery.deliver(self, wanted: 0)
   }
 
   /// Rejects this cell if it waits for itself, by way of promises that handlers have returned

@@ -85,7 +85,7 @@ extension Handler {
     guard let source = detach(finding: replacement, isCancellation: isCancellation) else {
       return false
     }
-    Delivery.deliver(self, isRejected: true)
+    Delivery.deliver(self, wanted: Mark.wantsRejection)
     if case .notListed = source.removeResolvedCancelling(self) { source.noteUnheard() }
     return true
   }
@@ -109,7 +109,7 @@ extension Handler {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
       return
     }
-    Delivery.deliver(self, isRejected: true)
+    Delivery.deliver(self, wanted: Mark.wantsRejection)
     source.noteUnheard()
   }
 }

@@ -273,13 +273,9 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
     let seen = lock()
-    if seen & (Mark.cancelled | Mark.settled) != 0 {
-      if seen & Mark.settled != 0 || rejection == nil {
-        unlock(seen)
-        return seen & Mark.settled != 0
-      }
-      // A consumer that has cancelled does not wait for an error.
-      rejection?.markHandled()
+    if seen & Mark.cancelled != 0, rejection == nil {
+      unlock(seen)
+      return false
     }
     settle(seen, rejection)
     return true
@@ -305,10 +301,12 @@ class Cell: Job, @unchecked Sendable {
       let mustKeepOrder = seen & Mark.hasExecutor != 0
       unlock(mustKeepOrder ? settled | Mark.delivering : settled)
       if let rejection, Mark.livingCount(seen) == 0 { rejection.markHandled() }
-      Delivery.deliver(observers, of: self, isRejected: rejection != nil, inOrder: mustKeepOrder)
+      Delivery.deliver(
+        observers, of: self, wanted: Delivery.wanted(rejection), inOrder: mustKeepOrder)
     } else {
       unlock(settled)
-      if let rejection, seen & Mark.left != 0 { rejection.markHandled() }
+      // A junction that nobody observes any more is nobody's promise.
+      if let rejection, seen & (Mark.left | Mark.junction) != 0 { rejection.markHandled() }
     }
     // What the producer wanted to be told, unused, may run a `deinit` of the program: last.
     if let hooks { CancelHooks.discard(hooks) }

@@ -1,11 +1,19 @@
 /// Handing observers of a settled cell to their executors.
 enum Delivery {
+  /// The mark of the handlers whose closure is for a result with `rejection`, or for a value if that
+  /// is nil; none for an abandoned promise.
+  @inline(__always)
+  static func wanted(_ rejection: Rejection?) -> UInt64 {
+    guard let rejection else { return Cell.Mark.wantsValue }
+    return rejection.isAbandonment ? 0 : Cell.Mark.wantsRejection
+  }
+
   /// Delivers the observers of `cell`, which has just settled, given newest first.
   ///
   /// First all observers with an executor are handed over, in order, which runs no code of the
   /// program. Only then, when the cell serves everybody again, the others run in place.
   static func deliver(
-    _ newest: Unmanaged<Cell>, of cell: Cell, isRejected: Bool, inOrder: Bool
+    _ newest: Unmanaged<Cell>, of cell: Cell, wanted: UInt64, inOrder: Bool
   ) {
     let state = ThreadState.current
     // If the cell's own handler runs on this thread, then its closure has returned.
@@ -13,7 +21,7 @@ enum Delivery {
       state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
     if isRunning { state.pointee.closuresOnStack &-= 1 }
     if inOrder {
-      deliverInOrder(newest, of: cell, isRejected: isRejected, state)
+      deliverInOrder(newest, of: cell, wanted: wanted, state)
     } else if let oldest = ObserverList.oldestFirst(newest) {
       var inPlace = InPlaceList(oldest)
       inPlace.run(state)
@@ -22,7 +30,7 @@ enum Delivery {
   }
 
   private static func deliverInOrder(
-    _ newest: Unmanaged<Cell>, of cell: Cell, isRejected: Bool,
+    _ newest: Unmanaged<Cell>, of cell: Cell, wanted: UInt64,
     _ state: UnsafeMutablePointer<ThreadState>
   ) {
     var inPlace = InPlaceList(nil)
@@ -37,7 +45,7 @@ enum Delivery {
         isFirst = false
         let isHandedOver = node._withUnsafeGuaranteedRef { observer in
           handOver(
-            unsafeDowncast(observer, to: Handler.self), isRejected: isRejected, isSole: isSole,
+            unsafeDowncast(observer, to: Handler.self), wanted: wanted, isSole: isSole,
             state)
         }
         if isHandedOver { node.release() } else { inPlace.append(node) }
@@ -49,9 +57,9 @@ enum Delivery {
   }
 
   /// Delivers a handler whose source has settled, or was replaced by a settled cell.
-  static func deliver(_ handler: Handler, isRejected: Bool) {
+  static func deliver(_ handler: Handler, wanted: UInt64) {
     let state = ThreadState.current
-    if !handOver(handler, isRejected: isRejected, isSole: false, state) {
+    if !handOver(handler, wanted: wanted, isSole: false, state) {
       Trampoline.perform(handler, state)
     }
   }
@@ -59,11 +67,10 @@ enum Delivery {
   /// Hands `handler` to its executor; false if it has none, or none for this result.
   @inline(__always)
   private static func handOver(
-    _ handler: Handler, isRejected: Bool, isSole: Bool,
+    _ handler: Handler, wanted: UInt64, isSole: Bool,
     _ state: UnsafeMutablePointer<ThreadState>
   ) -> Bool {
     let marks = handler.marks
-    let wanted = isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
     guard marks & wanted != 0, let target = handler.target else { return false }
     target._withUnsafeGuaranteedRef { target in
       if marks & Cell.Mark.queueTarget != 0 {
@@ -106,6 +113,9 @@ enum Delivery {
 }
 
 extension Cell {
+  /// The mark of the handlers whose closure is for this settled cell's result.
+  final var wanted: UInt64 { Delivery.wanted(rejection) }
+
   /// Adds `handler` to the observers of this cell, or delivers it at once if the cell has settled.
   ///
   /// - Complexity: O(1).
@@ -118,7 +128,7 @@ extension Cell {
       case .attached:
         return
       case .settled, .adopting:
-        Delivery.deliver(handler, isRejected: cell.isRejected)
+        Delivery.deliver(handler, wanted: cell.wanted)
         return
       case .forwarded(let junction):
         cell = junction

@@ -11,11 +11,12 @@ extension Handler {
     source._withUnsafeGuaranteedRef { source in
       let source = source.resolved
       if Instrumentation.isTracing { Instrumentation.noteStart(of: self, source: source) }
-      if source.rejection?.isAbandonment == true, marks & Mark.hearsAbandonment == 0 {
-        abandonUncalled()
-      } else {
-        run(self, source)
+      if let rejection = source.rejection {
+        if rejection.isAbandonment, marks & Mark.hearsAbandonment == 0 { return abandonUncalled() }
+        // A consumer that has cancelled does not wait for an error; others may.
+        if isCancelled, !source.hadManyObservers { rejection.markHandled() }
       }
+      run(self, source)
     }
     source.release()
     Instrumentation.note(self, .handlerReturned)
@@ -76,7 +77,10 @@ extension Handler {
 
   /// Rejects this handler's promise with what its closure threw.
   @usableFromInline
-  final func fail(_ error: any Error) { fail(Rejection(error, origin: nil)) }
+  final func fail(_ error: any Error) {
+    // A consumer that has cancelled does not wait for an error.
+    fail(Rejection(error, origin: nil, handled: isCancelled))
+  }
 
   /// Rejects this handler's promise with the rejection of its source, or with one of its own.
   @usableFromInline
@@ -131,6 +135,11 @@ struct ErasedClosure {
   @inlinable
   init<Closure>(_ closure: Closure) {
     wrapped = unsafeBitCast(Wrapped(closure), to: Wrapped<() -> Void>.self)
+  }
+
+  /// A copy of the closure.
+  func copy<Closure>(as type: Closure.Type) -> Closure {
+    unsafeBitCast(wrapped, to: Wrapped<Closure>.self).closure
   }
 
   /// Whether the closure holds anything.

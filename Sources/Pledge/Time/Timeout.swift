@@ -24,23 +24,29 @@ extension Promise {
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise {
     if !isPending { return self }
-    let timer = TimerSlot()
+    let timer = TimerSlot(duration)
     let result = cell.derive(
       Value.self, wants: Cell.Input.hearsAbandonment, target: _HandlerTarget(immediate: ()),
-      body: ErasedClosure({ timer.cancel() } as @Sendable () -> Void)
+      body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
     ) { handler, source in
-      if source.rejection?.isAbandonment == true, handler.waitToBeDetached(from: source) {
-        return
+      typealias Body = @Sendable () -> TimerSlot
+      if source.rejection?.isAbandonment == true {
+        guard let timer = handler.body?.copy(as: Body.self)() else { return }
+        // The timer still rejects the promise; if it fired just now, it could not.
+        if handler.waitToBeDetached(from: source) {
+          if timer.hasFired { handler.expire(after: timer.duration) }
+          return
+        }
       }
       // The timer first: code that sees the result may rely on its being gone.
-      handler.takeBody(as: (@Sendable () -> Void).self)()
+      handler.takeBody(as: Body.self)().cancel()
       handler.copyResult(of: source, as: Value.self)
     }
     let handler = unsafeDowncast(result, to: Handler.self)
     // The timer holds the handler and the handler the timer, until one of the two has run.
     let fail: @Sendable () -> Void = {
-      let rejection = Rejection(TimeoutError(duration: duration), origin: nil)
-      handler.remove(finding: Root<Value?>(rejection: rejection))
+      timer.fire()
+      handler.expire(after: duration)
     }
     if duration > .zero {
       timer.set(OneShotTimer.start(after: duration, clock: clock, fail))
@@ -79,22 +85,42 @@ extension Guarantee {
   }
 }
 
+extension Handler {
+  fileprivate final func expire(after duration: Duration) {
+    let rejection = Rejection(TimeoutError(duration: duration), origin: nil)
+    // Too late: nobody will see the error.
+    if !remove(finding: Root<Never?>(rejection: rejection)) { rejection.markHandled() }
+  }
+}
+
 /// The timer of a timeout, which may be cancelled before it is there.
 private final class TimerSlot: Sendable {
   private enum State {
     case empty
     case holding(AnyObject & Sendable)
-    case done
+    case fired
+    case cancelled
   }
 
+  let duration: Duration
   private let state = Mutex(State.empty)
+
+  init(_ duration: Duration) { self.duration = duration }
 
   func set(_ timer: AnyObject & Sendable) {
     state.withLock { if case .empty = $0 { $0 = .holding(timer) } }
   }
 
-  func cancel() {
-    let old = state.withLock { exchange(&$0, with: .done) }
+  func fire() { end(as: .fired) }
+
+  func cancel() { end(as: .cancelled) }
+
+  var hasFired: Bool {
+    state.withLock { if case .fired = $0 { true } else { false } }
+  }
+
+  private func end(as last: State) {
+    let old = state.withLock { exchange(&$0, with: last) }
     // The timer is released here, outside the lock.
     withExtendedLifetime(old) {}
   }
