@@ -75,10 +75,37 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
 /// The error of `Promise.any` when every promise was rejected.
 public struct AggregateError: Error, Sendable, CustomStringConvertible {
   /// The errors, in the order of the promises.
-  public let errors: [any Error]
+  public var errors: [any Error] { list.errors }
+
+  private let list: ErrorList
+
+  init(errors: [any Error]) { list = ErrorList(errors) }
 
   /// Lists the errors.
   public var description: String {
     "All \(errors.count) promises were rejected: \(errors.map { "\($0)" }.joined(separator: "; "))"
+  }
+}
+
+extension AggregateError {
+  /// Errors that are released one after the other, however deep they are nested.
+  ///
+  /// `@unchecked Sendable`: immutable until nobody else has a reference.
+  private final class ErrorList: @unchecked Sendable {
+    private(set) var errors: [any Error]
+
+    init(_ errors: [any Error]) { self.errors = errors }
+
+    deinit {
+      var rest = exchange(&errors, with: [])
+      while var error = rest.popLast() {
+        guard var list = (error as? AggregateError)?.list else { continue }
+        error = CancellationError()
+        if isKnownUniquelyReferenced(&list) {
+          rest.append(contentsOf: exchange(&list.errors, with: []))
+        }
+        _ = error
+      }
+    }
   }
 }

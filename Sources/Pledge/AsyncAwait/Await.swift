@@ -8,8 +8,13 @@ extension Promise {
   @inlinable
   public var value: Value {
     get async throws {
-      let cell = self.cell.resolved
-      if cell.isSettled { return try cell.handledResult().get() }
+      switch cell.glance {
+      case .resolverValue:
+        return unsafeDowncast(cell, to: Root<Value?>.self).value.unsafelyUnwrapped
+      case .handlerValue:
+        return unsafeDowncast(cell, to: Derived<Value?>.self).value.unsafelyUnwrapped
+      case .rejected, .notSettled: break
+      }
       return try await waitForSettlement().get()
     }
   }
@@ -30,6 +35,8 @@ extension Promise {
 
   @usableFromInline
   func waitForSettlement() async -> Result<Value, any Error> {
+    let settled = cell.resolved
+    if settled.isSettled { return settled.handledResult() }
     let waiter = Waiter()
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in

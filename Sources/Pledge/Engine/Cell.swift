@@ -48,7 +48,7 @@ class Cell: Job, @unchecked Sendable {
   /// The marks below, and the two counts.
   private final let word: AtomicWord
   /// The newest observer, retained; or the junction, retained.
-  @exclusivity(unchecked) private final var list: Unmanaged<Cell>?
+  @exclusivity(unchecked) private final var list: Unmanaged<Handler>?
   /// The source, the cancel hooks or the rejection, retained.
   @exclusivity(unchecked) private final var slot: Unmanaged<AnyObject>?
 
@@ -191,6 +191,24 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final var isSettled: Bool { word.load(ordering: .acquiring) & Mark.settled != 0 }
 
+  /// What a settled cell holds, if it is settled.
+  @usableFromInline
+  enum Glance {
+    case notSettled
+    case rejected
+    case resolverValue
+    case handlerValue
+  }
+
+  /// What this very cell holds now; one that is forwarded is not settled itself.
+  @usableFromInline
+  final var glance: Glance {
+    let seen = word.load(ordering: .acquiring)
+    if seen & Mark.settled == 0 { return .notSettled }
+    if slot != nil { return .rejected }
+    return seen & Mark.handler != 0 ? .handlerValue : .resolverValue
+  }
+
   /// Whether the result can be read and every observer has been handed over.
   final var isQuiet: Bool {
     word.load(ordering: .acquiring) & (Mark.settled | Mark.delivering) == Mark.settled
@@ -204,7 +222,7 @@ class Cell: Job, @unchecked Sendable {
   final var isHandler: Bool { word.load(ordering: .relaxed) & Mark.handler != 0 }
 
   /// The cell that stands for this one's promise: itself, or the junction that it is forwarded to.
-  @usableFromInline
+  @usableFromInline @inline(__always)
   final var resolved: Cell {
     if word.load(ordering: .acquiring) & Mark.forwarded == 0 { return self }
     return followForwarding()
@@ -226,6 +244,12 @@ class Cell: Job, @unchecked Sendable {
   final var rejection: Rejection? {
     guard let slot else { return nil }
     return unsafeDowncast(slot.takeUnretainedValue(), to: Rejection.self)
+  }
+
+  /// Whether this very cell, which has settled or is forwarded, holds a value.
+  @inline(__always)
+  final var isPlainValue: Bool {
+    slot == nil && word.load(ordering: .relaxed) & Mark.forwarded == 0
   }
 
   /// Whether the cell was rejected.
@@ -314,7 +338,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// The observers that came while others were handed over, newest first; nil, and the delivery is
   /// over, if there are none.
-  final func takeLateObservers() -> Unmanaged<Cell>? {
+  final func takeLateObservers() -> Unmanaged<Handler>? {
     let seen = lock()
     let late = list
     list = nil
@@ -362,7 +386,7 @@ class Cell: Job, @unchecked Sendable {
       return .adopting
     }
     observer.next = HandlerLink(list, .listed)
-    list = .fromOpaque(Unmanaged.passRetained(observer).toOpaque())
+    list = .passRetained(observer)
     var next = seen &+ Mark.living
     if observer.target != nil { next |= Mark.hasExecutor }
     if adopts { next |= Mark.adopted }
@@ -410,8 +434,8 @@ class Cell: Job, @unchecked Sendable {
   }
 
   /// Takes removed observers off the list; all, if they are many, otherwise the newest ones.
-  private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Cell>)
-    -> Unmanaged<Cell>?
+  private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Handler>)
+    -> Unmanaged<Handler>?
   {
     word &+= Mark.removed
     let removed = Mark.removedCount(word)
@@ -563,7 +587,7 @@ class Cell: Job, @unchecked Sendable {
       unlock(seen)
       return .plain
     }
-    let observer = unsafeDowncast(newest.takeUnretainedValue(), to: Handler.self)
+    let observer = newest.takeUnretainedValue()
     // The one living observer is not the newest: leave it alone.
     guard observer.next.state == .listed else {
       unlock(seen)
@@ -603,7 +627,7 @@ class Cell: Job, @unchecked Sendable {
         (junction.word.load(ordering: .relaxed) &+ Mark.living) | Mark.adopted,
         ordering: .relaxed)
       observer.slot = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
-      list = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
+      list = .passRetained(junction)
     }
     observer.unlock(other)
     unlock(seen & Mark.marks | Mark.forwarded)
@@ -671,7 +695,7 @@ class Cell: Job, @unchecked Sendable {
       unlock(seen)
       return .needsJunction
     }
-    list = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
+    list = .passRetained(junction)
     slot = nil
     unlock(seen & Mark.marks | Mark.forwarded)
     source.release()
@@ -819,12 +843,12 @@ struct HandlerLink {
   private var bits: UInt
 
   @inline(__always)
-  init(_ pointer: Unmanaged<Cell>?, _ state: State) {
+  init(_ pointer: Unmanaged<Handler>?, _ state: State) {
     bits = UInt(bitPattern: pointer?.toOpaque()) | state.rawValue
   }
 
   @inline(__always)
-  var pointer: Unmanaged<Cell>? {
+  var pointer: Unmanaged<Handler>? {
     UnsafeRawPointer(bitPattern: bits & ~3).map { .fromOpaque($0) }
   }
 
@@ -839,24 +863,23 @@ struct HandlerLink {
 ///
 /// The caller holds the lock of the cell whose list it is, or has taken the list.
 enum ObserverList {
-  typealias Node = Unmanaged<Cell>
+  typealias Node = Unmanaged<Handler>
 
-  @inline(__always)
-  private static func handler(_ node: Node) -> Handler {
-    unsafeDowncast(node._withUnsafeGuaranteedRef { $0 }, to: Handler.self)
-  }
+  // Fields are accessed inside the closures: what they returned would be one more reference.
 
   /// The next older observer.
   @inline(__always)
-  static func next(_ node: Node) -> Node? { handler(node).next.pointer }
+  static func next(_ node: Node) -> Node? { node._withUnsafeGuaranteedRef { $0.next.pointer } }
 
   @inline(__always)
-  static func setNext(_ node: Node, _ next: Node?) {
-    handler(node).next = HandlerLink(next, .unlisted)
+  static func setNext(_ node: Node, _ next: Node?, _ state: HandlerLink.State = .unlisted) {
+    node._withUnsafeGuaranteedRef { $0.next = HandlerLink(next, state) }
   }
 
   @inline(__always)
-  static func isRemoved(_ node: Node) -> Bool { handler(node).next.state == .removed }
+  static func isRemoved(_ node: Node) -> Bool {
+    node._withUnsafeGuaranteedRef { $0.next.state == .removed }
+  }
 
   /// Turns a stack, newest first, into a list, oldest first, and drops the removed ones from it.
   @inline(__always)
@@ -887,17 +910,17 @@ enum ObserverList {
     while let node = current {
       let following = next(node)
       if isRemoved(node) {
-        handler(node).next = HandlerLink(unlinked, .removed)
+        setNext(node, unlinked, .removed)
         unlinked = node
         count += 1
       } else {
-        if let last { handler(last).next = HandlerLink(node, .listed) } else { rest = node }
+        if let last { setNext(last, node, .listed) } else { rest = node }
         last = node
         if !all { return (rest, unlinked, count) }
       }
       current = following
     }
-    if let last { handler(last).next = HandlerLink(nil, .listed) }
+    if let last { setNext(last, nil, .listed) }
     return (rest, unlinked, count)
   }
 

@@ -13,7 +13,7 @@ enum Delivery {
   /// First all observers with an executor are handed over, in order, which runs no code of the
   /// program. Only then, when the cell serves everybody again, the others run in place.
   static func deliver(
-    _ newest: Unmanaged<Cell>, of cell: Cell, wanted: UInt64, inOrder: Bool
+    _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64, inOrder: Bool
   ) {
     let state = ThreadState.current
     // If the cell's own handler runs on this thread, then its closure has returned.
@@ -22,6 +22,11 @@ enum Delivery {
     if isRunning { state.pointee.closuresOnStack &-= 1 }
     if inOrder {
       deliverInOrder(newest, of: cell, wanted: wanted, state)
+    } else if ObserverList.next(newest) == nil, !ObserverList.isRemoved(newest) {
+      // By far the most frequent: one observer.
+      ObserverList.setNext(newest, nil)
+      newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+      newest.release()
     } else if let oldest = ObserverList.oldestFirst(newest) {
       var inPlace = InPlaceList(oldest)
       inPlace.run(state)
@@ -30,11 +35,11 @@ enum Delivery {
   }
 
   private static func deliverInOrder(
-    _ newest: Unmanaged<Cell>, of cell: Cell, wanted: UInt64,
+    _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64,
     _ state: UnsafeMutablePointer<ThreadState>
   ) {
     var inPlace = InPlaceList(nil)
-    var batch: Unmanaged<Cell>? = newest
+    var batch: Unmanaged<Handler>? = newest
     var isFirst = true
     while let newest = batch {
       var rest = ObserverList.oldestFirst(newest)
@@ -44,9 +49,7 @@ enum Delivery {
         let isSole = isFirst && rest == nil
         isFirst = false
         let isHandedOver = node._withUnsafeGuaranteedRef { observer in
-          handOver(
-            unsafeDowncast(observer, to: Handler.self), wanted: wanted, isSole: isSole,
-            state)
+          handOver(observer, wanted: wanted, isSole: isSole, state)
         }
         if isHandedOver { node.release() } else { inPlace.append(node) }
       }
@@ -84,13 +87,13 @@ enum Delivery {
 
   /// Handlers to run in place, oldest first, linked by the links that the list of observers used.
   private struct InPlaceList {
-    private var oldest: Unmanaged<Cell>?
-    private var newest: Unmanaged<Cell>?
+    private var oldest: Unmanaged<Handler>?
+    private var newest: Unmanaged<Handler>?
 
-    init(_ oldest: Unmanaged<Cell>?) { self.oldest = oldest }
+    init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
 
     /// Takes over the reference to `node`.
-    mutating func append(_ node: Unmanaged<Cell>) {
+    mutating func append(_ node: Unmanaged<Handler>) {
       if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
       newest = node
     }
@@ -100,12 +103,12 @@ enum Delivery {
       while let node = oldest {
         oldest = ObserverList.next(node)
         ObserverList.setNext(node, nil)
-        let handler = unsafeDowncast(node.takeRetainedValue(), to: Handler.self)
         // While more of them wait, no turn may keep a job for itself: they may block until it has
         // run.
         let isLast = oldest == nil
         if !isLast { state.pointee.closuresOnStack &+= 1 }
-        Trampoline.perform(handler, state)
+        node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+        node.release()
         if !isLast { state.pointee.closuresOnStack &-= 1 }
       }
     }
@@ -122,16 +125,21 @@ extension Cell {
   @usableFromInline
   final func attach(_ handler: Handler) {
     if Instrumentation.isTracing { Instrumentation.noteAttachment(of: handler, to: self) }
-    var cell = self
+    switch add(handler) {
+    case .attached: return
+    case .settled, .adopting: Delivery.deliver(handler, wanted: wanted)
+    case .forwarded(let junction): attachToJunction(handler, junction)
+    }
+  }
+
+  @inline(never)
+  private final func attachToJunction(_ handler: Handler, _ junction: Cell) {
+    var cell = junction
     while true {
-      switch cell.add(handler, adopts: false) {
-      case .attached:
-        return
-      case .settled, .adopting:
-        Delivery.deliver(handler, wanted: cell.wanted)
-        return
-      case .forwarded(let junction):
-        cell = junction
+      switch cell.add(handler) {
+      case .attached: return
+      case .settled, .adopting: return Delivery.deliver(handler, wanted: cell.wanted)
+      case .forwarded(let junction): cell = junction
       }
     }
   }

@@ -9,18 +9,26 @@ extension Handler {
     state.pointee.running = .passUnretained(self)
     state.pointee.closuresOnStack = outer.1 &+ 1
     source._withUnsafeGuaranteedRef { source in
-      let source = source.resolved
-      if Instrumentation.isTracing { Instrumentation.noteStart(of: self, source: source) }
-      if let rejection = source.rejection {
-        if rejection.isAbandonment, marks & Mark.hearsAbandonment == 0 { return abandonUncalled() }
-        // A consumer that has cancelled does not wait for an error; others may.
-        if isCancelled, !source.hadManyObservers { rejection.markHandled() }
+      if source.isPlainValue, !Instrumentation.isTracing {
+        run(self, source)
+      } else {
+        runCarefully(source.resolved)
       }
-      run(self, source)
     }
     source.release()
     Instrumentation.note(self, .handlerReturned)
     (state.pointee.running, state.pointee.closuresOnStack) = outer
+  }
+
+  @inline(never)
+  private final func runCarefully(_ source: Cell) {
+    if Instrumentation.isTracing { Instrumentation.noteStart(of: self, source: source) }
+    if let rejection = source.rejection {
+      if rejection.isAbandonment, marks & Mark.hearsAbandonment == 0 { return abandonUncalled() }
+      // A consumer that has cancelled does not wait for an error; others may.
+      if isCancelled, !source.hadManyObservers { rejection.markHandled() }
+    }
+    run(self, source)
   }
 
   /// Takes the program's closure out, so that what it captured is released before the promise

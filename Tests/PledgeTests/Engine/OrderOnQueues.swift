@@ -1,0 +1,75 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Handlers of one promise on one serial queue run in order, whatever else observes the promise.
+@Suite struct OrderOnQueues {
+  /// What else observes the promise, attached after the two handlers on the queue.
+  enum Third: CaseIterable {
+    case `catch`
+    case asVoid
+    case immediate
+    case all
+    case uncancellable
+    case none
+  }
+
+  @Test(arguments: Third.allCases)
+  func handlersOnOneQueue_besideAnotherObserver_runInOrder(third: Third) async throws {
+    let queue = DispatchQueue(label: "order")
+    for _ in 0..<50 {
+      let heard = Recorder<Int>()
+      let (start, resolver) = Promise<Void>.withResolvers()
+      // Settled by a handler on the same queue, so that its turn could go on with one of the two.
+      let promise = start.map(on: queue) { 1 }
+      let first = promise.done(on: queue) { _ in heard.record(1) }
+      let second = promise.done(on: queue) { _ in heard.record(2) }
+      switch third {
+      case .catch: promise.catch(on: queue) { _ in }
+      case .asVoid: promise.asVoid().cauterize()
+      case .immediate: promise.done(on: .immediate) { _ in }.cauterize()
+      case .all: Promise<[Int]>.all([promise]).cauterize()
+      case .uncancellable: promise.uncancellable().cauterize()
+      case .none: break
+      }
+      resolver.fulfill()
+      try await expectFulfillment(of: first)
+      try await expectFulfillment(of: second)
+      #expect(heard.events == [1, 2])
+    }
+  }
+
+  @Test func handlersAttachedInsideEnqueue_keepTheirPlace() async throws {
+    // An executor may attach handlers while it is given one: they come after those attached before.
+    let manual = ManualExecutor()
+    let heard = Recorder<Int>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let attaching = AttachingExecutor(manual: manual) {
+      promise.done(on: manual) { _ in heard.record(3) }.cauterize()
+    }
+    promise.done(on: attaching) { _ in heard.record(1) }.cauterize()
+    promise.done(on: manual) { _ in heard.record(2) }.cauterize()
+    resolver.fulfill(1)
+    manual.runAll()
+    #expect(heard.events == [1, 2, 3])
+  }
+}
+
+/// Calls a closure the first time that it is given a job.
+private final class AttachingExecutor: PromiseExecutor {
+  let manual: ManualExecutor
+  private let onFirst: Box<(@Sendable () -> Void)?>
+
+  init(manual: ManualExecutor, onFirst: @escaping @Sendable () -> Void) {
+    self.manual = manual
+    self.onFirst = Box(onFirst)
+  }
+
+  func enqueue(_ job: PromiseJob) {
+    let first = onFirst.value
+    onFirst.value = nil
+    manual.enqueue(job)
+    first?()
+  }
+}

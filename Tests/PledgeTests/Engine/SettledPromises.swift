@@ -1,0 +1,50 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// A settled promise serves everybody at once, whatever its handlers in place do.
+@Suite struct SettledPromises {
+  @Test(.timeLimit(.minutes(1)))
+  func handlerInPlace_canWaitForAnotherHandlerOfItsPromise() throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let seen = Box<Int?>(nil)
+    promise.done(on: .immediate) { _ in
+      seen.value = try promise.map(on: .global) { $0 + 1 }.wait()
+    }.cauterize()
+    resolver.fulfill(1)
+    #expect(seen.value == 2)
+  }
+
+  @Test func handlerInPlace_seesItsPromiseSettled() {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let seen = Box<[String]>([])
+    promise.done(on: .immediate) { _ in
+      seen.update {
+        $0.append(promise.map(on: .immediate) { $0 + 1 }.state)
+        $0.append(Promise<[Int]>.all([promise, promise]).state)
+        $0.append(promise.timeout(after: .zero).state)
+      }
+    }.cauterize()
+    resolver.fulfill(1)
+    #expect(seen.value == ["fulfilled: 2", "fulfilled: [1, 1]", "fulfilled: 1"])
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func handlerInPlaceThatBlocks_holdsUpNobodyElse() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let gate = DispatchSemaphore(value: 0)
+    let isInside = DispatchSemaphore(value: 0)
+    let slow = promise.done(on: .immediate) { _ in
+      isInside.signal()
+      gate.wait()
+    }
+    onNewThread { resolver.fulfill(1) }
+    onNewThread {
+      isInside.wait()
+      // The slow handler still runs.
+      promise.done(on: .global) { _ in gate.signal() }.cauterize()
+    }
+    try await expectFulfillment(of: slow)
+  }
+}

@@ -1,0 +1,80 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Everybody who looks at a promise sees one outcome; what one consumer does is no loss to others.
+@Suite struct SharedOutcomes {
+  // A promise that adopted a shared one is cancelled as that settles.
+  @Test func cancelledOuter_hasOneOutcomeForAll() async throws {
+    for _ in 0..<(isFullRun ? 200_000 : 2_000) {
+      let (inner, resolver) = Promise<Int>.withResolvers()
+      inner.done(on: .immediate) { _ in }.cauterize()
+      let outer = Promise.value(1).then(on: .immediate) { _ in inner }
+      let heard = Recorder<String>()
+      outer.observe(on: .immediate) { heard.record("\($0)") }
+      await collide({ outer.cancel() }, { resolver.fulfill(7) })
+      #expect(heard.events.count == 1)
+      let later = Recorder<String>()
+      outer.observe(on: .immediate) { later.record("\($0)") }
+      #expect(later.events == heard.events)
+      #expect(outer.currentResult.map { "\($0)" } == heard.events.first)
+    }
+  }
+
+  // A resolver is dropped as its promise is cancelled.
+  @Test func producerThatWasTold_seesACancellation() async throws {
+    for _ in 0..<(isFullRun ? 200_000 : 2_000) {
+      let told = Recorder<Void>()
+      let box = Box<Resolver<Int>?>(nil)
+      let promise = Promise<Int> { resolver in
+        resolver.onCancel { told.record(()) }
+        box.value = resolver
+      }
+      await collide({ promise.cancel() }, { box.value = nil })
+      guard case .failure(let error) = promise.currentResult else {
+        Issue.record("pending")
+        return
+      }
+      promise.cauterize()
+      #expect((error is CancellationError) == (told.events.count == 1))
+    }
+  }
+
+  @Test func cancelledOuter_sparesALateObserverOfThePromiseInTheMiddle() throws {
+    let (innermost, resolver) = Promise<Int>.withResolvers()
+    let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
+    let inner = first.promise.then(on: .immediate) { _ in innermost }
+    let outer = second.promise.then(on: .immediate) { _ in inner }
+    second.resolver.fulfill(1)
+    first.resolver.fulfill(1)
+    let late = inner.map(on: .immediate) { $0 + 1 }
+    outer.cancel()
+    #expect(outer.state == "rejected: \(CancellationError())")
+    resolver.fulfill(1)
+    #expect(late.state == "fulfilled: 2")
+    #expect(inner.state == "fulfilled: 1")
+  }
+
+  @Test func errorOfASharedPromise_isReportedThoughAnotherConsumerCancelled() async throws {
+    DiagnosticsLog.install()
+    struct Unheard: Error {}
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let leaving = promise.map(on: .immediate) { $0 }
+      _ = promise.map(on: .immediate) { $0 }
+      leaving.cancel()
+      resolver.reject(Unheard())
+    }
+    #expect(DiagnosticsLog.reports(of: Unheard()).count == 1)
+  }
+
+  private func collide(
+    _ first: @escaping @Sendable () -> Void, _ second: @escaping @Sendable () -> Void
+  ) async {
+    await withTaskGroup(of: Void.self) { group in
+      group.addTask { first() }
+      group.addTask { second() }
+    }
+  }
+}
