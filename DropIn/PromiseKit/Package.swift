@@ -38,7 +38,10 @@ let package = Package(
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(name: "PromiseKitSwift6Tests", dependencies: ["PromiseKit"]),
     .testTarget(
-      name: "PMKFoundationTests", dependencies: ["PMKFoundation"],
+      name: "PMKFoundationTests",
+      dependencies: [
+        "PMKFoundation", .product(name: "PledgeFoundation", package: pledgeName),
+      ],
       swiftSettings: [.swiftLanguageMode(.v5)]),
   ],
   swiftLanguageModes: [.v6]

@@ -32,6 +32,9 @@ let package = Package(
         .product(name: "Pledge", package: "Pledge"),
       ],
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(
+      name: "PromisesErrorStringTests", dependencies: ["Promises"],
+      swiftSettings: [.swiftLanguageMode(.v5)]),
   ],
   swiftLanguageModes: [.v6]
 )

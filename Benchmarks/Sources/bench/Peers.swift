@@ -8,6 +8,7 @@ extension Registry {
     addPromiseKitDropIn(to: &registry)
     addPromisesDropIn(to: &registry)
     addGCD(to: &registry)
+    addGroupHops(to: &registry)
     addClosures(to: &registry)
     addMutexPromise(to: &registry)
     addNIOLoop(to: &registry)

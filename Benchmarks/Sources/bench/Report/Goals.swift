@@ -1,4 +1,4 @@
-/// What Pledge wants to cost, beside its floors and the quickest of its peers.
+/// What Pledge, or a module built on it, is to cost, as a multiple of floors and peers.
 struct Goal {
   /// What is compared; times are per unit of the workload.
   enum Measure: Equatable {
@@ -16,12 +16,17 @@ struct Goal {
     case survival
   }
 
+  let library: String
   let workload: String
   let size: Int
   let measure: Measure
   let limit: Double
 
-  private init(_ workload: String, size: Int, _ measure: Measure, atMost limit: Double) {
+  private init(
+    _ workload: String, of library: String = Self.library, size: Int, _ measure: Measure,
+    atMost limit: Double
+  ) {
+    self.library = library
     self.workload = workload
     self.size = size
     self.measure = measure
@@ -30,7 +35,9 @@ struct Goal {
 
   static let library = "Pledge"
 
-  static let all = [
+  static let all = pledge + promises + promiseKit
+
+  private static let pledge = [
     Goal("inline-chain", size: 10_000, .time(against: "Closures"), atMost: 2.5),
     Goal("inline-chain", size: 10_000, .time(against: "NIO embedded"), atMost: 0.5),
     Goal("inline-chain", size: 10_000, .allocations, atMost: 2),
@@ -52,6 +59,26 @@ struct Goal {
     Goal("recursive-loop", size: 10_000_000, .memoryGrowth(from: 10_000), atMost: 1.1),
     Goal("await-value", size: 100_000, .time(against: "async call"), atMost: 2),
   ]
+
+  private static let promises =
+    [
+      ("google-then-1", 10_000, 1.25), ("google-then-3", 10_000, 1.25),
+      ("google-concurrent", 10_000, 1.5), ("fan-in", 10_000, 2), ("fan-out", 10_000, 2),
+      ("contended-observe", 100_000, 3), ("contended-settle", 100_000, 3),
+    ].map { workload, size, limit in
+      Goal(
+        workload, of: "Promises module", size: size, .time(against: "Group hops"), atMost: limit)
+    }
+    + ["google-then-1", "google-then-2", "google-then-3", "google-concurrent"].map { workload in
+      Goal(
+        workload, of: "Promises module", size: 10_000, .time(against: "PromiseKit module"),
+        atMost: 1)
+    }
+
+  private static let promiseKit = [
+    Goal(
+      "inline-chain", of: "PromiseKit module", size: 10_000, .time(against: "Pledge"), atMost: 1.5)
+  ]
 }
 
 extension Goal {
@@ -69,7 +96,7 @@ extension Goal {
 
   func outcome(in report: Report) -> Outcome {
     guard let workload = Workload[workload],
-      let own = report.result(workload, Self.library, size)
+      let own = report.result(workload, library, size)
     else { return .unknown }
     if own.failure != nil { return .missed(.infinity) }
     guard let value = value(own, in: report) else { return .unknown }
@@ -81,12 +108,12 @@ extension Goal {
     case .time(let library):
       return quotient(own.nanoseconds, report.result(own.workload, library, size)?.nanoseconds)
     case .timeOfExtraThens(let library):
-      return quotient(extraThens(Self.library, in: report), extraThens(library, in: report))
+      return quotient(extraThens(self.library, in: report), extraThens(library, in: report))
     case .timeGrowth(let small):
-      let start = report.result(own.workload, Self.library, small)
+      let start = report.result(own.workload, own.library, small)
       return quotient(own.nanoseconds, start?.nanoseconds)
     case .memoryGrowth(let small):
-      let start = report.result(own.workload, Self.library, small)
+      let start = report.result(own.workload, own.library, small)
       return quotient(own.peakBytes.map(Double.init), start?.peakBytes.map(Double.init))
     case .allocations: return own.allocations
     case .bytes: return own.bytes
@@ -114,15 +141,17 @@ extension Goal {
   /// What is measured, in words.
   var subject: String {
     let unit = Workload[workload]?.unit ?? "unit"
-    return switch measure {
-    case .time(let library): "time per \(unit), as a multiple of \(library)"
-    case .timeOfExtraThens(let library): "time of an extra `then`, as a multiple of \(library)"
-    case .timeGrowth(let small): "time per \(unit), as a multiple of that at \(grouped(small))"
-    case .memoryGrowth(let small): "peak memory, as a multiple of that at \(grouped(small))"
-    case .allocations: "allocations per \(unit)"
-    case .bytes: "live bytes per \(unit)"
-    case .survival: "ends well"
-    }
+    let what: String =
+      switch measure {
+      case .time(let library): "time per \(unit), as a multiple of \(library)"
+      case .timeOfExtraThens(let library): "time of an extra `then`, as a multiple of \(library)"
+      case .timeGrowth(let small): "time per \(unit), as a multiple of that at \(grouped(small))"
+      case .memoryGrowth(let small): "peak memory, as a multiple of that at \(grouped(small))"
+      case .allocations: "allocations per \(unit)"
+      case .bytes: "live bytes per \(unit)"
+      case .survival: "ends well"
+      }
+    return library == Self.library ? what : "\(library): \(what)"
   }
 
   /// Workload, size, subject, limit, what came out, verdict: a row of the table.

@@ -1,3 +1,4 @@
+import CoreFoundation
 import Foundation
 import PromiseKit
 
@@ -93,17 +94,21 @@ extension URL: URLRequestConvertible {
   public var pmkRequest: URLRequest { URLRequest(url: self) }
 }
 
-#if canImport(Darwin)
-  extension String {
-    /// The text of a body, in the encoding that the response names, or in UTF-8 if it names none.
-    public init?(data: Data, urlResponse: URLResponse) {
-      var encoding = String.Encoding.utf8
-      if let name = urlResponse.textEncodingName {
-        let number = CFStringConvertIANACharSetNameToEncoding(name as CFString)
-        guard number != kCFStringEncodingInvalidId else { return nil }
-        encoding = .init(rawValue: CFStringConvertEncodingToNSStringEncoding(number))
-      }
-      self.init(data: data, encoding: encoding)
-    }
+extension String {
+  /// The text of a body, in the encoding that the response names, or in UTF-8 if it names none that
+  /// is known.
+  public init?(data: Data, urlResponse: URLResponse) {
+    let encoding = urlResponse.textEncodingName.flatMap { String.Encoding(ianaName: $0) }
+    self.init(data: data, encoding: encoding ?? .utf8)
   }
-#endif
+}
+
+extension String.Encoding {
+  /// The encoding with this name in the registry of the IANA, or nil if it is not known.
+  fileprivate init?(ianaName: String) {
+    let name = CFStringCreateWithCString(nil, ianaName, CFStringBuiltInEncodings.UTF8.rawValue)
+    let number = CFStringConvertIANACharSetNameToEncoding(name)
+    guard number != kCFStringEncodingInvalidId else { return nil }
+    self.init(rawValue: UInt(CFStringConvertEncodingToNSStringEncoding(number)))
+  }
+}

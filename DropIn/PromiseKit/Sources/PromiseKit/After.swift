@@ -3,7 +3,7 @@ import Pledge
 
 /// Returns a guarantee that is resolved after `seconds`, on the global queue.
 public func after(seconds: TimeInterval) -> Guarantee<Void> {
-  // What is longer than a century, or no number, is for ever as far as a timer goes.
+  // More than a century, or a value that is no number, means never.
   let longest: TimeInterval = 100 * 366 * 86_400
   return after(Duration.seconds(seconds < longest ? max(seconds, 0) : longest))
 }

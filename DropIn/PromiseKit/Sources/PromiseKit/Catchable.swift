@@ -120,7 +120,7 @@ extension CatchMixin {
 }
 
 extension CatchMixin where T == Void {
-  /// Handles the error, whatever it is; what comes of it cannot fail.
+  /// Handles the error, whatever it is; the returned guarantee cannot fail.
   @discardableResult
   @inlinable
   public func recover(
@@ -157,8 +157,10 @@ extension CatchPolicy {
   }
 }
 
+// `@unchecked Sendable`: `pending` is immutable, a guarantee and a function that resolves it, which
+// may be called from any thread.
 /// What `catch` returns: the end of a chain, but for a `finally`.
-public class PMKFinalizer {
+public class PMKFinalizer: @unchecked Sendable {
   @usableFromInline let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
 
   @usableFromInline

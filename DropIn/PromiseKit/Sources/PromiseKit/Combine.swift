@@ -14,7 +14,7 @@
   @available(iOS 13.0, macOS 10.15, tvOS 13.0, watchOS 6.0, *)
   extension Promise {
     /// A Combine future with the outcome of this promise; an error that says that something was
-    /// cancelled never comes out of it.
+    /// cancelled never completes it.
     public func future() -> Future<T, Error> {
       Future { promise in
         self.done {

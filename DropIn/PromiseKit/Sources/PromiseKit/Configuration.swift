@@ -5,7 +5,7 @@ import Dispatch
 /// The settings of PromiseKit: where handlers run, what `catch` takes, and where log events go.
 ///
 /// Default arguments read it at each call, so a change affects later calls only. Change it before
-/// the first promise is made: it is not guarded against being read meanwhile.
+/// the first promise is made: it is not guarded against concurrent access.
 nonisolated(unsafe) public var conf = PMKConfiguration()
 
 /// The settings of PromiseKit.

@@ -68,26 +68,20 @@ extension Error {
       return true
     } catch let error as any CancellableError {
       return error.isCancelled
+    } catch URLError.cancelled {
+      return true
+    } catch CocoaError.userCancelled {
+      return true
     } catch is CancellationError {
       return true
     } catch {
-      let error = error as NSError
-      return NSError.cancellations.contains { $0.domain == error.domain && $0.code == error.code }
+      #if os(macOS) || os(iOS) || os(tvOS) || os(watchOS)
+        // The user did not want to pay.
+        let error = error as NSError
+        return error.domain == "SKErrorDomain" && error.code == 2
+      #else
+        return false
+      #endif
     }
   }
-}
-
-extension NSError {
-  /// The errors of Apple's frameworks that say that something was cancelled.
-  fileprivate static let cancellations: [(domain: String, code: Int)] = {
-    var cancellations = [
-      (domain: NSURLErrorDomain, code: NSURLErrorCancelled),
-      (domain: NSCocoaErrorDomain, code: CocoaError.userCancelled.rawValue),
-    ]
-    #if os(macOS) || os(iOS) || os(tvOS) || os(watchOS)
-      // The user did not want to pay.
-      cancellations.append((domain: "SKErrorDomain", code: 2))
-    #endif
-    return cancellations
-  }()
 }

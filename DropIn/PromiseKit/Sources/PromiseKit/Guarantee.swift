@@ -71,7 +71,7 @@ public final class Guarantee<T>: Thenable {
   }
 }
 
-// Everything in a guarantee may be used from any thread; the value goes to whoever waits for it.
+// Everything in a guarantee may be used from any thread; the value goes to every thread that waits for it.
 extension Guarantee: @unchecked Sendable where T: Sendable {}
 
 /// The write side of a guarantee.
@@ -85,7 +85,7 @@ struct GuaranteeBox<T>: Sendable {
 }
 
 extension Guarantee {
-  /// Calls `body` with the value; what comes of it has none.
+  /// Calls `body` with the value; the returned guarantee has none.
   @discardableResult
   @inlinable
   public func done(

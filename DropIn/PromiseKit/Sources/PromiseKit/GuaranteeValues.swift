@@ -1,6 +1,6 @@
 import Dispatch
 
-// As for any thenable, but what comes of it cannot fail.
+// As for any thenable, but the results cannot fail.
 
 extension Guarantee where T: Sequence {
   /// Returns a guarantee of what `transform` makes of each element.

@@ -7,12 +7,6 @@ extension Promise where T: Sendable {
   /// This promise as one of Pledge's.
   @inlinable
   public var pledge: Pledge.Promise<T> { attach().map(on: .immediate) { $0.value } }
-
-  /// Makes a promise with the fate of one of Pledge's.
-  @inlinable
-  public convenience init(_ pledge: Pledge.Promise<T>) {
-    self.init(core: pledge.map(on: .immediate) { Boxed($0) }.silenced)
-  }
 }
 
 extension Guarantee where T: Sendable {
@@ -23,10 +17,24 @@ extension Guarantee where T: Sendable {
       fatalError("PromiseKit: a guarantee was broken: \(error)")
     }
   }
+}
 
-  /// Makes a guarantee with the value of one of Pledge's.
+// Properties, and not initializers of `Promise` and `Guarantee`: one more initializer, and the
+// compiler's message for a wrong argument is that there are "no exact matches", where it would say
+// what is wrong with the argument of the only one.
+
+extension Pledge.Promise {
+  /// This promise as one of PromiseKit's.
   @inlinable
-  public convenience init(_ pledge: Pledge.Guarantee<T>) {
-    self.init(core: pledge.promise.map(on: .immediate) { Boxed($0) })
+  public var promiseKit: PromiseKit.Promise<Value> {
+    PromiseKit.Promise(core: map(on: .immediate) { Boxed($0) }.silenced)
+  }
+}
+
+extension Pledge.Guarantee {
+  /// This guarantee as one of PromiseKit's.
+  @inlinable
+  public var promiseKit: PromiseKit.Guarantee<Value> {
+    PromiseKit.Guarantee(core: promise.map(on: .immediate) { Boxed($0) })
   }
 }

@@ -2,7 +2,7 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// A value that will be there later, or the error that tells why it will not.
+/// The eventual result of an operation: a value or an error.
 ///
 /// ```swift
 /// firstly {
@@ -98,7 +98,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }
 
-// Everything in a promise may be used from any thread; the value goes to whoever waits for it.
+// Everything in a promise may be used from any thread; the value goes to every thread that waits for it.
 extension Promise: @unchecked Sendable where T: Sendable {}
 
 extension Promise {

@@ -4,7 +4,7 @@ import Pledge
 ///
 /// The first resolution wins; later ones are ignored. Handlers that run in place have run when a
 /// call returns. A resolver that goes away while its promise is pending logs
-/// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending for ever.
+/// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending forever.
 public final class Resolver<T> {
   @usableFromInline let box: Box<T>
 
@@ -17,8 +17,10 @@ public final class Resolver<T> {
   }
 }
 
-// Pledge's resolver may be used from any thread; the value goes to whoever waits for it.
-extension Resolver: @unchecked Sendable where T: Sendable {}
+// `@unchecked Sendable`: `box` is immutable and thread-safe. The value need not be `Sendable`: its
+// way to the handlers is the program's affair, as with `Boxed`. So a completion handler that has to
+// be `@Sendable` can be `seal.resolve` whatever the value.
+extension Resolver: @unchecked Sendable {}
 
 extension Resolver {
   /// Fulfills the promise with `value`.

@@ -6,6 +6,8 @@ public enum Result<T> {
   case rejected(Error)
 }
 
+extension PromiseKit.Result: Sendable where T: Sendable {}
+
 extension PromiseKit.Result {
   /// Whether there is a value.
   @inlinable

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// What can be waited for: a ``Promise``, a ``Guarantee``, or a class of your own.
+/// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a class of your own.
 public protocol Thenable: AnyObject {
   /// The type of the value.
   associatedtype T
@@ -60,7 +60,7 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the value; what comes of it has none.
+  /// Calls `body` with the value; the returned promise has none.
   ///
   /// If this one is rejected, or `body` throws, the result is rejected with that error.
   @inlinable

@@ -101,7 +101,10 @@ func all<It: IteratorProtocol, T: Sendable>(
   // An iterator of work that is yet to be started.
   var iterator = iterator
   let next: () -> Pledge.Promise<T>? = { iterator.next().map(start) }
-  return .all(on: .immediate, Starts(start: next), concurrently: limit) { $0 }
+  // After a rejection nothing waits for the others any more, but they go on.
+  return .all(
+    on: .immediate, Starts(start: next), concurrently: limit, cancellingRest: true
+  ) { $0.uncancellable() }
 }
 
 /// Promises that are made one by one.

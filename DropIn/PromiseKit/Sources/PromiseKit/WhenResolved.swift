@@ -1,11 +1,11 @@
 import Pledge
 
-/// Waits for all `promises`, whatever comes of them; gives their outcomes in order.
+/// Waits for all `promises`, fulfilled or rejected; gives their outcomes in order.
 public func when<T>(resolved promises: Promise<T>...) -> Guarantee<[Result<T>]> {
   when(resolved: promises)
 }
 
-/// Waits for all `promises`, whatever comes of them; gives their outcomes in order.
+/// Waits for all `promises`, fulfilled or rejected; gives their outcomes in order.
 public func when<T>(resolved promises: [Promise<T>]) -> Guarantee<[Result<T>]> {
   guarantee(Pledge.Promise.all(promises.map { outcome(of: $0) })) { $0.map(\.value) }
 }

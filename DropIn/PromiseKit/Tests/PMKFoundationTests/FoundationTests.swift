@@ -47,6 +47,20 @@ final class FoundationTests: XCTestCase {
     return promise.result
   }
 
+  func testTextOfABody() throws {
+    func text(_ bytes: [UInt8], _ encoding: String?) throws -> String? {
+      let response = URLResponse(
+        url: try url(200), mimeType: "text/plain", expectedContentLength: bytes.count,
+        textEncodingName: encoding)
+      return String(data: Data(bytes), urlResponse: response)
+    }
+    XCTAssertEqual(try text([0xC3, 0xA4], nil), "\u{E4}")
+    XCTAssertEqual(try text([0xC3, 0xA4], "utf-8"), "\u{E4}")
+    XCTAssertEqual(try text([0xE4], "iso-8859-1"), "\u{E4}")
+    XCTAssertEqual(try text([0xC3, 0xA4], "no-such-encoding"), "\u{E4}")
+    XCTAssertNil(try text([0xE4], nil))
+  }
+
   func testDataTask() throws {
     let promise = session.dataTask(.promise, with: try url(200)).validate().map {
       try JSONDecoder().decode([String: Int].self, from: $0.data)

@@ -53,6 +53,32 @@ final class Swift6Tests: XCTestCase {
     XCTAssertEqual(awaited, 1)
   }
 
+  /// Values that are not `Sendable`: that is between the program and its queues.
+  func testUnappliedResolversAreInferred() async throws {
+    final class Box { let number = 1 }
+    @Sendable func load(_ completion: @escaping @Sendable (Box?, (any Error)?) -> Void) {
+      DispatchQueue.global().async { completion(Box(), nil) }
+    }
+    let guarantee = Guarantee.value(1)
+    let promise = Promise { guarantee.done($0.fulfill) }
+    let number = try await promise.async()
+    XCTAssertEqual(number, 1)
+    let loaded = Promise { load($0.resolve) }
+    let other = try await loaded.map { $0.number }.async()
+    XCTAssertEqual(other, 1)
+  }
+
+  func testOutcomesAndFinalizersMayBeSent() async throws {
+    let result = PromiseKit.Result.fulfilled(1)
+    let isFulfilled = await Task.detached { result.isFulfilled }.value
+    XCTAssertTrue(isFulfilled)
+    let promise = Promise<Int>(error: PMKError.badInput)
+    let finalizer = await Task { promise.catch { _ in } }.value
+    let done = expectation(description: "done")
+    finalizer.finally { done.fulfill() }
+    await fulfillment(of: [done], timeout: 10)
+  }
+
   func testCompletionHandler() throws {
     @Sendable func load(_ completion: @escaping @Sendable (Int?, (any Error)?) -> Void) {
       DispatchQueue.global().async { completion(1, nil) }

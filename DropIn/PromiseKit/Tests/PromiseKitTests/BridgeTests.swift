@@ -15,9 +15,9 @@ final class BridgeTests: XCTestCase {
   }
 
   func testToPromiseKit() {
-    XCTAssertEqual(PromiseKit.Promise(Pledge.Promise.value(1)).value, 1)
-    XCTAssertEqual(PromiseKit.Guarantee(Pledge.Guarantee.value(2)).value, 2)
-    let failed = PromiseKit.Promise(Pledge.Promise<Int>.rejected(PMKError.badInput))
+    XCTAssertEqual(Pledge.Promise.value(1).promiseKit.value, 1)
+    XCTAssertEqual(Pledge.Guarantee.value(2).promiseKit.value, 2)
+    let failed = Pledge.Promise<Int>.rejected(PMKError.badInput).promiseKit
     XCTAssertTrue(failed.isRejected)
   }
 

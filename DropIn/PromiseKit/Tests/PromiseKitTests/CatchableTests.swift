@@ -57,7 +57,12 @@ final class CatchableTests: PromiseKitTestCase {
     XCTAssertTrue(URLError(.cancelled).isCancelled)
     XCTAssertFalse(URLError(.badURL).isCancelled)
     XCTAssertTrue(CocoaError(.userCancelled).isCancelled)
-    XCTAssertTrue(NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled).isCancelled)
+    // An `NSError` becomes a `URLError` by itself only where there is Objective-C.
+    let urlError = NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled)
+    XCTAssertEqual(urlError.isCancelled, (urlError as Error) is URLError)
+    #if os(Linux)
+      XCTAssertFalse(urlError.isCancelled)
+    #endif
     XCTAssertTrue(NSError(domain: NSCocoaErrorDomain, code: 3072).isCancelled)
     XCTAssertTrue(CancellationError().isCancelled)
     XCTAssertFalse(TestError.dummy.isCancelled)

@@ -62,4 +62,82 @@ final class DepthTests: PromiseKitTestCase {
     XCTAssertEqual(try value(of: step(0)), 100_000)
     XCTAssertEqual(log.values, [])
   }
+
+  // A thread of 512 KiB, as Dispatch gives its workers.
+  private func onSmallStack(_ body: @escaping () -> Void) {
+    let done = expectation(description: "done")
+    let thread = Thread {
+      body()
+      done.fulfill()
+    }
+    thread.stackSize = 512 << 10
+    thread.start()
+    wait(for: [done], timeout: 60)
+  }
+
+  func testRecursiveLoopOfGuaranteesInPlace() {
+    let log = log
+    onSmallStack {
+      func step(_ count: Int) -> Guarantee<Int> {
+        Guarantee.value(count).then(on: nil) { count in
+          count == 50_000 ? .value(count) : step(count + 1)
+        }
+      }
+      XCTAssertEqual(step(0).value, 50_000)
+      XCTAssertEqual(log.values, [])
+    }
+  }
+
+  func testRecursiveRecoverInPlace() {
+    let log = log
+    onSmallStack {
+      func step(_ count: Int) -> Guarantee<Int> {
+        Promise<Int>(error: TestError.dummy).recover(on: nil) { _ -> Guarantee<Int> in
+          count == 50_000 ? .value(count) : step(count + 1)
+        }
+      }
+      XCTAssertEqual(step(0).value, 50_000)
+      XCTAssertEqual(log.values, [])
+    }
+  }
+
+  func testDroppedRecursionLogsEachGuarantee() {
+    do {
+      func step(_ count: Int) -> Guarantee<Int> {
+        Guarantee.value(count).then(on: nil) { count in
+          count == 100 ? Guarantee<Int>.pending().guarantee : step(count + 1)
+        }
+      }
+      _ = step(0)
+    }
+    XCTAssertEqual(log.values, Array(repeating: "pendingGuaranteeDeallocated", count: 102))
+  }
+
+  func testDroppedNestOfPipes() {
+    PromiseKit.conf.logHandler = { _ in }
+    onSmallStack {
+      var outer = Promise<Int>.pending()
+      for _ in 0..<20_000 {
+        let inner = Promise<Int>.pending()
+        outer.promise.pipe(to: inner.resolver.resolve)
+        // Each is held by the handler of the next one only.
+        let next = Promise<Int>.pending()
+        next.promise.pipe(to: outer.resolver.resolve)
+        outer = next
+      }
+    }
+  }
+
+  func testDroppedNestOfGuarantees() {
+    PromiseKit.conf.logHandler = { _ in }
+    onSmallStack {
+      var (guarantee, resolve) = Guarantee<Int>.pending()
+      for _ in 0..<20_000 {
+        let next = Guarantee<Int>.pending()
+        next.guarantee.done(on: nil, resolve)
+        (guarantee, resolve) = next
+      }
+      XCTAssertTrue(guarantee.isPending)
+    }
+  }
 }

@@ -5,6 +5,7 @@ import Pledge
 
 extension Promise {
   /// Makes a pending promise that can ``adopt(_:on:)`` another one.
+  @inlinable
   static func adopter() -> Promise<Value> {
     let (source, resolver) = Pledge.Promise<Pledge.Promise<UncheckedBox<Value>>>.withResolvers()
     return Promise(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
@@ -15,6 +16,7 @@ extension Promise {
   /// Where `inner` is an adopter too, and waits for a third promise or is about to, the two are
   /// linked and there is no hop: each round of a recursive chain would otherwise leave a promise
   /// behind that waits for the next one.
+  @inlinable
   func adopt(_ inner: Promise<Value>, on queue: DispatchQueue) {
     if case .adopting(let resolver) = ending, case .adopting = inner.ending, inner.isPending,
       inner !== self

@@ -1,6 +1,7 @@
 import Pledge
 
 /// What resolves a promise.
+@usableFromInline
 enum Ending<Value>: Sendable {
   /// Settles the promise itself.
   case direct(Resolver<UncheckedBox<Value>>)
@@ -11,6 +12,7 @@ enum Ending<Value>: Sendable {
   /// of a recursive chain constant.
   case adopting(Resolver<Pledge.Promise<UncheckedBox<Value>>>)
 
+  @inlinable
   func fulfill(_ box: UncheckedBox<Value>) -> Bool {
     switch self {
     case .direct(let resolver): resolver.fulfill(box)
@@ -18,6 +20,7 @@ enum Ending<Value>: Sendable {
     }
   }
 
+  @inlinable
   func reject(_ error: any Error) -> Bool {
     switch self {
     case .direct(let resolver): resolver.reject(error)
@@ -25,6 +28,7 @@ enum Ending<Value>: Sendable {
     }
   }
 
+  @inlinable
   var isPending: Bool {
     switch self {
     case .direct(let resolver): resolver.isPending
@@ -33,7 +37,7 @@ enum Ending<Value>: Sendable {
   }
 }
 
-/// What can be left unresolved for ever.
+/// What can be left unresolved forever.
 protocol Abandonable: Sendable {
   func abandon()
 }
@@ -49,6 +53,7 @@ extension Ending: Abandonable {
 
 extension Pledge.Promise {
   /// Makes a rejected promise whose error counts as handled.
+  @inlinable
   static func silentlyRejected(_ error: any Error) -> Self {
     let promise = rejected(error)
     promise.observe(on: .immediate) { _ in }

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// A value that will be there later, or the error that tells why it will not.
+/// The eventual result of an operation: a value or an error.
 ///
 /// ```swift
 /// getUser(id: 7).then { user in
@@ -20,14 +20,15 @@ import Pledge
 /// Handlers run on the queue given by `on:`, by default on `DispatchQueue.promises`, which is the
 /// main queue unless changed. They always take a hop there, also if the promise is resolved already.
 ///
-/// A promise that nobody can resolve any more goes away in silence, and its handlers with it.
+/// A promise that can no longer be resolved is deallocated in silence, and its handlers with it.
 public final class Promise<Value> {
   /// The promise that does the work.
-  let storage: Pledge.Promise<UncheckedBox<Value>>
+  @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
 
   /// What resolves `storage`; nil where the promise was made resolved.
-  let ending: Ending<Value>?
+  @usableFromInline let ending: Ending<Value>?
 
+  @inlinable
   init(storage: Pledge.Promise<UncheckedBox<Value>>, ending: Ending<Value>?) {
     self.storage = storage
     self.ending = ending
@@ -35,15 +36,21 @@ public final class Promise<Value> {
   }
 
   /// Makes a promise that is pending until it is resolved by hand.
+  @inlinable
   public static func pending() -> Promise<Value> { Promise() }
 
   /// Makes a promise that is pending until it is resolved by hand.
+  @inlinable
   public convenience init() {
     let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withResolvers()
     self.init(storage: storage, ending: .direct(resolver))
   }
 
+  // The two that follow are equally disfavored: between them the compiler has to choose as it would
+  // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
+
   /// Makes a promise that is rejected with `error`.
+  @inlinable @_disfavoredOverload
   public convenience init(_ error: Error) {
     self.init(storage: .silentlyRejected(error), ending: nil)
   }
@@ -51,7 +58,7 @@ public final class Promise<Value> {
   /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public convenience init(_ work: @autoclosure () throws -> Value) {
     let storage: Pledge.Promise<UncheckedBox<Value>>
     do {
@@ -76,6 +83,7 @@ public final class Promise<Value> {
   /// Fulfills the promise with `resolution`, unless it is resolved already.
   ///
   /// May be called from any thread. A value that is an `NSError` rejects the promise.
+  @inlinable
   public func fulfill(_ resolution: Value) {
     if let error = rejection(hiddenIn: resolution) {
       reject(error)
@@ -87,6 +95,7 @@ public final class Promise<Value> {
   /// Rejects the promise with `error`, unless it is resolved already.
   ///
   /// May be called from any thread.
+  @inlinable
   public func reject(_ error: Error) {
     // Asked first, because the engine reports an error that comes too late as one nobody handled.
     guard let ending, ending.isPending, ending.reject(error) else { return }
@@ -95,6 +104,7 @@ public final class Promise<Value> {
     DispatchGroup.promises.leave()
   }
 
+  @inlinable
   func fulfill(with box: UncheckedBox<Value>) {
     guard let ending, ending.fulfill(box) else { return }
     DispatchGroup.promises.leave()

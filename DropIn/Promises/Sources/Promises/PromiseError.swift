@@ -43,5 +43,6 @@ extension PromiseError {
 
 extension Error {
   /// The error as a ``PromiseError`` if it stands for one, and else as it is.
+  @usableFromInline
   var asPromiseError: any Error { PromiseError(self) ?? self }
 }

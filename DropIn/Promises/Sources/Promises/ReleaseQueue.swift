@@ -1,7 +1,7 @@
 import Foundation
 
-/// Gives up promises one after the other where giving up one lets go of the next, and so on down
-/// the stack: a chain of any length goes away in constant stack.
+/// Abandons promises one after the other where abandoning one releases the next: a chain of any
+/// length is released in constant stack.
 enum ReleaseQueue {
   /// `@unchecked Sendable`: each thread has one of its own.
   private final class List: @unchecked Sendable {

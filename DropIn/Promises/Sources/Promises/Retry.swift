@@ -12,6 +12,7 @@ import Foundation
 ///   - predicate: Whether to try again, given how many tries are left and the error.
 ///   - work: Makes a promise, or throws.
 /// - Returns: A new promise, rejected with the last error if all tries fail.
+@inlinable
 public func retry<Value>(
   on queue: DispatchQueue = .promises,
   attempts count: Int = __FBLPromiseRetryDefaultAttemptsCount,

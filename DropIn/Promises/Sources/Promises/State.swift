@@ -5,10 +5,12 @@ import Pledge
 
 extension Promise {
   /// The value or the error as they stand now: nil while the promise is pending.
+  @inlinable
   var outcome: Swift.Result<Value, any Error>? {
     storage.currentResult?.map { $0.value }
   }
 
+  @inlinable
   var isPending: Bool { storage.isPending }
 
   var isFulfilled: Bool {

@@ -1,17 +1,20 @@
 /// Carries what need not be `Sendable` into the engine, which asks for that.
 ///
-/// `@unchecked Sendable`: nothing guards the content while it is here, for nobody touches it. A value
-/// is written once, before its promise is resolved, and read only after that; a closure is called
-/// once, on the queue it was given. Whether the values themselves may be shared between the queues
-/// of a program is for the program to see to, as it always was with these promises.
+/// `@unchecked Sendable`: nothing guards the content while it is here, as nothing touches it. A value
+/// is written once, before its promise is resolved, and read only after that. Whether the values
+/// themselves may be shared between the queues of a program is up to the program, as it always was
+/// with these promises.
+@usableFromInline
 struct UncheckedBox<Content>: @unchecked Sendable {
-  private enum State {
+  @usableFromInline
+  enum State {
     case content(Content)
     case mismatch(Any.Type)
   }
 
-  private let state: State
+  @usableFromInline let state: State
 
+  @inlinable
   init(_ content: Content) { state = .content(content) }
 
   /// Boxes the result of a closure whose type nothing relates to `Content` at compile time.
@@ -24,6 +27,7 @@ struct UncheckedBox<Content>: @unchecked Sendable {
   }
 
   /// The content; there is none where the conversion failed.
+  @inlinable
   var value: Content {
     switch state {
     case .content(let content): return content

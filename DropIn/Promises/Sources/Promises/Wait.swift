@@ -18,12 +18,12 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
   }
   semaphore.wait()
   guard let outcome else { preconditionFailure("Woken before the promise was resolved") }
-  return try outcome.get()
+  return delivered(try outcome.get())
 }
 
 /// Waits until no promise is pending and no handler is on its way.
 ///
-/// Runs the run loop of the calling thread meanwhile, so that handlers on the main queue get their
+/// Runs the run loop of the calling thread while it waits, so that handlers on the main queue get their
 /// turn when it is the main thread that waits.
 ///
 /// - Parameter timeout: How many seconds to wait at the most.

@@ -6,6 +6,7 @@ import Dispatch
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of nil.
+@inlinable
 public func wrap(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping () -> Void) throws -> Void
@@ -21,6 +22,7 @@ public func wrap(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of the value.
+@inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Value) -> Void) throws -> Void
@@ -36,6 +38,7 @@ public func wrap<Value>(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of the value, or of nil.
+@inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Value?) -> Void) throws -> Void
@@ -51,6 +54,7 @@ public func wrap<Value>(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of the value, rejected if there is an error.
+@inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Value, Error?) -> Void) throws -> Void
@@ -68,6 +72,7 @@ public func wrap<Value>(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of the value, rejected if there is an error.
+@inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Error?, Value) -> Void) throws -> Void
@@ -85,6 +90,7 @@ public func wrap<Value>(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of the value, or of nil, rejected if there is an error.
+@inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Value?, Error?) -> Void) throws -> Void
@@ -102,6 +108,7 @@ public func wrap<Value>(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of the value, or of nil, rejected if there is an error.
+@inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Error?, Value?) -> Void) throws -> Void
@@ -119,6 +126,7 @@ public func wrap<Value>(
 ///   - queue: Where `work` runs.
 ///   - work: Makes the call, and passes on the completion handler it is given.
 /// - Returns: A pending promise of both values, rejected if there is an error.
+@inlinable
 public func wrap<Value1, Value2>(
   on queue: DispatchQueue = .promises,
   _ work: @escaping (@escaping (Value1?, Value2?, Error?) -> Void) throws -> Void

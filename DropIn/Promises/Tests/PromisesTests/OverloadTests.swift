@@ -3,7 +3,7 @@ import XCTest
 
 @testable import Promises
 
-/// Which overload is meant, by the type of what comes out: these need not run to show it.
+/// Which overload is meant, by the type of the result: these need not run to show it.
 final class OverloadTests: XCTestCase {
   func test_overloads_areSelectedByTheTypesOfClosures() {
     let promise = Promise(1)

@@ -10,7 +10,7 @@ import Testing
 
   @Test func valuePassesThroughAllThree() async throws {
     let google = Promises.Promise<Int>(on: queue) { 20 }.then(on: queue) { $0 + 1 }
-    let kit = PromiseKit.Promise(google.pledge).map(on: queue) { $0 * 2 }
+    let kit = google.pledge.promiseKit.map(on: queue) { $0 * 2 }
     let pledge: Pledge.Promise<String> = kit.pledge.map(on: queue) { "\($0)" }
     #expect(try await pledge.value == "42")
   }
@@ -18,7 +18,7 @@ import Testing
   @Test func errorPassesThroughAllThree() async throws {
     struct Refused: Error {}
     let pledge = Pledge.Promise<Int>.rejected(Refused())
-    let kit = PromiseKit.Promise(pledge).map(on: queue) { $0 + 1 }
+    let kit = pledge.promiseKit.map(on: queue) { $0 + 1 }
     let google = Promises.Promise(kit.pledge).then(on: queue) { $0 + 1 }
     await #expect(throws: Refused.self) { try await google.pledge.value }
   }

@@ -9,8 +9,8 @@ enum PMKUnambiguousInitializer {
 
 /// The write side of a promise that is not made by an operator.
 ///
-/// Held by the promise and by its resolver. With the last of them what still waits for the promise
-/// is let go of, uncalled.
+/// Held by the promise and by its resolver. When the last of them is deallocated, the handlers that
+/// still wait for the promise are released, uncalled.
 @usableFromInline
 final class Box<T>: Sendable {
   @usableFromInline let core: Core<T>

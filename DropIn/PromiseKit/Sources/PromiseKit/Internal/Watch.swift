@@ -1,62 +1,90 @@
+import Foundation
 import Pledge
 import Synchronization
 
-/// Notices when a guarantee is let go of before its value is there, and logs that.
+/// Notices when a guarantee is deallocated before its value is there, and logs that.
 ///
-/// Whoever can still make or use the value holds the watch: the guarantee object, the function that
-/// resolves it, the handler that computes it. With the last of them the watch goes, too.
+/// All that can still make or use the value holds the watch: the guarantee object, the function that
+/// resolves it, the handler that computes it. The watch is deallocated with the last of them.
+///
+/// A guarantee that has adopted another one shares its fate from then on. So their watches share a
+/// ``Fate``, which counts the guarantees it stands for: a recursive chain of any length has one.
+///
+/// `@unchecked Sendable`: `flags` is atomic; `fate` is guarded by `sharing`.
 @usableFromInline
 class Watch: @unchecked Sendable {
-  private struct State {
-    var isKept = false
-    /// Guarantees that have adopted this one, and so share its fate.
-    var outer: [Watch] = []
+  /// The common fate of several guarantees.
+  ///
+  /// Guarded by `sharing` but for `isKept`, which is atomic; `deinit` has it to itself.
+  private final class Fate: @unchecked Sendable {
+    var count = 1
+    let isKept = Atomic(false)
+
+    deinit {
+      if isKept.load(ordering: .acquiring) { return }
+      for _ in 0..<count { conf.logHandler(.pendingGuaranteeDeallocated) }
+    }
   }
 
-  // All there is to change; `@unchecked` for the sake of the subclass.
-  private let state = Mutex(State())
+  private static let kept: UInt8 = 1
+  /// There is a fate, which is to be told and will do the logging.
+  private static let shared: UInt8 = 2
+
+  /// Held while fates are brought together.
+  ///
+  /// One lock for all watches, as a guarantee must not be taken for lost because two threads join
+  /// its fate with others the opposite way round. A lock of Foundation's, since the thread sanitizer
+  /// cannot follow `Synchronization.Mutex` on Linux.
+  private static let sharing = NSLock()
+
+  private let flags = Atomic<UInt8>(0)
+  private var fate: Fate?
 
   @usableFromInline
   init() {}
 
   deinit {
-    if !isKept { conf.logHandler(.pendingGuaranteeDeallocated) }
+    if flags.load(ordering: .acquiring) == 0 { conf.logHandler(.pendingGuaranteeDeallocated) }
   }
 
   /// Whether the value is there.
-  final var isKept: Bool { state.withLock { $0.isKept } }
+  final var isKept: Bool { flags.load(ordering: .acquiring) & Self.kept != 0 }
 
   /// Notes that the value is there: nothing is going to be lost.
   @usableFromInline
   final func keep() {
-    let outer = state.withLock { state in
-      state.isKept = true
-      defer { state.outer = [] }
-      return state.outer
-    }
-    for watch in outer { watch.keep() }
+    let old = flags.bitwiseOr(Self.kept, ordering: .acquiringAndReleasing).oldValue
+    guard old & Self.shared != 0 else { return }
+    Self.sharing.withLock { fate }?.isKept.store(true, ordering: .releasing)
   }
 
   /// Notes that the guarantee has adopted the one that `inner` watches; nil if that has no watch.
-  ///
-  /// A guarantee that is itself adopted drops out here, so that a recursive chain keeps two watches
-  /// and not all of them.
   @usableFromInline
   final func handOver(to inner: Watch?) {
     guard let inner, inner !== self else { return keep() }
-    let heirs: [Watch] = state.withLock { state in
-      if state.outer.isEmpty { return [self] }
-      state.isKept = true
-      defer { state.outer = [] }
-      return state.outer
+    let previous = Self.sharing.withLock {
+      let (own, new) = (fate, inner.sharedFate())
+      if own === new { return own }
+      new.count += own?.count ?? 1
+      // Counted elsewhere from now on.
+      own?.isKept.store(true, ordering: .releasing)
+      fate = new
+      _ = flags.bitwiseOr(Self.shared, ordering: .acquiringAndReleasing)
+      return own
     }
-    let isKept = inner.state.withLock { state in
-      if !state.isKept { state.outer += heirs }
-      return state.isKept
-    }
-    if isKept {
-      for watch in heirs { watch.keep() }
-    }
+    withExtendedLifetime(previous) {}
+  }
+
+  /// The fate of this watch, made if need be.
+  ///
+  /// To be called with the lock held.
+  private final func sharedFate() -> Fate {
+    if let fate { return fate }
+    let fate = Fate()
+    self.fate = fate
+    let old = flags.bitwiseOr(Self.shared, ordering: .acquiringAndReleasing).oldValue
+    if old & Self.kept != 0 { fate.isKept.store(true, ordering: .releasing) }
+    return fate
   }
 }
 

@@ -13,7 +13,7 @@ import XCTest
 
 /// Promises/A+, clause by clause, as far as PromiseKit's types allow.
 final class APlusTests: PromiseKitTestCase {
-  /// Settles a promise before and after `attach` is called, and looks at what comes of it.
+  /// Settles a promise before and after `attach` is called, and checks the result.
   private func eachTime<U: Thenable>(
     _ result: PromiseKit.Result<Int>, _ attach: (Promise<Int>) -> U,
     then check: (U) throws -> Void

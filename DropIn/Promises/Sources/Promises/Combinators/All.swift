@@ -8,6 +8,7 @@ import Dispatch
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
 /// - Returns: A new promise; no promises give an empty array at once.
+@inlinable
 @_disfavoredOverload
 public func all<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
@@ -23,6 +24,7 @@ public func all<Value>(
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
 /// - Returns: A new promise; no promises give an empty array at once.
+@inlinable
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
 ) -> Promise<[Value]> where Container.Element == Promise<Value> {
@@ -40,13 +42,16 @@ public func all<Value, Container: Sequence>(
 ///   - promiseA: The promise of the first value.
 ///   - promiseB: The promise of the second value.
 /// - Returns: A new pending promise of a tuple.
+@inlinable
 public func all<A, B>(
   on queue: DispatchQueue = .promises,
   _ promiseA: Promise<A>,
   _ promiseB: Promise<B>
 ) -> Promise<(A, B)> {
   let (a, b) = (promiseA.source, promiseB.source)
-  return gather(on: queue, fulfilled: [a, b]) {}.then(on: queue) { _ in (a.value, b.value) }
+  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b)]) {}.then(on: queue) { _ in
+    (a.value, b.value)
+  }
 }
 
 /// Returns a promise of all three values.
@@ -59,6 +64,7 @@ public func all<A, B>(
 ///   - promiseB: The promise of the second value.
 ///   - promiseC: The promise of the third value.
 /// - Returns: A new pending promise of a tuple.
+@inlinable
 public func all<A, B, C>(
   on queue: DispatchQueue = .promises,
   _ promiseA: Promise<A>,
@@ -66,7 +72,8 @@ public func all<A, B, C>(
   _ promiseC: Promise<C>
 ) -> Promise<(A, B, C)> {
   let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)
-  return gather(on: queue, fulfilled: [a, b, c]) {}.then(on: queue) { _ in
+  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c)]) {}.then(on: queue) {
+    _ in
     (a.value, b.value, c.value)
   }
 }
@@ -82,6 +89,7 @@ public func all<A, B, C>(
 ///   - promiseC: The promise of the third value.
 ///   - promiseD: The promise of the fourth value.
 /// - Returns: A new pending promise of a tuple.
+@inlinable
 public func all<A, B, C, D>(
   on queue: DispatchQueue = .promises,
   _ promiseA: Promise<A>,
@@ -90,7 +98,9 @@ public func all<A, B, C, D>(
   _ promiseD: Promise<D>
 ) -> Promise<(A, B, C, D)> {
   let (a, b, c, d) = (promiseA.source, promiseB.source, promiseC.source, promiseD.source)
-  return gather(on: queue, fulfilled: [a, b, c, d]) {}.then(on: queue) { _ in
+  return gather(on: queue, fulfilled: [AnyInput(a), AnyInput(b), AnyInput(c), AnyInput(d)]) {}.then(
+    on: queue
+  ) { _ in
     (a.value, b.value, c.value, d.value)
   }
 }

@@ -8,6 +8,7 @@ import Dispatch
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
 /// - Returns: A new pending promise.
+@inlinable
 @_disfavoredOverload
 public func any<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
@@ -23,6 +24,7 @@ public func any<Value>(
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
 /// - Returns: A new pending promise; no promises give an empty array.
+@inlinable
 public func any<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
 ) -> Promise<[Maybe<Value>]> where Container.Element == Promise<Value> {
@@ -41,13 +43,14 @@ public func any<Value, Container: Sequence>(
 ///   - promiseA: The first promise to wait for.
 ///   - promiseB: The second promise to wait for.
 /// - Returns: A new pending promise of a tuple.
+@inlinable
 public func any<A, B>(
   on queue: DispatchQueue = .promises,
   _ promiseA: Promise<A>,
   _ promiseB: Promise<B>
 ) -> Promise<(Maybe<A>, Maybe<B>)> {
   let (a, b) = (promiseA.source, promiseB.source)
-  return gather(on: queue, resolved: [a, b]).then(on: queue) { _ in
+  return gather(on: queue, resolved: [AnyInput(a), AnyInput(b)]).then(on: queue) { _ in
     (a.resolution, b.resolution)
   }
 }
@@ -62,6 +65,7 @@ public func any<A, B>(
 ///   - promiseB: The second promise to wait for.
 ///   - promiseC: The third promise to wait for.
 /// - Returns: A new pending promise of a tuple.
+@inlinable
 public func any<A, B, C>(
   on queue: DispatchQueue = .promises,
   _ promiseA: Promise<A>,
@@ -69,7 +73,7 @@ public func any<A, B, C>(
   _ promiseC: Promise<C>
 ) -> Promise<(Maybe<A>, Maybe<B>, Maybe<C>)> {
   let (a, b, c) = (promiseA.source, promiseB.source, promiseC.source)
-  return gather(on: queue, resolved: [a, b, c]).then(on: queue) { _ in
+  return gather(on: queue, resolved: [AnyInput(a), AnyInput(b), AnyInput(c)]).then(on: queue) { _ in
     (a.resolution, b.resolution, c.resolution)
   }
 }

@@ -1,11 +1,12 @@
 import Dispatch
+import Foundation
 import Pledge
-import Synchronization
 
 /// A promise of any value, as one of several that are waited for.
 ///
 /// Stands for what settles, and not for the object that resolves it: an observer that kept the
-/// object alive would keep itself waiting for ever if nobody else had it any more.
+/// object alive would keep itself waiting forever if nothing else referred to it.
+@usableFromInline
 protocol Input {
   var isPending: Bool { get }
   var isFulfilled: Bool { get }
@@ -13,26 +14,34 @@ protocol Input {
 }
 
 /// The one way to be an ``Input``.
+@usableFromInline
 struct Source<Value>: Input {
-  let storage: Pledge.Promise<UncheckedBox<Value>>
+  @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
 
-  var isPending: Bool { storage.isPending }
+  @inlinable
+  init(storage: Pledge.Promise<UncheckedBox<Value>>) { self.storage = storage }
 
+  @inlinable var isPending: Bool { storage.isPending }
+
+  @inlinable
   var isFulfilled: Bool {
     if case .success = storage.currentResult { true } else { false }
   }
 
+  @inlinable
   func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void) {
-    let handler = UncheckedBox(handler)
+    // `nonisolated(unsafe)`: called once, on the queue.
+    nonisolated(unsafe) let handler = handler
     storage.observe(on: Hop(queue: queue)) { result in
       switch result {
-      case .success: handler.value(nil)
-      case .failure(let error): handler.value(error)
+      case .success: handler(nil)
+      case .failure(let error): handler(error)
       }
     }
   }
 
   /// The value as a handler gets it, where the promise is fulfilled.
+  @inlinable
   var value: Value {
     guard case .success(let box) = storage.currentResult else {
       preconditionFailure("The promise is not fulfilled")
@@ -41,6 +50,7 @@ struct Source<Value>: Input {
   }
 
   /// The value or the error, where the promise is resolved.
+  @inlinable
   var resolution: Maybe<Value> {
     switch storage.currentResult {
     case nil: preconditionFailure("The promise is pending")
@@ -50,31 +60,57 @@ struct Source<Value>: Input {
   }
 }
 
+/// Inputs of different types side by side.
+@usableFromInline
+struct AnyInput: Input {
+  @usableFromInline let input: any Input
+
+  @inlinable
+  init(_ input: any Input) { self.input = input }
+
+  @inlinable var isPending: Bool { input.isPending }
+  @inlinable var isFulfilled: Bool { input.isFulfilled }
+
+  @inlinable
+  func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void) {
+    input.observeEnd(on: queue, handler)
+  }
+}
+
 extension Promise {
-  var source: Source<Value> { Source(storage: storage) }
+  @inlinable var source: Source<Value> { Source(storage: storage) }
 }
 
 /// How many promises, from the first one on, are known to have come as far as they should.
 ///
 /// Every observer that is called asks anew whether all have; what it found is kept, and only one is
 /// told so, so that this takes linear time altogether.
-private final class Progress: Sendable {
-  private let count = Mutex(0)
+///
+/// `@unchecked Sendable`: `count` is guarded by `lock`, one of Foundation's, since the thread
+/// sanitizer cannot follow `Synchronization.Mutex` on Linux.
+@usableFromInline
+final class Progress: @unchecked Sendable {
+  @usableFromInline let lock = NSLock()
+  @exclusivity(unchecked) @usableFromInline var count = 0
+
+  @inlinable init() {}
 
   /// Whether all `inputs` satisfy `condition`, which never becomes false again; true once.
-  func isComplete(_ inputs: [any Input], _ condition: (any Input) -> Bool) -> Bool {
-    count.withLock { count in
-      if count == inputs.count { return false }
-      while count < inputs.count, condition(inputs[count]) { count += 1 }
-      return count == inputs.count
-    }
+  @inlinable
+  func isComplete<I: Input>(_ inputs: [I], _ condition: (I) -> Bool) -> Bool {
+    lock.lock()
+    defer { lock.unlock() }
+    if count == inputs.count { return false }
+    while count < inputs.count, condition(inputs[count]) { count += 1 }
+    return count == inputs.count
   }
 }
 
 /// Makes a promise that is fulfilled with `combine()` once all `inputs` are fulfilled, and rejected
 /// with the first error.
-func gather<Combined>(
-  on queue: DispatchQueue, fulfilled inputs: [any Input], _ combine: @escaping () -> Combined
+@inlinable
+func gather<I: Input, Combined>(
+  on queue: DispatchQueue, fulfilled inputs: [I], _ combine: @escaping () -> Combined
 ) -> Promise<Combined> {
   Promise<Combined>(on: queue) { fulfill, reject in
     let progress = Progress()
@@ -92,7 +128,8 @@ func gather<Combined>(
 
 /// Makes a promise that is fulfilled once all `inputs` are resolved, one of them at least with a
 /// value, and rejected with the last error otherwise.
-func gather(on queue: DispatchQueue, resolved inputs: [any Input]) -> Promise<Void> {
+@inlinable
+func gather<I: Input>(on queue: DispatchQueue, resolved inputs: [I]) -> Promise<Void> {
   guard !inputs.isEmpty else { return Promise<Void>(()) }
   return Promise<Void>(on: queue) { fulfill, reject in
     let progress = Progress()

@@ -6,6 +6,7 @@ import Dispatch
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for: one at least.
 /// - Returns: A new pending promise.
+@inlinable
 public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: Promise<Value>...
 ) -> Promise<Value> {
@@ -18,6 +19,7 @@ public func race<Value>(
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for: one at least.
 /// - Returns: A new pending promise.
+@inlinable
 public func race<Value>(
   on queue: DispatchQueue = .promises, _ promises: [Promise<Value>]
 ) -> Promise<Value> {

@@ -7,11 +7,12 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Runs when this promise is resolved.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func always(
     on queue: DispatchQueue = .promises, _ work: @escaping () -> Void
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, work) { outcome, result, work in
       work()
       result.resolve(outcome)
     }

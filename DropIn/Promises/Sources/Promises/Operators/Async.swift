@@ -14,6 +14,7 @@ extension Promise {
   /// - Parameters:
   ///   - queue: Where `work` runs.
   ///   - work: Resolves the promise.
+  @inlinable
   public convenience init(on queue: DispatchQueue = .promises, _ work: @escaping Async) {
     self.init()
     queue.hop {

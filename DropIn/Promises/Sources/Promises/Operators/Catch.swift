@@ -12,11 +12,12 @@ extension Promise {
   ///   - queue: Where `reject` runs.
   ///   - reject: Takes the error.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func `catch`(
     on queue: DispatchQueue = .promises, _ reject: @escaping Catch
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, reject) { outcome, result, reject in
       if case .failure(let error) = outcome { reject(error.asPromiseError) }
       result.resolve(outcome)
     }

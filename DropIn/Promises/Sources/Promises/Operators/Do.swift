@@ -13,6 +13,7 @@ extension Promise {
   /// - Parameters:
   ///   - queue: Where `work` runs.
   ///   - work: Makes the value.
+  @inlinable
   public convenience init<T>(on queue: DispatchQueue = .promises, _ work: @escaping Do<T>) {
     self.init()
     queue.hop {
@@ -32,6 +33,7 @@ extension Promise {
   /// - Parameters:
   ///   - queue: Where `work` runs.
   ///   - work: Makes the promise.
+  @inlinable
   public convenience init<T>(
     on queue: DispatchQueue = .promises, _ work: @escaping Do<Promise<T>>
   ) {
@@ -57,7 +59,8 @@ extension Promise {
   }
 
   /// Fulfills the promise with a value that shall be a `Value`.
-  private func fulfill<T>(converting value: T) {
+  @usableFromInline
+  func fulfill<T>(converting value: T) {
     if let error = rejection(hiddenIn: value) {
       reject(error)
     } else {

@@ -9,11 +9,13 @@ extension Promise {
   ///   - queue: Where `recovery` runs.
   ///   - recovery: Takes the error and returns a promise.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Promise
   ) -> Promise {
-    chain(on: queue, to: .adopter()) { outcome, result in
+    chain(on: queue, to: .adopter(), (recovery, queue)) { outcome, result, work in
+      let (recovery, queue) = work
       switch outcome {
       case .success(let value): result.fulfill(value)
       case .failure(let error): result.adopt(try recovery(error.asPromiseError), on: queue)
@@ -29,11 +31,12 @@ extension Promise {
   ///   - queue: Where `recovery` runs.
   ///   - recovery: Takes the error and returns a value.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func recover(
     on queue: DispatchQueue = .promises, _ recovery: @escaping (Error) throws -> Value
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, recovery) { outcome, result, recovery in
       switch outcome {
       case .success(let value): result.fulfill(value)
       case .failure(let error): result.fulfill(try recovery(error.asPromiseError))

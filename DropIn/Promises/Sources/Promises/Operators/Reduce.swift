@@ -13,6 +13,7 @@ extension Promise {
   ///   - items: The elements to combine.
   ///   - reducer: Combines what was accumulated so far with the next element.
   /// - Returns: A new pending promise, or this one if there are no items.
+  @inlinable
   @discardableResult
   public func reduce<Element>(
     on queue: DispatchQueue = .promises, _ items: Element...,
@@ -30,6 +31,7 @@ extension Promise {
   ///   - items: The elements to combine; they are read inside this call.
   ///   - reducer: Combines what was accumulated so far with the next element.
   /// - Returns: A new pending promise, or this one if there are no items.
+  @inlinable
   @discardableResult
   public func reduce<Container: Sequence>(
     on queue: DispatchQueue = .promises, _ items: Container,

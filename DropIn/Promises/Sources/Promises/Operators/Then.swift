@@ -12,11 +12,13 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Takes the value and returns a promise.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
   ) -> Promise<Result> {
-    chain(on: queue, to: .adopter()) { outcome, result in
+    chain(on: queue, to: .adopter(), (work, queue)) { outcome, result, work in
+      let (work, queue) = work
       result.adopt(try work(delivered(try outcome.get())), on: queue)
     }
   }
@@ -29,11 +31,12 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Takes the value and returns another.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func then<Result>(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Result>
   ) -> Promise<Result> {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, work) { outcome, result, work in
       result.fulfill(try work(delivered(try outcome.get())))
     }
   }
@@ -46,13 +49,14 @@ extension Promise {
   ///   - queue: Where `work` runs.
   ///   - work: Takes the value.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func then(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Void>
   ) -> Promise {
-    chain(on: queue) { outcome, result in
-      let value = try outcome.get()
-      try work(delivered(value))
+    chain(on: queue, work) { outcome, result, work in
+      let value = delivered(try outcome.get())
+      try work(value)
       result.fulfill(value)
     }
   }

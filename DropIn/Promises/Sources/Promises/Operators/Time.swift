@@ -10,11 +10,12 @@ extension Promise {
   ///   - queue: Where the outcome is waited for, and where the timer fires.
   ///   - interval: How many seconds to wait.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func timeout(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval
   ) -> Promise {
-    let result = chain(on: queue) { outcome, result in result.resolve(outcome) }
+    let result = chain(on: queue, ()) { outcome, result, _ in result.resolve(outcome) }
     queue.after(interval) { [weak result] in result?.reject(PromiseError.timedOut) }
     return result
   }
@@ -27,10 +28,12 @@ extension Promise {
   ///   - queue: Where the outcome is waited for, and where the timer fires.
   ///   - interval: How many seconds to wait when the value is there.
   /// - Returns: A new pending promise.
+  @inlinable
   public func delay(
     on queue: DispatchQueue = .promises, _ interval: TimeInterval
   ) -> Promise<Value> {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, (queue, interval)) { outcome, result, timer in
+      let (queue, interval) = timer
       let value = try outcome.get()
       queue.after(interval) { result.fulfill(value) }
     }

@@ -10,11 +10,12 @@ extension Promise {
   ///   - queue: Where `predicate` runs.
   ///   - predicate: Whether the value will do.
   /// - Returns: A new pending promise.
+  @inlinable
   @discardableResult
   public func validate(
     on queue: DispatchQueue = .promises, _ predicate: @escaping (Value) -> Bool
   ) -> Promise {
-    chain(on: queue) { outcome, result in
+    chain(on: queue, predicate) { outcome, result, predicate in
       let value = try outcome.get()
       guard predicate(delivered(value)) else { throw PromiseError.validationFailure }
       result.fulfill(value)

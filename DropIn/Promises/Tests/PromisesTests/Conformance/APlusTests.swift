@@ -13,7 +13,7 @@ import XCTest
 
 /// Promises/A+, clause by clause, as far as the types of Promises allow.
 final class APlusTests: XCTestCase {
-  /// Settles a promise before and after `attach` is called, and looks at what comes of it.
+  /// Settles a promise before and after `attach` is called, and checks the result.
   private func eachTime<U>(
     _ outcome: Result<Int, Failure>, _ attach: (Promise<Int>) -> Promise<U>,
     then check: (Promise<U>) -> Void

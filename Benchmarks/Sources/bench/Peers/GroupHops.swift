@@ -1,0 +1,138 @@
+import Dispatch
+import Synchronization
+
+/// The floor of promises that hop for every handler and count the hops in a group, as Google's do:
+/// for each workload the least that does just that, a box with a lock in place of a promise, and one
+/// `async(group:)` a handler.
+func addGroupHops(to registry: inout Registry) {
+  let library = "Group hops"
+  let group = DispatchGroup()
+  let serial = DispatchQueue(label: "bench.serial")
+  let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
+
+  for count in 1...3 {
+    registry.add("google-then-\(count)", library: library) { tries in
+      let semaphore = DispatchSemaphore(value: 0)
+      for _ in 0..<tries {
+        var box = HopBox(1)
+        for _ in 1..<count {
+          let next = HopBox()
+          box.observe(on: serial, group) { next.fulfill($0) }
+          box = next
+        }
+        box.observe(on: serial, group) { _ in semaphore.signal() }
+        semaphore.wait()
+      }
+    }
+  }
+  registry.add("google-concurrent", library: library) { count in
+    let latch = Latch(count)
+    for _ in 0..<count {
+      HopBox(1).observe(on: concurrent, group) { _ in latch.countDown() }
+    }
+    latch.wait()
+  }
+  registry.add("fan-in", library: library) { count in
+    let done = DispatchSemaphore(value: 0)
+    let values = Slot([Int](repeating: 0, count: count))
+    let missing = Slot(count)
+    let inputs = (0..<count).map { _ in HopBox() }
+    for (index, input) in inputs.enumerated() {
+      input.observe(on: serial, group) { value in
+        values.value[index] = value
+        missing.value -= 1
+        if missing.value == 0 { done.signal() }
+      }
+    }
+    for (index, input) in inputs.enumerated() { input.fulfill(index) }
+    done.wait()
+    check(values.value.reduce(0, &+), is: count * (count - 1) / 2)
+  }
+  registry.add("fan-out", library: library) { count in
+    let latch = Latch(count)
+    let total = Slot(0)
+    let box = HopBox()
+    for _ in 0..<count {
+      box.observe(on: serial, group) { value in
+        total.value &+= value
+        latch.countDown()
+      }
+    }
+    box.fulfill(1)
+    latch.wait()
+    check(total.value, is: count)
+  }
+  registry.add("contended-observe", library: library) { count in
+    let boxes = (0..<count).map { _ in HopBox() }
+    let latch = Latch(count)
+    contend(count) { number in
+      boxes[number].fulfill(number)
+    } _: { number in
+      boxes[number].observe(on: serial, group) { _ in latch.countDown() }
+    }
+    latch.wait()
+  }
+  registry.add("contended-settle", library: library) { count in
+    let boxes = (0..<count).map { _ in HopBox() }
+    let latch = Latch(count)
+    for box in boxes { box.observe(on: serial, group) { _ in latch.countDown() } }
+    contend(count) { number in
+      boxes[number].fulfill(number)
+    } _: { number in
+      boxes[number].fulfill(-number)
+    }
+    latch.wait()
+  }
+}
+
+/// A number that will be there, and what waits for it.
+private final class HopBox: Sendable {
+  private struct Observer {
+    let queue: DispatchQueue
+    let group: DispatchGroup
+    let handler: @Sendable (Int) -> Void
+
+    func send(_ value: Int) {
+      let handler = handler
+      queue.async(group: group) { handler(value) }
+    }
+  }
+
+  private enum State {
+    case pending([Observer])
+    case fulfilled(Int)
+  }
+
+  private let state: Mutex<State>
+
+  init() { state = Mutex(.pending([])) }
+  init(_ value: Int) { state = Mutex(.fulfilled(value)) }
+
+  func observe(
+    on queue: DispatchQueue, _ group: DispatchGroup, _ handler: @escaping @Sendable (Int) -> Void
+  ) {
+    let observer = Observer(queue: queue, group: group, handler: handler)
+    let value: Int? = state.withLock { state in
+      switch state {
+      case .fulfilled(let value):
+        return value
+      case .pending(var observers):
+        // Taken out, so that it is appended to in place.
+        state = .pending([])
+        observers.append(observer)
+        state = .pending(observers)
+        return nil
+      }
+    }
+    if let value { observer.send(value) }
+  }
+
+  func fulfill(_ value: Int) {
+    let observers: [Observer] = state.withLock { state in
+      guard case .pending(let observers) = state else { return [] }
+      state = .fulfilled(value)
+      return observers
+    }
+    for observer in observers { observer.send(value) }
+  }
+}

@@ -1,0 +1,206 @@
+import Foundation
+import PMKFoundation
+import PromiseKit
+import XCTest
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+// What the article on requests shows, with what it takes for granted.
+
+private enum GuideError: Error {
+  case noJSON
+}
+
+/// The way of a library without promises.
+extension URLSession {
+  fileprivate func json(
+    from url: URL, completion: @escaping (Swift.Result<[String: Any], Error>) -> Void
+  ) {
+    dataTask(with: url) { data, _, error in
+      if let error { return completion(.failure(error)) }
+      let json = data.flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+      completion(json.map { .success($0) } ?? .failure(GuideError.noJSON))
+    }.resume()
+  }
+}
+
+extension URLSession {
+  fileprivate func responseJSON(
+    _: PMKNamespacer, with url: URL
+  ) -> Promise<(json: [String: Any], response: URLResponse)> {
+    dataTask(.promise, with: url).validate().compactMap { data, response in
+      guard let json = try JSONSerialization.jsonObject(with: data) as? [String: Any] else {
+        return nil
+      }
+      return (json, response)
+    }
+  }
+}
+
+private struct Scanner {
+  var fails = false
+
+  func scan(_ completion: @escaping (Data?, String?, Error?) -> Void) {
+    DispatchQueue.global().async { [fails] in
+      if fails { completion(nil, nil, GuideError.noJSON) } else { completion(Data(), "text", nil) }
+    }
+  }
+}
+
+private class Screen {
+  let session = URLSession(configuration: .ephemeral)
+  let users: URL
+  let news: URL
+  var scanner = Scanner()
+  private let hasShown: (String) -> Void
+
+  init(_ url: URL, news: URL? = nil, _ hasShown: @escaping (String) -> Void) {
+    (users, self.news) = (url, news ?? url)
+    self.hasShown = hasShown
+  }
+
+  func show(_ user: [String: Any], _ news: [String: Any]) {
+    hasShown("\(user["answer"] ?? "") \(news["answer"] ?? "")")
+  }
+  func show(_ image: Data?, _ text: String?) { hasShown(text ?? "nothing") }
+  func show(_ error: Error) { hasShown("\(type(of: error))") }
+}
+
+private final class Before: Screen {
+  func load() {
+    session.json(from: users) { result in
+      switch result {
+      case .success(let user):
+        self.session.json(from: self.news) { result in
+          switch result {
+          case .success(let news): self.show(user, news)
+          case .failure(let error): self.show(error)
+          }
+        }
+      case .failure(let error):
+        self.show(error)
+      }
+    }
+  }
+
+  func scan() {
+    scanner.scan { image, text, error in
+      if let error { self.show(error) } else { self.show(image, text) }
+    }
+  }
+}
+
+private final class After: Screen {
+  func load() {
+    firstly {
+      session.responseJSON(.promise, with: users)
+    }.then { user, _ in
+      self.session.responseJSON(.promise, with: self.news).map { (user, $0.json) }
+    }.done { user, news in
+      self.show(user, news)
+    }.catch { error in
+      self.show(error)
+    }
+  }
+
+  func json(from url: URL) -> Promise<[String: Any]> {
+    Promise { seal in session.json(from: url, completion: seal.resolve) }
+  }
+
+  func scan() -> Promise<(image: Data?, text: String?)> {
+    Promise { seal in
+      scanner.scan { image, text, error in seal.resolve((image, text), error) }
+    }
+  }
+
+  func showScan() {
+    scan().done { image, text in self.show(image, text) }.catch { self.show($0) }
+  }
+
+  func text() -> Promise<String?> { scan().map(\.text) }
+
+  func both() -> Promise<Void> {
+    when(fulfilled: scan(), json(from: users)).done { scan, user in
+      self.show(scan.image, scan.text)
+      self.show(user, [:])
+    }
+  }
+}
+
+final class RequestsGuideTests: XCTestCase {
+  private lazy var answers = expectation(description: "shown")
+  private let shown = Shown()
+
+  /// What was shown, from any thread.
+  private final class Shown: @unchecked Sendable {
+    // Guarded by `lock`.
+    private var texts: [String] = []
+    private let lock = NSLock()
+    func add(_ text: String) { lock.withLock { texts.append(text) } }
+    var all: [String] { lock.withLock { texts } }
+  }
+
+  private func show(_ text: String) {
+    shown.add(text)
+    answers.fulfill()
+  }
+
+  private func server(_ body: String = "{\"answer\":42}") throws -> OneAnswerServer {
+    try XCTUnwrap(OneAnswerServer(body: body))
+  }
+
+  private func expect(_ texts: String...) {
+    wait(for: [answers], timeout: 10)
+    XCTAssertEqual(shown.all, texts)
+  }
+
+  func testRequestsBefore() throws {
+    let server = try server()
+    Before(server.url, show).load()
+    expect("42 42")
+  }
+
+  func testRequestsAfter() throws {
+    let server = try server()
+    After(server.url, show).load()
+    expect("42 42")
+  }
+
+  func testJSONOfAnotherShapeIsAnError() throws {
+    let (server, other) = (try server(), try server("[1]"))
+    After(server.url, news: other.url, show).load()
+    expect("PMKError")
+  }
+
+  func testScanBefore() throws {
+    Before(try server().url, show).scan()
+    expect("text")
+  }
+
+  func testScanAfter() throws {
+    After(try server().url, show).showScan()
+    expect("text")
+  }
+
+  func testFailingScan() throws {
+    let screen = After(try server().url, show)
+    screen.scanner.fails = true
+    screen.showScan()
+    expect("GuideError")
+  }
+
+  func testBoth() throws {
+    answers.expectedFulfillmentCount = 2
+    let server = try server()
+    let screen = After(server.url, show)
+    let done = expectation(description: "done")
+    screen.both().catch { XCTFail("\($0)") }.finally { done.fulfill() }
+    wait(for: [done], timeout: 10)
+    expect("text", "42 ")
+    let text = expectation(description: "text")
+    screen.text().done { XCTAssertEqual($0, "text") }.ensure { text.fulfill() }.cauterize()
+    wait(for: [text], timeout: 10)
+  }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import PromiseKit
+import XCTest
+
+/// What is joined with a promise that lives on, or is dropped, leaves nothing behind.
+final class GrowthTests: PromiseKitTestCase {
+  /// The memory in use, in kilobytes.
+  private var memory: Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+    return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+  }
+
+  /// More rounds take no more memory, not even 100 bytes each.
+  private func assertConstantMemory(
+    _ round: () -> Void, file: StaticString = #filePath, line: UInt = #line
+  ) {
+    PromiseKit.conf.logHandler = { _ in }
+    for _ in 0..<5_000 { round() }
+    let start = memory
+    for _ in 0..<10_000 { round() }
+    XCTAssertLessThan(memory - start, 1_000, file: file, line: line)
+  }
+
+  func testTupleWithAPromiseThatLivesOn() {
+    let (promise, seal) = Promise<Int>.pending()
+    assertConstantMemory {
+      _ = when(fulfilled: promise, Promise<Int>(error: TestError.dummy))
+      let (other, otherSeal) = Promise<Int>.pending()
+      _ = when(fulfilled: promise, other, Guarantee.value(1))
+      otherSeal.reject(TestError.dummy)
+    }
+    seal.fulfill(1)
+  }
+
+  func testIteratorWithAPromiseThatLivesOn() {
+    let (promise, seal) = Promise<Int>.pending()
+    assertConstantMemory {
+      let promises = [promise, Promise<Int>(error: TestError.dummy)]
+      _ = when(fulfilled: promises.makeIterator(), concurrently: 2)
+    }
+    seal.fulfill(1)
+  }
+
+  func testTupleWithADroppedPromise() {
+    assertConstantMemory {
+      _ = when(fulfilled: Promise<Int>.pending().promise, Promise<Int>.pending().promise)
+    }
+  }
+
+  func testIteratorWithADroppedPromise() {
+    assertConstantMemory {
+      let promises = [Promise<Int>.pending().promise, Promise.value(1)]
+      _ = when(fulfilled: promises.makeIterator(), concurrently: 2)
+    }
+  }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import PromiseKit
+import XCTest
+
+/// Handlers in place see their promise as resolved, and so does everything they do with it.
+final class InPlaceTests: PromiseKitTestCase {
+  func testHandlersOfOnePromiseNest() {
+    let (promise, seal) = Promise<Int>.pending()
+    var seen: [Int?] = []
+    promise.done(on: nil) { _ in
+      seen.append(promise.map(on: nil) { $0 + 1 }.value)
+      seen.append(promise.then(on: nil) { Promise.value($0 + 2) }.value)
+      seen.append(when(fulfilled: [promise, promise]).value?.reduce(0, +))
+      seen.append(race(promise, promise).value)
+    }.cauterize()
+    seal.fulfill(1)
+    XCTAssertEqual(seen, [2, 3, 2, 1])
+  }
+
+  func testRejectionsNest() {
+    let (promise, seal) = Promise<Int>.pending()
+    var seen: [Bool] = []
+    promise.catch(on: nil) { _ in
+      seen.append(promise.map(on: nil) { $0 }.isRejected)
+      seen.append(promise.recover(on: nil) { _ in Promise.value(2) }.value == 2)
+      seen.append(promise.asVoid().isRejected)
+    }
+    seal.reject(TestError.dummy)
+    XCTAssertEqual(seen, [true, true, true])
+  }
+
+  func testGuaranteesNest() {
+    let (guarantee, resolve) = Guarantee<Int>.pending()
+    var seen: Int?
+    guarantee.done(on: nil) { _ in seen = guarantee.map(on: nil) { $0 + 1 }.value }
+    resolve(1)
+    XCTAssertEqual(seen, 2)
+  }
+
+  func testWithoutDefaultQueues() {
+    PromiseKit.conf.Q = (map: nil, return: nil)
+    let (promise, seal) = Promise<Int>.pending()
+    var order: [String] = []
+    promise.done { _ in
+      order.append("first")
+      promise.done { _ in order.append("inner") }.cauterize()
+      order.append("end of first")
+    }.catch { _ in }
+    promise.done { _ in order.append("second") }.cauterize()
+    seal.fulfill(1)
+    XCTAssertEqual(order, ["first", "inner", "end of first", "second"])
+  }
+
+  func testHandlerMayWaitForAnotherThread() {
+    let (promise, seal) = Promise<Int>.pending()
+    var seen: Int?
+    promise.done(on: nil) { _ in
+      seen = try? promise.map(on: .global()) { $0 + 1 }.wait()
+    }.cauterize()
+    seal.fulfill(1)
+    XCTAssertEqual(seen, 2)
+  }
+
+  func testOtherThreadsAreServedWhileAHandlerRuns() {
+    let (promise, seal) = Promise<Int>.pending()
+    let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    promise.done(on: nil) { _ in
+      isRunning.signal()
+      mayReturn.wait()
+    }.cauterize()
+    DispatchQueue.global().async { seal.fulfill(1) }
+    isRunning.wait()
+    XCTAssertEqual(promise.map(on: nil) { $0 + 1 }.value, 2)
+    mayReturn.signal()
+  }
+}
