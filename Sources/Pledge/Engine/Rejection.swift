@@ -11,10 +11,11 @@ final class Rejection: Sendable {
 
   @usableFromInline
   init(_ error: any Error, origin: Origin?, handled: Bool = false) {
-    self.error = error
+    let unreported = UnreportedError.unwrapped(error)
+    self.error = unreported ?? error
     self.origin = origin
     isAbandonment = false
-    self.isHandled = AtomicFlag(handled)
+    self.isHandled = AtomicFlag(handled || unreported != nil)
   }
 
   /// A rejection with `CancellationError`, which need not be handled.

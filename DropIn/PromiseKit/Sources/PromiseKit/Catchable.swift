@@ -102,19 +102,21 @@ extension CatchMixin {
   /// Replaces an error that the policy accepts; all others pass through without a hop.
   @inlinable
   func recovering(
-    _ place: Place, _ policy: CatchPolicy,
+    _ place: QueueExecutor, _ policy: CatchPolicy,
     _ body: @escaping (any Error) throws -> Core<T>
   ) -> Promise<T> {
     nonisolated(unsafe) let body = body
-    let replace: @Sendable (any Error) -> Core<T> = { error in .silently { try body(error) } }
+    let replace: @Sendable (any Error) throws -> Core<T> = { error in
+      try unreported { try body(error) }
+    }
     if policy == .allErrors {
-      return Promise(core: attach().recover(on: place) { replace(exposed($0)) })
+      return Promise(core: attach().recover(on: place) { try replace(exposed($0)) })
     }
     return Promise(
       core: attach().recover(on: .immediate) { error -> Core<T> in
         let error = exposed(error)
-        if policy.skips(error) { return .silentlyRejected(error) }
-        return Pledge.Promise.value(()).then(on: place) { replace(error) }
+        if policy.skips(error) { return .rejected(UnreportedError(error)) }
+        return Pledge.Promise.value(()).then(on: place) { try replace(error) }
       })
   }
 }

@@ -19,7 +19,7 @@ public final class Guarantee<T>: Thenable {
 
   @usableFromInline
   init(_: PMKUnambiguousInitializer) {
-    let (core, resolver) = Core<T>.withResolvers()
+    let (core, resolver) = Core<T>.withUnmanagedResolver()
     self.core = core
     watch = ResolverWatch(resolver)
   }

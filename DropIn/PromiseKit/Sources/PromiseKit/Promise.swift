@@ -50,7 +50,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// Makes a promise that is rejected with `error`.
   @inlinable
   public init(error: Error) {
-    core = .silentlyRejected(error)
+    core = .rejected(UnreportedError(error))
     openBox = nil
   }
 

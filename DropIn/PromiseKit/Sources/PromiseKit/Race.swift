@@ -32,6 +32,6 @@ public func race<U: Thenable>(fulfilled thenables: [U]) -> Promise<U.T> {
   return Promise(
     core: Core<U.T>.any(thenables.map { $0.attach() }, cancellingLosers: false)
       .recover(on: .immediate) { error -> Core<U.T> in
-        .silentlyRejected(error is AggregateError ? PMKError.noWinner : error)
+        .rejected(UnreportedError(error is AggregateError ? PMKError.noWinner : error))
       })
 }

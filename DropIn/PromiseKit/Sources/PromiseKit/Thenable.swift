@@ -27,7 +27,7 @@ extension Thenable {
     nonisolated(unsafe) let body = body
     return Promise(
       core: attach().then(on: place(on, flags)) { box -> Core<U.T> in
-        .silently { try body(box.value).attach() }
+        try unreported { try body(box.value).attach() }
       })
   }
 
@@ -41,8 +41,8 @@ extension Thenable {
   ) -> Promise<U> {
     nonisolated(unsafe) let transform = transform
     return Promise(
-      core: attach().then(on: place(on, flags)) { box -> Core<U> in
-        .silently { .value(Boxed(try transform(box.value))) }
+      core: attach().map(on: place(on, flags)) { box in
+        try unreported { Boxed(try transform(box.value)) }
       })
   }
 

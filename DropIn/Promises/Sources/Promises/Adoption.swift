@@ -7,7 +7,9 @@ extension Promise {
   /// Makes a pending promise that can ``adopt(_:on:)`` another one.
   @inlinable
   static func adopter() -> Promise<Value> {
-    let (source, resolver) = Pledge.Promise<Pledge.Promise<UncheckedBox<Value>>>.withResolvers()
+    let (source, resolver) = Pledge.Promise<
+      Pledge.Promise<UncheckedBox<Value>>
+    >.withUnmanagedResolver()
     return Promise(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
   }
 

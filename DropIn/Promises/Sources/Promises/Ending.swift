@@ -4,13 +4,13 @@ import Pledge
 @usableFromInline
 enum Ending<Value>: Sendable {
   /// Settles the promise itself.
-  case direct(Resolver<UncheckedBox<Value>>)
+  case direct(UnmanagedResolver<UncheckedBox<Value>>)
 
   /// Settles it with another promise, whose fate it then shares.
   ///
   /// The engine links the two if nobody else observes the other one. That is what keeps the memory
   /// of a recursive chain constant.
-  case adopting(Resolver<Pledge.Promise<UncheckedBox<Value>>>)
+  case adopting(UnmanagedResolver<Pledge.Promise<UncheckedBox<Value>>>)
 
   @inlinable
   func fulfill(_ box: UncheckedBox<Value>) -> Bool {
@@ -20,11 +20,12 @@ enum Ending<Value>: Sendable {
     }
   }
 
+  /// Nothing reports rejections without a handler.
   @inlinable
   func reject(_ error: any Error) -> Bool {
     switch self {
-    case .direct(let resolver): resolver.reject(error)
-    case .adopting(let resolver): resolver.reject(error)
+    case .direct(let resolver): resolver.reject(UnreportedError(error))
+    case .adopting(let resolver): resolver.reject(UnreportedError(error))
     }
   }
 
@@ -35,28 +36,12 @@ enum Ending<Value>: Sendable {
     case .adopting(let resolver): resolver.isPending
     }
   }
-}
 
-/// What can be left unresolved forever.
-protocol Abandonable: Sendable {
-  func abandon()
-}
-
-extension Ending: Abandonable {
+  /// Leaves the promise unresolved forever.
   func abandon() {
     switch self {
     case .direct(let resolver): resolver.abandon()
     case .adopting(let resolver): resolver.abandon()
     }
-  }
-}
-
-extension Pledge.Promise {
-  /// Makes a rejected promise whose error counts as handled.
-  @inlinable
-  static func silentlyRejected(_ error: any Error) -> Self {
-    let promise = rejected(error)
-    promise.observe(on: .immediate) { _ in }
-    return promise
   }
 }

@@ -42,7 +42,7 @@ public final class Promise<Value> {
   /// Makes a promise that is pending until it is resolved by hand.
   @inlinable
   public convenience init() {
-    let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withResolvers()
+    let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withUnmanagedResolver()
     self.init(storage: storage, ending: .direct(resolver))
   }
 
@@ -52,7 +52,7 @@ public final class Promise<Value> {
   /// Makes a promise that is rejected with `error`.
   @inlinable @_disfavoredOverload
   public convenience init(_ error: Error) {
-    self.init(storage: .silentlyRejected(error), ending: nil)
+    self.init(storage: .rejected(UnreportedError(error)), ending: nil)
   }
 
   /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
@@ -64,19 +64,19 @@ public final class Promise<Value> {
     do {
       let value = try work()
       if let error = rejection(hiddenIn: value) {
-        storage = .silentlyRejected(error)
+        storage = .rejected(UnreportedError(error))
       } else {
         storage = .value(UncheckedBox(value))
       }
     } catch {
-      storage = .silentlyRejected(error)
+      storage = .rejected(UnreportedError(error))
     }
     self.init(storage: storage, ending: nil)
   }
 
   deinit {
     guard let ending, ending.isPending else { return }
-    ReleaseQueue.abandon(ending)
+    ending.abandon()
     DispatchGroup.promises.leave()
   }
 
@@ -97,10 +97,7 @@ public final class Promise<Value> {
   /// May be called from any thread.
   @inlinable
   public func reject(_ error: Error) {
-    // Asked first, because the engine reports an error that comes too late as one nobody handled.
-    guard let ending, ending.isPending, ending.reject(error) else { return }
-    // Nobody is told of rejections without a handler: this counts as one.
-    storage.observe(on: .immediate) { _ in }
+    guard let ending, ending.reject(error) else { return }
     DispatchGroup.promises.leave()
   }
 

@@ -32,17 +32,11 @@ extension DispatchGroup {
   @usableFromInline static let promises = DispatchGroup()
 }
 
-/// Sends every handler to the queue by itself, and counts it in the group of all promises.
-@usableFromInline
-struct Hop: PromiseExecutor {
-  @usableFromInline let queue: DispatchQueue
-
+extension QueueExecutor {
+  /// Sends every handler to `queue` by itself, and counts it in the group of all promises.
   @inlinable
-  init(queue: DispatchQueue) { self.queue = queue }
-
-  @usableFromInline
-  func enqueue(_ job: PromiseJob) {
-    queue.async(group: .promises) { job.run() }
+  static func hop(to queue: DispatchQueue) -> QueueExecutor {
+    QueueExecutor(queue, group: .promises)
   }
 }
 
@@ -78,7 +72,8 @@ extension Promise {
       // Made resolved, so there is no handler that this one could overtake.
       queue.async(group: .promises) { handler(result.map { $0.value }) }
     } else {
-      storage.observe(on: Hop(queue: queue)) { result in handler(result.map { $0.value }) }
+      storage.observe(on: QueueExecutor.hop(to: queue)) { result in handler(result.map { $0.value })
+      }
     }
   }
 
@@ -99,7 +94,7 @@ extension Promise {
         promise.run { try handler(outcome.map { $0.value }, promise, work) }
       }
     } else {
-      storage.observe(on: Hop(queue: queue)) { outcome in
+      storage.observe(on: QueueExecutor.hop(to: queue)) { outcome in
         promise.run { try handler(outcome.map { $0.value }, promise, work) }
       }
     }

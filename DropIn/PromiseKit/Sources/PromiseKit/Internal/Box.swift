@@ -14,12 +14,12 @@ enum PMKUnambiguousInitializer {
 @usableFromInline
 final class Box<T>: Sendable {
   @usableFromInline let core: Core<T>
-  @usableFromInline let resolver: Pledge.Resolver<Boxed<T>>?
+  @usableFromInline let resolver: UnmanagedResolver<Boxed<T>>?
 
   /// A box that is still open.
   @inlinable
   init() {
-    (core, resolver) = Core<T>.withResolvers()
+    (core, resolver) = Core<T>.withUnmanagedResolver()
   }
 
   /// The box of a promise that is settled by Pledge alone.
@@ -39,7 +39,7 @@ final class Box<T>: Sendable {
     case .fulfilled(let value):
       resolver?.fulfill(Boxed(value))
     case .rejected(let error):
-      if resolver?.reject(error) == true { core.cauterize() }
+      resolver?.reject(UnreportedError(error))
     }
   }
 

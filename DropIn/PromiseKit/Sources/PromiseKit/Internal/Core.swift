@@ -34,27 +34,20 @@ extension Thenable {
   }
 }
 
-// PromiseKit has no report of unhandled errors, so errors are marked as handled where they enter
-// Pledge: at a resolver, and where a handler throws.
+// PromiseKit has no report of unhandled errors, so each error is marked where it enters Pledge: at a
+// resolver, and where a handler throws.
+
+/// Runs a handler, whose error is not to be reported.
+@inlinable @inline(__always)
+func unreported<Value>(_ body: () throws -> Value) throws -> Value {
+  do {
+    return try body()
+  } catch {
+    throw UnreportedError(error)
+  }
+}
+
 extension Pledge.Promise {
-  /// A rejected promise whose error is never reported.
-  @inlinable
-  static func silentlyRejected(_ error: any Error) -> Self {
-    let promise = Self.rejected(error)
-    promise.cauterize()
-    return promise
-  }
-
-  /// The promise that `body` returns, or a rejected one if it throws.
-  @inlinable
-  static func silently(_ body: () throws -> Self) -> Self {
-    do {
-      return try body()
-    } catch {
-      return silentlyRejected(error)
-    }
-  }
-
   /// This promise, whose error is never reported.
   @inlinable
   var silenced: Self {

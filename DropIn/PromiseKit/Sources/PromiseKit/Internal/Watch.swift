@@ -91,9 +91,9 @@ class Watch: @unchecked Sendable {
 /// The watch of a guarantee that is resolved by a function, and not by a handler.
 @usableFromInline
 final class ResolverWatch<T>: Watch, @unchecked Sendable {
-  private let resolver: Pledge.Resolver<Boxed<T>>
+  private let resolver: UnmanagedResolver<Boxed<T>>
 
-  init(_ resolver: Pledge.Resolver<Boxed<T>>) {
+  init(_ resolver: UnmanagedResolver<Boxed<T>>) {
     self.resolver = resolver
     super.init()
   }

@@ -32,7 +32,7 @@ struct Source<Value>: Input {
   func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void) {
     // `nonisolated(unsafe)`: called once, on the queue.
     nonisolated(unsafe) let handler = handler
-    storage.observe(on: Hop(queue: queue)) { result in
+    storage.observe(on: QueueExecutor.hop(to: queue)) { result in
       switch result {
       case .success: handler(nil)
       case .failure(let error): handler(error)

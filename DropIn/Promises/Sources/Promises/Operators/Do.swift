@@ -37,7 +37,9 @@ extension Promise {
   public convenience init<T>(
     on queue: DispatchQueue = .promises, _ work: @escaping Do<Promise<T>>
   ) {
-    let (source, resolver) = Pledge.Promise<Pledge.Promise<UncheckedBox<Value>>>.withResolvers()
+    let (source, resolver) = Pledge.Promise<
+      Pledge.Promise<UncheckedBox<Value>>
+    >.withUnmanagedResolver()
     self.init(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
     queue.hop {
       do {
