@@ -28,7 +28,7 @@ extension TraceTests {
               for round in 0..<250 {
                 let (promise, resolver) = Promise<Int>.withResolvers()
                 let chain = promise.then { value in Promise { await counter.increment() + value } }
-                  .recover { _ in 0 }
+                  .replaceError { _ in 0 }
                 let task = Task { await chain.value }
                 if round % 3 == 0 { task.cancel() }
                 if round % 5 == 0 {

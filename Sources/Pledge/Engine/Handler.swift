@@ -51,24 +51,33 @@ extension Handler {
   /// it, and so may the `deinit` of that. And no `deinit` of the program runs on the timers' thread.
   @usableFromInline
   final func dropBody() {
-    guard let body, body.hasContext else {
-      self.body = nil
+    guard body?.hasContext == true, let place = releasePlace() else {
+      body = nil
       return
     }
+    // Moved, so that this thread keeps no reference that could become the last one.
+    let release = ClosureRelease(exchange(&body, with: nil))
+    switch place {
+    case .scheduler(let scheduler): scheduler.enqueue(release)
+    case .globalQueue:
+      Queues.async(on: Queues.global) { release.perform(ThreadState.current, isInPlace: false) }
+    }
+  }
+
+  private enum ReleasePlace {
+    case scheduler(Scheduler)
+    case globalQueue
+  }
+
+  /// Where the closure has to be released, unless that is here.
+  private final func releasePlace() -> ReleasePlace? {
     let state = ThreadState.current
     if let target, marks & Mark.queueTarget == 0 {
       let scheduler = unsafeDowncast(target.takeUnretainedValue(), to: Scheduler.self)
       let isHere = state.pointee.scheduler?.toOpaque() == target.toOpaque()
-      if scheduler.isIsolation, !isHere {
-        self.body = nil
-        return scheduler.enqueue(ClosureRelease(body))
-      }
+      if scheduler.isIsolation { return isHere ? nil : .scheduler(scheduler) }
     }
-    self.body = nil
-    if state.pointee.isTimerThread {
-      let release = ClosureRelease(body)
-      Queues.async(on: Queues.global) { release.perform(ThreadState.current, isInPlace: false) }
-    }
+    return state.pointee.isTimerThread ? .globalQueue : nil
   }
 
   /// Fulfills this handler's promise with what its closure returned, unless it was cancelled while
@@ -118,7 +127,7 @@ extension Handler {
 private final class ClosureRelease: Job, @unchecked Sendable {
   private var closure: ErasedClosure?
 
-  init(_ closure: ErasedClosure) { self.closure = closure }
+  init(_ closure: consuming ErasedClosure?) { self.closure = closure }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     closure = nil

@@ -16,7 +16,7 @@ import Testing
     case uncancellable
   }
 
-  static let depth = isFullRun ? 1_000_000 : 20_000
+  static let depth = isFullRun ? 1_000_000 : 5_000
 
   static func nest(_ kind: Kind, around start: Promise<Int>) -> Promise<Int> {
     var last = start

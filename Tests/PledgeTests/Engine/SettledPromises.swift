@@ -39,8 +39,8 @@ import Testing
       isInside.signal()
       gate.wait()
     }
-    onNewThread { resolver.fulfill(1) }
-    onNewThread {
+    DispatchQueue(label: "settling").async { resolver.fulfill(1) }
+    DispatchQueue(label: "attaching").async {
       isInside.wait()
       // The slow handler still runs.
       promise.done(on: .global) { _ in gate.signal() }.cauterize()

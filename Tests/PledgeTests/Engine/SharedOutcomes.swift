@@ -7,7 +7,7 @@ import Testing
 @Suite struct SharedOutcomes {
   // A promise that adopted a shared one is cancelled as that settles.
   @Test func cancelledOuter_hasOneOutcomeForAll() async throws {
-    for _ in 0..<(isFullRun ? 200_000 : 2_000) {
+    for _ in 0..<(isFullRun ? 200_000 : 300) {
       let (inner, resolver) = Promise<Int>.withResolvers()
       inner.done(on: .immediate) { _ in }.cauterize()
       let outer = Promise.value(1).then(on: .immediate) { _ in inner }
@@ -24,7 +24,7 @@ import Testing
 
   // A resolver is dropped as its promise is cancelled.
   @Test func producerThatWasTold_seesACancellation() async throws {
-    for _ in 0..<(isFullRun ? 200_000 : 2_000) {
+    for _ in 0..<(isFullRun ? 200_000 : 300) {
       let told = Recorder<Void>()
       let box = Box<Resolver<Int>?>(nil)
       let promise = Promise<Int> { resolver in
