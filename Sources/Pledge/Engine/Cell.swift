@@ -306,8 +306,8 @@ class Cell: Job, @unchecked Sendable {
         return false
       }
       // The most frequent way to settle: a value, and one observer that runs in place.
-      if seen & (Mark.hasExecutor | Mark.removed) == 0, Mark.livingCount(seen) == 1,
-        !Instrumentation.isTracing, let only = list
+      if seen & Mark.hasExecutor == 0, Mark.livingCount(seen) == 1,
+        Mark.removedCount(seen) == 0, !Instrumentation.isTracing, let only = list
       {
         list = nil
         unlock(seen & Mark.marks | Mark.settled)

@@ -23,6 +23,9 @@ enum OneShotTimer {
   ) -> AnyObject & Sendable {
     // The time starts now, and not when the task does.
     let deadline = clock.now.advanced(by: min(duration, longest))
+    if let clock = clock as? any CallbackClock<C.Instant> {
+      return clock.schedule(at: deadline, action)
+    }
     return Sleeper(
       // Detached, so that the handlers of other pieces of work that it runs see none of this one's
       // task-local values.
@@ -39,4 +42,14 @@ enum OneShotTimer {
     init(task: Task<Void, Never>) { self.task = task }
     deinit { task.cancel() }
   }
+}
+
+/// A clock that calls a closure when its time has come, without a task that sleeps.
+package protocol CallbackClock<Instant>: Clock {
+  /// Has `action` called once, when the clock comes to `deadline`.
+  ///
+  /// - Returns: An object; release it, and `action` is not called any more.
+  func schedule(
+    at deadline: Instant, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable
 }

@@ -97,7 +97,8 @@ struct PreparedTask: Sendable {
       }
       withExtendedLifetime(released.session) {}
       guard released.isUnused else { return }
-      let closing = Promise<Void>.after(Self.idleTime)
+      // Time that the system is suspended does not count as idle.
+      let closing = Promise<Void>.after(Self.idleTime, clock: SuspendingClock())
         .done(on: .immediate) { self.closeIfUnused() }
       closing.cauterize()
       let isTooLate = Self.companions.withLock { _ in

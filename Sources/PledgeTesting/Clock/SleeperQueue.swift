@@ -1,4 +1,4 @@
-/// One call of `TestClock.sleep`.
+/// One call of `TestClock.sleep`, or one timer of a promise.
 ///
 /// `@unchecked Sendable`: all that changes is guarded by the mutex of the clock.
 final class Sleeper: @unchecked Sendable {
@@ -6,6 +6,8 @@ final class Sleeper: @unchecked Sendable {
 
   let deadline: TestClock.Instant
   var continuation: Continuation?
+  /// What a timer calls, in place of a task to resume.
+  var action: (@Sendable () -> Void)?
   var isCancelled = false
   /// Its number among the sleepers of its clock, and its place in the heap; nil outside.
   fileprivate var order = 0

@@ -60,8 +60,8 @@ extension TestClock {
 
   /// Waits until at least `count` sleeps are under way, or the calling task is cancelled.
   ///
-  /// Operators such as `timeout` start to sleep in a task of their own, some time after the call:
-  /// wait for that before you advance the clock.
+  /// Operators such as `timeout` start their timers inside the call, but a task that you start
+  /// sleeps some time later: wait for that before you advance the clock.
   public func sleepers(atLeast count: Int) async {
     await wait { $0 >= count }
   }

@@ -98,6 +98,48 @@ public final class TestClock: Clock, Sendable {
   }
 }
 
+// MARK: - Timers of promises
+
+extension TestClock: CallbackClock {
+  /// Has `action` called on the thread that advances the clock to `deadline`.
+  package func schedule(
+    at deadline: Instant, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable {
+    let sleeper = Sleeper(deadline: deadline)
+    let isDue = state.withLock { state in
+      if state.isClosed { return false }
+      if deadline <= state.now { return true }
+      sleeper.action = action
+      state.sleepers.insert(sleeper)
+      return false
+    }
+    if isDue { action() } else { changes.tell() }
+    return ScheduledAction(clock: self, sleeper: sleeper)
+  }
+
+  fileprivate func unschedule(_ sleeper: Sleeper) {
+    let action = state.withLock { state in
+      state.sleepers.remove(sleeper)
+      return exchange(&sleeper.action, with: nil)
+    }
+    guard action != nil else { return }
+    changes.tell()
+  }
+
+  /// Takes its timer out when it is released.
+  private final class ScheduledAction: Sendable {
+    let clock: TestClock
+    let sleeper: Sleeper
+
+    init(clock: TestClock, sleeper: Sleeper) {
+      self.clock = clock
+      self.sleeper = sleeper
+    }
+
+    deinit { clock.unschedule(sleeper) }
+  }
+}
+
 // MARK: - Driving, for this module
 
 extension TestClock {
@@ -123,14 +165,20 @@ extension TestClock {
   }
 
   private func wake(_ pick: (SleeperQueue) -> Sleeper?) -> Bool {
-    let continuation: Sleeper.Continuation? = state.withLock { state in
-      guard let sleeper = pick(state.sleepers) else { return nil }
-      state.sleepers.remove(sleeper)
-      state.now = max(state.now, sleeper.deadline)
-      return exchange(&sleeper.continuation, with: nil)
+    let woken: (continuation: Sleeper.Continuation?, action: (@Sendable () -> Void)?)? =
+      state.withLock { state in
+        guard let sleeper = pick(state.sleepers) else { return nil }
+        state.sleepers.remove(sleeper)
+        state.now = max(state.now, sleeper.deadline)
+        return (
+          exchange(&sleeper.continuation, with: nil), exchange(&sleeper.action, with: nil)
+        )
+      }
+    guard let woken else { return false }
+    woken.action?()
+    if let continuation = woken.continuation {
+      wokenTasks.runInPlace { continuation.resume() }
     }
-    guard let continuation else { return false }
-    wokenTasks.runInPlace { continuation.resume() }
     changes.tell()
     return true
   }

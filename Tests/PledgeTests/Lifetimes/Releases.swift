@@ -108,10 +108,10 @@ extension Timers {
           held.source().deadline(.now + hour)
         },
         Holder(testDescription: "retry between attempts") { _ in
-          Promise.retry(.fixed(attempts: 3, delay: hour)) { .rejected(Boom()) }
+          Promise.retry(on: .immediate, .fixed(attempts: 3, delay: hour)) { .rejected(Boom()) }
         },
         Holder(testDescription: "retry within an attempt", sources: 1) { held in
-          Promise.retry(.fixed(attempts: 3)) { held.source() }
+          Promise.retry(on: .immediate, .fixed(attempts: 3)) { held.source() }
         },
         Holder(testDescription: "all, bounded", sources: 3) { held in
           Promise.all(1...9, concurrently: 3) { @MainActor _ in held.source() }.map(on: .immediate)

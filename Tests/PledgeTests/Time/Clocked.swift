@@ -274,7 +274,8 @@ import Testing
     policy.attemptTimeout = .seconds(10)
     let never = Promise<Int>.withResolvers()
     let count = CallCounter()
-    let promise = Promise<Int>.retry(policy, clock: clock) {
+    // In place, so that the first attempt has begun when its time starts.
+    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
       count.call() == 1 ? never.promise : .value(2)
     }
     await clock.sleepers(reach: 1)
