@@ -22,7 +22,8 @@ extension Promise {
   public func uncancellable() -> Promise {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.uncancellable, target: _HandlerTarget(immediate: ()), body: nil
+        Value.self, wants: Cell.Input.uncancellable, target: _HandlerTarget(immediate: ()),
+        body: nil
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 }

@@ -95,7 +95,9 @@ extension Diagnostics.PromiseID {
 extension Cell {
   /// Tells the tracer of a promise that a resolver, or a combinator, settles.
   @usableFromInline
-  final func noteCreation(_ origin: Origin?) { Instrumentation.note(self, .created(origin: origin)) }
+  final func noteCreation(_ origin: Origin?) {
+    Instrumentation.note(self, .created(origin: origin))
+  }
 
   /// Tells the tracer of a promise that is made rejected.
   @usableFromInline

@@ -83,7 +83,8 @@ extension Promise {
         let outcome = Promise(cell: source)
         do {
           // The clean-up is not to be cancelled along with what it cleans up after.
-          let inner = try body().promise.uncancellable().chained(_HandlerTarget(immediate: ())) { _ in
+          let inner = try body().promise.uncancellable().chained(_HandlerTarget(immediate: ())) {
+            _ in
             outcome
           }
           handler.adopt(inner.cell, as: Value.self)

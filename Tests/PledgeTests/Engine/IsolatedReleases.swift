@@ -22,7 +22,8 @@ import Testing
         let first = Guard(places)
         let second = Guard(places)
         ends.append(rejected.done { _ in _ = first })
-        ends.append(fulfilled.replaceError { _ in withExtendedLifetime(second) { 1 } }.promise.asVoid())
+        ends.append(
+          fulfilled.replaceError { _ in withExtendedLifetime(second) { 1 } }.promise.asVoid())
       }
       DispatchQueue.global().async {
         rejecter.reject(Boom())
