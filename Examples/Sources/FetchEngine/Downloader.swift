@@ -50,7 +50,7 @@ public struct Downloader: Sendable {
     let start = time.now()
     return download(file)
       .map(on: .immediate) { saved in Outcome.saved(saved, time: time.now() - start) }
-      .recover(on: .immediate) { error in
+      .replaceError(on: .immediate) { error in
         if error is CancellationError { throw error }
         return Outcome.failed(file, error, time: time.now() - start)
       }
@@ -134,7 +134,7 @@ public struct Downloader: Sendable {
           }
       }
     )
-    .recover(on: .immediate, only: AggregateError.self) { error -> Opened in
+    .replaceError(on: .immediate, only: AggregateError.self) { error -> Opened in
       // Without mirrors there is one error, and nothing to aggregate.
       throw error.errors.count == 1 ? error.errors[0] : error
     }
@@ -151,7 +151,7 @@ public struct Downloader: Sendable {
       meter.add(bytes.count, at: time.now())
       report(.received(copy.file, claim.start, bytes.count))
     }
-    .recover(on: .immediate, only: EndOfSegment.self) { (_) -> Void in }
+    .replaceError(on: .immediate, only: EndOfSegment.self) { (_) -> Void in }
     return Promise.race(body, silence(meter, opened, copy))
       .map(on: .immediate) { try copy.finish(claim) }
       .tap(on: .immediate) { result in

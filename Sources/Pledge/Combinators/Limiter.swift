@@ -178,7 +178,7 @@ extension Limiter {
 
   /// Runs `operation` as soon as there is room for it.
   ///
-  /// See ``run(priority:_:)``.
+  /// See `run(priority:_:)`.
   ///
   /// **Execution.** `operation` runs on `executor`.
   @_disfavoredOverload
@@ -191,7 +191,7 @@ extension Limiter {
 
   /// Runs `operation`, on the main actor, as soon as there is room for it.
   ///
-  /// See ``run(priority:_:)``.
+  /// See `run(priority:_:)`.
   public func run<T: Sendable>(
     on executor: MainExecutor, priority: Int = 0,
     _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>

@@ -27,7 +27,7 @@ extension Promise {
 
   /// Replaces an error with the promise that `body` returns.
   ///
-  /// See ``recover(_:)``.
+  /// See `recover(_:)`.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -2,7 +2,7 @@ extension Promise {
   /// Replaces an error with the value that `body` returns.
   ///
   /// A value passes through. The result cannot fail; if the replacement can, or is not there yet, use
-  /// ``recover(_:)``.
+  /// `recover(_:)`.
   ///
   /// ```swift
   /// let name: Guarantee<String> = fetchName().replaceError { _ in "nobody" }

@@ -70,7 +70,7 @@ extension Promise {
 /// Calls `operation`, and calls it again each time that `delay` passes without a result, until one
 /// of at most `attempts` calls has returned.
 ///
-/// See ``Promise/hedged(attempts:delay:clock:_:)``.
+/// See `Promise.hedged(attempts:delay:clock:_:)`.
 ///
 /// **Execution.** Each call runs in a task of its own, in the isolation in which `operation` was
 /// written.
