@@ -50,9 +50,9 @@ public struct Downloader: Sendable {
     let start = time.now()
     return download(file)
       .map(on: .immediate) { saved in Outcome.saved(saved, time: time.now() - start) }
-      .replaceError(on: .immediate) { error in
+      .recover(on: .immediate) { error in
         if error is CancellationError { throw error }
-        return Outcome.failed(file, error, time: time.now() - start)
+        return .value(Outcome.failed(file, error, time: time.now() - start))
       }
       .get(on: .immediate) { outcome in report(.ended(outcome)) }
   }
