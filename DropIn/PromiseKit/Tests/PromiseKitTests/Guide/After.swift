@@ -51,7 +51,7 @@ private final class After {
 
   func errors() -> Promise<User> {
     fetchUser(1)
-      .recover(only: APIError.notFound) { User.guest }
+      .replaceError(only: APIError.notFound) { User.guest }
       .finally { self.isLoading = false }
   }
 
