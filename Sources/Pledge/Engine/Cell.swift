@@ -13,7 +13,7 @@
 // - pending: `list` is the stack of observers, newest first.
 // - delivering: the result can be read; the thread that settled the cell is handing observers over
 //   to their executors. An observer with an executor that comes now queues up in `list`, so that
-//   the order of attachment is kept. No code of the program runs meanwhile, except for `enqueue` of
+//   the order of attachment is kept. No code of the program runs then, except for `enqueue` of
 //   custom executors.
 // - settled: `list` is empty for good, `slot` is the `Rejection` if there is one.
 // - forwarded: `list` is the junction.

@@ -7,7 +7,7 @@ public struct Origin: @unchecked Sendable, Hashable, CustomStringConvertible {
   /// The line, counted from 1.
   public let line: UInt
 
-  /// The bytes of a `StaticString`, which end with a nought; a `StaticString` takes three words.
+  /// The bytes of a `StaticString`, which end with a zero; a `StaticString` takes three words.
   @usableFromInline let file: UnsafePointer<UInt8>
 
   /// Names the place `line` in `fileID`, a string literal.

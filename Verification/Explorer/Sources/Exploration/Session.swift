@@ -24,7 +24,7 @@ package struct Finding: Sendable {
   fileprivate var parts: Int
 }
 
-/// What came of exploring one program.
+/// The result of exploring one program.
 package struct Outcome: Sendable {
   package var name: String
   package var strategy: String
