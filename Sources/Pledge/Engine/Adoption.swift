@@ -4,13 +4,17 @@
 // passes the result on. So a promise that others observe, too, goes on when the outer one is
 // cancelled, and no rule of its own is needed.
 //
-// A recursive loop would grow by an observer a round in that way. So where a promise is in the
-// middle, adopted by one and adopting another, and nobody else observes it, a *junction* takes its
-// place: a hidden cell that waits for the innermost promise and that the outer one observes. The
-// promises in the middle are forwarded to the junction, which is the same for all of them: attaching
-// to such a promise attaches to the junction, cancelling it cancels the junction. They are free to
-// go, and a loop takes constant memory. (Twitter's `Promise.become` and Scala's
-// `DefaultPromise.linkRootOf` reach the same end by linking promises to the outermost one.)
+// A recursive loop would grow by an observer a round in that way. So a cell in the middle, that
+// adopts one cell and is adopted by its only observer, is taken out: a *junction* takes its place, a
+// hidden cell that waits for the inner one and that the outer one observes. The cell in the middle is
+// forwarded to it: attaching to its promise attaches to the junction, cancelling it cancels the
+// junction. A junction stands in for any number of cells, which are released, and a loop takes
+// constant memory. (Twitter's `Promise.become` and Scala's `DefaultPromise.linkRootOf` reach the same
+// end by linking promises to the outermost one.)
+//
+// Both are single steps under the locks of the cells concerned, so that every thread finds the cells
+// linked both ways: who adopts a cell is in its list. First comes the adoption, then the search for
+// circles, then the contraction of what is in the middle now.
 
 extension Handler {
   /// Makes this handler's promise take on the fate of `inner`.
@@ -19,61 +23,48 @@ extension Handler {
   /// source when it finds `body` gone.
   @inlinable
   final func adopt<Value>(_ inner: Cell, as type: Value.Type) {
-    let inner = inner.resolved
-    if inner.isSettled {
-      adoptSettled(inner)
-      if isCancelled {
-        inner.rejection?.markHandled()
-        fail(.cancellation())
-      } else {
-        copyResult(of: inner, as: type)
-      }
+    let settled = settled(inner) {
+      Derived<Value?>(junction: { junction, source in
+        junction.copyResult(of: source, as: Value.self)
+      })
+    }
+    guard let settled else { return }
+    noteAdoption(of: settled, isSettled: true)
+    if isCancelled {
+      settled.rejection?.markHandled()
+      fail(.cancellation())
     } else {
-      adoptPending(inner) { outer in
-        Derived<Value?>(junctionFor: outer) { junction, source in
-          junction.copyResult(of: source, as: Value.self)
-        }
-      }
+      copyResult(of: settled, as: type)
     }
   }
 
+  /// The settled cell that stands for `inner`; or nil, and this handler waits for it, or was rejected.
   @usableFromInline
-  final func adoptSettled(_ inner: Cell) {
-    Instrumentation.note(self, .adopted(inner, isSettled: true))
-  }
-
-  @usableFromInline
-  final func adoptPending(_ inner: Cell, makeJunction: (Cell) -> Handler) {
-    Instrumentation.note(self, .adopted(inner, isSettled: false))
-    if inner === self {
-      return fail(Rejection(PromiseError.returnedItself, origin: nil))
-    }
-    var fresh: Handler?
+  final func settled(_ inner: Cell, makeJunction: () -> Handler) -> Cell? {
+    var inner = inner.resolved
+    if inner.isSettled { return inner }
     while true {
-      switch forward(to: inner, fresh: fresh) {
+      if inner === self {
+        fail(Rejection(PromiseError.returnedItself, origin: nil))
+        return nil
+      }
+      switch adoptPending(inner) {
+      case .settled:
+        return inner
+      case .forwarded(let junction):
+        inner = junction
       case .refused:
-        return refuse(inner)
-      case .needsJunction:
-        fresh = makeJunction(self)
-      case .moved(let junction):
-        junction.noteForwarding(of: self)
-        junction.noteWaiting(for: inner)
-        return junction.attachAdopter(to: inner, makeJunction: makeJunction)
-      case .plain:
-        guard beginAdopting(inner) else { return refuse(inner) }
+        refuse(inner)
+        return nil
+      case .adopted:
+        noteAdoption(of: inner, isSettled: false)
         noteWaiting(for: inner)
-        return attachAdopter(to: inner, makeJunction: makeJunction)
+        if wasAdopted { breakCircles() }
+        contract(makeJunction)
+        inner.contract(makeJunction)
+        return nil
       }
     }
-  }
-
-  private final func noteWaiting(for source: Cell) {
-    Instrumentation.note(self, .attached(source: source, observer: self))
-  }
-
-  /// Tells the tracer that `cell`'s promise goes on under the name of this junction.
-  private final func noteForwarding(of cell: Cell) {
-    Instrumentation.note(self, .adopted(cell, isSettled: false))
   }
 
   /// Rejects this handler's promise in place of adopting `inner`, since it was cancelled while the
@@ -87,78 +78,75 @@ extension Handler {
     fail(.cancellation())
   }
 
-  /// Attaches this handler, which waits for `inner` already, to its observers.
+  /// Tells the tracer that the promise of `cell` goes on under the name of this one.
+  @usableFromInline
+  final func noteAdoption(of cell: Cell, isSettled: Bool) {
+    Instrumentation.note(self, .adopted(cell, isSettled: isSettled))
+  }
+
+  fileprivate final func noteWaiting(for source: Cell) {
+    Instrumentation.note(self, .attached(source: source, observer: self))
+  }
+
+  /// Rejects promises that wait for themselves, by way of promises that handlers have returned
+  /// (Promises/A+ 2.3.1).
   ///
-  /// `former` is an observer of it that has given its place to this one.
-  private final func attachAdopter(
-    to inner: Cell, ignoring former: Cell? = nil, makeJunction: (Cell) -> Handler
-  ) {
-    var cell = inner
-    var fresh: Handler?
-    while true {
-      switch cell.add(self, adopts: true, ignoring: former) {
-      case .attached:
-        // A thread that detached this handler before it was in the list could not remove it.
-        if marks & Mark.detached != 0 { return leave(cell) }
-        if marks & Mark.adopted != 0 { breakCircle() }
-        return
-      case .settled:
-        return Delivery.deliver(self, wanted: cell.wanted)
-      case .forwarded(let junction):
-        cell = junction
-      case .adopting:
-        let isJunction = marks & Mark.junction != 0
-        switch cell.givePlace(to: self, fresh: fresh, ignoring: former) {
-        case .changed:
-          break
-        case .circle:
-          rejectAsCircle()
-          return
-        case .needsJunction:
-          fresh = makeJunction(cell)
-        case .forwarded(let junction, let source):
-          // First the new observers, then the old one: so nobody takes the source for unconsumed.
-          let next: Cell = isJunction ? source : junction
-          junction.noteForwarding(of: cell)
-          if junction === fresh { junction.noteWaiting(for: source) }
-          _ = changeSource(from: inner, to: next)
-          attachAdopter(to: next, ignoring: cell, makeJunction: makeJunction)
-          if junction === fresh { junction.attachAdopter(to: source, makeJunction: makeJunction) }
-          return unsafeDowncast(cell, to: Handler.self).leave(source)
-        }
+  /// Of the threads that close a circle at the same time the last one to adopt finds it closed.
+  private final func breakCircles() {
+    while let cell = memberOfCircle {
+      let error = Rejection(PromiseError.returnedItself, origin: nil)
+      let replacement = Root<Never?>(rejection: error)
+      let member = unsafeDowncast(cell, to: Handler.self)
+      guard let source = member.detach(finding: replacement, isCancellation: false) else {
+        // Another thread has changed it.
+        error.markHandled()
+        continue
       }
+      _ = source.remove(member, keepsProducer: true)
+      Delivery.deliver(member, wanted: 0)
     }
   }
 
-  /// Removes this handler from the observers of `source`, which is cancelled if nobody is left.
-  final func leave(_ source: Cell) {
-    if case .removedLast = source.removeResolved(self) { source.cancel() }
-  }
-
-  private final func rejectAsCircle() {
-    let error = Rejection(PromiseError.returnedItself, origin: nil)
-    guard let source = detach(finding: Root<Never?>(rejection: error), isCancellation: false)
-    else { return error.markHandled() }
-    _ = source.removeResolved(self, keepsProducer: true)
-    Delivery.deliver(self, wanted: 0)
-  }
-
-  /// Rejects this cell if it waits for itself, by way of promises that handlers have returned
-  /// (Promises/A+ 2.3.1).
+  /// A cell of the circle that this one's promise waits for, if there is one.
   ///
-  /// Each of the threads that close a circle at the same time first takes its place in it and looks
-  /// then, so at least one of them sees it.
-  private final func breakCircle() {
-    // The second walker, at half the speed, meets the first one in a circle of others.
-    var slow: Cell = self
-    var fast: Cell? = adoptedSource
-    var isEven = false
-    while let cell = fast {
-      if cell === self { return rejectAsCircle() }
-      if cell === slow { return }
-      if isEven, let next = slow.adoptedSource { slow = next }
-      isEven.toggle()
-      fast = cell.adoptedSource
+  /// Brent's algorithm: one walker, that looks for a cell where it has been. Whatever other threads
+  /// contract meanwhile, each of its steps leads farther in, so it comes back in a circle only.
+  private final var memberOfCircle: Cell? {
+    var landmark: Cell = resolved
+    var steps = 0
+    var limit = 1
+    var next = landmark.adoptedSource
+    while let cell = next {
+      if cell === landmark { return cell }
+      steps += 1
+      if steps == limit {
+        landmark = cell
+        steps = 0
+        limit *= 2
+      }
+      next = cell.adoptedSource
+    }
+    return nil
+  }
+}
+
+extension Cell {
+  /// Takes this cell out if it is in the middle, and then its source, and so on.
+  fileprivate final func contract(_ makeJunction: () -> Handler) {
+    var cell = self
+    var fresh: Handler?
+    while true {
+      switch cell.contract(fresh: fresh) {
+      case .notInTheMiddle:
+        return
+      case .needsJunction:
+        fresh = makeJunction()
+      case .forwarded(let junction, let source, _):
+        junction.noteAdoption(of: cell, isSettled: false)
+        if junction !== source { junction.noteWaiting(for: source) }
+        if junction === fresh { fresh = nil }
+        cell = source
+      }
     }
   }
 }

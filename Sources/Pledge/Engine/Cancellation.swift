@@ -27,7 +27,7 @@ extension Cell {
           handler.cancelAlone()
           return
         case .notListed:
-          handler.cancelUnlisted(keepsProducer: isUncancellable)
+          handler.cancelUnlisted()
           return
         }
       }
@@ -119,20 +119,13 @@ extension Handler {
     }
   }
 
-  /// Cancels this handler, which was not among the observers of its source: that has settled, or the
-  /// handler, which adopts it, is about to be attached.
-  fileprivate final func cancelUnlisted(keepsProducer: Bool) {
+  /// Cancels this handler, which was not among the observers of its source, since that has settled.
+  fileprivate final func cancelUnlisted() {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
       return
     }
     Delivery.deliver(self, wanted: Mark.wantsRejection)
-    // The thread that attaches it looks for the mark of `detach` afterwards; so one of the two
-    // removes it.
-    switch source.removeResolved(self, keepsProducer: keepsProducer) {
-    case .removedLast: source.cancel()
-    case .notListed: source.noteUnheard()
-    case .removed, .isOnly: break
-    }
+    source.noteUnheard()
   }
 }
 

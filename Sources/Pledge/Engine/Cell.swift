@@ -34,9 +34,8 @@
 // The consumers of a cell are the living observers in its list. An observer is removed at once if
 // it is the newest; otherwise it is marked, and swept out when the marked ones outnumber the living.
 //
-// Locks: one bit of `word`, held for a handful of instructions. A thread that holds the lock of a
-// cell whose handler it runs may take that of an observer that adopts the cell; nobody holds two
-// locks otherwise.
+// Locks: one bit of `word`, held for a handful of instructions. Only adoption takes several, in the
+// order of the cells' addresses.
 
 /// The part of a promise that knows nothing of its value's type.
 ///
@@ -68,10 +67,10 @@ class Cell: Job, @unchecked Sendable {
   }
 
   /// Makes a cell whose handler waits for `source`.
-  fileprivate init(traits: UInt64, source: Cell) {
+  fileprivate init(traits: UInt64, source: Cell?) {
     word = AtomicWord(traits | Mark.handler)
     super.init()
-    slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
+    slot = source.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
   }
 
   deinit {
@@ -124,6 +123,11 @@ class Cell: Job, @unchecked Sendable {
     /// The closure belongs to the program and runs in place.
     static let programInPlace: UInt64 = 1 << 19
     static let junction: UInt64 = 1 << 20
+
+    /// The marks that say whether a cell waits for one that it adopts: `adopting` alone.
+    static let adopter = adopting | started | detached | cancelled | forwarded | settled
+    /// The marks that say whether such a cell may be taken out: `adopting` and `adopted` alone.
+    static let middle = adopter | adopted | kept
 
     /// There were several observers when the cell settled.
     static let hadMany: UInt64 = 1 << 21
@@ -181,6 +185,22 @@ class Cell: Job, @unchecked Sendable {
       }
     }
   }
+
+  /// Locks the cell beside locked ones, of which the one with the highest address is `highest`.
+  ///
+  /// Threads wait for locks in the order of the addresses only; nil if this one would have to wait
+  /// out of turn: it has to unlock the others and begin again.
+  private final func lock(above highest: UInt) -> UInt64? {
+    if address > highest { return lock() }
+    let seen = word.load(ordering: .relaxed)
+    guard seen & Mark.locked == 0 else { return nil }
+    let (done, now) = word.weakCompareExchange(
+      expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
+    return done ? now : nil
+  }
+
+  @inline(__always)
+  private final var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   /// Unlocks the cell and makes `next` its word.
   @inline(__always)
@@ -369,17 +389,10 @@ class Cell: Job, @unchecked Sendable {
     case settled
     /// Attach it to this cell.
     case forwarded(Cell)
-    /// The observer adopts this cell, which itself adopts another one and has no observers: let the
-    /// observer take its place.
-    case adopting
   }
 
   /// Adds an observer.
-  ///
-  /// `ignoring` is an observer that has given its place to the new one.
-  final func add(
-    _ observer: Handler, adopts: Bool = false, ignoring former: Cell? = nil
-  ) -> Attachment {
+  final func add(_ observer: Handler) -> Attachment {
     var seen = word.load(ordering: .acquiring)
     if seen & (Mark.settled | Mark.delivering) == Mark.settled { return .settled }
     seen = lock(seen)
@@ -395,16 +408,10 @@ class Cell: Job, @unchecked Sendable {
         return .settled
       }
     }
-    if adopts, canGivePlace(seen, toJunction: observer.marks & Mark.junction != 0, ignoring: former)
-    {
-      unlock(seen)
-      return .adopting
-    }
     observer.next = HandlerLink(list, .listed)
     list = .passRetained(observer)
     var next = seen &+ Mark.living
     if observer.target != nil { next |= Mark.hasExecutor }
-    if adopts { next |= Mark.adopted }
     unlock(next)
     return .attached
   }
@@ -519,19 +526,6 @@ class Cell: Job, @unchecked Sendable {
     return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
   }
 
-  /// Makes the running handler, which returned the promise of `inner`, wait for that; false if it
-  /// was cancelled while it ran.
-  final func beginAdopting(_ inner: Cell) -> Bool {
-    let seen = lock()
-    if seen & Mark.cancelled != 0 {
-      unlock(seen)
-      return false
-    }
-    slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
-    unlock((seen & ~(Mark.started | Mark.wants)) | Mark.adopting)
-    return true
-  }
-
   /// Makes the running handler wait again, in nobody's list, until it is detached; false if it was
   /// cancelled while it ran.
   final func waitToBeDetached(from source: Cell) -> Bool {
@@ -545,24 +539,6 @@ class Cell: Job, @unchecked Sendable {
     return true
   }
 
-  /// The cell whose fate this one takes on, if it waits for one.
-  final var adoptedSource: Cell? {
-    var backoff = Backoff()
-    while true {
-      let seen = lock()
-      let isWaiting =
-        seen & (Mark.adopting | Mark.started | Mark.detached | Mark.forwarded) == Mark.adopting
-      // Resolved under the lock: a source that is forwarded has moved its observers before.
-      let source =
-        isWaiting
-        ? slot.map { unsafeDowncast($0.takeUnretainedValue(), to: Cell.self).resolved } : nil
-      unlock(seen)
-      if source !== self { return source }
-      // The source has just given this junction its place, and `changeSource` is to follow.
-      backoff.wait()
-    }
-  }
-
   /// What this cell waits for, and the marks at that moment; nil for the source of a handler that
   /// runs or has run.
   final var upstream: (marks: UInt64, object: AnyObject?) {
@@ -574,165 +550,163 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Adoption
 
-  /// What a handler whose closure returned a promise has to do.
+  /// What became of an attempt to adopt a cell.
   enum Adoption {
-    /// It was cancelled.
+    /// The adopter was cancelled while its closure ran.
     case refused
-    /// Nothing is in its way: `beginAdopting`.
-    case plain
-    /// Its only observer adopts it: a junction is needed.
-    case needsJunction
-    /// Its only observer was this junction, which is to be attached to the inner cell in its place.
-    case moved(junction: Handler)
+    case adopted
+    /// The result is there: pass it on.
+    case settled
+    /// Adopt this cell.
+    case forwarded(Cell)
   }
 
-  /// Lets a junction that is this cell's only observer wait for `inner` in this one's place; or
-  /// makes `fresh` such a junction, if the only observer adopts this cell.
+  /// Makes this cell, whose handler runs and returned the promise of `inner`, an observer of that.
   ///
-  /// Called by the thread that runs this cell's handler.
-  final func forward(to inner: Cell, fresh: Handler?) -> Adoption {
-    let seen = lock()
-    if seen & Mark.cancelled != 0 {
-      unlock(seen)
-      return .refused
+  /// One step, under both locks: a cell that adopts another one is in its list.
+  final func adoptPending(_ inner: Cell) -> Adoption {
+    let isFirst = address < inner.address
+    let first = (isFirst ? self : inner).lock()
+    let second = (isFirst ? inner : self).lock()
+    let (mine, its) = isFirst ? (first, second) : (second, first)
+    let refusal: Adoption? =
+      if mine & Mark.cancelled != 0 {
+        .refused
+      } else if its & Mark.forwarded != 0 {
+        .forwarded(inner.list.unsafelyUnwrapped.takeUnretainedValue())
+      } else if its & Mark.settled != 0 {
+        .settled
+      } else {
+        nil
+      }
+    if let refusal {
+      inner.unlock(its)
+      unlock(mine)
+      return refusal
     }
-    guard seen & Mark.adopted != 0, Mark.livingCount(seen) == 1, seen & Mark.kept == 0,
-      let newest = list
-    else {
-      unlock(seen)
-      return .plain
+    slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
+    let observer = unsafeDowncast(self, to: Handler.self)
+    observer.next = HandlerLink(inner.list, .listed)
+    inner.list = .passRetained(observer)
+    // It passes the result on in place: its executor, if it has one, has nothing to do.
+    inner.unlock((its &+ Mark.living) | Mark.adopted)
+    unlock((mine & ~(Mark.started | Mark.wants)) | Mark.adopting)
+    return .adopted
+  }
+
+  /// Whether a cell that adopts this one has been among its observers.
+  final var wasAdopted: Bool { marks & Mark.adopted != 0 }
+
+  /// The cell whose fate this one's promise takes on, if it waits for one.
+  final var adoptedSource: Cell? {
+    while true {
+      let cell = resolved
+      let seen = cell.lock()
+      let isWaiting =
+        seen & (Mark.adopting | Mark.started | Mark.detached | Mark.forwarded) == Mark.adopting
+      let source = isWaiting ? cell.slot?.takeUnretainedValue() : nil
+      cell.unlock(seen)
+      if seen & Mark.forwarded == 0 { return source.map { unsafeDowncast($0, to: Cell.self) } }
     }
-    let observer = newest.takeUnretainedValue()
-    // The one living observer is not the newest: leave it alone.
-    guard observer.next.state == .listed else {
-      unlock(seen)
-      return .plain
+  }
+
+  /// What became of an attempt to take a cell out of the middle.
+  enum Contraction {
+    /// It is not in the middle, or others observe it.
+    case notInTheMiddle
+    /// Call again with one.
+    case needsJunction
+    /// The junction stands in for it now; it waited for `source`. `unlinked` are former observers,
+    /// which `contract` releases.
+    case forwarded(to: Handler, source: Cell, unlinked: Unmanaged<Handler>?)
+  }
+
+  /// Takes this cell out, if it adopts one cell and is adopted by its only observer: it is forwarded
+  /// to a junction between these two. That is the observer or the source, if one of them is a
+  /// junction, and otherwise `fresh`.
+  ///
+  /// One step, under the locks of the three cells.
+  final func contract(fresh: Handler?) -> Contraction {
+    var backoff = Backoff()
+    while true {
+      let seen = lock()
+      guard seen & Mark.middle == Mark.adopting | Mark.adopted, Mark.livingCount(seen) == 1,
+        let outer = list?.takeUnretainedValue(), outer.next.state == .listed,
+        let source = slot.map({ unsafeDowncast($0.takeUnretainedValue(), to: Cell.self) }),
+        source !== outer
+      else {
+        unlock(seen)
+        return .notInTheMiddle
+      }
+      guard let outerSeen = outer.lock(above: address) else {
+        unlock(seen)
+        backoff.wait()
+        continue
+      }
+      guard let sourceSeen = source.lock(above: max(address, outer.address)) else {
+        outer.unlock(outerSeen)
+        unlock(seen)
+        backoff.wait()
+        continue
+      }
+      let step = contract(
+        seen, outer: outer, outerSeen, source: source, sourceSeen, fresh: fresh)
+      source.unlock(sourceSeen)
+      outer.unlock(outerSeen)
+      guard case .forwarded(let junction, _, let unlinked) = step else {
+        unlock(seen)
+        return step
+      }
+      list = .passRetained(junction)
+      unlock(seen & Mark.marks | Mark.forwarded)
+      // What the observer and the source held; the caller holds this cell, too.
+      Unmanaged.passUnretained(self).release()
+      Unmanaged.passUnretained(self).release()
+      if let unlinked { ObserverList.release(unlinked) }
+      return step
     }
-    // It has run its handler, and this cell's handler runs: so nobody holds its lock and wants ours.
-    let other = observer.lock()
-    let adoptsThis =
-      other & (Mark.adopting | Mark.started | Mark.detached | Mark.cancelled) == Mark.adopting
-      && observer.slot?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
-    guard adoptsThis else {
-      observer.unlock(other)
-      unlock(seen)
-      return .plain
-    }
-    if other & Mark.junction == 0, fresh == nil {
-      observer.unlock(other)
-      unlock(seen)
-      return .needsJunction
-    }
-    let rest = observer.next.pointer
+  }
+
+  /// The part of `contract` under the three locks.
+  private final func contract(
+    _ seen: UInt64, outer: Handler, _ outerSeen: UInt64, source: Cell, _ sourceSeen: UInt64,
+    fresh: Handler?
+  ) -> Contraction {
+    let this = Unmanaged.passUnretained(self).toOpaque()
+    let isInTheMiddle =
+      outerSeen & Mark.adopter == Mark.adopting && outer.slot?.toOpaque() == this
+      // Only as the newest, so that the observers keep their order.
+      && sourceSeen & (Mark.settled | Mark.forwarded) == 0 && source.list?.toOpaque() == this
+    guard isInTheMiddle, let observers = list else { return .notInTheMiddle }
+    let handler = unsafeDowncast(self, to: Handler.self)
+    let older = handler.next.pointer
+    let unlinked = outer.next.pointer
     let junction: Handler
-    if other & Mark.junction != 0 {
-      junction = observer
-      observer.next = HandlerLink(nil, .unlisted)
-      observer.slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
-      // The list's reference becomes that of the forwarding.
-      list = newest
-    } else {
-      // Nobody else knows it yet.
-      junction = fresh.unsafelyUnwrapped
-      junction.slot?.release()
-      junction.slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
-      observer.next = HandlerLink(nil, .listed)
-      junction.list = newest
+    // References move with the pointers: the list's to `outer`, and the slot's to `source`.
+    if outerSeen & Mark.junction != 0 || sourceSeen & Mark.junction != 0 {
+      junction =
+        outerSeen & Mark.junction != 0 ? outer : unsafeDowncast(source, to: Handler.self)
+      outer.next = HandlerLink(older, .listed)
+      outer.slot = slot
+      source.list = observers
+    } else if let fresh {
+      // No other thread knows it yet.
+      junction = fresh
+      junction.slot = slot
+      junction.list = observers
+      junction.next = HandlerLink(older, .listed)
       junction.word.store(
         (junction.word.load(ordering: .relaxed) &+ Mark.living) | Mark.adopted,
         ordering: .relaxed)
-      observer.slot = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
-      list = .passRetained(junction)
-    }
-    observer.unlock(other)
-    unlock(seen & Mark.marks | Mark.forwarded)
-    // The observer's reference to this cell, which the caller holds as well.
-    Unmanaged.passUnretained(self).release()
-    if let rest { ObserverList.release(rest) }
-    return .moved(junction: junction)
-  }
-
-  /// How an adopting cell without observers gave up its place.
-  enum GivenPlace {
-    /// It is forwarded to `junction`, and is to be removed from the observers of `source`.
-    case forwarded(junction: Handler, source: Cell)
-    case needsJunction
-    /// It waits for the adopter.
-    case circle
-    /// Something has changed: attach again.
-    case changed
-  }
-
-  /// Whether this locked cell adopts another one and nobody but `former` observes it.
-  ///
-  /// A junction gives its place to another junction only: others observe it.
-  private final func canGivePlace(
-    _ seen: UInt64, toJunction: Bool, ignoring former: Cell?
-  ) -> Bool {
-    if seen & Mark.junction != 0, !toJunction { return false }
-    let relevant =
-      Mark.adopting | Mark.started | Mark.detached | Mark.cancelled | Mark.forwarded | Mark.kept
-    guard seen & relevant == Mark.adopting else { return false }
-    if Mark.livingCount(seen) == 0 { return true }
-    guard let former, Mark.livingCount(seen) == 1, let newest = list else { return false }
-    return newest.toOpaque() == Unmanaged.passUnretained(former).toOpaque()
-  }
-
-  /// Forwards this cell, which adopts another one and has no observers, to `adopter`, if that is a
-  /// junction; otherwise to the junction that this cell waits for; or else to `fresh`, which is made
-  /// to wait for that cell.
-  final func givePlace(
-    to adopter: Handler, fresh: Handler?, ignoring former: Cell?
-  ) -> GivenPlace {
-    let isJunction = adopter.marks & Mark.junction != 0
-    let seen = lock()
-    guard canGivePlace(seen, toJunction: isJunction, ignoring: former), let source = slot else {
-      unlock(seen)
-      return .changed
-    }
-    let sourceCell = unsafeDowncast(source.takeUnretainedValue(), to: Cell.self).resolved
-    if sourceCell === adopter {
-      unlock(seen)
-      return .circle
-    }
-    let observers = list
-    let junction: Handler
-    if isJunction {
-      junction = adopter
-    } else if sourceCell.marks & Mark.junction != 0 {
-      junction = unsafeDowncast(sourceCell, to: Handler.self)
-    } else if let fresh {
-      junction = fresh
-      let former = junction.slot
-      junction.slot = .fromOpaque(Unmanaged.passRetained(sourceCell).toOpaque())
-      former?.release()
+      outer.next = HandlerLink(nil, .listed)
+      outer.slot = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
+      source.list = .passRetained(junction)
     } else {
-      unlock(seen)
       return .needsJunction
     }
-    list = .passRetained(junction)
+    handler.next = HandlerLink(nil, .unlisted)
     slot = nil
-    unlock(seen & Mark.marks | Mark.forwarded)
-    source.release()
-    if let observers { ObserverList.release(observers) }
-    return .forwarded(junction: junction, source: sourceCell)
-  }
-
-  /// Makes this cell, which adopts `old`, wait for `new` in its place; false if it does not any more.
-  final func changeSource(from old: Cell, to new: Cell) -> Bool {
-    let seen = lock()
-    let isWaiting =
-      seen & (Mark.adopting | Mark.started | Mark.detached | Mark.forwarded) == Mark.adopting
-      && slot?.toOpaque() == Unmanaged.passUnretained(old).toOpaque()
-    guard isWaiting else {
-      unlock(seen)
-      return false
-    }
-    let previous = slot
-    slot = .fromOpaque(Unmanaged.passRetained(new).toOpaque())
-    unlock(seen)
-    previous?.release()
-    return true
+    return .forwarded(to: junction, source: source, unlinked: unlinked)
   }
 
   // MARK: - Cancellation
@@ -827,13 +801,13 @@ class Handler: Cell, @unchecked Sendable {
     super.init(traits: input, source: source)
   }
 
-  /// Makes a junction, whose source is set when it gets its place.
+  /// Makes a junction, which gets its source and its observer from `contract`.
   @usableFromInline
-  init(junctionFor outer: Cell, run: @escaping @Sendable (Handler, Cell) -> Void) {
+  init(junction run: @escaping @Sendable (Handler, Cell) -> Void) {
     target = nil
     self.run = run
     body = nil
-    super.init(traits: Mark.adopting | Mark.junction, source: outer)
+    super.init(traits: Mark.adopting | Mark.junction, source: nil)
   }
 
   deinit { target?.release() }

@@ -138,7 +138,7 @@ extension Cell {
     if Instrumentation.isTracing { Instrumentation.noteAttachment(of: handler, to: self) }
     switch add(handler) {
     case .attached: return
-    case .settled, .adopting: Delivery.deliver(handler, wanted: wanted)
+    case .settled: Delivery.deliver(handler, wanted: wanted)
     case .forwarded(let junction): attachToJunction(handler, junction)
     }
   }
@@ -149,7 +149,7 @@ extension Cell {
     while true {
       switch cell.add(handler) {
       case .attached: return
-      case .settled, .adopting: return Delivery.deliver(handler, wanted: cell.wanted)
+      case .settled: return Delivery.deliver(handler, wanted: cell.wanted)
       case .forwarded(let junction): cell = junction
       }
     }

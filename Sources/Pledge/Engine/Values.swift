@@ -46,11 +46,10 @@ final class Derived<Storage>: Handler, @unchecked Sendable {
   }
 
   @inlinable
-  init<Value>(
-    junctionFor outer: Cell, run: @escaping @Sendable (Handler, Cell) -> Void
-  ) where Storage == Value? {
+  init<Value>(junction run: @escaping @Sendable (Handler, Cell) -> Void)
+  where Storage == Value? {
     value = nil
-    super.init(junctionFor: outer, run: run)
+    super.init(junction: run)
   }
 }
 

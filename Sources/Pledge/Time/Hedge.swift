@@ -4,7 +4,7 @@ extension Promise {
   ///
   /// "Hedged requests" cut the slowest answers of a service off: the second request overtakes a
   /// first one that is stuck. The first value wins, and the other attempts are cancelled. An attempt
-  /// that fails lets the next one start at once. When all have failed, the returned promise is
+  /// that fails, other than by cancellation, lets the next one start at once. When all have failed, the returned promise is
   /// rejected with an ``AggregateError`` of their errors; with less than one attempt, with
   /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels all attempts. Only hedge operations
   /// that may run more than once.
@@ -58,7 +58,12 @@ extension Promise {
       let (failure, resolver) = Promise<Void>.withResolvers()
       inputs.append(
         work.tapped(immediate) { result in
-          if case .failure = result { resolver.fulfill() } else { resolver.abandon() }
+          // A cancelled attempt starts no other one: most often all of them are being cancelled.
+          if case .failure(let error) = result, !(error is CancellationError) {
+            resolver.fulfill()
+          } else {
+            resolver.abandon()
+          }
         })
       start = .race(
         failure, start.chained(immediate) { Promise<Void>.after(delay, clock: clock) })

@@ -59,6 +59,19 @@ import Testing
     try await lifetimes.expectNoneAlive(within: .seconds(60))
   }
 
+  /// Loops on a pool adopt from several threads at once: while one takes a promise out of the
+  /// middle, the next one of the chain finishes.
+  @Test func recursionOnAPool_isTakenOutOfTheMiddle_byManyThreads() async throws {
+    @Sendable func step(_ n: Int) -> Promise<Int> {
+      if n == 0 { return .value(42) }
+      return Promise.value(n).then(on: .global) { step($0 - 1) }
+    }
+    for _ in 0..<rounds {
+      let loops = (0..<4).map { _ in step(40) }
+      try await expectFulfillment(of: .all(loops), with: [42, 42, 42, 42])
+    }
+  }
+
   @Test func allHandlersRunOnce_whenTheyAreAttachedWhileThePromiseSettles() async throws {
     let queue = DispatchQueue(label: "stress")
     for _ in 0..<rounds {
