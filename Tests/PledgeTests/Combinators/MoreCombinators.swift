@@ -122,7 +122,8 @@ import Testing
     #expect(clock.now.offset == .seconds(1))
   }
 
-  @Test func aQuickFirstAttempt_isTheOnlyOne() async throws {
+  @Test(arguments: 0..<100)
+  func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
     let count = CallCounter()
     let promise = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
       Promise.value(count.call())
