@@ -132,7 +132,7 @@ extension Promise {
     let cell = promise.cell
     cell.onCancel {
       // First the promise: the task may be quick to end, and with a value.
-      cell.reject(Rejection.cancellation())
+      cell.reject(Rejection.cancellation)
       task.cancel()
     }
     if let isolation { cell.noteProducer(_HandlerTarget(isolation: isolation).object) }

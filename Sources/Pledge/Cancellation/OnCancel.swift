@@ -1,7 +1,7 @@
 extension Resolver {
   /// Calls `handler` when the promise is cancelled, so that the producer can stop its work.
   ///
-  /// A nonisolated handler runs on the thread that cancels, or, after a time-out, on one of the global
+  /// A nonisolated handler runs on the thread that cancels, or, after a time-out, on the global
   /// queue, before the promise is rejected with `CancellationError`, and may settle it otherwise. A
   /// handler that is isolated to an actor is sent there, and the promise is rejected without waiting
   /// for it. If the promise was cancelled before, the handler is called at once; when the promise

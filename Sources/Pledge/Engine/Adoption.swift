@@ -32,7 +32,7 @@ extension Handler {
     noteAdoption(of: settled, isSettled: true)
     if isCancelled {
       settled.rejection?.markHandled()
-      fail(.cancellation())
+      fail(.cancellation)
     } else {
       copyResult(of: settled, as: type)
     }
@@ -75,7 +75,7 @@ extension Handler {
       inner.keep()
       inner.cancel()
     }
-    fail(.cancellation())
+    fail(.cancellation)
   }
 
   /// Tells the tracer that the promise of `cell` goes on under the name of this one.

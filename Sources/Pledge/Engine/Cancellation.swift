@@ -148,7 +148,7 @@ extension Cell {
 @usableFromInline
 enum Cancellation {
   @usableFromInline static let cancelledCell: Cell = Root<Never?>(
-    rejection: Rejection.cancellation())
+    rejection: Rejection.cancellation)
 }
 
 /// What the producer of a promise wants to be told.
@@ -156,13 +156,17 @@ enum Cancellation {
 /// `@unchecked Sendable`: guarded by the lock of the cell in whose slot it lies, until one thread
 /// takes it out of there and has it alone.
 final class CancelHooks: Job, @unchecked Sendable {
-  private var handlers: [@Sendable () -> Void] = []
-  private var forwarders: [Handler] = []
-  private var cell: Cell?
+  /// Most often there is one.
+  @exclusivity(unchecked) private var first: (@Sendable () -> Void)?
+  @exclusivity(unchecked) private var others: [@Sendable () -> Void] = []
+  @exclusivity(unchecked) private var forwarders: [Handler] = []
+  @exclusivity(unchecked) private var cell: Cell?
   /// The scheduler that the producer's closure needs, for the deadlock check of `wait()`.
-  var producerTarget: AnyObject?
+  @exclusivity(unchecked) var producerTarget: AnyObject?
 
-  func append(_ handler: @escaping @Sendable () -> Void) { handlers.append(handler) }
+  func append(_ handler: @escaping @Sendable () -> Void) {
+    if first == nil { first = handler } else { others.append(handler) }
+  }
 
   /// Has `forwarder` removed when the promise is settled in another way.
   func append(_ forwarder: Handler) { forwarders.append(forwarder) }
@@ -170,7 +174,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   /// Tells the producer, and rejects `cell` then.
   static func run(_ hooks: CancelHooks?, thenReject cell: Cell) {
     guard let hooks else {
-      cell.reject(.cancellation())
+      cell.reject(.cancellation)
       return
     }
     hooks.cell = cell
@@ -181,11 +185,12 @@ final class CancelHooks: Job, @unchecked Sendable {
   override var callsProgramInPlace: Bool { true }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    for handler in handlers { handler() }
-    handlers = []
-    for forwarder in forwarders { forwarder.remove() }
-    forwarders = []
-    exchange(&cell, with: nil)?.reject(.cancellation())
+    exchange(&first, with: nil)?()
+    if !others.isEmpty { for handler in exchange(&others, with: []) { handler() } }
+    if !forwarders.isEmpty {
+      for forwarder in exchange(&forwarders, with: []) { forwarder.remove() }
+    }
+    exchange(&cell, with: nil)?.reject(.cancellation)
   }
 
   /// Releases the hooks of a promise that was not cancelled.

@@ -67,7 +67,7 @@ class Cell: Job, @unchecked Sendable {
   }
 
   /// Makes a cell whose handler waits for `source`.
-  fileprivate init(traits: UInt64, source: Cell?) {
+  fileprivate init(traits: UInt64, source: __shared Cell?) {
     word = AtomicWord(traits | Mark.handler)
     super.init()
     slot = source.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
@@ -627,6 +627,8 @@ class Cell: Job, @unchecked Sendable {
   ///
   /// One step, under the locks of the three cells.
   final func contract(fresh: Handler?) -> Contraction {
+    // Unlocked, for the many that are not; who makes it one looks again.
+    if marks & Mark.middle != Mark.adopting | Mark.adopted { return .notInTheMiddle }
     var backoff = Backoff()
     while true {
       let seen = lock()
@@ -677,7 +679,10 @@ class Cell: Job, @unchecked Sendable {
       outerSeen & Mark.adopter == Mark.adopting && outer.slot?.toOpaque() == this
       // Only as the newest, so that the observers keep their order.
       && sourceSeen & (Mark.settled | Mark.forwarded) == 0 && source.list?.toOpaque() == this
-    guard isInTheMiddle, let observers = list else { return .notInTheMiddle }
+    // A junction makes room for another junction only.
+    guard isInTheMiddle, let observers = list,
+      (outerSeen | ~seen) & Mark.junction != 0
+    else { return .notInTheMiddle }
     let handler = unsafeDowncast(self, to: Handler.self)
     let older = handler.next.pointer
     let unlinked = outer.next.pointer
@@ -788,15 +793,19 @@ class Handler: Cell, @unchecked Sendable {
   @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
   @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
 
+  /// `source` and `target` are shared: so each is retained once.
   @usableFromInline
   init(
-    input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
-    run: @escaping @Sendable (Handler, Cell) -> Void
+    input: UInt64, source: __shared Cell, target: __shared AnyObject?,
+    body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
-    self.target = target.map { Unmanaged.passRetained($0) }
+    self.target = target.map { .passRetained($0) }
     // Without a closure of the program's there would be nobody to look at the task-local values.
-    self.run =
-      Instrumentation.capturesContext && body != nil ? Instrumentation.capturingContext(run) : run
+    if Instrumentation.capturesContext, body != nil {
+      self.run = Instrumentation.capturingContext(run)
+    } else {
+      self.run = run
+    }
     self.body = body
     super.init(traits: input, source: source)
   }

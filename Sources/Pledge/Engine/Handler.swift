@@ -88,7 +88,7 @@ extension Handler {
     cell.value = value
     if !settleOperator() {
       cell.value = nil
-      fail(Rejection.cancellation())
+      fail(Rejection.cancellation)
     }
   }
 
@@ -106,7 +106,7 @@ extension Handler {
   /// Drops this handler, whose source was abandoned, and all that waits for it.
   private final func abandonUncalled() {
     dropBody()
-    fail(isCancelled ? .cancellation() : .abandonment)
+    fail(isCancelled ? .cancellation : .abandonment)
   }
 }
 

@@ -18,11 +18,9 @@ final class Rejection: Sendable {
     self.isHandled = AtomicFlag(handled || unreported != nil)
   }
 
-  /// A rejection with `CancellationError`, which need not be handled.
+  /// The rejection with `CancellationError`, which need not be handled: one for all.
   @usableFromInline
-  static func cancellation() -> Rejection {
-    Rejection(CancellationError(), origin: nil, handled: true)
-  }
+  static let cancellation = Rejection(CancellationError(), origin: nil, handled: true)
 
   /// What stands for the result of an abandoned promise: see `Cell.abandon()`.
   @usableFromInline

@@ -38,7 +38,7 @@ final class Derived<Storage>: Handler, @unchecked Sendable {
 
   @inlinable
   init<Value>(
-    input: UInt64, source: Cell, target: AnyObject?, body: ErasedClosure?,
+    input: UInt64, source: __shared Cell, target: __shared AnyObject?, body: __owned ErasedClosure?,
     run: @escaping @Sendable (Handler, Cell) -> Void
   ) where Storage == Value? {
     value = nil
