@@ -11,7 +11,8 @@ enum Delivery {
   /// Delivers the observers of `cell`, which has just settled, given newest first.
   ///
   /// First all observers with an executor are handed over, in order, which runs no code of the
-  /// program. Only then, when the cell serves everybody again, the others run in place.
+  /// program. Only then, when the cell serves everybody again, the others run in place: those of the
+  /// library first, which others may wait for while a closure of the program blocks.
   static func deliver(
     _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64, inOrder: Bool
   ) {
@@ -103,26 +104,53 @@ enum Delivery {
 
     init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
 
+    var isEmpty: Bool { oldest == nil }
+
     /// Takes over the reference to `node`.
     mutating func append(_ node: Unmanaged<Handler>) {
       if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
       newest = node
     }
 
+    mutating func popFirst() -> Unmanaged<Handler>? {
+      guard let node = oldest else { return nil }
+      oldest = ObserverList.next(node)
+      if oldest == nil { newest = nil }
+      ObserverList.setNext(node, nil)
+      return node
+    }
+
     @inline(__always)
     mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
-      while let node = oldest {
-        oldest = ObserverList.next(node)
-        ObserverList.setNext(node, nil)
-        // While more of them wait, no turn may keep a job for itself: they may block until it has
-        // run.
-        let isLast = oldest == nil
-        if !isLast { state.pointee.closuresOnStack &+= 1 }
-        node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
-        node.release()
-        if !isLast { state.pointee.closuresOnStack &-= 1 }
+      var closures = InPlaceList(nil)
+      while let node = popFirst() {
+        if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
+          closures.append(node)
+        } else {
+          Self.run(node, isLast: isEmpty && closures.isEmpty, state)
+        }
       }
+      while let node = closures.popFirst() { Self.run(node, isLast: closures.isEmpty, state) }
     }
+
+    @inline(__always)
+    private static func run(
+      _ node: Unmanaged<Handler>, isLast: Bool, _ state: UnsafeMutablePointer<ThreadState>
+    ) {
+      // While more of them wait, no turn may keep a job for itself: they may block until it has run.
+      if !isLast { state.pointee.closuresOnStack &+= 1 }
+      node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+      node.release()
+      if !isLast { state.pointee.closuresOnStack &-= 1 }
+    }
+  }
+}
+
+extension Handler {
+  /// Whether a closure of the program waits to be called in place, and not only a result passed on.
+  fileprivate final var callsClosureInPlace: Bool {
+    let marks = marks
+    return marks & Mark.programInPlace != 0 && marks & Mark.wants != 0
   }
 }
 

@@ -51,33 +51,25 @@ extension Handler {
   /// it, and so may the `deinit` of that. And no `deinit` of the program runs on the timers' thread.
   @usableFromInline
   final func dropBody() {
-    guard body?.hasContext == true, let place = releasePlace() else {
+    guard body?.hasContext == true else {
       body = nil
       return
     }
     // Moved, so that this thread keeps no reference that could become the last one.
     let release = ClosureRelease(exchange(&body, with: nil))
-    switch place {
-    case .scheduler(let scheduler): scheduler.enqueue(release)
-    case .globalQueue:
-      Queues.async(on: Queues.global) { release.perform(ThreadState.current, isInPlace: false) }
-    }
-  }
-
-  private enum ReleasePlace {
-    case scheduler(Scheduler)
-    case globalQueue
-  }
-
-  /// Where the closure has to be released, unless that is here.
-  private final func releasePlace() -> ReleasePlace? {
     let state = ThreadState.current
-    if let target, marks & Mark.queueTarget == 0 {
-      let scheduler = unsafeDowncast(target.takeUnretainedValue(), to: Scheduler.self)
-      let isHere = state.pointee.scheduler?.toOpaque() == target.toOpaque()
-      if scheduler.isIsolation { return isHere ? nil : .scheduler(scheduler) }
+    if let isolation, state.pointee.scheduler?.toOpaque() != target?.toOpaque() {
+      isolation.enqueue(release)
+    } else {
+      Trampoline.perform(release, state)
     }
-    return state.pointee.isTimerThread ? .globalQueue : nil
+  }
+
+  /// The scheduler of the actor that the closure is isolated to, if it is.
+  private final var isolation: Scheduler? {
+    guard let target, marks & Mark.queueTarget == 0 else { return nil }
+    let scheduler = unsafeDowncast(target.takeUnretainedValue(), to: Scheduler.self)
+    return scheduler.isIsolation ? scheduler : nil
   }
 
   /// Fulfills this handler's promise with what its closure returned, unless it was cancelled while
@@ -128,6 +120,8 @@ private final class ClosureRelease: Job, @unchecked Sendable {
   private var closure: ErasedClosure?
 
   init(_ closure: consuming ErasedClosure?) { self.closure = closure }
+
+  override var callsProgramInPlace: Bool { true }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     closure = nil

@@ -117,8 +117,34 @@ enum Instrumentation {
 
   /// Tells of a rejection that nobody handled: the one who asked for it, or standard error.
   static func reportUnhandled(_ error: any Error, _ origin: Origin?) {
-    if let report = hooks.withLock({ $0.report }) { return report(error, origin) }
-    StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
+    // The handler is the program's, and so is the error's description.
+    let state = ThreadState.current
+    if state.pointee.isTimerThread {
+      Trampoline.perform(ReportJob(error, origin), state)
+    } else if let report = hooks.withLock({ $0.report }) {
+      report(error, origin)
+    } else {
+      StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
+    }
+  }
+}
+
+/// Reports a rejection that was found unhandled on the timers' thread.
+///
+/// `@unchecked Sendable`: immutable.
+private final class ReportJob: Job, @unchecked Sendable {
+  private let error: any Error
+  private let origin: Origin?
+
+  init(_ error: any Error, _ origin: Origin?) {
+    self.error = error
+    self.origin = origin
+  }
+
+  override var callsProgramInPlace: Bool { true }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    Instrumentation.reportUnhandled(error, origin)
   }
 }
 

@@ -127,12 +127,34 @@ private final class DroppedJob: Job, @unchecked Sendable {
   }
 }
 
+/// Calls `enqueue` of a custom executor.
+///
+/// `@unchecked Sendable`: immutable.
+private final class EnqueueJob: Job, @unchecked Sendable {
+  private let job: Job
+  private let scheduler: Scheduler
+
+  init(_ job: Job, on scheduler: Scheduler) {
+    self.job = job
+    self.scheduler = scheduler
+  }
+
+  override var callsProgramInPlace: Bool { true }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    scheduler.enqueue(job)
+  }
+}
+
 private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unchecked Sendable {
   let executor: Executor
   init(_ executor: Executor) { self.executor = executor }
 
   override func enqueue(_ job: Job) {
     let state = ThreadState.current
+    guard !state.pointee.isTimerThread else {
+      return Trampoline.perform(EnqueueJob(job, on: self), state)
+    }
     state.pointee.enqueueDepth += 1
     executor.enqueue(PromiseJob(job))
     state.pointee.enqueueDepth -= 1

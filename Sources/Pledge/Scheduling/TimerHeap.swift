@@ -1,8 +1,9 @@
 /// All pending timers of the continuous clock.
 ///
 /// A timer that is released leaves the heap at once: nothing of it stays until it would have fired.
-/// Actions run on the timers' own thread, which no blocked pool can delay; so they must not block
-/// and must not run code of the program. See `ThreadState.isTimerThread`.
+/// Actions run on the timers' own thread, which no blocked pool can delay; so they must not block,
+/// and run no code of the program. Jobs of theirs that would, go to the global queue: all those of
+/// one action together, in their order.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
@@ -59,7 +60,7 @@ final class TimerHeap: Sendable {
 
   private func fire() {
     let now = ContinuousClock.now
-    var due: [@Sendable () -> Void] = []
+    var due: [(@Sendable () -> Void)?] = []
     state.withLock { state in
       state.armedFor = nil
       while let first = state.heap.first, first.deadline <= now {
@@ -69,9 +70,21 @@ final class TimerHeap: Sendable {
     }
     let thread = ThreadState.current
     thread.pointee.isTimerThread = true
-    for action in due { action() }
+    for index in due.indices {
+      // Released here, since a `deinit` of what it captured may postpone something, too.
+      exchange(&due[index], with: nil)?()
+      let jobs = exchange(&thread.pointee.postponed, with: [])
+      if !jobs.isEmpty { Self.run(jobs) }
+    }
     // Dispatch may use the thread for something else next.
     thread.pointee.isTimerThread = false
+  }
+
+  private static func run(_ jobs: [Job]) {
+    Queues.async(on: Queues.global) {
+      let thread = ThreadState.current
+      for job in jobs { Trampoline.perform(job, thread) }
+    }
   }
 
   private func arm(_ state: inout State) {

@@ -16,7 +16,7 @@ enum Trampoline {
   @inline(never)
   private static func performElsewhere(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
     if state.pointee.isTimerThread, job.callsProgramInPlace {
-      Queues.async(on: Queues.global) { perform(job, ThreadState.current) }
+      state.pointee.postponed.append(job)
     } else if state.pointee.depth >= maximumDepth {
       state.pointee.deferred.append(job)
     } else {

@@ -47,4 +47,31 @@ import Testing
     }
     try await expectFulfillment(of: slow)
   }
+
+  @Test(.timeLimit(.minutes(1)))
+  func handlerInPlaceThatBlocks_holdsUpNoAdopterThatCameLater() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let gate = DispatchSemaphore(value: 0)
+    let slow = promise.done(on: .immediate) { _ in gate.wait() }
+    let adopters = [
+      Promise.value(0).then(on: .immediate) { _ in promise },
+      Promise.all([promise]).map(on: .immediate) { $0[0] },
+      Promise.race([promise]), promise.uncancellable(), promise.timeout(after: .seconds(3600)),
+    ]
+    let served = Promise.all(adopters).done(on: .global) { _ in gate.signal() }
+    DispatchQueue(label: "settling").async { resolver.fulfill(1) }
+    try await expectFulfillment(of: served)
+    try await expectFulfillment(of: slow)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func handlerInPlace_canWaitForAnAdopterThatCameLater() throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let seen = Box<Int?>(nil)
+    let outer = Box<Promise<Int>?>(nil)
+    promise.done(on: .immediate) { _ in seen.value = try outer.value?.wait() }.cauterize()
+    outer.value = Promise.value(0).then(on: .immediate) { _ in promise }
+    resolver.fulfill(1)
+    #expect(seen.value == 1)
+  }
 }

@@ -30,6 +30,48 @@ import Testing
     }
   }
 
+  @Test func enqueueThatBlocks_holdsUpNoTimer() async {
+    await #expect(processExitsWith: .success) {
+      struct SlowExecutor: PromiseExecutor {
+        func enqueue(_ job: PromiseJob) {
+          try? Promise<Void>.after(.milliseconds(1)).wait()
+          job.run()
+        }
+      }
+      let calls = Recorder<Int>()
+      let timer = Promise<Void>.after(.milliseconds(1))
+      let handlers = (0..<3).map { n in timer.done(on: SlowExecutor()) { calls.record(n) } }
+      for handler in handlers { try await expectFulfillment(of: handler) }
+      #expect(calls.events == [0, 1, 2])
+    }
+  }
+
+  @Test func handlersInPlaceOfATimer_runInTheOrderOfAttachment() async {
+    await #expect(processExitsWith: .success) {
+      for _ in 0..<50 {
+        let calls = Recorder<Int>()
+        let (start, resolver) = Promise<Void>.withResolvers()
+        let timer = start.then(on: .immediate) { Promise<Void>.after(.microseconds(100)) }
+        let handlers = (0..<8).map { n in timer.done(on: .immediate) { calls.record(n) } }
+        resolver.fulfill()
+        for handler in handlers { try await expectFulfillment(of: handler) }
+        #expect(calls.events == Array(0..<8))
+      }
+    }
+  }
+
+  @Test func reportThatBlocks_holdsUpNoTimer() async {
+    await #expect(processExitsWith: .success) {
+      let (told, resolver) = Promise<Void>.withResolvers()
+      Diagnostics.setHandler { _ in
+        try? Promise<Void>.after(.milliseconds(1)).wait()
+        resolver.fulfill()
+      }
+      _ = Promise<Int>.never.timeout(after: .milliseconds(1))
+      try await expectFulfillment(of: told)
+    }
+  }
+
   @Test func timeouts_fireWhileEveryThreadOfTheGlobalQueueWaitsForThem() async {
     await #expect(processExitsWith: .success) {
       let (never, resolver) = Promise<Int>.withResolvers()
