@@ -621,9 +621,10 @@ class Cell: Job, @unchecked Sendable {
     case forwarded(to: Handler, source: Cell, unlinked: Unmanaged<Handler>?)
   }
 
-  /// Takes this cell out, if it adopts one cell and is adopted by its only observer: it is forwarded
-  /// to a junction between these two. That is the observer or the source, if one of them is a
-  /// junction, and otherwise `fresh`.
+  /// Takes this cell out of the middle, if it adopts one cell and is adopted by its only observer.
+  ///
+  /// It is forwarded to a junction between these two: the observer or the source, if one of them is
+  /// a junction, and otherwise `fresh`.
   ///
   /// One step, under the locks of the three cells.
   final func contract(fresh: Handler?) -> Contraction {
