@@ -22,8 +22,17 @@ extension Promise {
   public func uncancellable() -> Promise {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.uncancellable, target: _HandlerTarget(immediate: ()),
+        Value.self, wants: Cell.Input.uncancellable, target: HandlerTarget(immediate: ()),
         body: nil
+      ) { handler, source in handler.copyResult(of: source, as: Value.self) })
+  }
+
+  /// A promise with the same outcome whose cancellation counts as that of one consumer.
+  @inlinable
+  func share() -> Promise {
+    Promise(
+      cell: cell.derive(
+        Value.self, wants: 0, target: HandlerTarget(immediate: ()), body: nil
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 }

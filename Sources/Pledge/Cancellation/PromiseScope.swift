@@ -89,7 +89,7 @@ extension Promise {
     weak owner: Owner,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) throws -> Void
   ) -> Promise<Void> {
-    let target = _HandlerTarget(isolation: body.isolation)
+    let target = HandlerTarget(isolation: body.isolation)
     let body = Isolated(body).assumingIsolated(as: (@Sendable (Owner, Value) throws -> Void).self)
     return mapped(target) { [weak owner] value in
       guard let owner else { throw CancellationError() }

@@ -24,7 +24,7 @@ extension Promise {
   ) -> Promise where Value == [Key: T] {
     let keys = Array(promises.keys)
     return Promise<[T]>.all(promises.values, cancellingRest: cancellingRest)
-      .mapped(_HandlerTarget(immediate: ())) { values in
+      .mapped(HandlerTarget(immediate: ())) { values in
         Dictionary(uniqueKeysWithValues: zip(keys, values))
       }
   }
@@ -36,7 +36,7 @@ extension Promise {
   public static func all<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingRest: Bool = false
   ) -> Promise where Value == [T.Value] {
-    .all(thenables.map(\.promise), cancellingRest: cancellingRest)
+    .all(thenables.map(\.source), cancellingRest: cancellingRest)
   }
 
   /// Returns a promise that settles as the first of `thenables` to settle.
@@ -46,7 +46,7 @@ extension Promise {
   public static func race<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
   ) -> Promise where T.Value == Value {
-    .race(thenables.map(\.promise), cancellingLosers: cancellingLosers)
+    .race(thenables.map(\.source), cancellingLosers: cancellingLosers)
   }
 
   /// Returns a promise for the first value of `thenables`; errors are ignored unless all fail.
@@ -56,7 +56,7 @@ extension Promise {
   public static func any<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
   ) -> Promise where T.Value == Value {
-    .any(thenables.map(\.promise), cancellingLosers: cancellingLosers)
+    .any(thenables.map(\.source), cancellingLosers: cancellingLosers)
   }
 
   /// Calls all asynchronous `operations` at once; settles as the first of them to end.
@@ -87,14 +87,14 @@ extension Guarantee {
   public static func all<T: Sendable>(
     _ guarantees: some Sequence<Guarantee<T>>
   ) -> Guarantee where Value == [T] {
-    Guarantee(cell: Promise<[T]>.all(guarantees.map(\.promise)).cell)
+    Guarantee(cell: Promise<[T]>.all(guarantees.map(\.base)).cell)
   }
 
   /// Returns a guarantee of a tuple of all the values: any number of guarantees, of any types.
   public static func all<each T: Sendable>(
     _ guarantees: repeat Guarantee<each T>
   ) -> Guarantee<(repeat each T)> where Value == (repeat each T) {
-    let all: Promise<(repeat each T)> = .all(repeat (each guarantees).promise)
+    let all: Promise<(repeat each T)> = .all(repeat (each guarantees).base)
     return Guarantee(cell: all.cell)
   }
 
@@ -106,7 +106,7 @@ extension Guarantee {
   ) -> Guarantee {
     let all = [first] + others
     return Guarantee(
-      cell: Promise.race(all.map(\.promise), cancellingLosers: cancellingLosers).cell)
+      cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
   }
 
   /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
@@ -114,7 +114,7 @@ extension Guarantee {
   ///
   /// See ``Promise/timeout(after:clock:)``.
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
-    promise.deadline(deadline)
+    base.deadline(deadline)
   }
 
   /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
@@ -122,6 +122,6 @@ extension Guarantee {
   ///
   /// See ``Promise/timeout(after:clock:)``.
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
-    promise.deadline(deadline, clock: clock)
+    base.deadline(deadline, clock: clock)
   }
 }

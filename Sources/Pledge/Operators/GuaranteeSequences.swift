@@ -9,7 +9,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func mapValues<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U
   ) -> Guarantee<[U]> {
-    let target = _HandlerTarget(isolation: transform.isolation)
+    let target = HandlerTarget(isolation: transform.isolation)
     let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U).self)
     return guaranteedMap(target) { value in value.map(transform) }
   }
@@ -21,7 +21,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func mapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U
   ) -> Guarantee<[U]> {
-    guaranteedMap(executor._target) { value in value.map(transform) }
+    guaranteedMap(HandlerTarget(executor)) { value in value.map(transform) }
   }
 
   /// Returns a guarantee of the results of applying `transform` to each element.
@@ -39,7 +39,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func compactMapValues<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U?
   ) -> Guarantee<[U]> {
-    let target = _HandlerTarget(isolation: transform.isolation)
+    let target = HandlerTarget(isolation: transform.isolation)
     let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U?).self)
     return guaranteedMap(target) { value in value.compactMap(transform) }
   }
@@ -51,7 +51,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func compactMapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U?
   ) -> Guarantee<[U]> {
-    guaranteedMap(executor._target) { value in value.compactMap(transform) }
+    guaranteedMap(HandlerTarget(executor)) { value in value.compactMap(transform) }
   }
 
   /// Returns a guarantee of the non-nil results of applying `transform` to each element.
@@ -69,7 +69,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func filterValues(
     @_inheritActorContext _ isIncluded: @escaping @Sendable @isolated(any) (Value.Element) -> Bool
   ) -> Guarantee<[Value.Element]> {
-    let target = _HandlerTarget(isolation: isIncluded.isolation)
+    let target = HandlerTarget(isolation: isIncluded.isolation)
     let isIncluded = Isolated(isIncluded).assumingIsolated(
       as: (@Sendable (Value.Element) -> Bool).self)
     return guaranteedMap(target) { value in value.filter(isIncluded) }
@@ -82,7 +82,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func filterValues(
     on executor: some PromiseExecutor, _ isIncluded: @escaping @Sendable (Value.Element) -> Bool
   ) -> Guarantee<[Value.Element]> {
-    guaranteedMap(executor._target) { value in value.filter(isIncluded) }
+    guaranteedMap(HandlerTarget(executor)) { value in value.filter(isIncluded) }
   }
 
   /// Returns a guarantee of the elements that `isIncluded` accepts.
@@ -98,7 +98,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable 
   /// Returns a guarantee of the elements in ascending order; sorted in place where they settle.
   @inlinable
   public func sortedValues() -> Guarantee<[Value.Element]> {
-    guaranteedMap(_HandlerTarget(immediate: ())) { $0.sorted() }
+    guaranteedMap(HandlerTarget(immediate: ())) { $0.sorted() }
   }
 }
 
@@ -113,9 +113,9 @@ extension Guarantee {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Guarantee<Value> {
-    let target = _HandlerTarget(isolation: body.isolation)
+    let target = HandlerTarget(isolation: body.isolation)
     let body = Isolated(body).assumingIsolated(
       as: (@Sendable (Result<Value, any Error>) -> Void).self)
-    return Guarantee(cell: promise.tapped(target, body).cell)
+    return Guarantee(cell: base.tapped(target, body).cell)
   }
 }
