@@ -29,6 +29,21 @@ extension Promise {
       }
   }
 
+  /// Returns a promise for a tuple of all the values: any number of thenables, such as promises and
+  /// guarantees, of any types.
+  ///
+  /// Otherwise, as for promises.
+  ///
+  /// ```swift
+  /// Promise.all(fetchUser(id: 7), Guarantee.after(.seconds(1))).done { user, _ in show(user) }
+  /// ```
+  @_disfavoredOverload
+  public static func all<each T: Thenable>(
+    _ thenables: repeat each T, cancellingRest: Bool = false
+  ) -> Promise<(repeat (each T).Value)> where Value == (repeat (each T).Value) {
+    .all(repeat (each thenables).source, cancellingRest: cancellingRest)
+  }
+
   /// Returns a promise for all the values of thenables of one type, such as guarantees, in order.
   ///
   /// Otherwise, as for promises.

@@ -1,4 +1,16 @@
 extension Promise {
+  /// Replaces an error, whatever it is, with `value`.
+  ///
+  /// A value passes through. Nothing is left that could fail, so the result is a guarantee.
+  ///
+  /// ```swift
+  /// let count = fetchNews().map(\.count).replaceError(with: 0)
+  /// ```
+  @inlinable @_disfavoredOverload
+  public func replaceError(with value: Value) -> Guarantee<Value> {
+    guaranteedRecover(HandlerTarget(immediate: ())) { _ in value }
+  }
+
   /// Replaces an error with the value that `body` returns.
   ///
   /// A value passes through. The result cannot fail; if the replacement can, or is not there yet, use
