@@ -117,6 +117,16 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   /// - Returns: Whether this call fulfilled it.
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
+
+  /// Fulfills the guarantee when `guarantee` is fulfilled, unless it is fulfilled before.
+  ///
+  /// See ``Resolver/resolve(with:)``.
+  @inlinable
+  public func resolve(with guarantee: Guarantee<Value>) { resolver.resolve(with: guarantee.base) }
+
+  /// Whether the guarantee has not settled yet.
+  @inlinable
+  public var isPending: Bool { resolver.isPending }
 }
 
 // MARK: - Completion handlers of every shape

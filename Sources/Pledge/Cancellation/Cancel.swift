@@ -36,3 +36,11 @@ extension Promise {
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 }
+
+extension Guarantee {
+  /// Returns a guarantee of the same value; cancelling what is made from it leaves this one alone.
+  ///
+  /// See ``Promise/uncancellable()``.
+  @inlinable
+  public func uncancellable() -> Guarantee { Guarantee(cell: base.uncancellable().cell) }
+}

@@ -68,13 +68,13 @@ public final class PromiseScope: Sendable {
   }
 }
 
-extension Promise {
+extension Thenable {
   /// Returns a promise with the same outcome that is cancelled when `scope` is deallocated.
   ///
   /// This promise is cancelled along with it if it has no other consumer. The scope keeps nothing of
   /// the promise once it has settled.
-  public func bound(to scope: PromiseScope) -> Promise {
-    let promise = share()
+  public func bound(to scope: PromiseScope) -> Promise<Value> {
+    let promise = source.share()
     let id = scope.add { promise.cancel() }
     return .onEnd(of: promise) { [weak scope] in scope?.remove(id) }
   }

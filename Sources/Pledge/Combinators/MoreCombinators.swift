@@ -124,6 +124,26 @@ extension Guarantee {
       cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
   }
 
+  /// Returns a guarantee that settles as the first of `guarantees` to be fulfilled.
+  ///
+  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. For
+  /// no guarantees the result stays pending.
+  public static func race(
+    _ guarantees: some Sequence<Guarantee>, cancellingLosers: Bool = true
+  ) -> Guarantee {
+    let all = Array(guarantees)
+    if all.isEmpty { return .never }
+    return Guarantee(
+      cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
+  }
+
+  /// Returns a guarantee of a dictionary of all the values, by the same keys.
+  public static func all<Key: Hashable & Sendable, T: Sendable>(
+    _ guarantees: [Key: Guarantee<T>]
+  ) -> Guarantee where Value == [Key: T] {
+    Guarantee(cell: Promise<[Key: T]>.all(guarantees.mapValues(\.base)).cell)
+  }
+
   /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
   /// been fulfilled by `deadline`.
   ///
