@@ -1,5 +1,5 @@
 /// The error of a promise whose resolver, or whose executor, went away without settling it.
-public struct BrokenPromise: Error, Sendable, CustomStringConvertible {
+public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
   /// What went away.
   public enum Reason: Sendable, Hashable {
     /// The last reference to the resolver went away.
@@ -8,16 +8,27 @@ public struct BrokenPromise: Error, Sendable, CustomStringConvertible {
     case executorDroppedJob
     /// The promise was abandoned: see ``Resolver/abandon()``.
     case abandoned
+    /// A task awaits the value of a guarantee that was cancelled: see ``Guarantee/value``.
+    case guaranteeCancelled
   }
 
   /// Where the promise was made, where that is known.
-  public let origin: Origin?
+  public let origin: PromiseDiagnostics.SourceLocation?
   /// What went away.
   public let reason: Reason
 
-  init(origin: Origin?, reason: Reason) {
+  init(origin: SourceLocation?, reason: Reason) {
     self.origin = origin
     self.reason = reason
+  }
+
+  /// The error of a guarantee whose value a task awaits in vain.
+  init(breakingGuarantee rejection: Rejection) {
+    if let error = rejection.error as? BrokenPromiseError {
+      self = error
+    } else {
+      self.init(origin: rejection.origin, reason: .guaranteeCancelled)
+    }
   }
 
   /// Says what happened and where the promise was made.
@@ -30,6 +41,11 @@ public struct BrokenPromise: Error, Sendable, CustomStringConvertible {
       return "\(place) can never settle: its executor dropped the handler without running it."
     case .abandoned:
       return "\(place) can never settle: it was abandoned."
+    case .guaranteeCancelled:
+      return """
+        A task awaits a guarantee that was cancelled, and stays suspended. Await the guarantee's \
+        `promise` where it may be cancelled.
+        """
     }
   }
 }

@@ -5,9 +5,9 @@
 ///
 /// Handlers run where they were written, as those of ``Promise`` do.
 ///
-/// There are two ways to break a guarantee: dropping its resolver, and cancelling all that came of
-/// it. Its own handlers then never run; promises made from it are rejected with ``BrokenPromise`` or
-/// `CancellationError`; `finally` still runs.
+/// There are two ways to break a guarantee: dropping its resolver, and cancelling every promise made
+/// from it. Its own handlers then never run; promises made from it are rejected with
+/// ``BrokenPromiseError`` or `CancellationError`; `finally` still runs.
 public struct Guarantee<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
@@ -70,11 +70,16 @@ extension Guarantee {
   @inlinable
   public var isPending: Bool { cell.looksPending }
 
-  /// This guarantee as a promise.
+  /// A promise for the value: one more consumer of this guarantee.
   ///
-  /// It is the same one: nothing is allocated.
+  /// Cancelling it is the way to say that the value is not needed here. Other consumers are not
+  /// affected; if there are none, the producer is asked to stop.
   @inlinable
-  public var promise: Promise<Value> { Promise(cell: cell) }
+  public var promise: Promise<Value> { cell.looksPending ? base.share() : base }
+
+  /// This guarantee as a promise, without a link between the two.
+  @inlinable
+  var base: Promise<Value> { Promise(cell: cell) }
 }
 
 extension Guarantee where Value == Void {
@@ -86,7 +91,7 @@ extension Guarantee where Value == Void {
 extension Guarantee: CustomStringConvertible {
   /// The state: `Guarantee<Int>(pending)` or `Guarantee<Int>(fulfilled: 3)`.
   public var description: String {
-    switch promise.currentResult {
+    switch base.currentResult {
     case nil: "Guarantee<\(Value.self)>(pending)"
     case .success(let value): "Guarantee<\(Value.self)>(fulfilled: \(value))"
     case .failure(let error): "Guarantee<\(Value.self)>(broken: \(error))"

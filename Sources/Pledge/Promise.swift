@@ -49,7 +49,7 @@ extension Promise {
   public static func rejected(
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
-    let rejection = Rejection(error, origin: Origin(fileID: fileID, line: line))
+    let rejection = Rejection(error, origin: SourceLocation(fileID: fileID, line: line))
     let cell = Root<Value?>(rejection: rejection)
     cell.noteRejection(rejection)
     return Promise(cell: cell)
@@ -58,14 +58,14 @@ extension Promise {
   /// Makes a pending promise and the resolver that settles it.
   ///
   /// If the last reference to the resolver goes away unused, the promise is rejected with
-  /// ``BrokenPromise``, which names `fileID` and `line`.
+  /// ``BrokenPromiseError``, which names `fileID` and `line`.
   @inlinable
   public static func withResolvers(
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> (promise: Promise, resolver: Resolver<Value>) {
     let cell = Root<Value?>()
-    cell.noteCreation(Origin(fileID: fileID, line: line))
-    let resolver = Resolver<Value>(cell: cell, origin: Origin(fileID: fileID, line: line))
+    cell.noteCreation(SourceLocation(fileID: fileID, line: line))
+    let resolver = Resolver<Value>(cell: cell, origin: SourceLocation(fileID: fileID, line: line))
     return (Promise(cell: cell), resolver)
   }
 
@@ -130,7 +130,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    let target = executor._target
+    let target = HandlerTarget(executor)
     if cell.isReady(for: target), let call = InPlaceCall() {
       defer { call.end() }
       return handler(cell.handledResult())

@@ -2,13 +2,13 @@
 ///
 /// The first settlement wins; later ones are ignored and return `false`. All methods may be called
 /// from any thread. If the last reference to a resolver goes away and the promise is still pending,
-/// the promise is rejected with ``BrokenPromise``.
+/// the promise is rejected with ``BrokenPromiseError``.
 public final class Resolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
-  @usableFromInline let origin: Origin
+  @usableFromInline let origin: SourceLocation
 
   @inlinable
-  init(cell: Cell, origin: Origin) {
+  init(cell: Cell, origin: SourceLocation) {
     self.cell = cell
     self.origin = origin
   }
@@ -74,7 +74,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   ///
   /// No closure that waits for it is called: they are released, and the promises made from it are
   /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()` throw
-  /// ``BrokenPromise``. For adapters to libraries whose promises may be dropped in silence;
+  /// ``BrokenPromiseError``. For adapters to libraries whose promises may be dropped in silence;
   /// elsewhere release the resolver, which rejects the promise.
   @inlinable
   public func abandon() { cell.abandon() }
@@ -88,9 +88,9 @@ extension Cell {
   /// Rejects this cell, whose resolver is gone, unless it is settled, or the thread that cancels it
   /// will reject it.
   @usableFromInline
-  final func breakUnlessCancelled(origin: Origin) {
+  final func breakUnlessCancelled(origin: SourceLocation) {
     if isSettled { return }
-    let error = BrokenPromise(origin: origin, reason: .resolverDropped)
+    let error = BrokenPromiseError(origin: origin, reason: .resolverDropped)
     let rejection = Rejection(error, origin: origin)
     if claimUnlessCancelled() { publish(rejection) } else { rejection.markHandled() }
   }
@@ -117,6 +117,16 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   /// - Returns: Whether this call fulfilled it.
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
+
+  /// Fulfills the guarantee when `guarantee` is fulfilled, unless it is fulfilled before.
+  ///
+  /// See ``Resolver/resolve(with:)``.
+  @inlinable
+  public func resolve(with guarantee: Guarantee<Value>) { resolver.resolve(with: guarantee.base) }
+
+  /// Whether the guarantee has not settled yet.
+  @inlinable
+  public var isPending: Bool { resolver.isPending }
 }
 
 // MARK: - Completion handlers of every shape

@@ -23,6 +23,17 @@ extension Thenable {
   }
 }
 
+extension Thenable {
+  /// The promise that operators are applied to: for a guarantee without a link of its own.
+  @inlinable
+  var source: Promise<Value> {
+    if Self.self == Guarantee<Value>.self, let guarantee = self as? Guarantee<Value> {
+      return guarantee.base
+    }
+    return promise
+  }
+}
+
 extension Promise: Thenable {
   /// This promise.
   @inlinable public var promise: Promise<Value> { self }
@@ -38,6 +49,6 @@ extension Guarantee: Thenable {
   /// Calls `handler` with the outcome, in place on the thread that fulfills the guarantee.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
-    promise.observe(on: .immediate, handler)
+    base.observe(on: .immediate, handler)
   }
 }

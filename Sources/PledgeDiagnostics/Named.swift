@@ -27,7 +27,9 @@ extension Guarantee {
   /// `name` is only evaluated while a trace is on.
   @discardableResult
   public func named(_ name: @autoclosure () -> String) -> Guarantee {
-    promise.named(name())
+    guard !RunningTraces.isEmpty else { return self }
+    let name = name()
+    for trace in RunningTraces.all { trace.record(name: name, of: id) }
     return self
   }
 }

@@ -53,7 +53,7 @@ enum RunningTraces {
   private static func apply(_ state: State) {
     let traces = state.all
     count.store(traces.count, ordering: .relaxed)
-    guard !traces.isEmpty else { return Diagnostics.setTracer(nil) }
-    Diagnostics.setTracer { event in for trace in traces { trace.record(event) } }
+    guard !traces.isEmpty else { return PromiseDiagnostics.setTracer(nil) }
+    PromiseDiagnostics.setTracer { event in for trace in traces { trace.record(event) } }
   }
 }

@@ -41,8 +41,8 @@ public final class Trace: Sendable {
   ///     promises that settled first are forgotten first, then the oldest; ``forgotten`` and every
   ///     report tell how many. One promise takes about a kilobyte.
   ///   - capturesPlaces: Whether to find out where in the source operators are called, which takes
-  ///     some 5 µs a promise. Promises with a resolver know their place in any case. On Apple
-  ///     platforms, places of operators are left out.
+  ///     some 5 µs a promise. Promises with a resolver know their location in any case. On Apple
+  ///     platforms, locations of operators are left out.
   ///   - clock: What tells the time.
   @discardableResult
   public static func start(
@@ -117,7 +117,7 @@ public final class Trace: Sendable {
   /// Takes no more events.
   private func close() { log.withLock { $0.isOpen = false } }
 
-  func record(_ event: Diagnostics.TraceEvent) {
+  func record(_ event: PromiseDiagnostics.TraceEvent) {
     let thread = ThreadKey.current
     if isScoped {
       let isInScope = Self.scope === self
@@ -132,7 +132,7 @@ public final class Trace: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
-  func record(name: String, of promise: Diagnostics.PromiseID) {
+  func record(name: String, of promise: PromiseDiagnostics.PromiseID) {
     let isInScope = !isScoped || Self.scope === self
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen, isInScope || log.contains(promise) else { return [] }
@@ -142,14 +142,14 @@ public final class Trace: Sendable {
   }
 
   private func captureCallStack(
-    for event: Diagnostics.TraceEvent, on thread: ThreadKey
+    for event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey
   ) -> CallStack? {
     guard let callStacks else { return nil }
     switch event.kind {
-    case .created(let origin?) where !Place.isInLibrary(fileID: origin.fileID): return nil
+    case .created(let origin?) where !SourceLocation.isInLibrary(fileID: origin.fileID): return nil
     case .created, .attached: return callStacks.capture()
     case .settled:
-      // What its own handler settles needs no other place.
+      // What its own handler settles needs no other location.
       let isOwn = log.withLock { $0.isHandled(event.promise, on: thread) }
       return isOwn ? nil : callStacks.capture()
     default: return nil

@@ -50,8 +50,8 @@ private func failing(_ trace: Trace) async {
 }
 
 private func reporting() {
-  Diagnostics.setHandler { event in
-    print(event)
+  PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+    print(rejection)
     if let path = Trace.current?.lastUnhandledErrorPath() { print(path) }
   }
 }
@@ -72,7 +72,7 @@ private func limiting() {
   @Test func reportOfAnUnhandledError_knowsItsWay() async {
     await #expect(processExitsWith: .success) {
       let ways = Recorder<String>()
-      Diagnostics.setHandler { _ in
+      PromiseDiagnostics.setUnhandledRejectionHandler { _ in
         ways.record(Trace.current?.lastUnhandledErrorPath()?.description ?? "none")
       }
       let trace = Trace.start()

@@ -58,11 +58,9 @@ private func validating() {
 }
 
 private func reporting() {
-  Diagnostics.setHandler { event in
-    switch event {
-    case .unhandledRejection(let error, let origin):
-      crashReporter.log("\(error), from \(origin.map(String.init(describing:)) ?? "somewhere")")
-    }
+  PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+    let origin = rejection.origin.map { "\($0)" } ?? "somewhere"
+    crashReporter.log("\(rejection.error), from \(origin)")
   }
 }
 
@@ -117,7 +115,7 @@ private struct Marked: Error {
   }
 
   @Test func droppedResolver_breaksThePromise() async throws {
-    let error = try await expectRejection(of: breaking(), with: BrokenPromise.self)
+    let error = try await expectRejection(of: breaking(), with: BrokenPromiseError.self)
     #expect(error.origin?.fileID == "DocumentationTests/ErrorsArticle.swift")
   }
 
@@ -146,9 +144,9 @@ private struct Marked: Error {
   @Test func rejectionThatNobodyHandled_isReportedOnce() async {
     await #expect(processExitsWith: .success) {
       let reports = Recorder<String>()
-      Diagnostics.setHandler { event in
-        if case .unhandledRejection(let error as Marked, let origin) = event {
-          reports.record("\(error.mark) \(origin?.fileID ?? "somewhere")")
+      PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+        if let error = rejection.error as? Marked {
+          reports.record("\(error.mark) \(rejection.origin?.fileID ?? "somewhere")")
         }
       }
 

@@ -75,7 +75,9 @@ final class Wallet: Sendable {
   }
 
   @Test func lostPayment_isFound_inTheStepsOfTheArticle() async throws {
-    let failure = try await #require(throws: FailingOrder.self) { try await exploreTheWallet() }
+    let failure = try await #require(throws: FailingOrderError.self) {
+      try await exploreTheWallet()
+    }
     #expect(failure.order == "plain")
     #expect(
       failure.description.hasPrefix("The test body failed in order no. 1: The balance is 20."))
@@ -84,9 +86,9 @@ final class Wallet: Sendable {
         "1. the test", "2. till, made by step 1", "3. office, made by step 1",
         "4. till, made by step 2", "5. office, made by step 3", "6. the test, made by step 5",
       ])
-    let again = try await #require(throws: FailingOrder.self) { try await replayTheWallet() }
+    let again = try await #require(throws: FailingOrderError.self) { try await replayTheWallet() }
     #expect(again.steps == failure.steps)
-    await #expect(throws: FailingOrder.self) { try await exploreAtRandom() }
+    await #expect(throws: FailingOrderError.self) { try await exploreAtRandom() }
   }
 
   @Test func singleSteps() async throws {

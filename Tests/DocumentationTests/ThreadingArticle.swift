@@ -148,7 +148,7 @@ private actor Isolated {
     let executor = ManualExecutor()
     let promise = Promise.value(41).map(on: executor) { $0 + 1 }
     executor.dropAll()
-    let error = try await expectRejection(of: promise, with: BrokenPromise.self)
+    let error = try await expectRejection(of: promise, with: BrokenPromiseError.self)
     #expect(error.reason == .executorDroppedJob)
   }
 

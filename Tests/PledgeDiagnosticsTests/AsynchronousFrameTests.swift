@@ -54,7 +54,7 @@ extension TraceTests {
           func mapped() async -> Promise<Int> { promise.map(on: .immediate) { $0 } }
           let result = await mapped()
           let node = try #require(trace.pendingTree().node(result.id))
-          #expect(node.place?.line == line && node.operation == "map")
+          #expect(node.location?.line == line && node.operation == "map")
           resolver.fulfill(1)
         }
       }

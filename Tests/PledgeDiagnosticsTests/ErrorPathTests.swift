@@ -28,7 +28,7 @@ extension TraceTests {
         #expect(path.steps.map(\.promise).first == thrown.id)
         #if os(Linux)
           #expect(path.steps.map(\.operation) == ["map", "map", "tap", "catch"])
-          #expect(path.steps.first?.place?.line == line)
+          #expect(path.steps.first?.location?.line == line)
         #endif
         #expect(path.description.contains(": thrown by its handler on "))
         #expect(path.description.contains(": handled by its handler on "))
@@ -60,7 +60,7 @@ extension TraceTests {
         promise.cauterize()
         let path = try #require(trace.errorPath(of: promise))
         #expect(events(path) == [.rejected, .handled])
-        #expect(path.steps.first?.place?.line == line)
+        #expect(path.steps.first?.location?.line == line)
       }
     }
 
@@ -124,7 +124,7 @@ extension TraceTests {
     @Test func lastUnhandledRejection_isFound() async {
       // In a process of its own: the hook is one for the whole process.
       await #expect(processExitsWith: .success) {
-        Diagnostics.setHandler { _ in }
+        PromiseDiagnostics.setUnhandledRejectionHandler { _ in }
         let trace = Trace.start()
         let handled = Promise<Int>.rejected(Oops())
         handled.cauterize()

@@ -261,7 +261,7 @@ extension TraceTests {
       #expect(try Trace.Format(fileName: "/tmp/a.b.HTML") == .html)
       for name in ["a", "a.txt", "json", "a.json.gz", ""] {
         let error = try #require(
-          #expect(throws: UnknownTraceFormat.self) { try Trace.Format(fileName: name) })
+          #expect(throws: UnknownTraceFormatError.self) { try Trace.Format(fileName: name) })
         #expect(error.description.contains("must end in .json or .html"))
       }
     }
@@ -279,7 +279,7 @@ extension TraceTests {
       _ = try JSONSerialization.jsonObject(
         with: Data(contentsOf: folder.appending(component: "a.json")))
 
-      #expect(throws: UnknownTraceFormat.self) {
+      #expect(throws: UnknownTraceFormatError.self) {
         try trace.write(to: folder.appending(component: "a.csv"))
       }
       #expect(throws: CocoaError.self) {

@@ -17,8 +17,9 @@ extension TraceTests {
         #expect(node.promise == promise.id)
         #expect(node.state == .waitsForResolver)
         #expect(node.age == .seconds(2))
-        #expect(node.place?.line == Int(line))
-        #expect(node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
+        #expect(node.location?.line == Int(line))
+        #expect(
+          node.location?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
         #expect(
           trace.pendingTree().description.contains("its resolver has not settled it, for 2 s"))
         resolver.fulfill(1)
@@ -42,9 +43,9 @@ extension TraceTests {
         #expect(tree.node(mapped.id)?.executor == "ManualExecutor")
         #if os(Linux)
           #expect(tree.outline == ["promise", " map", "  done", "   catch"])
-          #expect(node.place?.line == line)
+          #expect(node.location?.line == line)
           #expect(
-            node.place?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
+            node.location?.description == "PledgeDiagnosticsTests/PendingTreeTests.swift:\(line)")
         #endif
         resolver.fulfill(1)
         executor.runAll()
@@ -56,8 +57,8 @@ extension TraceTests {
       tracing(capturesPlaces: false) { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         let mapped = promise.map { $0 }
-        #expect(trace.pendingTree().node(mapped.id)?.place == nil)
-        #expect(trace.pendingTree().node(promise.id)?.place != nil)
+        #expect(trace.pendingTree().node(mapped.id)?.location == nil)
+        #expect(trace.pendingTree().node(promise.id)?.location != nil)
         resolver.fulfill(1)
       }
     }
@@ -194,7 +195,7 @@ extension TraceTests {
         let node = try #require(trace.pendingTree().node(later.id))
         #expect(node.state == .waitsForResolver && node.age == .seconds(2))
         #if os(Linux)
-          #expect(node.operation == "after" && node.place?.line == line)
+          #expect(node.operation == "after" && node.location?.line == line)
         #endif
         await clock.advance(by: .seconds(3))
         try await later.value

@@ -75,7 +75,7 @@ extension TraceTests {
 
     @Test func reusedIDs_doNotMixPromisesUp() {
       tracing(capturesPlaces: false) { trace in
-        var ids: Set<Diagnostics.PromiseID> = []
+        var ids: Set<PromiseDiagnostics.PromiseID> = []
         var count = 0
         for number in 0..<1000 {
           let (promise, resolver) = Promise<Int>.withResolvers()
@@ -114,7 +114,7 @@ extension TraceTests {
           let snapshot = trace.snapshot()
           let record = try #require(snapshot.records.values.first { $0.id == promise.id })
           let callStack = try #require(record.settlement?.callStack)
-          #expect(snapshot.places.place(of: callStack)?.line == line)
+          #expect(snapshot.locations.location(of: callStack)?.line == line)
         }
       }
     #endif

@@ -45,7 +45,7 @@ extension TraceTests {
     @Test func whatComesOfThePromises_belongsToTheTrace() async throws {
       let queue = DispatchQueue(label: "queue")
       try await tracing(capturesPlaces: false) { trace in
-        let inHandler = Recorder<Diagnostics.PromiseID>()
+        let inHandler = Recorder<PromiseDiagnostics.PromiseID>()
         let chain = Promise.value(1).then(on: queue) { value in
           let (promise, resolver) = Promise<Int>.withResolvers()
           inHandler.record(promise.id)

@@ -28,7 +28,7 @@ func tracing<Result>(
 
 extension PendingTree {
   /// The node of a promise.
-  func node(_ id: Diagnostics.PromiseID) -> Node? {
+  func node(_ id: PromiseDiagnostics.PromiseID) -> Node? {
     nodes.first { $0.promise == id }
   }
 

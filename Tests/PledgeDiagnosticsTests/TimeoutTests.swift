@@ -7,9 +7,9 @@ import Testing
 extension TraceTests {
   /// The helpers of `PledgeTesting` that run out of time.
   @Suite struct TimeoutTests {
-    private func failure(of promise: Promise<Int>) async throws -> ExpectationFailure {
+    private func failure(of promise: Promise<Int>) async throws -> ExpectationError {
       try #require(
-        await #expect(throws: ExpectationFailure.self) {
+        await #expect(throws: ExpectationError.self) {
           try await expectFulfillment(of: promise, within: .milliseconds(1))
         })
     }

@@ -35,7 +35,7 @@ struct OtherError: Error {}
       try blockForPromises(promises, within: limit)
     }
     let (slow, resolver) = Promise<Int>.withResolvers()
-    #expect(throws: ExpectationFailure.self) { try block([slow], .milliseconds(1)) }
+    #expect(throws: ExpectationError.self) { try block([slow], .milliseconds(1)) }
     DispatchQueue.global().async { resolver.fulfill(1) }
     try block([slow], .seconds(10))
   }

@@ -32,8 +32,8 @@ private final class Account: Sendable {
     _ orders: Orders = .all(), time: SimulatedTime = .passesWhenIdle, steps: Int = 10_000,
     patience: Duration = .milliseconds(1),
     _ body: @escaping @Sendable (Simulation) async throws -> Void
-  ) async throws -> FailingOrder {
-    try await #require(throws: FailingOrder.self) {
+  ) async throws -> FailingOrderError {
+    try await #require(throws: FailingOrderError.self) {
       try await explore(orders, time: time, steps: steps, patience: patience, body)
     }
   }
@@ -56,7 +56,7 @@ private final class Account: Sendable {
     // In orders and not in seconds, as the machine may be busy: 20 orders take some milliseconds.
     #expect((2...20).contains(failure.orderCount))
     #expect(failure.isRepeatable)
-    #expect((failure.error as? ExpectationFailure)?.message.hasPrefix("The balance is ") == true)
+    #expect((failure.error as? ExpectationError)?.message.hasPrefix("The balance is ") == true)
     #expect(failure.description.contains("explore(.replay(\"\(failure.order)\"))"))
     #expect(failure.description.contains("office, made by step "))
   }

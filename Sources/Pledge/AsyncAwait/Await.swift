@@ -4,7 +4,7 @@ extension Promise {
   /// No thread is blocked, and a settled promise is read without suspending. Cancelling the task
   /// ends the wait at once with `CancellationError`; that counts as this consumer's cancellation, so
   /// a promise that nobody else waits for is cancelled. The error counts as handled. For a promise
-  /// that was abandoned (see ``Resolver/abandon()``) it is ``BrokenPromise``.
+  /// that was abandoned (see ``Resolver/abandon()``) it is ``BrokenPromiseError``.
   @inlinable
   public var value: Value {
     get async throws {
@@ -53,9 +53,11 @@ extension Promise {
 extension Guarantee {
   /// The value, once it is there.
   ///
-  /// There is no way to tell of a guarantee that was broken (its resolver dropped, or all that came
-  /// of it cancelled before): that is a mistake in the program, and stops it with a message that
-  /// says so. Cancelling the task does not end the wait.
+  /// Like `Task<Value, Never>.value`, this cannot throw, and cancelling the task does not end the wait.
+  /// A guarantee that was broken (its resolver dropped, or every promise made from it cancelled before)
+  /// has no value: the task stays suspended, and ``PromiseDiagnostics`` reports a
+  /// ``BrokenPromiseError`` that says so. Where that may happen, use `try await guarantee.promise.value`,
+  /// which throws.
   @inlinable
   public var value: Value {
     get async {
@@ -70,8 +72,10 @@ extension Guarantee {
     await withUnsafeContinuation { continuation in
       Waiter().wait(on: cell) { source in
         if let rejection = source.rejection {
+          // Nothing can be returned, and others go on: reported, as leaked continuations are.
           rejection.markHandled()
-          fatalError("Pledge: waited for a guarantee that was broken: \(rejection.error)")
+          return Instrumentation.reportUnhandled(
+            BrokenPromiseError(breakingGuarantee: rejection), rejection.origin)
         }
         continuation.resume(returning: source.value(as: Value.self))
       }
@@ -135,7 +139,7 @@ extension Promise {
       cell.reject(Rejection.cancellation)
       task.cancel()
     }
-    if let isolation { cell.noteProducer(_HandlerTarget(isolation: isolation).object) }
+    if let isolation { cell.noteProducer(HandlerTarget(isolation: isolation).object) }
     self = promise
   }
 }

@@ -26,7 +26,7 @@ extension Guarantee {
   ///
   /// See ``Promise/wait()``.
   @available(*, noasync, message: "blocks a thread; use `await guarantee.value`")
-  public func wait() throws -> Value { try promise.wait() }
+  public func wait() throws -> Value { try base.wait() }
 }
 
 /// A thread's wait for a cell.

@@ -22,8 +22,25 @@ extension Promise {
   public func uncancellable() -> Promise {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.uncancellable, target: _HandlerTarget(immediate: ()),
+        Value.self, wants: Cell.Input.uncancellable, target: HandlerTarget(immediate: ()),
         body: nil
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
+
+  /// A promise with the same outcome whose cancellation counts as that of one consumer.
+  @inlinable
+  func share() -> Promise {
+    Promise(
+      cell: cell.derive(
+        Value.self, wants: 0, target: HandlerTarget(immediate: ()), body: nil
+      ) { handler, source in handler.copyResult(of: source, as: Value.self) })
+  }
+}
+
+extension Guarantee {
+  /// Returns a guarantee of the same value; cancelling what is made from it leaves this one alone.
+  ///
+  /// See ``Promise/uncancellable()``.
+  @inlinable
+  public func uncancellable() -> Guarantee { Guarantee(cell: base.uncancellable().cell) }
 }

@@ -14,7 +14,7 @@ extension Resolver {
     let handler = Isolated(handler).assumingIsolated(as: (@Sendable () -> Void).self)
     guard let isolation else { return cell.onCancel(handler) }
     cell.onCancel {
-      _ = Promise<Void>.value(()).mapped(_HandlerTarget(isolation: isolation)) { handler() }
+      _ = Promise<Void>.value(()).mapped(HandlerTarget(isolation: isolation)) { handler() }
     }
   }
 }

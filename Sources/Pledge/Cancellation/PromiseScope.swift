@@ -68,13 +68,13 @@ public final class PromiseScope: Sendable {
   }
 }
 
-extension Promise {
+extension Thenable {
   /// Returns a promise with the same outcome that is cancelled when `scope` is deallocated.
   ///
   /// This promise is cancelled along with it if it has no other consumer. The scope keeps nothing of
   /// the promise once it has settled.
-  public func bound(to scope: PromiseScope) -> Promise {
-    let promise = share()
+  public func bound(to scope: PromiseScope) -> Promise<Value> {
+    let promise = source.share()
     let id = scope.add { promise.cancel() }
     return .onEnd(of: promise) { [weak scope] in scope?.remove(id) }
   }
@@ -89,7 +89,7 @@ extension Promise {
     weak owner: Owner,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) throws -> Void
   ) -> Promise<Void> {
-    let target = _HandlerTarget(isolation: body.isolation)
+    let target = HandlerTarget(isolation: body.isolation)
     let body = Isolated(body).assumingIsolated(as: (@Sendable (Owner, Value) throws -> Void).self)
     return mapped(target) { [weak owner] value in
       guard let owner else { throw CancellationError() }

@@ -24,7 +24,7 @@ extension Promise {
     @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) -> Void,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Resource) throws -> Promise
   ) -> Promise {
-    let releaseTarget = _HandlerTarget(isolation: release.isolation)
+    let releaseTarget = HandlerTarget(isolation: release.isolation)
     let release = Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self)
     let give: @Sendable (Resource) -> Promise<Void> = {
       Promise<Resource>.value($0).mapped(releaseTarget, release)
@@ -39,7 +39,7 @@ extension Promise {
       gate, release: give,
       // Runs in the chain, so that the result settles after it even when it is cancelled.
       afterwards: { use, resource in .onEnd(of: use, target: releaseTarget) { release(resource) } },
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self))
   }
 
@@ -82,8 +82,8 @@ extension Promise {
     return use(
       gate, release: give,
       afterwards: { use, resource in
-        use.finishedAfter(_HandlerTarget(immediate: ())) { give(resource) }
-      }, _HandlerTarget(immediate: ())
+        use.finishedAfter(HandlerTarget(immediate: ())) { give(resource) }
+      }, HandlerTarget(immediate: ())
     ) { resource in Promise { try await body(resource) } }
   }
 
@@ -91,9 +91,9 @@ extension Promise {
   private static func use<Resource: Sendable>(
     _ gate: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
     afterwards: @escaping @Sendable (Promise, Resource) -> Promise,
-    _ bodyTarget: _HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
+    _ bodyTarget: HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
   ) -> Promise {
-    let immediate = _HandlerTarget(immediate: ())
+    let immediate = HandlerTarget(immediate: ())
     let lease = Lease()
     return gate.chained(immediate) { resource in
       lease.begin()

@@ -67,7 +67,7 @@ extension Promise {
           cell: promise.cell.derive(
             Result<T, any Error>.self,
             wants: Cell.Input.wantsValue | Cell.Input.wantsRejection,
-            target: _HandlerTarget(immediate: ()), body: nil
+            target: HandlerTarget(immediate: ()), body: nil
           ) { handler, source in
             handler.finish(source.handledResult() as Result<T, any Error>)
           })

@@ -206,8 +206,3 @@ struct CoalescerTable<Value: Sendable> {
     return oldest.compactMap { remove($0) }
   }
 }
-
-extension Promise {
-  /// A promise of one's own: cancelling it takes back one's interest in this one.
-  func share() -> Promise { mapped(_HandlerTarget(immediate: ())) { $0 } }
-}

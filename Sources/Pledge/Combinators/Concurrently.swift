@@ -18,7 +18,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
     concurrently(
-      elements, limit, cancellingRest, _HandlerTarget(isolation: transform.isolation),
+      elements, limit, cancellingRest, HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> Promise<T>).self))
   }
 
@@ -31,7 +31,7 @@ extension Promise {
     cancellingRest: Bool = false,
     _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
-    concurrently(elements, limit, cancellingRest, executor._target, transform)
+    concurrently(elements, limit, cancellingRest, HandlerTarget(executor), transform)
   }
 
   /// Calls `transform`, on the main actor, for each of `elements`, with at most `limit` promises
@@ -60,7 +60,7 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) async throws -> T
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    concurrently(elements, limit, cancellingRest, GlobalExecutor.global._target) { element in
+    concurrently(elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global)) { element in
       Promise<T> { try await transform(element) }
     }
   }
@@ -74,7 +74,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
     guard limit >= 1 else { return badLimit(limit) }
-    let target = _HandlerTarget(isolation: transform.isolation)
+    let target = HandlerTarget(isolation: transform.isolation)
     let body = Isolated(transform).assumingIsolated(
       as: (@Sendable (S.Element) throws -> Promise<T>).self)
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
@@ -88,7 +88,7 @@ extension Promise {
       }
       work.close()
     }
-    _ = feeding.caught(_HandlerTarget(immediate: ())) { work.fail($0) }
+    _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
     work.result.cell.onCancel { feeding.cancel() }
     return work.result
   }
@@ -101,7 +101,7 @@ extension Promise {
 
   @inlinable
   static func concurrently<S: Sequence & Sendable, T: Sendable>(
-    _ elements: S, _ limit: Int, _ cancellingRest: Bool, _ target: _HandlerTarget,
+    _ elements: S, _ limit: Int, _ cancellingRest: Bool, _ target: HandlerTarget,
     _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
     guard limit >= 1 else { return badLimit(limit) }
@@ -118,7 +118,7 @@ extension Promise {
         return startNext()
       }
     }
-    _ = startNext().caught(_HandlerTarget(immediate: ())) { work.fail($0) }
+    _ = startNext().caught(HandlerTarget(immediate: ())) { work.fail($0) }
     return work.result
   }
 }
@@ -180,7 +180,7 @@ final class ConcurrentWork<T: Sendable>: Sendable {
   @usableFromInline
   func add(_ shared: Promise<T>) {
     // A promise of our own, so that cancelling it spares the one of others.
-    let promise = shared.mapped(_HandlerTarget(immediate: ())) { $0 }
+    let promise = shared.mapped(HandlerTarget(immediate: ())) { $0 }
     let index: Int? = state.withLock { state in
       guard !state.isOver else { return nil }
       state.values.append(nil)

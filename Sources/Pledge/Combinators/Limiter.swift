@@ -105,7 +105,7 @@ public final class Limiter: Sendable {
   // MARK: Submitting
 
   func submit<T: Sendable>(
-    _ priority: Int, _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<T>
+    _ priority: Int, _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
     let (promise, resolver) = Promise<T>.withResolvers()
     // Attached here, where the operation was submitted: it finds the task-local values of this place.
@@ -146,7 +146,7 @@ public final class Limiter: Sendable {
       if let rate {
         // A start counts for one period, from now on.
         _ = Promise<Void>.after(rate.period, clock: clock)
-          .mapped(_HandlerTarget(immediate: ())) { [self] in
+          .mapped(HandlerTarget(immediate: ())) { [self] in
             state.withLock { $0.startsLeft? += 1 }
             startNext()
           }
@@ -172,7 +172,7 @@ extension Limiter {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
   ) -> Promise<T> {
     submit(
-      priority, _HandlerTarget(isolation: operation.isolation),
+      priority, HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
   }
 
@@ -186,7 +186,7 @@ extension Limiter {
     on executor: some PromiseExecutor, priority: Int = 0,
     _ operation: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
-    submit(priority, executor._target, operation)
+    submit(priority, HandlerTarget(executor), operation)
   }
 
   /// Runs `operation`, on the main actor, as soon as there is room for it.
@@ -208,7 +208,7 @@ extension Limiter {
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    submit(priority, _HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
+    submit(priority, HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
   }
 
   /// Runs an asynchronous `operation` as soon as there is room for it, and returns its value.
@@ -225,7 +225,7 @@ extension Limiter {
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) async throws -> T {
-    try await submit(priority, _HandlerTarget(immediate: ())) {
+    try await submit(priority, HandlerTarget(immediate: ())) {
       Promise<T> { try await operation() }
     }.value
   }

@@ -24,9 +24,24 @@ extension Promise {
   ) -> Promise where Value == [Key: T] {
     let keys = Array(promises.keys)
     return Promise<[T]>.all(promises.values, cancellingRest: cancellingRest)
-      .mapped(_HandlerTarget(immediate: ())) { values in
+      .mapped(HandlerTarget(immediate: ())) { values in
         Dictionary(uniqueKeysWithValues: zip(keys, values))
       }
+  }
+
+  /// Returns a promise for a tuple of all the values: any number of thenables, such as promises and
+  /// guarantees, of any types.
+  ///
+  /// Otherwise, as for promises.
+  ///
+  /// ```swift
+  /// Promise.all(fetchUser(id: 7), Guarantee.after(.seconds(1))).done { user, _ in show(user) }
+  /// ```
+  @_disfavoredOverload
+  public static func all<each T: Thenable>(
+    _ thenables: repeat each T, cancellingRest: Bool = false
+  ) -> Promise<(repeat (each T).Value)> where Value == (repeat (each T).Value) {
+    .all(repeat (each thenables).source, cancellingRest: cancellingRest)
   }
 
   /// Returns a promise for all the values of thenables of one type, such as guarantees, in order.
@@ -36,7 +51,7 @@ extension Promise {
   public static func all<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingRest: Bool = false
   ) -> Promise where Value == [T.Value] {
-    .all(thenables.map(\.promise), cancellingRest: cancellingRest)
+    .all(thenables.map(\.source), cancellingRest: cancellingRest)
   }
 
   /// Returns a promise that settles as the first of `thenables` to settle.
@@ -46,7 +61,7 @@ extension Promise {
   public static func race<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
   ) -> Promise where T.Value == Value {
-    .race(thenables.map(\.promise), cancellingLosers: cancellingLosers)
+    .race(thenables.map(\.source), cancellingLosers: cancellingLosers)
   }
 
   /// Returns a promise for the first value of `thenables`; errors are ignored unless all fail.
@@ -56,7 +71,7 @@ extension Promise {
   public static func any<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
   ) -> Promise where T.Value == Value {
-    .any(thenables.map(\.promise), cancellingLosers: cancellingLosers)
+    .any(thenables.map(\.source), cancellingLosers: cancellingLosers)
   }
 
   /// Calls all asynchronous `operations` at once; settles as the first of them to end.
@@ -87,14 +102,14 @@ extension Guarantee {
   public static func all<T: Sendable>(
     _ guarantees: some Sequence<Guarantee<T>>
   ) -> Guarantee where Value == [T] {
-    Guarantee(cell: Promise<[T]>.all(guarantees.map(\.promise)).cell)
+    Guarantee(cell: Promise<[T]>.all(guarantees.map(\.base)).cell)
   }
 
   /// Returns a guarantee of a tuple of all the values: any number of guarantees, of any types.
   public static func all<each T: Sendable>(
     _ guarantees: repeat Guarantee<each T>
   ) -> Guarantee<(repeat each T)> where Value == (repeat each T) {
-    let all: Promise<(repeat each T)> = .all(repeat (each guarantees).promise)
+    let all: Promise<(repeat each T)> = .all(repeat (each guarantees).base)
     return Guarantee(cell: all.cell)
   }
 
@@ -106,7 +121,27 @@ extension Guarantee {
   ) -> Guarantee {
     let all = [first] + others
     return Guarantee(
-      cell: Promise.race(all.map(\.promise), cancellingLosers: cancellingLosers).cell)
+      cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
+  }
+
+  /// Returns a guarantee that settles as the first of `guarantees` to be fulfilled.
+  ///
+  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. For
+  /// no guarantees the result stays pending.
+  public static func race(
+    _ guarantees: some Sequence<Guarantee>, cancellingLosers: Bool = true
+  ) -> Guarantee {
+    let all = Array(guarantees)
+    if all.isEmpty { return .never }
+    return Guarantee(
+      cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
+  }
+
+  /// Returns a guarantee of a dictionary of all the values, by the same keys.
+  public static func all<Key: Hashable & Sendable, T: Sendable>(
+    _ guarantees: [Key: Guarantee<T>]
+  ) -> Guarantee where Value == [Key: T] {
+    Guarantee(cell: Promise<[Key: T]>.all(guarantees.mapValues(\.base)).cell)
   }
 
   /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
@@ -114,7 +149,7 @@ extension Guarantee {
   ///
   /// See ``Promise/timeout(after:clock:)``.
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
-    promise.deadline(deadline)
+    base.deadline(deadline)
   }
 
   /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
@@ -122,6 +157,6 @@ extension Guarantee {
   ///
   /// See ``Promise/timeout(after:clock:)``.
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
-    promise.deadline(deadline, clock: clock)
+    base.deadline(deadline, clock: clock)
   }
 }

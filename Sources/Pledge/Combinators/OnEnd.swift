@@ -5,7 +5,7 @@ extension Promise {
   /// rejected, cancelled or abandoned. The library's own services hear through it that work has
   /// ended, in one place.
   static func onEnd(
-    of promise: Promise, target: _HandlerTarget = _HandlerTarget(immediate: ()),
+    of promise: Promise, target: HandlerTarget = HandlerTarget(immediate: ()),
     _ body: @escaping @Sendable () -> Void
   ) -> Promise {
     let wants =

@@ -1,11 +1,11 @@
-extension Diagnostics {
+extension PromiseDiagnostics {
   /// One thing that happened to one promise, as told to the handler of ``setTracer(_:)``.
   public struct TraceEvent: Sendable {
     /// What happened.
     public enum Kind: Sendable {
       /// The promise was made together with its resolver, at `origin`; or by a combinator, or in
       /// another way that leaves the place unknown.
-      case created(origin: Origin?)
+      case created(origin: SourceLocation?)
       /// The promise was made by an operator and waits for `source`, which may have settled before.
       ///
       /// Observers that make no promise, as `await` and the combinators attach them, are told of in
@@ -57,7 +57,7 @@ extension Diagnostics {
     /// whose handler threw it anew.
     public let id: UInt
     /// Where the promise was made at which it began, where that is known.
-    public let origin: Origin?
+    public let origin: SourceLocation?
   }
 
   /// Where handlers run, as traces tell it.
@@ -85,10 +85,10 @@ extension Promise {
   ///
   /// A promise that was returned from a handler goes on under the name of the promise that adopted
   /// it.
-  public var id: Diagnostics.PromiseID { Diagnostics.PromiseID(cell.resolved) }
+  public var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell.resolved) }
 }
 
 extension Guarantee {
   /// What trace events call this guarantee.
-  public var id: Diagnostics.PromiseID { promise.id }
+  public var id: PromiseDiagnostics.PromiseID { base.id }
 }

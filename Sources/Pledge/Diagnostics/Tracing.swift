@@ -2,14 +2,14 @@ import Dispatch
 
 // How the engine's steps look to a tracer.
 
-extension Diagnostics.TraceEvent {
+extension PromiseDiagnostics.TraceEvent {
   init(_ cell: Cell, _ step: Instrumentation.Step) {
-    promise = Diagnostics.PromiseID(cell)
+    promise = PromiseDiagnostics.PromiseID(cell)
     kind = Kind(cell, step)
   }
 }
 
-extension Diagnostics.TraceEvent.Kind {
+extension PromiseDiagnostics.TraceEvent.Kind {
   fileprivate init(_ cell: Cell, _ step: Instrumentation.Step) {
     switch step {
     case .created(let origin):
@@ -17,18 +17,18 @@ extension Diagnostics.TraceEvent.Kind {
     case .attached(let source, let observer):
       let source = source.resolved
       self = .attached(
-        source: Diagnostics.PromiseID(source), isSettled: source.isSettled,
-        executor: Diagnostics.Executor(of: observer), isOperator: observer.body != nil)
+        source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
+        executor: PromiseDiagnostics.Executor(of: observer), isOperator: observer.body != nil)
     case .observes(let result):
-      self = .observes(for: Diagnostics.PromiseID(result.resolved))
+      self = .observes(for: PromiseDiagnostics.PromiseID(result.resolved))
     case .handlerStarted(let source):
       self = .handlerStarted(callsClosure: (cell as? Handler)?.callsClosure(for: source) ?? false)
     case .handlerReturned:
       self = .handlerReturned
     case .adopted(let inner, let isSettled):
-      self = .adopted(inner: Diagnostics.PromiseID(inner), isSettled: isSettled)
+      self = .adopted(inner: PromiseDiagnostics.PromiseID(inner), isSettled: isSettled)
     case .settled(let rejection):
-      self = .settled(rejection.map { Diagnostics.Rejection($0) })
+      self = .settled(rejection.map { PromiseDiagnostics.Rejection($0) })
     case .withdrawn:
       self = .withdrawn
     case .cancellationRequested:
@@ -52,7 +52,7 @@ extension Handler {
   }
 }
 
-extension Diagnostics.Executor {
+extension PromiseDiagnostics.Executor {
   /// Where `handler` will run.
   fileprivate init(of handler: Handler) {
     guard let target = handler.target?.takeUnretainedValue() else {
@@ -77,7 +77,7 @@ extension Diagnostics.Executor {
   }
 }
 
-extension Diagnostics.Rejection {
+extension PromiseDiagnostics.Rejection {
   fileprivate init(_ rejection: Rejection) {
     self.init(
       error: rejection.error,
@@ -86,7 +86,7 @@ extension Diagnostics.Rejection {
   }
 }
 
-extension Diagnostics.PromiseID {
+extension PromiseDiagnostics.PromiseID {
   init(_ cell: Cell) {
     rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
   }
@@ -95,7 +95,7 @@ extension Diagnostics.PromiseID {
 extension Cell {
   /// Tells the tracer of a promise that a resolver, or a combinator, settles.
   @usableFromInline
-  final func noteCreation(_ origin: Origin?) {
+  final func noteCreation(_ origin: SourceLocation?) {
     Instrumentation.note(self, .created(origin: origin))
   }
 

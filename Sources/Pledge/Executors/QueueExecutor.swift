@@ -26,11 +26,11 @@ public struct QueueExecutor: PromiseExecutor {
   }
 
   /// Reaches the queue without a wrapper for each job.
-  public var _target: _HandlerTarget {
+  @usableFromInline var target: HandlerTarget {
     if let scheduler {
-      _HandlerTarget(scheduler: scheduler)
+      HandlerTarget(scheduler: scheduler)
     } else {
-      _HandlerTarget(programInPlace: ())
+      HandlerTarget(programInPlace: ())
     }
   }
 }

@@ -18,7 +18,7 @@ extension Thenable {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value) async throws -> U
   ) -> Promise<U> {
-    chained(_HandlerTarget(immediate: ())) { value in
+    chained(HandlerTarget(immediate: ())) { value in
       Promise<U> { try await transform(value) }
     }
   }
@@ -36,7 +36,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) async throws -> Value
   ) -> Promise<Value> {
-    recoveredWithPromise(_HandlerTarget(immediate: ())) { error in
+    recoveredWithPromise(HandlerTarget(immediate: ())) { error in
       Promise { try await body(error) }
     }
   }
@@ -51,7 +51,7 @@ extension Promise {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
   ) -> Promise<Value> {
-    finishedAfter(_HandlerTarget(immediate: ())) { Promise<Void> { try await body() } }
+    finishedAfter(HandlerTarget(immediate: ())) { Promise<Void> { try await body() } }
   }
 }
 
@@ -62,7 +62,7 @@ extension Guarantee {
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
   ) -> Guarantee<U> {
-    guaranteedThen(_HandlerTarget(immediate: ())) { value in
+    guaranteedThen(HandlerTarget(immediate: ())) { value in
       Guarantee<U> { await transform(value) }
     }
   }
@@ -76,7 +76,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void
   ) -> Guarantee<Value> {
     Guarantee(
-      cell: promise.finishedAfter(_HandlerTarget(immediate: ())) {
+      cell: base.finishedAfter(HandlerTarget(immediate: ())) {
         Promise<Void> { await body() }
       }.cell)
   }

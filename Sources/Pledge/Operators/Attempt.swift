@@ -23,7 +23,7 @@ extension Promise {
   public static func attempt(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Guarantee<Value>
   ) -> Promise {
-    attempt(fileID: fileID, line: line) { try body().promise }
+    attempt(fileID: fileID, line: line) { try body().base }
   }
 
   /// Makes a settled promise with the value that `body` returns, or the error that it throws.

@@ -10,7 +10,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Void
   ) -> Guarantee<Void> {
     caught(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Void).self))
   }
 
@@ -24,12 +24,12 @@ extension Promise {
   public func `catch`(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void
   ) -> Guarantee<Void> {
-    caught(executor._target, body)
+    caught(HandlerTarget(executor), body)
   }
 
   @inlinable
   func caught(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (any Error) -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Void
   ) -> Guarantee<Void> {
     Guarantee<Void>(
       cell: cell.derive(
@@ -55,7 +55,7 @@ extension Promise {
     only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) -> Void
   ) -> Promise<Void> {
     caughtOnly(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (E) -> Void).self))
   }
 
@@ -68,7 +68,7 @@ extension Promise {
   public func `catch`<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) -> Void
   ) -> Promise<Void> {
-    caughtOnly(executor._target, body)
+    caughtOnly(HandlerTarget(executor), body)
   }
 
   /// Handles the error `only`; the chain goes on with all others.
@@ -81,7 +81,7 @@ extension Promise {
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
   ) -> Promise<Void> {
     caughtEqual(
-      only, _HandlerTarget(isolation: body.isolation),
+      only, HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable () -> Void).self))
   }
 
@@ -94,12 +94,12 @@ extension Promise {
   public func `catch`<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () -> Void
   ) -> Promise<Void> {
-    caughtEqual(only, executor._target, body)
+    caughtEqual(only, HandlerTarget(executor), body)
   }
 
   @inlinable
   func caughtOnly<E: Error>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (E) -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable (E) -> Void
   ) -> Promise<Void> {
     asVoid().recovered(target, when: { $0 is E }) { error in
       if let error = error as? E { body(error) }
@@ -108,12 +108,12 @@ extension Promise {
 
   @inlinable
   func caughtEqual<E: Error & Equatable>(
-    _ only: E, _ target: _HandlerTarget, _ body: @escaping @Sendable () -> Void
+    _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () -> Void
   ) -> Promise<Void> {
     asVoid().recovered(target, when: { $0 as? E == only }) { _ in body() }
   }
 
   /// Ends the chain and drops its error, if any, unseen.
   @inlinable
-  public func cauterize() { _ = caught(_HandlerTarget(immediate: ())) { _ in } }
+  public func cauterize() { _ = caught(HandlerTarget(immediate: ())) { _ in } }
 }

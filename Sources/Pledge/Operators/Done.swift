@@ -9,7 +9,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Void> {
     mapped(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
   }
 
@@ -22,7 +22,7 @@ extension Thenable {
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Void> {
-    mapped(executor._target, body)
+    mapped(HandlerTarget(executor), body)
   }
 
   /// Calls `body` with the value, and passes the value on.
@@ -35,7 +35,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Value> {
     gotten(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
   }
 
@@ -48,12 +48,12 @@ extension Thenable {
   public func get(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Value> {
-    gotten(executor._target, body)
+    gotten(HandlerTarget(executor), body)
   }
 
   @inlinable
   func gotten(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Value> {
     mapped(target) { value in
       try body(value)
@@ -72,7 +72,7 @@ extension Thenable {
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
     tapped(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
   }
 
@@ -86,15 +86,15 @@ extension Thenable {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
-    tapped(executor._target, body)
+    tapped(HandlerTarget(executor), body)
   }
 
   @inlinable
   func tapped(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
     Promise(
-      cell: promise.cell.derive(
+      cell: source.cell.derive(
         Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
         body: ErasedClosure(body)
       ) { handler, source in
@@ -120,7 +120,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Void> {
     guaranteedMap(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Void).self))
   }
 
@@ -131,7 +131,7 @@ extension Guarantee {
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Void> {
-    guaranteedMap(executor._target, body)
+    guaranteedMap(HandlerTarget(executor), body)
   }
 
   /// Calls `body` with the value, and passes the value on.
@@ -142,7 +142,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Value> {
     guaranteedGet(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Void).self))
   }
 
@@ -153,12 +153,12 @@ extension Guarantee {
   public func get(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Value> {
-    guaranteedGet(executor._target, body)
+    guaranteedGet(HandlerTarget(executor), body)
   }
 
   @inlinable
   func guaranteedGet(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Value> {
     guaranteedMap(target) { value in
       body(value)
@@ -178,7 +178,7 @@ extension Thenable {
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Bool
   ) -> Promise<Void> {
-    let target = _HandlerTarget(isolation: body.isolation)
+    let target = HandlerTarget(isolation: body.isolation)
     let body = Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Bool).self)
     return mapped(target) { _ = try body($0) }
   }
@@ -192,7 +192,7 @@ extension Promise {
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool
   ) -> Guarantee<Void> {
-    let target = _HandlerTarget(isolation: body.isolation)
+    let target = HandlerTarget(isolation: body.isolation)
     let body = Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Bool).self)
     return caught(target) { _ = body($0) }
   }

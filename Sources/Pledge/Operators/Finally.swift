@@ -15,7 +15,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Result
   ) -> Promise<Value> {
     finishedWaiting(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable () throws -> Result).self))
   }
 
@@ -28,7 +28,7 @@ extension Promise {
   public func finally<Result>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Result
   ) -> Promise<Value> {
-    finishedWaiting(executor._target, body)
+    finishedWaiting(HandlerTarget(executor), body)
   }
 
   /// Waits for what `body` returns if that is thenable.
@@ -37,7 +37,7 @@ extension Promise {
   /// return a promise: the compiler would try each combination of the two along a chain.
   @inlinable
   func finishedWaiting<Result>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Result
+    _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Result
   ) -> Promise<Value> {
     if Result.self == Void.self { return finished(target) { _ = try body() } }
     return finishedAfter(target) { Promise<Void>.end(of: try body()) }
@@ -45,7 +45,7 @@ extension Promise {
 
   @inlinable
   func finished(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Void
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
@@ -68,7 +68,7 @@ extension Promise {
 
   @inlinable
   func finishedAfter<T: Thenable>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> T
+    _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> T
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
@@ -83,7 +83,7 @@ extension Promise {
         let outcome = Promise(cell: source)
         do {
           // The clean-up is not to be cancelled along with what it cleans up after.
-          let inner = try body().promise.uncancellable().chained(_HandlerTarget(immediate: ())) {
+          let inner = try body().source.uncancellable().chained(HandlerTarget(immediate: ())) {
             _ in
             outcome
           }
@@ -109,13 +109,13 @@ extension Promise where Value == Void {
   static func endIgnoringErrors(of result: Any) -> Promise<Void> {
     guard let thenable = result as? any Thenable else { return .value(()) }
     let (promise, resolver) = Promise<Void>.withResolvers()
-    _ = thenable.erased().tapped(_HandlerTarget(immediate: ())) { _ in resolver.fulfill() }
+    _ = thenable.erased().tapped(HandlerTarget(immediate: ())) { _ in resolver.fulfill() }
     return promise
   }
 }
 
 extension Thenable {
-  fileprivate func erased() -> Promise<Void> { promise.asVoid() }
+  fileprivate func erased() -> Promise<Void> { source.asVoid() }
 }
 
 extension Guarantee {
@@ -131,7 +131,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Result
   ) -> Guarantee<Value> {
     guaranteedFinallyWaiting(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable () -> Result).self))
   }
 
@@ -144,22 +144,22 @@ extension Guarantee {
   public func finally<Result>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Result
   ) -> Guarantee<Value> {
-    guaranteedFinallyWaiting(executor._target, body)
+    guaranteedFinallyWaiting(HandlerTarget(executor), body)
   }
 
   @inlinable
   func guaranteedFinallyWaiting<Result>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable () -> Result
+    _ target: HandlerTarget, _ body: @escaping @Sendable () -> Result
   ) -> Guarantee<Value> {
     if Result.self == Void.self { return guaranteedFinally(target) { _ = body() } }
     return Guarantee(
-      cell: promise.finishedAfter(target) { Promise<Void>.endIgnoringErrors(of: body()) }.cell)
+      cell: base.finishedAfter(target) { Promise<Void>.endIgnoringErrors(of: body()) }.cell)
   }
 
   @inlinable
   func guaranteedFinally(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable () -> Void
+    _ target: HandlerTarget, _ body: @escaping @Sendable () -> Void
   ) -> Guarantee<Value> {
-    Guarantee(cell: promise.finished(target, body).cell)
+    Guarantee(cell: base.finished(target, body).cell)
   }
 }

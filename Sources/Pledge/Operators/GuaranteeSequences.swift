@@ -9,7 +9,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func mapValues<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U
   ) -> Guarantee<[U]> {
-    let target = _HandlerTarget(isolation: transform.isolation)
+    let target = HandlerTarget(isolation: transform.isolation)
     let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U).self)
     return guaranteedMap(target) { value in value.map(transform) }
   }
@@ -21,7 +21,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func mapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U
   ) -> Guarantee<[U]> {
-    guaranteedMap(executor._target) { value in value.map(transform) }
+    guaranteedMap(HandlerTarget(executor)) { value in value.map(transform) }
   }
 
   /// Returns a guarantee of the results of applying `transform` to each element.
@@ -39,7 +39,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func compactMapValues<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U?
   ) -> Guarantee<[U]> {
-    let target = _HandlerTarget(isolation: transform.isolation)
+    let target = HandlerTarget(isolation: transform.isolation)
     let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U?).self)
     return guaranteedMap(target) { value in value.compactMap(transform) }
   }
@@ -51,7 +51,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func compactMapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U?
   ) -> Guarantee<[U]> {
-    guaranteedMap(executor._target) { value in value.compactMap(transform) }
+    guaranteedMap(HandlerTarget(executor)) { value in value.compactMap(transform) }
   }
 
   /// Returns a guarantee of the non-nil results of applying `transform` to each element.
@@ -69,7 +69,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func filterValues(
     @_inheritActorContext _ isIncluded: @escaping @Sendable @isolated(any) (Value.Element) -> Bool
   ) -> Guarantee<[Value.Element]> {
-    let target = _HandlerTarget(isolation: isIncluded.isolation)
+    let target = HandlerTarget(isolation: isIncluded.isolation)
     let isIncluded = Isolated(isIncluded).assumingIsolated(
       as: (@Sendable (Value.Element) -> Bool).self)
     return guaranteedMap(target) { value in value.filter(isIncluded) }
@@ -82,7 +82,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   public func filterValues(
     on executor: some PromiseExecutor, _ isIncluded: @escaping @Sendable (Value.Element) -> Bool
   ) -> Guarantee<[Value.Element]> {
-    guaranteedMap(executor._target) { value in value.filter(isIncluded) }
+    guaranteedMap(HandlerTarget(executor)) { value in value.filter(isIncluded) }
   }
 
   /// Returns a guarantee of the elements that `isIncluded` accepts.
@@ -94,11 +94,124 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
   ) -> Guarantee<[Value.Element]> { filterValues(isIncluded) }
 }
 
+extension Guarantee where Value: Sequence, Value.Element: Sendable {
+  /// Returns a guarantee of the elements of the sequences that `transform` makes of each element.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable
+  public func flatMapValues<U: Sequence & Sendable>(
+    @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value.Element) -> U
+  ) -> Guarantee<[U.Element]> where U.Element: Sendable {
+    let target = HandlerTarget(isolation: transform.isolation)
+    let transform = Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) -> U).self)
+    return guaranteedMap(target) { value in value.flatMap(transform) }
+  }
+
+  /// Returns a guarantee of the elements of the sequences that `transform` makes of each element.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func flatMapValues<U: Sequence & Sendable>(
+    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) -> U
+  ) -> Guarantee<[U.Element]> where U.Element: Sendable {
+    guaranteedMap(HandlerTarget(executor)) { value in value.flatMap(transform) }
+  }
+
+  /// Returns a guarantee of the elements of the sequences that `transform` makes of each element.
+  ///
+  /// **Execution.** `transform` runs on the main actor.
+  @inlinable
+  public func flatMapValues<U: Sequence & Sendable>(
+    on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U
+  ) -> Guarantee<[U.Element]> where U.Element: Sendable { flatMapValues(transform) }
+
+  /// Returns a guarantee of the values of the guarantees that `transform` makes of each element.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable
+  public func thenMap<U: Sendable>(
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (Value.Element) -> Guarantee<U>
+  ) -> Guarantee<[U]> {
+    let target = HandlerTarget(isolation: transform.isolation)
+    let transform = Isolated(transform).assumingIsolated(
+      as: (@Sendable (Value.Element) -> Guarantee<U>).self)
+    return guaranteedThen(target) { value in .all(value.map(transform)) }
+  }
+
+  /// Returns a guarantee of the values of the guarantees that `transform` makes of each element.
+  ///
+  /// **Execution.** `transform` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func thenMap<U: Sendable>(
+    on executor: some PromiseExecutor,
+    _ transform: @escaping @Sendable (Value.Element) -> Guarantee<U>
+  ) -> Guarantee<[U]> {
+    guaranteedThen(HandlerTarget(executor)) { value in .all(value.map(transform)) }
+  }
+
+  /// Returns a guarantee of the values of the guarantees that `transform` makes of each element.
+  ///
+  /// **Execution.** `transform` runs on the main actor.
+  @inlinable
+  public func thenMap<U: Sendable>(
+    on executor: MainExecutor,
+    _ transform: @escaping @MainActor @Sendable (Value.Element) -> Guarantee<U>
+  ) -> Guarantee<[U]> { thenMap(transform) }
+
+  /// Returns a guarantee of the result of combining all elements, beginning with `initial`.
+  ///
+  /// **Execution.** `combine` runs in the isolation in which it was written.
+  @inlinable
+  public func reduceValues<U: Sendable>(
+    _ initial: U,
+    @_inheritActorContext _ combine: @escaping @Sendable @isolated(any) (U, Value.Element) -> U
+  ) -> Guarantee<U> {
+    let target = HandlerTarget(isolation: combine.isolation)
+    let combine = Isolated(combine).assumingIsolated(as: (@Sendable (U, Value.Element) -> U).self)
+    return guaranteedMap(target) { value in value.reduce(initial, combine) }
+  }
+
+  /// Returns a guarantee of the result of combining all elements, beginning with `initial`.
+  ///
+  /// **Execution.** `combine` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func reduceValues<U: Sendable>(
+    on executor: some PromiseExecutor, _ initial: U,
+    _ combine: @escaping @Sendable (U, Value.Element) -> U
+  ) -> Guarantee<U> {
+    guaranteedMap(HandlerTarget(executor)) { value in value.reduce(initial, combine) }
+  }
+
+  /// Returns a guarantee of the result of combining all elements, beginning with `initial`.
+  ///
+  /// **Execution.** `combine` runs on the main actor.
+  @inlinable
+  public func reduceValues<U: Sendable>(
+    on executor: MainExecutor, _ initial: U,
+    _ combine: @escaping @MainActor @Sendable (U, Value.Element) -> U
+  ) -> Guarantee<U> { reduceValues(initial, combine) }
+
+  /// Returns a guarantee of the elements sorted by `areInIncreasingOrder`.
+  ///
+  /// **Execution.** `areInIncreasingOrder` runs in the isolation in which it was written.
+  @inlinable
+  public func sortedValues(
+    @_inheritActorContext by areInIncreasingOrder:
+      @escaping @Sendable @isolated(any) (Value.Element, Value.Element) -> Bool
+  ) -> Guarantee<[Value.Element]> {
+    let target = HandlerTarget(isolation: areInIncreasingOrder.isolation)
+    let areInIncreasingOrder = Isolated(areInIncreasingOrder).assumingIsolated(
+      as: (@Sendable (Value.Element, Value.Element) -> Bool).self)
+    return guaranteedMap(target) { $0.sorted(by: areInIncreasingOrder) }
+  }
+}
+
 extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable {
   /// Returns a guarantee of the elements in ascending order; sorted in place where they settle.
   @inlinable
   public func sortedValues() -> Guarantee<[Value.Element]> {
-    guaranteedMap(_HandlerTarget(immediate: ())) { $0.sorted() }
+    guaranteedMap(HandlerTarget(immediate: ())) { $0.sorted() }
   }
 }
 
@@ -113,9 +226,9 @@ extension Guarantee {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Guarantee<Value> {
-    let target = _HandlerTarget(isolation: body.isolation)
+    let target = HandlerTarget(isolation: body.isolation)
     let body = Isolated(body).assumingIsolated(
       as: (@Sendable (Result<Value, any Error>) -> Void).self)
-    return Guarantee(cell: promise.tapped(target, body).cell)
+    return Guarantee(cell: base.tapped(target, body).cell)
   }
 }

@@ -11,7 +11,7 @@ extension Thenable {
     _ keyPath: KeyPath<Value, U>, isolation: isolated (any Actor)? = #isolation
   ) -> Promise<U> {
     let property = IsolatedKeyPath(keyPath)
-    return mapped(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    return mapped(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
   }
 
   /// Returns a promise for the value's property at `keyPath`, unless that is nil.
@@ -24,7 +24,7 @@ extension Thenable {
     _ keyPath: KeyPath<Value, U?>, isolation: isolated (any Actor)? = #isolation
   ) -> Promise<U> {
     let property = IsolatedKeyPath(keyPath)
-    return compactMapped(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    return compactMapped(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
   }
 }
 
@@ -37,7 +37,7 @@ extension Guarantee {
     _ keyPath: KeyPath<Value, U>, isolation: isolated (any Actor)? = #isolation
   ) -> Guarantee<U> {
     let property = IsolatedKeyPath(keyPath)
-    return guaranteedMap(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    return guaranteedMap(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
   }
 }
 
@@ -50,7 +50,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     _ keyPath: KeyPath<Value.Element, U>, isolation: isolated (any Actor)? = #isolation
   ) -> Promise<[U]> {
     let property = IsolatedKeyPath(keyPath)
-    return mappedValues(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    return mappedValues(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
   }
 
   /// Returns a promise for each element's property at `keyPath`, without the nils.
@@ -61,7 +61,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     _ keyPath: KeyPath<Value.Element, U?>, isolation: isolated (any Actor)? = #isolation
   ) -> Promise<[U]> {
     let property = IsolatedKeyPath(keyPath)
-    return compactMappedValues(_HandlerTarget(isolation: isolation)) {
+    return compactMappedValues(HandlerTarget(isolation: isolation)) {
       $0[keyPath: property.keyPath]
     }
   }
@@ -74,7 +74,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     _ keyPath: KeyPath<Value.Element, Bool>, isolation: isolated (any Actor)? = #isolation
   ) -> Promise<[Value.Element]> {
     let property = IsolatedKeyPath(keyPath)
-    return filteredValues(_HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    return filteredValues(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
   }
 }
 

@@ -9,7 +9,7 @@ extension Thenable {
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U
   ) -> Promise<U> {
     mapped(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
   }
 
@@ -22,14 +22,14 @@ extension Thenable {
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> {
-    mapped(executor._target, transform)
+    mapped(HandlerTarget(executor), transform)
   }
 
   @inlinable
   func mapped<U: Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> {
-    let cell = promise.cell
+    let cell = source.cell
     if cell.isReady(for: target), let call = InPlaceCall() {
       defer { call.end() }
       return mappedNow(cell, transform)
@@ -80,7 +80,7 @@ extension Thenable {
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U?
   ) -> Promise<U> {
     compactMapped(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U?).self))
   }
 
@@ -94,12 +94,12 @@ extension Thenable {
   public func compactMap<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U?
   ) -> Promise<U> {
-    compactMapped(executor._target, transform)
+    compactMapped(HandlerTarget(executor), transform)
   }
 
   @inlinable
   func compactMapped<U: Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U?
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U?
   ) -> Promise<U> {
     mapped(target) { value in
       guard let result = try transform(value) else { throw PromiseError.noValue }
@@ -109,7 +109,7 @@ extension Thenable {
 
   /// Returns a promise that is fulfilled, without a value, when this one is.
   @inlinable
-  public func asVoid() -> Promise<Void> { mapped(_HandlerTarget(immediate: ())) { _ in } }
+  public func asVoid() -> Promise<Void> { mapped(HandlerTarget(immediate: ())) { _ in } }
 }
 
 extension Guarantee {
@@ -121,7 +121,7 @@ extension Guarantee {
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) -> U
   ) -> Guarantee<U> {
     guaranteedMap(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (Value) -> U).self))
   }
 
@@ -132,17 +132,17 @@ extension Guarantee {
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) -> U
   ) -> Guarantee<U> {
-    guaranteedMap(executor._target, transform)
+    guaranteedMap(HandlerTarget(executor), transform)
   }
 
   @inlinable
   func guaranteedMap<U: Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value) -> U
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value) -> U
   ) -> Guarantee<U> {
     Guarantee<U>(cell: mapped(target, transform).cell)
   }
 
   /// Returns a guarantee that is fulfilled, without a value, when this one is.
   @inlinable
-  public func asVoid() -> Guarantee<Void> { guaranteedMap(_HandlerTarget(immediate: ())) { _ in } }
+  public func asVoid() -> Guarantee<Void> { guaranteedMap(HandlerTarget(immediate: ())) { _ in } }
 }

@@ -11,7 +11,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
     settled().mapped(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(
         as: (@Sendable (Result<Value, any Error>) throws -> U).self))
   }
@@ -26,7 +26,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
-    settled().mapped(executor._target, transform)
+    settled().mapped(HandlerTarget(executor), transform)
   }
 
   /// Returns a promise for the result of applying `transform`, on the main actor, to this promise's
@@ -40,7 +40,7 @@ extension Promise {
 
   /// A promise of the outcome, which cannot fail but by being cancelled itself.
   func settled() -> Promise<Result<Value, any Error>> {
-    let immediate = _HandlerTarget(immediate: ())
+    let immediate = HandlerTarget(immediate: ())
     return mapped(immediate) { Result<Value, any Error>.success($0) }
       .recovered(immediate) { .failure($0) }
   }

@@ -1,5 +1,6 @@
-// Overloads that cannot be called: they give a message where a closure has the wrong shape, or where
-// a name is that of another library. The compiler looks at them only when nothing else fits.
+// Overloads that cannot be called: they give a message where a closure has the wrong shape. The
+// compiler looks at them only when nothing else fits. For the names of other libraries see
+// OtherNames.swift.
 
 extension Thenable {
   /// Explains a mistake, and cannot be called.
@@ -55,17 +56,65 @@ extension Thenable {
   }
 
   /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "then")
+  @available(
+    *, unavailable,
+    message: "'get' takes a closure without 'await'; use 'asyncMap' for one that awaits"
+  )
   @_disfavoredOverload
-  public func flatMap<U: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>)
-    -> Promise<U>
-  { unavailable() }
+  public func get(_ body: @escaping @Sendable (Value) async throws -> Void) -> Promise<Value> {
+    unavailable()
+  }
 
   /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "done")
+  @available(
+    *, unavailable,
+    message:
+      "'tap' takes a closure without 'try' and 'await'; use 'asyncMap', 'asyncRecover' or 'asyncFinally' for one that awaits"
+  )
   @_disfavoredOverload
-  public func sink(_ body: @escaping @Sendable (Value) throws -> Void) -> Promise<Void> {
+  public func tap(_ body: @escaping @Sendable (Result<Value, any Error>) async throws -> Void)
+    -> Promise<Value>
+  {
     unavailable()
+  }
+
+  /// Explains a mistake, and cannot be called.
+  @available(
+    *, unavailable,
+    message: "'compactMap' takes a closure without 'await'; use 'asyncMap' for one that awaits"
+  )
+  @_disfavoredOverload
+  public func compactMap<U: Sendable>(_ transform: @escaping @Sendable (Value) async throws -> U?)
+    -> Promise<U>
+  {
+    unavailable()
+  }
+
+  /// Explains a mistake, and cannot be called.
+  @available(
+    *, unavailable,
+    message: "'validate' takes a closure without 'await'; use 'asyncMap' for one that awaits"
+  )
+  @_disfavoredOverload
+  public func validate(_ isValid: @escaping @Sendable (Value) async throws -> Bool) -> Promise<
+    Value
+  > {
+    unavailable()
+  }
+}
+
+extension Thenable where Value: Thenable {
+  /// Explains a mistake: the value is a promise, for which nothing waits.
+  @available(
+    *, deprecated,
+    message: "the value is a promise, which is not waited for; use 'then' where it was returned"
+  )
+  public func done(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
+  ) -> Promise<Void> {
+    mapped(
+      HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
   }
 }
 
@@ -134,34 +183,6 @@ extension Promise {
   }
 
   /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "finally")
-  public func ensure<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
-    unavailable()
-  }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "finally")
-  public func ensureThen<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
-    unavailable()
-  }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "finally")
-  public func always<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
-    unavailable()
-  }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "cauterize")
-  public func cauterized() {}
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "recover")
-  public func flatMapError(_ body: @escaping @Sendable (any Error) throws -> Promise<Value>)
-    -> Promise<Value>
-  { unavailable() }
-
-  /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
     message:
@@ -173,29 +194,15 @@ extension Promise {
   }
 
   /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "withResolvers()")
-  public static func pending() -> (promise: Promise, resolver: Resolver<Value>) { unavailable() }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "value")
-  public static func resolve(_ value: Value) -> Promise { unavailable() }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "rejected")
-  public static func reject(_ error: any Error) -> Promise { unavailable() }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, message: "use 'Promise.rejected(error)'")
-  public init(error: any Error) { unavailable() }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, message: "use 'try await promise.value'")
-  public func await() -> Value { unavailable() }
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, message: "use 'Promise.value(_:)'")
+  @available(
+    *, unavailable,
+    message:
+      "the closure of 'replaceError' returns a value without 'try' and 'await'; use 'recover' for one that throws, 'asyncRecover' for one that awaits"
+  )
   @_disfavoredOverload
-  public init(value: Value) { unavailable() }
+  public func replaceError(_ body: @escaping @Sendable (any Error) async throws -> Value)
+    -> Guarantee<Value>
+  { unavailable() }
 }
 
 extension Guarantee {
@@ -223,38 +230,6 @@ extension Guarantee {
     *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
   )
   public func cauterize() {}
-
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "finally")
-  public func ensure(_ body: @escaping @Sendable () -> Void) -> Guarantee<Value> { unavailable() }
 }
 
-/// Explains a mistake, and cannot be called.
-@available(
-  *, unavailable, message: "start the chain with the promise itself, or with 'Promise.attempt'"
-)
-public func firstly<R>(_ body: () throws -> R) -> R { unavailable() }
-
-/// Explains a mistake, and cannot be called.
-@available(*, unavailable, message: "use 'Promise.all'")
-public func when<T>(fulfilled promises: T...) -> Promise<Void> { unavailable() }
-
-/// Explains a mistake, and cannot be called.
-@available(*, unavailable, message: "use 'Promise.allSettled'")
-public func when<T>(resolved promises: T...) -> Promise<Void> { unavailable() }
-
-/// Explains a mistake, and cannot be called.
-@available(*, unavailable, message: "use 'Promise.after'")
-public func after(_ duration: Duration) -> Guarantee<Void> { unavailable() }
-
-/// Explains a mistake, and cannot be called.
-@available(*, unavailable, message: "use 'Promise.after'")
-public func after(seconds: Double) -> Guarantee<Void> { unavailable() }
-
-extension PromiseExecutor where Self == MainExecutor {
-  /// Explains a mistake, and cannot be called.
-  @available(*, unavailable, renamed: "global")
-  public static var background: MainExecutor { unavailable() }
-}
-
-private func unavailable() -> Never { fatalError("Pledge: unavailable") }
+func unavailable() -> Never { fatalError("Pledge: unavailable") }

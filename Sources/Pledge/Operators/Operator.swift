@@ -4,7 +4,7 @@ extension Cell {
   /// Attaches a handler that makes a `U` of this cell's outcome, and returns its cell.
   @inlinable
   final func derive<U>(
-    _ type: U.Type, wants: UInt64, target: _HandlerTarget, body: __owned ErasedClosure?,
+    _ type: U.Type, wants: UInt64, target: HandlerTarget, body: __owned ErasedClosure?,
     run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> Cell {
     let cell = Derived<U?>(

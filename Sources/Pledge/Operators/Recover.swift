@@ -21,7 +21,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredWithPromise(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) throws -> Promise<Value>).self))
   }
 
@@ -35,7 +35,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredWithPromise(executor._target, body)
+    recoveredWithPromise(HandlerTarget(executor), body)
   }
 
   /// Replaces an error with the guarantee that `body` returns.
@@ -48,7 +48,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
     recoveredWithGuarantee(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Guarantee<Value>).self))
   }
 
@@ -61,7 +61,7 @@ extension Promise {
   public func recover(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
-    recoveredWithGuarantee(executor._target, body)
+    recoveredWithGuarantee(HandlerTarget(executor), body)
   }
 
   /// Replaces an error of the type `only` with the promise that `body` returns.
@@ -76,7 +76,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredOnlyWithPromise(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Promise<Value>).self))
   }
 
@@ -91,7 +91,7 @@ extension Promise {
     on executor: some PromiseExecutor, only: E.Type,
     _ body: @escaping @Sendable (E) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredOnlyWithPromise(executor._target, body)
+    recoveredOnlyWithPromise(HandlerTarget(executor), body)
   }
 
   /// Replaces the error `only` with the promise that `body` returns.
@@ -106,7 +106,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredEqualWithPromise(
-      only, _HandlerTarget(isolation: body.isolation),
+      only, HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
   }
 
@@ -121,7 +121,7 @@ extension Promise {
     on executor: some PromiseExecutor, only: E,
     _ body: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredEqualWithPromise(only, executor._target, body)
+    recoveredEqualWithPromise(only, HandlerTarget(executor), body)
   }
 }
 
@@ -131,7 +131,7 @@ extension Promise {
   /// Recovers from the errors that `isWanted` accepts; it runs on the executor, too.
   @inlinable
   func recovered(
-    _ target: _HandlerTarget,
+    _ target: HandlerTarget,
     when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
     _ body: @escaping @Sendable (any Error) throws -> Value
   ) -> Promise<Value> {
@@ -140,7 +140,7 @@ extension Promise {
 
   @inlinable
   func recoveredWithPromise(
-    _ target: _HandlerTarget,
+    _ target: HandlerTarget,
     when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
@@ -179,28 +179,28 @@ extension Promise {
 
   @inlinable
   func recoveredWithGuarantee(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
+    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
-    Guarantee(cell: recoveredWithPromise(target) { body($0).promise }.cell)
+    Guarantee(cell: recoveredWithPromise(target) { body($0).base }.cell)
   }
 
   @inlinable
   func guaranteedRecover(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (any Error) -> Value
+    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Value
   ) -> Guarantee<Value> {
     Guarantee(cell: recovered(target, body).cell)
   }
 
   @inlinable
   func recoveredOnly<E: Error>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (E) throws -> Value
+    _ target: HandlerTarget, _ body: @escaping @Sendable (E) throws -> Value
   ) -> Promise<Value> {
     recoveredOnlyWithPromise(target) { .value(try body($0)) }
   }
 
   @inlinable
   func recoveredOnlyWithPromise<E: Error>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (E) throws -> Promise<Value>
+    _ target: HandlerTarget, _ body: @escaping @Sendable (E) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredWithPromise(target, when: { $0 is E }) { error in
       guard let error = error as? E else { throw error }
@@ -210,14 +210,14 @@ extension Promise {
 
   @inlinable
   func recoveredEqual<E: Error & Equatable>(
-    _ only: E, _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Value
+    _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Value
   ) -> Promise<Value> {
     recovered(target, when: { $0 as? E == only }) { _ in try body() }
   }
 
   @inlinable
   func recoveredEqualWithPromise<E: Error & Equatable>(
-    _ only: E, _ target: _HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<Value>
+    _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredWithPromise(target, when: { $0 as? E == only }) { _ in try body() }
   }

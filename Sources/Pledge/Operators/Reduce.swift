@@ -12,7 +12,7 @@ extension Thenable {
       @escaping @Sendable @isolated(any) (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
     reduced(
-      elements, _HandlerTarget(isolation: combine.isolation),
+      elements, HandlerTarget(isolation: combine.isolation),
       Isolated(combine).assumingIsolated(
         as: (@Sendable (Value, S.Element) throws -> Promise<Value>).self))
   }
@@ -28,12 +28,12 @@ extension Thenable {
     on executor: some PromiseExecutor, _ elements: S,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
-    reduced(elements, executor._target, combine)
+    reduced(elements, HandlerTarget(executor), combine)
   }
 
   @inlinable
   func reduced<S: Sequence & Sendable>(
-    _ elements: S, _ target: _HandlerTarget,
+    _ elements: S, _ target: HandlerTarget,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
     promise.folded(Array(elements)[...], target, combine)
@@ -43,7 +43,7 @@ extension Thenable {
 extension Promise {
   @inlinable
   func folded<Element: Sendable>(
-    _ elements: ArraySlice<Element>, _ target: _HandlerTarget,
+    _ elements: ArraySlice<Element>, _ target: HandlerTarget,
     _ combine: @escaping @Sendable (Value, Element) throws -> Promise
   ) -> Promise {
     guard let element = elements.first else { return self }

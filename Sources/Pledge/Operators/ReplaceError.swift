@@ -1,4 +1,16 @@
 extension Promise {
+  /// Replaces an error, whatever it is, with `value`.
+  ///
+  /// A value passes through. Nothing is left that could fail, so the result is a guarantee.
+  ///
+  /// ```swift
+  /// let count = fetchNews().map(\.count).replaceError(with: 0)
+  /// ```
+  @inlinable @_disfavoredOverload
+  public func replaceError(with value: Value) -> Guarantee<Value> {
+    guaranteedRecover(HandlerTarget(immediate: ())) { _ in value }
+  }
+
   /// Replaces an error with the value that `body` returns.
   ///
   /// A value passes through. The result cannot fail; if the replacement can, or is not there yet, use
@@ -14,7 +26,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
   ) -> Guarantee<Value> {
     guaranteedRecover(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Value).self))
   }
 
@@ -27,7 +39,7 @@ extension Promise {
   public func replaceError(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
   ) -> Guarantee<Value> {
-    guaranteedRecover(executor._target, body)
+    guaranteedRecover(HandlerTarget(executor), body)
   }
 
   /// Replaces an error of the type `only` with the value that `body` returns.
@@ -42,7 +54,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
   ) -> Promise<Value> {
     recoveredOnly(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Value).self))
   }
 
@@ -56,7 +68,7 @@ extension Promise {
   public func replaceError<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
   ) -> Promise<Value> {
-    recoveredOnly(executor._target, body)
+    recoveredOnly(HandlerTarget(executor), body)
   }
 
   /// Replaces the error `only` with the value that `body` returns.
@@ -70,7 +82,7 @@ extension Promise {
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
   ) -> Promise<Value> {
     recoveredEqual(
-      only, _HandlerTarget(isolation: body.isolation),
+      only, HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable () throws -> Value).self))
   }
 
@@ -84,7 +96,7 @@ extension Promise {
   public func replaceError<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
   ) -> Promise<Value> {
-    recoveredEqual(only, executor._target, body)
+    recoveredEqual(only, HandlerTarget(executor), body)
   }
 
   /// Replaces an error with the error that `transform` returns.
@@ -99,7 +111,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (any Error) throws -> any Error
   ) -> Promise<Value> {
     mappedError(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (any Error) throws -> any Error).self))
   }
 
@@ -113,12 +125,12 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (any Error) throws -> any Error
   ) -> Promise<Value> {
-    mappedError(executor._target, transform)
+    mappedError(HandlerTarget(executor), transform)
   }
 
   @inlinable
   func mappedError(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (any Error) throws -> any Error
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (any Error) throws -> any Error
   ) -> Promise<Value> {
     recoveredWithPromise(target) { throw try transform($0) }
   }

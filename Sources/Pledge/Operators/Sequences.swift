@@ -13,7 +13,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> U
   ) -> Promise<[U]> {
     mappedValues(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
   }
 
@@ -26,7 +26,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   public func mapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U]> {
-    mappedValues(executor._target, transform)
+    mappedValues(HandlerTarget(executor), transform)
   }
 
   /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
@@ -40,7 +40,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> U
   ) -> Promise<[U.Element]> where U.Element: Sendable {
     flatMappedValues(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
   }
 
@@ -53,7 +53,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   public func flatMapValues<U: Sequence & Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U.Element]> where U.Element: Sendable {
-    flatMappedValues(executor._target, transform)
+    flatMappedValues(HandlerTarget(executor), transform)
   }
 
   /// Returns a promise of what `transform` makes of each element, without the nils.
@@ -67,7 +67,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> U?
   ) -> Promise<[U]> {
     compactMappedValues(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U?).self))
   }
 
@@ -80,7 +80,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   public func compactMapValues<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value.Element) throws -> U?
   ) -> Promise<[U]> {
-    compactMappedValues(executor._target, transform)
+    compactMappedValues(HandlerTarget(executor), transform)
   }
 
   /// Returns a promise of the elements that `isIncluded` accepts.
@@ -94,7 +94,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Bool
   ) -> Promise<[Value.Element]> {
     filteredValues(
-      _HandlerTarget(isolation: isIncluded.isolation),
+      HandlerTarget(isolation: isIncluded.isolation),
       Isolated(isIncluded).assumingIsolated(as: (@Sendable (Value.Element) throws -> Bool).self))
   }
 
@@ -108,7 +108,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     on executor: some PromiseExecutor,
     _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
   ) -> Promise<[Value.Element]> {
-    filteredValues(executor._target, isIncluded)
+    filteredValues(HandlerTarget(executor), isIncluded)
   }
 
   /// Calls `transform` with each element and returns a promise of all the values, in order.
@@ -122,7 +122,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Promise<U>
   ) -> Promise<[U]> {
     chainedValues(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(
         as: (@Sendable (Value.Element) throws -> Promise<U>).self))
   }
@@ -137,7 +137,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
   ) -> Promise<[U]> {
-    chainedValues(executor._target, transform)
+    chainedValues(HandlerTarget(executor), transform)
   }
 
   /// Calls `transform` with each element and returns a promise of the elements of all the values.
@@ -151,7 +151,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Promise<U>
   ) -> Promise<[U.Element]> where U.Element: Sendable {
     flatChainedValues(
-      _HandlerTarget(isolation: transform.isolation),
+      HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(
         as: (@Sendable (Value.Element) throws -> Promise<U>).self))
   }
@@ -166,7 +166,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
   ) -> Promise<[U.Element]> where U.Element: Sendable {
-    flatChainedValues(executor._target, transform)
+    flatChainedValues(HandlerTarget(executor), transform)
   }
 
   /// Returns a promise of the first element that `predicate` accepts.
@@ -180,7 +180,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (Value.Element) throws -> Bool
   ) -> Promise<Value.Element> {
     firstMatch(
-      _HandlerTarget(isolation: predicate.isolation),
+      HandlerTarget(isolation: predicate.isolation),
       Isolated(predicate).assumingIsolated(as: (@Sendable (Value.Element) throws -> Bool).self))
   }
 
@@ -194,7 +194,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     on executor: some PromiseExecutor,
     where predicate: @escaping @Sendable (Value.Element) throws -> Bool
   ) -> Promise<Value.Element> {
-    firstMatch(executor._target, predicate)
+    firstMatch(HandlerTarget(executor), predicate)
   }
 
   /// Returns a promise of the elements combined into one value, from left to right.
@@ -207,7 +207,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       @escaping @Sendable @isolated(any) (U, Value.Element) throws -> U
   ) -> Promise<U> {
     reducedValues(
-      initial, _HandlerTarget(isolation: combine.isolation),
+      initial, HandlerTarget(isolation: combine.isolation),
       Isolated(combine).assumingIsolated(as: (@Sendable (U, Value.Element) throws -> U).self))
   }
 
@@ -219,7 +219,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     on executor: some PromiseExecutor, _ initial: U,
     _ combine: @escaping @Sendable (U, Value.Element) throws -> U
   ) -> Promise<U> {
-    reducedValues(initial, executor._target, combine)
+    reducedValues(initial, HandlerTarget(executor), combine)
   }
 }
 
@@ -235,7 +235,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     @_inheritActorContext by areInIncreasingOrder:
       @escaping @Sendable @isolated(any) (Value.Element, Value.Element) throws -> Bool
   ) -> Promise<[Value.Element]> {
-    let target = _HandlerTarget(isolation: areInIncreasingOrder.isolation)
+    let target = HandlerTarget(isolation: areInIncreasingOrder.isolation)
     let areInIncreasingOrder = Isolated(areInIncreasingOrder).assumingIsolated(
       as: (@Sendable (Value.Element, Value.Element) throws -> Bool).self)
     return mapped(target) { try $0.sorted(by: areInIncreasingOrder) }
@@ -246,7 +246,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
   /// Returns a promise of the elements in ascending order; sorted in place where they settle.
   @inlinable
   public func sortedValues() -> Promise<[Value.Element]> {
-    mapped(_HandlerTarget(immediate: ())) { $0.sorted() }
+    mapped(HandlerTarget(immediate: ())) { $0.sorted() }
   }
 }
 
@@ -254,7 +254,7 @@ extension Thenable where Value: Collection, Value.Element: Sendable {
   /// A promise of the first element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var firstValue: Promise<Value.Element> {
-    mapped(_HandlerTarget(immediate: ())) { value in
+    mapped(HandlerTarget(immediate: ())) { value in
       guard let first = value.first else { throw PromiseError.noElement }
       return first
     }
@@ -265,7 +265,7 @@ extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable
   /// A promise of the last element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var lastValue: Promise<Value.Element> {
-    mapped(_HandlerTarget(immediate: ())) { value in
+    mapped(HandlerTarget(immediate: ())) { value in
       guard let last = value.last else { throw PromiseError.noElement }
       return last
     }
@@ -277,49 +277,49 @@ extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable
 extension Thenable where Value: Sequence, Value.Element: Sendable {
   @inlinable
   func mappedValues<U: Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U]> {
     mapped(target) { value in try value.map(transform) }
   }
 
   @inlinable
   func flatMappedValues<U: Sequence & Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U
   ) -> Promise<[U.Element]> where U.Element: Sendable {
     mapped(target) { value in try value.flatMap(transform) }
   }
 
   @inlinable
   func compactMappedValues<U: Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U?
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> U?
   ) -> Promise<[U]> {
     mapped(target) { value in try value.compactMap(transform) }
   }
 
   @inlinable
   func filteredValues(
-    _ target: _HandlerTarget, _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
+    _ target: HandlerTarget, _ isIncluded: @escaping @Sendable (Value.Element) throws -> Bool
   ) -> Promise<[Value.Element]> {
     mapped(target) { value in try value.filter(isIncluded) }
   }
 
   @inlinable
   func chainedValues<U: Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
   ) -> Promise<[U]> {
     chained(target) { value in Promise<[U]>.all(try value.map(transform)) }
   }
 
   @inlinable
   func flatChainedValues<U: Sequence & Sendable>(
-    _ target: _HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
+    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
   ) -> Promise<[U.Element]> where U.Element: Sendable {
-    chainedValues(target, transform).mapped(_HandlerTarget(immediate: ())) { $0.flatMap { $0 } }
+    chainedValues(target, transform).mapped(HandlerTarget(immediate: ())) { $0.flatMap { $0 } }
   }
 
   @inlinable
   func firstMatch(
-    _ target: _HandlerTarget, _ predicate: @escaping @Sendable (Value.Element) throws -> Bool
+    _ target: HandlerTarget, _ predicate: @escaping @Sendable (Value.Element) throws -> Bool
   ) -> Promise<Value.Element> {
     mapped(target) { value in
       guard let first = try value.first(where: predicate) else { throw PromiseError.noElement }
@@ -329,7 +329,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 
   @inlinable
   func reducedValues<U: Sendable>(
-    _ initial: U, _ target: _HandlerTarget,
+    _ initial: U, _ target: HandlerTarget,
     _ combine: @escaping @Sendable (U, Value.Element) throws -> U
   ) -> Promise<U> {
     mapped(target) { value in try value.reduce(initial, combine) }

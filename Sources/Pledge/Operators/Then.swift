@@ -12,7 +12,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Promise<U>
   ) -> Promise<U> {
     chained(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
   }
 
@@ -28,7 +28,7 @@ extension Thenable {
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> {
-    chained(executor._target, body)
+    chained(HandlerTarget(executor), body)
   }
 
   /// Returns a promise that takes on the fate of the thenable that `body` returns.
@@ -41,7 +41,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> T
   ) -> Promise<T.Value> {
     chainedThenable(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> T).self))
   }
 
@@ -54,15 +54,15 @@ extension Thenable {
   public func then<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> T
   ) -> Promise<T.Value> {
-    chainedThenable(executor._target, body)
+    chainedThenable(HandlerTarget(executor), body)
   }
 
   @inlinable
   func chained<U: Sendable>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Promise<U>
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> {
     Promise(
-      cell: promise.cell.derive(
+      cell: self.source.cell.derive(
         U.self, wants: Cell.Input.wantsValue, target: target, body: ErasedClosure(body)
       ) { handler, source in
         if let rejection = source.rejection {
@@ -89,9 +89,9 @@ extension Thenable {
 
   @inlinable
   func chainedThenable<T: Thenable>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) throws -> T
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) throws -> T
   ) -> Promise<T.Value> {
-    chained(target) { try body($0).promise }
+    chained(target) { try body($0).source }
   }
 }
 
@@ -104,7 +104,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
     guaranteedThen(
-      _HandlerTarget(isolation: body.isolation),
+      HandlerTarget(isolation: body.isolation),
       Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Guarantee<U>).self))
   }
 
@@ -115,13 +115,13 @@ extension Guarantee {
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
-    guaranteedThen(executor._target, body)
+    guaranteedThen(HandlerTarget(executor), body)
   }
 
   @inlinable
   func guaranteedThen<U: Sendable>(
-    _ target: _HandlerTarget, _ body: @escaping @Sendable (Value) -> Guarantee<U>
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
-    Guarantee<U>(cell: chained(target) { body($0).promise }.cell)
+    Guarantee<U>(cell: chained(target) { body($0).base }.cell)
   }
 }

@@ -10,7 +10,7 @@ extension Thenable {
     @_inheritActorContext _ isValid: @escaping @Sendable @isolated(any) (Value) throws -> Bool
   ) -> Promise<Value> {
     validated(
-      _HandlerTarget(isolation: isValid.isolation),
+      HandlerTarget(isolation: isValid.isolation),
       Isolated(isValid).assumingIsolated(as: (@Sendable (Value) throws -> Bool).self))
   }
 
@@ -24,12 +24,12 @@ extension Thenable {
   public func validate(
     on executor: some PromiseExecutor, _ isValid: @escaping @Sendable (Value) throws -> Bool
   ) -> Promise<Value> {
-    validated(executor._target, isValid)
+    validated(HandlerTarget(executor), isValid)
   }
 
   @inlinable
   func validated(
-    _ target: _HandlerTarget, _ isValid: @escaping @Sendable (Value) throws -> Bool
+    _ target: HandlerTarget, _ isValid: @escaping @Sendable (Value) throws -> Bool
   ) -> Promise<Value> {
     mapped(target) { value in
       guard try isValid(value) else { throw PromiseError.validationFailed }

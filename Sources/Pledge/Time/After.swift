@@ -26,7 +26,7 @@ extension Promise where Value == Void {
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise<Void> {
-    Guarantee.after(duration, clock: clock).promise
+    Guarantee.after(duration, clock: clock).base
   }
 }
 
@@ -37,8 +37,8 @@ extension Promise {
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise {
-    chained(_HandlerTarget(immediate: ())) { value in
-      Promise<Void>.after(duration, clock: clock).mapped(_HandlerTarget(immediate: ())) { value }
+    chained(HandlerTarget(immediate: ())) { value in
+      Promise<Void>.after(duration, clock: clock).mapped(HandlerTarget(immediate: ())) { value }
     }
   }
 }
@@ -50,6 +50,6 @@ extension Guarantee {
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Guarantee {
-    Guarantee(cell: promise.delay(duration, clock: clock).cell)
+    Guarantee(cell: base.delay(duration, clock: clock).cell)
   }
 }

@@ -15,7 +15,7 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      attempts, delay, clock, _HandlerTarget(isolation: operation.isolation),
+      attempts, delay, clock, HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
@@ -31,20 +31,20 @@ extension Promise {
     attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    hedge(attempts, delay, clock, _HandlerTarget(immediate: ())) {
+    hedge(attempts, delay, clock, HandlerTarget(immediate: ())) {
       Promise { try await operation() }
     }
   }
 
   private static func hedge(
-    _ attempts: Int, _ delay: Duration, _ clock: any Clock<Duration>, _ target: _HandlerTarget,
+    _ attempts: Int, _ delay: Duration, _ clock: any Clock<Duration>, _ target: HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     guard attempts >= 1 else {
       return .rejected(
         PromiseError.invalidArgument("hedged needs at least one attempt, not \(attempts)."))
     }
-    let immediate = _HandlerTarget(immediate: ())
+    let immediate = HandlerTarget(immediate: ())
     var inputs: [Promise] = []
     // Each attempt waits for the one before to fail, or for its time to pass.
     var start = Promise<Void>.value(())

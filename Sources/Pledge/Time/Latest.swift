@@ -39,7 +39,7 @@ public final class Latest<Value: Sendable>: Sendable {
       @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
     start(
-      _HandlerTarget(isolation: operation.isolation),
+      HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
   }
 
@@ -53,14 +53,14 @@ public final class Latest<Value: Sendable>: Sendable {
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    start(_HandlerTarget(immediate: ())) { Promise { try await operation() } }
+    start(HandlerTarget(immediate: ())) { Promise { try await operation() } }
   }
 
   /// Cancels the operation in progress, if any.
   public func cancel() { replace(with: nil) }
 
   private func start(
-    _ target: _HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
+    _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
     // First the one before: a new operation may rely on its having been cancelled.
     cancel()

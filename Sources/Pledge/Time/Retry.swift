@@ -15,7 +15,7 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     retried(
-      policy, clock, _HandlerTarget(isolation: operation.isolation),
+      policy, clock, HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
@@ -30,7 +30,7 @@ extension Promise {
     clock: any Clock<Duration> = ContinuousClock(),
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    retried(policy, clock, executor._target, operation)
+    retried(policy, clock, HandlerTarget(executor), operation)
   }
 
   /// Calls `operation`, on the main actor, until its promise is fulfilled, as `policy` says.
@@ -54,11 +54,11 @@ extension Promise {
     _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, clock, _HandlerTarget(immediate: ())) { Promise { try await operation() } }
+    retried(policy, clock, HandlerTarget(immediate: ())) { Promise { try await operation() } }
   }
 
   static func retried(
-    _ policy: RetryPolicy, _ clock: any Clock<Duration>, _ target: _HandlerTarget,
+    _ policy: RetryPolicy, _ clock: any Clock<Duration>, _ target: HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     guard policy.attempts >= 1 else {
@@ -70,7 +70,7 @@ extension Promise {
     let result = run.attempt().depositing(in: policy.budget)
     guard let deadline = policy.deadline else { return result }
     return result.timeout(after: deadline, clock: clock)
-      .recoveredWithPromise(_HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
+      .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
         // The timeout of an attempt is inside a `RetryError`: this is the deadline's.
         throw RetryError(errors: run.errors + [error])
       }
@@ -81,14 +81,14 @@ extension Promise {
 private final class RetryRun<Value: Sendable>: Sendable {
   private let policy: RetryPolicy
   private let clock: any Clock<Duration>
-  private let target: _HandlerTarget
+  private let target: HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
   /// Of the attempts so far, in one place: a copy for each attempt would make a long run
   /// quadratic.
   private let failures = Mutex<[any Error]>([])
 
   init(
-    policy: RetryPolicy, clock: any Clock<Duration>, target: _HandlerTarget,
+    policy: RetryPolicy, clock: any Clock<Duration>, target: HandlerTarget,
     operation: @escaping @Sendable () throws -> Promise<Value>
   ) {
     self.policy = policy
@@ -104,7 +104,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
     if let timeout = policy.attemptTimeout {
       current = current.timeout(after: timeout, clock: clock)
     }
-    return current.recoveredWithPromise(_HandlerTarget(immediate: ())) { [self] error in
+    return current.recoveredWithPromise(HandlerTarget(immediate: ())) { [self] error in
       if error is CancellationError { throw error }
       let count = failures.withLock { failures in
         failures.append(error)
@@ -113,7 +113,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
       guard count < policy.attempts, policy.isRetryable(error), policy.budget?.withdraw() ?? true
       else { throw RetryError(errors: errors) }
       let delay = policy.requestedDelay(error) ?? policy.delay(count)
-      return Promise<Void>.after(delay, clock: clock).chained(_HandlerTarget(immediate: ())) {
+      return Promise<Void>.after(delay, clock: clock).chained(HandlerTarget(immediate: ())) {
         [self] in attempt()
       }
     }
@@ -124,7 +124,7 @@ extension Promise {
   /// Counts a success for `budget`, if there is one.
   fileprivate func depositing(in budget: RetryBudget?) -> Promise {
     guard let budget else { return self }
-    return mapped(_HandlerTarget(immediate: ())) { value in
+    return mapped(HandlerTarget(immediate: ())) { value in
       budget.deposit()
       return value
     }

@@ -1,10 +1,12 @@
 /// The error of a promise that took longer than it was given.
 public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// How long was waited.
+  /// The time that was given; zero or less for a deadline that had passed before the call.
   public let duration: Duration
 
-  /// Says how long was waited.
-  public var description: String { "Timed out after \(duration)." }
+  /// Says after how long, or that the deadline had passed before.
+  public var description: String {
+    duration > .zero ? "Timed out after \(duration)." : "Timed out: the deadline had passed already."
+  }
 
   /// Makes the error of a wait of `duration`.
   public init(duration: Duration) { self.duration = duration }
@@ -26,7 +28,7 @@ extension Promise {
     if !isPending { return self }
     let timer = TimerSlot(duration)
     let result = cell.derive(
-      Value.self, wants: Cell.Input.hearsAbandonment, target: _HandlerTarget(immediate: ()),
+      Value.self, wants: Cell.Input.hearsAbandonment, target: HandlerTarget(immediate: ()),
       body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
     ) { handler, source in
       typealias Body = @Sendable () -> TimerSlot
@@ -81,7 +83,7 @@ extension Guarantee {
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise<Value> {
-    promise.timeout(after: duration, clock: clock)
+    base.timeout(after: duration, clock: clock)
   }
 }
 

@@ -62,7 +62,7 @@ extension Snapshot {
   private func slice(_ run: Run, _ record: Record) -> ChromeTrace.Event {
     let isWait = record.kind == .wait
     var facts = ["promise": "#\(record.number)"]
-    facts["place"] = place(of: record)?.description
+    facts["place"] = location(of: record)?.description
     facts["executor"] = record.executor?.name
     if !isWait { facts["queued"] = (run.start - readyTime(of: record)).brief }
     facts["error"] = record.settlement?.rejection.map { "\($0.error)" }
@@ -118,8 +118,8 @@ private struct SettlementSlices {
       firstBeginning(after: moment.time, on: moment.thread)
       ?? moment.time + .microseconds(1)
     var facts = ["promise": "#\(record.number)"]
-    facts["made at"] = snapshot.place(of: record)?.description
-    facts["settled at"] = settlement.callStack.flatMap(snapshot.places.place)?.description
+    facts["made at"] = snapshot.location(of: record)?.description
+    facts["settled at"] = settlement.callStack.flatMap(snapshot.locations.location)?.description
     facts["error"] = settlement.rejection.map { "\($0.error)" }
     let verb = settlement.rejection == nil ? "fulfill" : "reject"
     return ChromeTrace.Event(

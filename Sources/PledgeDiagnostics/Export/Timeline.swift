@@ -96,7 +96,7 @@ extension Snapshot {
 
     let rows = layout.places.compactMap { place -> Timeline.Row? in
       guard let record = records[place.number] else { return nil }
-      let location = self.place(of: record)
+      let location = self.location(of: record)
       let settlement = record.settlement
       let inputs = layout.inputs[place.number]?.compactMap { rowOf[$0] }
       let reason = reasons[place.number].map {
@@ -118,7 +118,7 @@ extension Snapshot {
         },
         settled: (settlement?.moment.time ?? record.ended)?.microseconds,
         settledOn: settlement?.moment.thread,
-        settledAt: index(settlement?.callStack.flatMap(places.place)?.description),
+        settledAt: index(settlement?.callStack.flatMap(locations.location)?.description),
         error: index(settlement?.rejection.map { "\($0.error)" }), reason: index(reason),
         source: record.source.flatMap { rowOf[$0] }, adopted: record.adopted.flatMap { rowOf[$0] },
         inputs: inputs, inside: layout.surroundings(of: record).flatMap { rowOf[$0] },

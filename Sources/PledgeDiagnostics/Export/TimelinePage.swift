@@ -34,7 +34,7 @@ enum TimelinePage {
     <header>
       <div class="title"><h1>Promises</h1><p id="facts"></p></div>
       <div class="tools">
-        <input id="search" type="search" placeholder="Place, operation, error, #number"
+        <input id="search" type="search" placeholder="Location, operation, error, #number"
           aria-label="Search" autocomplete="off" spellcheck="false">
         <div id="filters" class="group" role="group" aria-label="Show"></div>
         <div class="group" role="group" aria-label="Chains">

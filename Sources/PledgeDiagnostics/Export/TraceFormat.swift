@@ -11,11 +11,11 @@ extension Trace {
 
     /// The format of a file with this name, by its extension: `.json` or `.html`.
     ///
-    /// Throws an ``UnknownTraceFormat`` for any other extension.
+    /// Throws an ``UnknownTraceFormatError`` for any other extension.
     public init(fileName: String) throws {
       let fileExtension = (fileName as NSString).pathExtension.lowercased()
       guard let format = Format(rawValue: fileExtension) else {
-        throw UnknownTraceFormat(fileName: fileName)
+        throw UnknownTraceFormatError(fileName: fileName)
       }
       self = format
     }
@@ -37,7 +37,7 @@ extension Trace {
   /// Writes what was recorded up to now to `file`, in the format that its extension names.
   ///
   /// The file takes the place of one of that name, as a whole or not at all. Throws an
-  /// ``UnknownTraceFormat`` for an extension other than `.json` and `.html`, and what the file system
+  /// ``UnknownTraceFormatError`` for an extension other than `.json` and `.html`, and what the file system
   /// throws.
   ///
   /// - Complexity: As that of ``data(as:)``.
@@ -48,7 +48,7 @@ extension Trace {
 }
 
 /// The error for the name of a file that does not tell a ``Trace/Format``.
-public struct UnknownTraceFormat: Error, Sendable, Hashable, CustomStringConvertible {
+public struct UnknownTraceFormatError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name.
   public let fileName: String
 

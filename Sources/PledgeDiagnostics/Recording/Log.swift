@@ -20,7 +20,7 @@ struct Log: Sendable {
   var isOpen = true
 
   private let limit: Int?
-  private var numbers: [Diagnostics.PromiseID: Int] = [:]
+  private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
   private var nextNumber = 1
   /// The first number that may still be in the books.
   private var oldest = 1
@@ -33,7 +33,7 @@ struct Log: Sendable {
   init(limit: Int?) { self.limit = limit }
 
   /// Whether a handler that settles this promise is the innermost on this thread.
-  func isHandled(_ promise: Diagnostics.PromiseID, on key: ThreadKey) -> Bool {
+  func isHandled(_ promise: PromiseDiagnostics.PromiseID, on key: ThreadKey) -> Bool {
     guard let number = numbers[promise], let running = threads[key]?.running.last else {
       return false
     }
@@ -49,7 +49,7 @@ extension Log {
   ///
   /// - Parameter isInScope: Whether it happens in the task of the body, or in one that was made there.
   mutating func concerns(
-    _ event: Diagnostics.TraceEvent, on key: ThreadKey, isInScope: Bool
+    _ event: PromiseDiagnostics.TraceEvent, on key: ThreadKey, isInScope: Bool
   ) -> Bool {
     if isInScope || numbers[event.promise] != nil || threads[key]?.running.isEmpty == false {
       return true
@@ -71,14 +71,16 @@ extension Log {
   /// - Returns: The records that were removed. They hold errors of the program, whose release may
   ///   release promises: not while a thread has the log locked.
   mutating func apply(
-    _ event: Diagnostics.TraceEvent, at time: Duration, on key: ThreadKey, callStack: CallStack?
+    _ event: PromiseDiagnostics.TraceEvent, at time: Duration, on key: ThreadKey,
+    callStack: CallStack?
   ) -> [Record] {
     enter(event, at: time, on: key, callStack: callStack)
     return forgetBeyondLimit()
   }
 
   private mutating func enter(
-    _ event: Diagnostics.TraceEvent, at time: Duration, on key: ThreadKey, callStack: CallStack?
+    _ event: PromiseDiagnostics.TraceEvent, at time: Duration, on key: ThreadKey,
+    callStack: CallStack?
   ) {
     if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
     guard let thread = threads[key] else { return }
@@ -148,7 +150,7 @@ extension Log {
   ///
   /// - Returns: The records that were removed.
   mutating func name(
-    _ promise: Diagnostics.PromiseID, _ name: String, at time: Duration, on key: ThreadKey
+    _ promise: PromiseDiagnostics.PromiseID, _ name: String, at time: Duration, on key: ThreadKey
   ) -> [Record] {
     if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
     guard let thread = threads[key] else { return [] }
@@ -159,10 +161,10 @@ extension Log {
   }
 
   /// Whether a promise is in the record.
-  func contains(_ promise: Diagnostics.PromiseID) -> Bool { numbers[promise] != nil }
+  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool { numbers[promise] != nil }
 
   private mutating func add(
-    _ id: Diagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
+    _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
   ) -> Int {
     let number = nextNumber
     nextNumber += 1
@@ -173,14 +175,14 @@ extension Log {
 
   /// The number of a promise that somebody waits for; nil if it is over and not in the books.
   private mutating func find(
-    _ id: Diagnostics.PromiseID, isSettled: Bool, _ moment: Moment
+    _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
     if let number = numbers[id] { return number }
     return isSettled ? nil : add(id, .unknown, moment)
   }
 
   private mutating func attach(
-    _ number: Int, to source: Diagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
+    _ number: Int, to source: PromiseDiagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
   ) {
     if let inner = records[number]?.adopted {
       // It observes the promise that its handler returned: the two have not become one.
@@ -194,7 +196,7 @@ extension Log {
   }
 
   private mutating func adopt(
-    _ inner: Diagnostics.PromiseID, _ isSettled: Bool, by number: Int, _ moment: Moment
+    _ inner: PromiseDiagnostics.PromiseID, _ isSettled: Bool, by number: Int, _ moment: Moment
   ) {
     guard let inner = find(inner, isSettled: isSettled, moment), inner != number else { return }
     records[number]?.adopted = inner
@@ -234,7 +236,7 @@ extension Log {
     }
   }
 
-  private mutating func release(_ id: Diagnostics.PromiseID, _ time: Duration) {
+  private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ time: Duration) {
     guard let number = numbers.removeValue(forKey: id) else { return }
     if let record = records[number], record.settlement == nil, let outer = record.linkedTo,
       records[outer]?.adopted == number

@@ -21,7 +21,7 @@ struct Run: Sendable {
 /// How and where a promise settled.
 struct Settlement: Sendable {
   let moment: Moment
-  let rejection: Diagnostics.Rejection?
+  let rejection: PromiseDiagnostics.Rejection?
   let callStack: CallStack?
 }
 
@@ -44,12 +44,12 @@ struct Record: Sendable {
 
   /// Tells promises apart; promises are numbered in the order in which they became known.
   let number: Int
-  let id: Diagnostics.PromiseID
+  let id: PromiseDiagnostics.PromiseID
   var kind: Kind
   /// What the program calls it.
   var name: String?
   let made: Moment
-  var origin: Origin?
+  var origin: PromiseDiagnostics.SourceLocation?
   var callStack: CallStack?
 
   /// What it was attached to; nil if it was not, or to a promise that had settled before.
@@ -58,7 +58,7 @@ struct Record: Sendable {
   var isSourceSettled = false
   /// The promise that an observer works for.
   var result: Int?
-  var executor: Diagnostics.Executor?
+  var executor: PromiseDiagnostics.Executor?
 
   /// The promise that the handler returned.
   var adopted: Int?

@@ -43,13 +43,13 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
     /// The promise's number in the trace.
     public let number: Int
     /// The promise, or the observer of a task or thread.
-    public let promise: Diagnostics.PromiseID
+    public let promise: PromiseDiagnostics.PromiseID
     /// What made it, such as `map`.
     public let operation: String
     /// The name that the program gave to it.
     public let name: String?
     /// Where it was made, or its operator called.
-    public let place: Place?
+    public let location: Trace.SourceLocation?
     /// What happened to the error there.
     public let event: Event
     /// How many branches of the way have been taken up to here.
@@ -90,7 +90,7 @@ extension Trace {
   /// A name may be used again: the latest promise counts.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
-  public func errorPath(of promise: Diagnostics.PromiseID) -> ErrorPath? {
+  public func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
     let snapshot = snapshot()
     return snapshot.records.values.filter { $0.id == promise }.max { $0.number < $1.number }
       .flatMap { ErrorTracer(snapshot)?.path(through: $0) }
@@ -98,7 +98,7 @@ extension Trace {
 
   /// The way of the error that was left last without a consumer in the record; nil if there is none.
   ///
-  /// Meant for the handler of `Diagnostics.setHandler(_:)`, which knows that an error was not
+  /// Meant for the handler of `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which knows that an error was not
   /// handled. A trace alone may be wrong about it: see ``ErrorPath/Step/Event/unhandled``.
   ///
   /// - Complexity: O(n log n) for n promises in the record.

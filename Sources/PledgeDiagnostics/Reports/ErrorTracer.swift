@@ -25,7 +25,7 @@ struct ErrorTracer {
 
   private func record(_ number: Int?) -> Record? { number.flatMap { snapshot.records[$0] } }
 
-  private func rejection(of number: Int?) -> Diagnostics.Rejection? {
+  private func rejection(of number: Int?) -> PromiseDiagnostics.Rejection? {
     record(number)?.settlement?.rejection
   }
 
@@ -102,7 +102,7 @@ extension ErrorTracer {
   }
 
   private func event(
-    at record: Record, from source: Int, _ rejection: Diagnostics.Rejection
+    at record: Record, from source: Int, _ rejection: PromiseDiagnostics.Rejection
   ) -> Event {
     if record.kind == .wait || record.kind == .observer { return .delivered }
     guard let settlement = record.settlement else {
@@ -121,7 +121,7 @@ extension ErrorTracer {
     ErrorPath.Step(
       number: record.number, promise: record.id, operation: snapshot.operation(of: record),
       name: record.name,
-      place: snapshot.place(of: record), event: event, depth: depth,
+      location: snapshot.location(of: record), event: event, depth: depth,
       time: record.settlement?.moment.time,
       description: snapshot.title(of: record) + words(for: event, record))
   }
@@ -130,7 +130,7 @@ extension ErrorTracer {
     ErrorPath.Step(
       number: record.number, promise: record.id, operation: snapshot.operation(of: record),
       name: record.name,
-      place: snapshot.place(of: record), event: .unhandled, depth: depth, time: record.ended,
+      location: snapshot.location(of: record), event: .unhandled, depth: depth, time: record.ended,
       description: "nothing was seen to handle it after #\(record.number)")
   }
 
@@ -140,9 +140,10 @@ extension ErrorTracer {
     switch event {
     case .rejected:
       let settlement = record.settlement
-      let place = settlement?.callStack.flatMap(snapshot.places.place).map { " at \($0)" } ?? ""
+      let location =
+        settlement?.callStack.flatMap(snapshot.locations.location).map { " at \($0)" } ?? ""
       let handler = settlement?.moment.inside.map { ", in the handler of #\($0)" } ?? ""
-      return ": rejected\(place)\(handler)"
+      return ": rejected\(location)\(handler)"
     case .thrown: return ": thrown by its handler\(thread)"
     case .cancelled: return ": cancelled"
     case .appeared: return ": rejected; where is not known"

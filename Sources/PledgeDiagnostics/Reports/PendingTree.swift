@@ -31,13 +31,13 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     /// The promise's number in this trace.
     public let number: Int
     /// The promise; nil for a task or a thread.
-    public let promise: Diagnostics.PromiseID?
+    public let promise: PromiseDiagnostics.PromiseID?
     /// What made it, such as `map` or `all`.
     public let operation: String
     /// The name that the program gave to it.
     public let name: String?
     /// Where it was made.
-    public let place: Place?
+    public let location: Trace.SourceLocation?
     /// Where its handler runs.
     public let executor: String?
     /// How long it has been pending.
@@ -136,7 +136,7 @@ extension Snapshot {
     return PendingTree.Node(
       number: record.number, promise: isPromise ? record.id : nil, operation: operation(of: record),
       name: record.name,
-      place: place(of: record), executor: record.executor?.name, age: now - record.made.time,
+      location: location(of: record), executor: record.executor?.name, age: now - record.made.time,
       state: state, depth: depth, parent: parent?.target, isRepeated: isRepeated,
       title: title(of: record),
       words: isRepeated ? ": see above" : words(for: state, record, parent, waitsFor))
@@ -177,7 +177,8 @@ extension Snapshot {
     switch state {
     case .waitsForResolver where record.kind == .combinator:
       return ": waits for a timer, or for what is not in the record, for \(age)"
-    case .waitsForResolver where record.origin.map({ Place.isInLibrary(fileID: $0.fileID) }) == true:
+    case .waitsForResolver
+    where record.origin.map({ SourceLocation.isInLibrary(fileID: $0.fileID) }) == true:
       return ": its operation has not ended, for \(age)"
     case .waitsForResolver: return ": its resolver has not settled it, for \(age)"
     case .limited: return ": waits for room in its limiter, or for its operation, for \(age)"

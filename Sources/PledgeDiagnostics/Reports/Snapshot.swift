@@ -4,29 +4,29 @@ import Pledge
 struct Snapshot {
   let log: Log
   let now: Duration
-  let places = PlaceFinder.shared
+  let locations = LocationFinder.shared
 
   var records: [Int: Record] { log.records }
 
   /// Where a promise was made, or its operator called.
-  func place(of record: Record) -> Place? {
-    if let origin = record.origin, !Place.isInLibrary(fileID: origin.fileID) {
-      return Place(origin)
+  func location(of record: Record) -> SourceLocation? {
+    if let origin = record.origin, !SourceLocation.isInLibrary(fileID: origin.fileID) {
+      return SourceLocation(origin)
     }
-    return record.callStack.flatMap(places.place) ?? record.origin.map { Place($0) }
+    return record.callStack.flatMap(locations.location) ?? record.origin.map { SourceLocation($0) }
   }
 
   /// Whether the library made it for its own ends: none of the user's code called for it.
   func isInternal(_ record: Record) -> Bool {
-    record.callStack.map { places.place(of: $0) == nil } ?? false
+    record.callStack.map { locations.location(of: $0) == nil } ?? false
   }
 
   /// The operation that made a promise.
   func operation(of record: Record) -> String {
-    let operation = record.callStack.flatMap(places.place)?.operation
+    let operation = record.callStack.flatMap(locations.location)?.operation
     switch record.kind {
     case .resolver:
-      let isOfLibrary = record.origin.map { Place.isInLibrary(fileID: $0.fileID) } ?? false
+      let isOfLibrary = record.origin.map { SourceLocation.isInLibrary(fileID: $0.fileID) } ?? false
       return isOfLibrary ? operation ?? "promise" : "promise"
     case .combinator: return operation ?? "combinator"
     case .handler: return operation ?? "handler"
@@ -41,9 +41,9 @@ struct Snapshot {
     operation(of: record) + (record.name.map { " \u{201C}\($0)\u{201D}" } ?? "")
   }
 
-  /// The number, the operation, the name and the place.
+  /// The number, the operation, the name and the source location.
   func title(of record: Record) -> String {
-    "#\(record.number) \(label(of: record))" + (place(of: record).map { " at \($0)" } ?? "")
+    "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
   /// Whether a limiter made it: it waits for room there, or for its operation.
@@ -113,7 +113,7 @@ extension Snapshot {
   func executorDependencies() -> [Int: [Edge]] {
     struct Blocked {
       let wait: Int
-      let executors: [Diagnostics.Executor]
+      let executors: [PromiseDiagnostics.Executor]
       let isMain: Bool
     }
     let blocked = log.threads.values.compactMap { thread -> Blocked? in

@@ -7,9 +7,9 @@ public struct WaitCycle: Sendable, CustomStringConvertible {
     /// The promise's number in the trace.
     public let number: Int
     /// The promise, or the observer of a thread that waits.
-    public let promise: Diagnostics.PromiseID
+    public let promise: PromiseDiagnostics.PromiseID
     /// Where it was made.
-    public let place: Place?
+    public let location: Trace.SourceLocation?
     /// The step in words.
     public let description: String
   }
@@ -78,7 +78,7 @@ extension Snapshot {
       let target = links[(index + 1) % links.count].number
       guard let record = records[link.number] else { return nil }
       return WaitCycle.Step(
-        number: record.number, promise: record.id, place: place(of: record),
+        number: record.number, promise: record.id, location: location(of: record),
         description: title(of: record) + words(link.reason, record, target))
     }
     let isCertain = links.allSatisfy { $0.reason != .executor(isCertain: false) }

@@ -187,10 +187,11 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   private func finish(_ state: inout State, _ error: (any Error)?) throws -> Arrival {
-    if let error = state.failure ?? error { throw error }
+    if let error = state.failure { throw error }
+    if let error { throw (error as? URLError)?.readable ?? error }
     guard let response = state.response else {
       // Such as a redirection that does not say where to.
-      throw URLError(.badServerResponse)
+      throw URLError(.badServerResponse).readable
     }
     if passesOn, !accepts(response), let response = response as? HTTPURLResponse {
       throw HTTPStatusError(response, body: state.body)

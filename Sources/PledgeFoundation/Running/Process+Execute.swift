@@ -9,7 +9,7 @@ import Pledge
     /// Process.execute("git", "rev-parse", "HEAD").done { print($0.text) }
     /// ```
     ///
-    /// It is launched inside this call. The promise is rejected with ``ProgramNotFound`` if there is
+    /// It is launched inside this call. The promise is rejected with ``ProgramNotFoundError`` if there is
     /// no such program, and otherwise as that of the method `execute`; canceling it ends the program
     /// as described there. To limit the time, add `.timeout(after:)`, which does the same.
     ///
@@ -74,11 +74,11 @@ import Pledge
       return promise
     }
 
-    private static func locate(_ program: String) throws(ProgramNotFound) -> URL {
+    private static func locate(_ program: String) throws(ProgramNotFoundError) -> URL {
       guard !program.contains("/") else {
         // What is there but cannot be launched, Foundation has an error for.
         guard FileManager.default.fileExists(atPath: program) else {
-          throw ProgramNotFound(program: program)
+          throw ProgramNotFoundError(program: program)
         }
         return URL(fileURLWithPath: program)
       }
@@ -87,7 +87,7 @@ import Pledge
         let file = "\(folder)/\(program)"
         if FileManager.default.isExecutableFile(atPath: file) { return URL(fileURLWithPath: file) }
       }
-      throw ProgramNotFound(program: program)
+      throw ProgramNotFoundError(program: program)
     }
   }
 #endif

@@ -79,7 +79,7 @@ import Foundation
   }
 
   /// The error of a program that is not there.
-  public struct ProgramNotFound: Error, Sendable, Hashable, CustomStringConvertible {
+  public struct ProgramNotFoundError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path or name that was asked for.
     public let program: String
 

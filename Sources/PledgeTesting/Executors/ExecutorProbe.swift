@@ -36,11 +36,11 @@ public struct ExecutorProbe: Sendable {
   /// Whether the calling code runs on the executor.
   public var isCurrent: Bool { check() }
 
-  /// Throws an ``ExpectationFailure`` unless the calling code runs on the executor.
+  /// Throws an ``ExpectationError`` unless the calling code runs on the executor.
   public func expectCurrent(fileID: StaticString = #fileID, line: UInt = #line) throws {
     if check() { return }
-    throw ExpectationFailure(
-      "Expected to run on \(name)", origin: Origin(fileID: fileID, line: line))
+    throw ExpectationError(
+      "Expected to run on \(name)", origin: SourceLocation(fileID: fileID, line: line))
   }
 }
 

@@ -2,7 +2,7 @@ import Pledge
 
 /// Waits for `promise` and returns its value.
 ///
-/// Throws an ``ExpectationFailure`` if it is rejected or still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it is rejected or still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectFulfillment<T: Sendable>(
@@ -14,15 +14,15 @@ public func expectFulfillment<T: Sendable>(
   case .success(let value):
     return value
   case .failure(let error):
-    throw ExpectationFailure(
+    throw ExpectationError(
       "Expected a value, but the promise was rejected: \(quoted(error))",
-      origin: Origin(fileID: fileID, line: line))
+      origin: SourceLocation(fileID: fileID, line: line))
   }
 }
 
 /// Waits for `promise` and checks that it is fulfilled with `value`.
 ///
-/// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 public func expectFulfillment<T: Sendable & Equatable>(
   of promise: Promise<T>, with value: T, within limit: Duration = .seconds(60),
@@ -30,13 +30,13 @@ public func expectFulfillment<T: Sendable & Equatable>(
 ) async throws {
   let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
   if found == value { return }
-  throw ExpectationFailure.mismatch(
-    "the value", value, found: found, origin: Origin(fileID: fileID, line: line))
+  throw ExpectationError.mismatch(
+    "the value", value, found: found, origin: SourceLocation(fileID: fileID, line: line))
 }
 
 /// Waits for `promise` and returns the error with which it is rejected, which then is handled.
 ///
-/// Throws an ``ExpectationFailure`` if it is fulfilled or still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it is fulfilled or still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectRejection<T: Sendable>(
@@ -46,9 +46,9 @@ public func expectRejection<T: Sendable>(
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
   switch await promise.result {
   case .success(let value):
-    throw ExpectationFailure(
+    throw ExpectationError(
       "Expected a rejection, but the promise was fulfilled: \(quoted(value))",
-      origin: Origin(fileID: fileID, line: line))
+      origin: SourceLocation(fileID: fileID, line: line))
   case .failure(let error):
     return error
   }
@@ -56,7 +56,7 @@ public func expectRejection<T: Sendable>(
 
 /// Waits for `promise` and returns the error of the type `type` with which it is rejected.
 ///
-/// Throws an ``ExpectationFailure`` if it is fulfilled, is rejected with an error of another type, or
+/// Throws an ``ExpectationError`` if it is fulfilled, is rejected with an error of another type, or
 /// is still pending after `limit`, and `CancellationError` as soon as the calling task is cancelled.
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
@@ -65,14 +65,14 @@ public func expectRejection<T: Sendable, E: Error>(
 ) async throws -> E {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
   if let error = error as? E { return error }
-  throw ExpectationFailure(
+  throw ExpectationError(
     "Expected a rejection with an error of type \(type), found \(quoted(error))",
-    origin: Origin(fileID: fileID, line: line))
+    origin: SourceLocation(fileID: fileID, line: line))
 }
 
 /// Waits for `promise` and checks that it is rejected with `expected`.
 ///
-/// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 public func expectRejection<T: Sendable, E: Error & Equatable>(
   of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(60),
@@ -80,13 +80,13 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
 ) async throws {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
   if error as? E == expected { return }
-  throw ExpectationFailure.mismatch(
-    "a rejection with", expected, found: error, origin: Origin(fileID: fileID, line: line))
+  throw ExpectationError.mismatch(
+    "a rejection with", expected, found: error, origin: SourceLocation(fileID: fileID, line: line))
 }
 
 /// Waits for `promise` and checks that it is rejected with `CancellationError`.
 ///
-/// Throws an ``ExpectationFailure`` if it is not, or is still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 public func expectCancellation<T: Sendable>(
   of promise: Promise<T>, within limit: Duration = .seconds(60),
@@ -96,11 +96,12 @@ public func expectCancellation<T: Sendable>(
     of: promise, with: CancellationError.self, within: limit, fileID: fileID, line: line)
 }
 
-/// Throws an ``ExpectationFailure`` if `promise` has settled.
+/// Throws an ``ExpectationError`` if `promise` has settled.
 public func expectPending<T: Sendable>(
   _ promise: Promise<T>, fileID: StaticString = #fileID, line: UInt = #line
 ) throws {
   if promise.isPending { return }
-  throw ExpectationFailure(
-    "Expected a pending promise, found \(promise)", origin: Origin(fileID: fileID, line: line))
+  throw ExpectationError(
+    "Expected a pending promise, found \(promise)",
+    origin: SourceLocation(fileID: fileID, line: line))
 }

@@ -3,7 +3,7 @@ import Pledge
 /// Waits until all of `promises` have settled.
 ///
 /// A rejection is as good as a value here, and does not count as handled. Throws an
-/// ``ExpectationFailure`` that lists the promises that are still pending after `limit`, and if a
+/// ``ExpectationError`` that lists the promises that are still pending after `limit`, and if a
 /// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
 public func waitForPromises<each T: Sendable>(
@@ -12,13 +12,13 @@ public func waitForPromises<each T: Sendable>(
 ) async throws {
   let watch = Watch(limit: limit)
   repeat watch.add(each promises)
-  try await watch.wait(Origin(fileID: fileID, line: line))
+  try await watch.wait(SourceLocation(fileID: fileID, line: line))
 }
 
 /// Waits until all of `promises` have settled.
 ///
 /// A rejection is as good as a value here, and does not count as handled. Throws an
-/// ``ExpectationFailure`` that lists the promises that are still pending after `limit`, and if a
+/// ``ExpectationError`` that lists the promises that are still pending after `limit`, and if a
 /// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
 public func waitForPromises<T: Sendable>(
@@ -27,13 +27,13 @@ public func waitForPromises<T: Sendable>(
 ) async throws {
   let watch = Watch(limit: limit)
   for promise in promises { watch.add(promise) }
-  try await watch.wait(Origin(fileID: fileID, line: line))
+  try await watch.wait(SourceLocation(fileID: fileID, line: line))
 }
 
 /// Blocks the calling thread until all of `promises` have settled.
 ///
 /// For tests that are not asynchronous. Nothing that the promises wait for may need this thread.
-/// Throws an ``ExpectationFailure`` that lists the promises that are still pending after `limit`.
+/// Throws an ``ExpectationError`` that lists the promises that are still pending after `limit`.
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
 public func blockForPromises<T: Sendable>(
   _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
@@ -41,5 +41,5 @@ public func blockForPromises<T: Sendable>(
 ) throws {
   let watch = Watch(limit: limit)
   for promise in promises { watch.add(promise) }
-  try watch.block(Origin(fileID: fileID, line: line))
+  try watch.block(SourceLocation(fileID: fileID, line: line))
 }

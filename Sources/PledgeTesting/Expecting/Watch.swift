@@ -31,9 +31,9 @@ final class Watch: @unchecked Sendable {
     }
   }
 
-  /// Throws an ``ExpectationFailure`` when the time is over, and `CancellationError` as soon as the
+  /// Throws an ``ExpectationError`` when the time is over, and `CancellationError` as soon as the
   /// task is cancelled.
-  func wait(_ origin: Origin) async throws {
+  func wait(_ origin: SourceLocation) async throws {
     let timeout = startTimer()
     defer { timeout.content.cancel() }
     await changes.wait { [self] in isOver.withLock { $0 } || isDone(by: .now()) }
@@ -41,9 +41,9 @@ final class Watch: @unchecked Sendable {
     try check(origin)
   }
 
-  /// Throws an ``ExpectationFailure`` when the time is over.
+  /// Throws an ``ExpectationError`` when the time is over.
   @available(*, noasync)
-  func block(_ origin: Origin) throws {
+  func block(_ origin: SourceLocation) throws {
     _ = isDone(by: .now() + limit.interval)
     try check(origin)
   }
@@ -62,14 +62,14 @@ final class Watch: @unchecked Sendable {
     return UncheckedBox(item)
   }
 
-  private func check(_ origin: Origin) throws {
+  private func check(_ origin: SourceLocation) throws {
     let pending = states.enumerated().compactMap { index, state in
       let now = state()
       return now.isPending ? "no. \(index + 1) \(now.description)" : nil
     }
     guard !pending.isEmpty else { return }
     let verb = pending.count == 1 ? "was" : "were"
-    throw ExpectationFailure(
+    throw ExpectationError(
       "\(pending.count) of \(states.count) promises \(verb) still pending after \(limit): "
         + pending.joined(separator: ", "),
       origin: origin, pendingTree: Trace.current?.pendingTree().description)

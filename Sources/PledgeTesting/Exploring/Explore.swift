@@ -10,7 +10,7 @@ public enum SimulatedTime: Sendable, Hashable {
   case passesAnytime
 }
 
-/// Runs `body` in many orders of its steps, and throws a ``FailingOrder`` if it fails in one.
+/// Runs `body` in many orders of its steps, and throws a ``FailingOrderError`` if it fails in one.
 ///
 /// ```swift
 /// try await explore { simulation in
@@ -43,7 +43,7 @@ public enum SimulatedTime: Sendable, Hashable {
 ///   - body: The program and the checks. It runs in a task on the thread of the simulation, with the
 ///     task-local values of the caller.
 /// - Returns: How many orders were tried, and whether these were all.
-/// - Throws: ``FailingOrder``; `CancellationError` if the calling task is cancelled, after the
+/// - Throws: ``FailingOrderError``; `CancellationError` if the calling task is cancelled, after the
 ///   present run.
 @discardableResult
 public func explore(
@@ -65,10 +65,10 @@ public func explore(
     }
     exploration.note(run)
     if let failure = run.failure {
-      throw FailingOrder(
+      throw FailingOrderError(
         order: run.order.description, error: failure, steps: run.lines,
         orderCount: exploration.report.orderCount, isRepeatable: run.isRepeatable,
-        origin: Origin(fileID: fileID, line: line))
+        origin: SourceLocation(fileID: fileID, line: line))
     }
   }
   return exploration.report

@@ -25,7 +25,7 @@ public struct Orders: Sendable {
     Orders(kind: .random(seed: seed, count: count))
   }
 
-  /// The one order that a ``FailingOrder`` printed.
+  /// The one order that a ``FailingOrderError`` printed.
   ///
   /// A text that is no order is a programming error and stops the program.
   public static func replay(_ order: String) -> Orders {

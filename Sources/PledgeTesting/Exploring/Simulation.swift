@@ -32,13 +32,13 @@ public final class Simulation: Sendable {
     steps.note(text)
   }
 
-  /// Throws an ``ExpectationFailure`` with `message` unless `condition` is true.
+  /// Throws an ``ExpectationError`` with `message` unless `condition` is true.
   public func expect(
     _ condition: Bool, _ message: @autoclosure () -> String, fileID: StaticString = #fileID,
     line: UInt = #line
   ) throws {
     if condition { return }
-    throw ExpectationFailure(message(), origin: Origin(fileID: fileID, line: line))
+    throw ExpectationError(message(), origin: SourceLocation(fileID: fileID, line: line))
   }
 }
 

@@ -21,24 +21,24 @@ public final class CallCounter: Sendable {
   /// How many calls there were.
   public var count: Int { calls.withLock { $0 } }
 
-  /// Throws an ``ExpectationFailure`` unless there was exactly one call.
+  /// Throws an ``ExpectationError`` unless there was exactly one call.
   public func expectOnce(fileID: StaticString = #fileID, line: UInt = #line) throws {
     try expect(1, fileID: fileID, line: line)
   }
 
-  /// Throws an ``ExpectationFailure`` unless there was no call.
+  /// Throws an ``ExpectationError`` unless there was no call.
   public func expectNever(fileID: StaticString = #fileID, line: UInt = #line) throws {
     try expect(0, fileID: fileID, line: line)
   }
 
-  /// Throws an ``ExpectationFailure`` unless there were exactly `expected` calls.
+  /// Throws an ``ExpectationError`` unless there were exactly `expected` calls.
   public func expect(
     _ expected: Int, fileID: StaticString = #fileID, line: UInt = #line
   ) throws {
     let found = count
     if found == expected { return }
-    throw ExpectationFailure(
+    throw ExpectationError(
       "Expected \(counted(expected, "call")), counted \(found)",
-      origin: Origin(fileID: fileID, line: line))
+      origin: SourceLocation(fileID: fileID, line: line))
   }
 }

@@ -56,30 +56,30 @@ public final class LifetimeTracker: Sendable {
   /// Waits until no object is alive.
   ///
   /// A handler's closure may be released on another thread, a moment after its promise settled; so
-  /// this waits up to `limit`, and then throws an ``ExpectationFailure`` that names the objects that
+  /// this waits up to `limit`, and then throws an ``ExpectationError`` that names the objects that
   /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
   public func expectNoneAlive(
     within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     let watch = Watch(limit: limit)
     watch.add(noneAlive().promise)
-    let origin = Origin(fileID: fileID, line: line)
+    let origin = SourceLocation(fileID: fileID, line: line)
     do {
       try await watch.wait(origin)
-    } catch is ExpectationFailure {
+    } catch is ExpectationError {
       throw failure(origin)
     }
   }
 
-  /// Throws an ``ExpectationFailure`` if an object is alive now.
+  /// Throws an ``ExpectationError`` if an object is alive now.
   public func expectNoneAliveNow(fileID: StaticString = #fileID, line: UInt = #line) throws {
-    if liveCount > 0 { throw failure(Origin(fileID: fileID, line: line)) }
+    if liveCount > 0 { throw failure(SourceLocation(fileID: fileID, line: line)) }
   }
 
-  private func failure(_ origin: Origin) -> ExpectationFailure {
+  private func failure(_ origin: SourceLocation) -> ExpectationError {
     let live = state.withLock { $0.live }
     let list = live.sorted { $0.key < $1.key }.map { "\($0.value) × \($0.key)" }
-    return ExpectationFailure(
+    return ExpectationError(
       "Expected all tracked objects to be deallocated; still alive: "
         + list.joined(separator: ", "),
       origin: origin)

@@ -51,13 +51,13 @@ public final class Recorder<Event: Sendable>: Sendable {
 }
 
 extension Recorder where Event: Equatable {
-  /// Throws an ``ExpectationFailure`` unless exactly `events` happened, in this order.
+  /// Throws an ``ExpectationError`` unless exactly `events` happened, in this order.
   public func expect(
     _ events: [Event], fileID: StaticString = #fileID, line: UInt = #line
   ) throws {
     let found = self.events
     if found == events { return }
-    throw ExpectationFailure.mismatch(
-      "the events", events, found: found, origin: Origin(fileID: fileID, line: line))
+    throw ExpectationError.mismatch(
+      "the events", events, found: found, origin: SourceLocation(fileID: fileID, line: line))
   }
 }

@@ -55,6 +55,21 @@ ON = (".map(on: .global) { increment($0) }", "let @ = await Task { [#] in increm
 ON_MAIN = (".map(on: .main) { increment($0) }",
            "let @ = await MainActor.run { increment(#) }")
 
+PLUS = (".map { $0 + 1 }", "let @ = # + 1")
+OPERATORS = [
+    PLUS,
+    ('.map { "\\($0)" }', 'let @ = "\\(#)"'),
+    (".map { $0.count * 2 }", "let @ = #.count * 2"),
+    (".then { fetch($0 - 1) }", "let @ = try await load(# - 1)"),
+]
+# Conversions have too many overloads for closures of one expression.
+CONVERSIONS = [
+    (".map { number in\n      let half = Double(number) / 2\n      return half\n    }",
+     "let @ = Double(#) / 2"),
+    (".map { half in\n      let number = Int(half) * 2 - 1\n      return number\n    }",
+     "let @ = Int(#) * 2 - 1"),
+]
+
 CHAINS = {
     "mix of 10": [MIX[i % 10] for i in range(10)],
     "mix of 20": [MIX[i % 10] for i in range(20)],
@@ -65,6 +80,9 @@ CHAINS = {
     "map and replaceError, 20": [[MAP, MIX[2]][i % 2] for i in range(20)],
     "map and waiting finally, 20": [[MAP, WAITING][i % 2] for i in range(20)],
     "map and recover(only:), 20": [[MAP, ONLY][i % 2] for i in range(20)],
+    "arithmetic, 20": [PLUS] * 20,
+    "arithmetic and strings, 40": [OPERATORS[i % 4] for i in range(40)],
+    "conversions in statements, 20": [CONVERSIONS[i % 2] for i in range(20)],
     "map(on: .global), 40": [ON] * 40,
     "map(on: .main), 40": [ON_MAIN] * 40,
 }

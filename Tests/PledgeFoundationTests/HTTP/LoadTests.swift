@@ -20,6 +20,21 @@ extension FoundationTests {
       #expect((response as? HTTPURLResponse)?.statusCode == 200)
     }
 
+    @Test func failedConnection_printsAsOneLine_withHostAndReason() async throws {
+      // Nobody listens on port 1.
+      let result = await session.load(try #require(URL(string: "http://127.0.0.1:1/x?key=1"))).result
+      guard case .failure(let error as URLError) = result else {
+        Issue.record("expected a URLError, found \(result)")
+        return
+      }
+      #expect(error.code == .cannotConnectToHost)
+      let text = "\(error)"
+      #expect(text.hasPrefix("Request to 127.0.0.1:1 failed: "))
+      #expect(text.hasSuffix("(URLError -1004)") && !text.contains("\n") && !text.contains("key=1"))
+      #expect(text.contains(error.localizedDescription))
+      #expect(RetryPolicy.isTransient(error))
+    }
+
     @Test func load_inAChain_infersItsTypes() async throws {
       let text = try await URLSession.shared.load(server.url("/ok"))
         .validate()

@@ -143,11 +143,11 @@ import Testing
 
       @Test func execute_ofAMissingProgram_saysSo() async throws {
         let promise = Process.execute("no-such-program")
-        let error = await #expect(throws: ProgramNotFound.self) { try await promise.value }
+        let error = await #expect(throws: ProgramNotFoundError.self) { try await promise.value }
         #expect(
           error?.description == "There is no program \"no-such-program\" in the folders of PATH.")
         let path = Process.execute("/no/such/program")
-        await #expect(throws: ProgramNotFound(program: "/no/such/program")) {
+        await #expect(throws: ProgramNotFoundError(program: "/no/such/program")) {
           try await path.value
         }
       }

@@ -101,7 +101,9 @@ import Testing
       limiter.pause()
       promises = run(limiter, 0..<2)
     }
-    for promise in promises { try await expectRejection(of: promise, with: BrokenPromise.self) }
+    for promise in promises {
+      try await expectRejection(of: promise, with: BrokenPromiseError.self)
+    }
   }
 
   @Test func manyOperations_settledAtOnce_needNoStack() async throws {

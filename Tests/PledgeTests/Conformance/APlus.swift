@@ -201,6 +201,6 @@ import Testing
 
   @Test func clause_2_3_3_3_aForeignThenableThatNeverCalls_breaksThePromise() async throws {
     let next = Promise.value(0).then(on: .immediate) { _ in Foreign(outcomes: []) }
-    try await expectRejection(of: next, with: BrokenPromise.self)
+    try await expectRejection(of: next, with: BrokenPromiseError.self)
   }
 }

@@ -13,7 +13,7 @@ import Testing
       return (promise, line)
     }
     let (promise, line) = make()
-    let error = try await expectRejection(of: promise, with: BrokenPromise.self)
+    let error = try await expectRejection(of: promise, with: BrokenPromiseError.self)
     #expect(error.reason == .resolverDropped)
     #expect(error.origin?.line == line)
     #expect(error.origin?.fileID == #fileID)
@@ -22,16 +22,16 @@ import Testing
 
   @Test func line8_droppedByAClosureInit_rejectsToo() async throws {
     let promise = Promise<Int> { _ in }
-    try await expectRejection(of: promise, with: BrokenPromise.self)
+    try await expectRejection(of: promise, with: BrokenPromiseError.self)
     let wrapped = Promise<Int>.wrap { (_: @escaping @Sendable (Int?, (any Error)?) -> Void) in }
-    try await expectRejection(of: wrapped, with: BrokenPromise.self)
+    try await expectRejection(of: wrapped, with: BrokenPromiseError.self)
   }
 
   @Test func line8_executorThatDropsItsJob_rejectsWithBrokenPromise() async throws {
     let executor = ManualExecutor()
     let promise = Promise.value(1).map(on: executor) { $0 }
     #expect(executor.dropAll() == 1)
-    let error = try await expectRejection(of: promise, with: BrokenPromise.self)
+    let error = try await expectRejection(of: promise, with: BrokenPromiseError.self)
     #expect(error.reason == .executorDroppedJob)
   }
 
@@ -51,7 +51,7 @@ import Testing
     let error = Boom(code: 9099)
     do {
       let promise = Promise<Int>.rejected(error)
-      Diagnostics.setHandler { _ in withExtendedLifetime(promise) {} }
+      PromiseDiagnostics.setUnhandledRejectionHandler { _ in withExtendedLifetime(promise) {} }
     }
     DiagnosticsLog.reinstall()
     #expect(DiagnosticsLog.reports(of: error).count == 1)

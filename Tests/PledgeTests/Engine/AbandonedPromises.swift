@@ -49,14 +49,14 @@ import Testing
     if isAbandonedFirst { resolver.abandon() }
     let wait = Task { try await promise.value }
     if !isAbandonedFirst { resolver.abandon() }
-    await #expect(throws: BrokenPromise.self) { try await wait.value }
+    await #expect(throws: BrokenPromiseError.self) { try await wait.value }
   }
 
   @Test func wait_throws() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.abandon()
     func wait() throws -> Int { try promise.wait() }
-    #expect(throws: BrokenPromise.self) { try wait() }
+    #expect(throws: BrokenPromiseError.self) { try wait() }
   }
 
   @Test func combinators_areAbandonedInTurn_orSettleFromTheOthers() async throws {

@@ -83,7 +83,7 @@ import Testing
       var last = start
       for _ in 0..<Self.depth { last = last.finally(on: DroppingExecutor()) {} }
       resolver.fulfill(1)
-      if case .failure(let error) = last.currentResult { return error is BrokenPromise }
+      if case .failure(let error) = last.currentResult { return error is BrokenPromiseError }
       return false
     }
   }

@@ -63,7 +63,7 @@ import Testing
   @Test func reportThatBlocks_holdsUpNoTimer() async {
     await #expect(processExitsWith: .success) {
       let (told, resolver) = Promise<Void>.withResolvers()
-      Diagnostics.setHandler { _ in
+      PromiseDiagnostics.setUnhandledRejectionHandler { _ in
         try? Promise<Void>.after(.milliseconds(1)).wait()
         resolver.fulfill()
       }

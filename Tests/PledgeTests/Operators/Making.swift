@@ -192,10 +192,38 @@ import Testing
     #expect(DiagnosticsLog.reports(of: error).isEmpty)
   }
 
-  @Test func awaitingABrokenGuarantee_stopsTheProgram() async {
-    await #expect(processExitsWith: .failure) {
-      _ = await Guarantee<Int>.withResolvers().guarantee.value
+  @Test func awaitingABrokenGuarantee_isReported_andEndsNothing() async throws {
+    await #expect(processExitsWith: .success) {
+      let (stream, reports) = AsyncStream<String>.makeStream()
+      var report = stream.makeAsyncIterator()
+      PromiseDiagnostics.setUnhandledRejectionHandler { reports.yield("\($0.error)") }
+      Task { _ = await Guarantee<Int>.withResolvers().guarantee.value }
+      #expect(await report.next()?.contains("its resolver was dropped") == true)
+
+      let guarantee = Guarantee.after(.seconds(3600))
+      guarantee.promise.cancel()
+      Task { await guarantee.value }
+      #expect(await report.next()?.contains("was cancelled") == true)
+      await #expect(throws: CancellationError.self) { try await guarantee.promise.value }
     }
+  }
+
+  @Test func promiseOfAGuarantee_isOneConsumer() async throws {
+    let clock = TestClock()
+    let guarantee = Guarantee.after(.seconds(1), clock: clock)
+    let other = guarantee.map { 7 }
+    let view = guarantee.promise
+    view.cancel()
+    try await expectCancellation(of: view)
+    await clock.advance(by: .seconds(1))
+    #expect(await other.value == 7)
+    await guarantee.value
+
+    let (only, resolver) = Guarantee<Int>.withResolvers()
+    let isCancelled = CallCounter()
+    resolver.onCancel { isCancelled.call() }
+    only.promise.cancel()
+    try isCancelled.expectOnce()
   }
 
   @Test func wrapping_optionalValues() async throws {

@@ -5,28 +5,28 @@ import PledgeTesting
 ///
 /// The hook is one for the process, and tests run side by side: each looks for its own errors.
 enum DiagnosticsLog {
-  private static let recorder: Recorder<(error: String, origin: Origin?)> = {
-    let recorder = Recorder<(error: String, origin: Origin?)>()
-    listen(recorder)
-    return recorder
-  }()
+  private static let recorder:
+    Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)> = {
+      let recorder = Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)>()
+      listen(recorder)
+      return recorder
+    }()
 
   static func install() { _ = recorder }
 
   /// For a test that has set a hook of its own.
   static func reinstall() { listen(recorder) }
 
-  private static func listen(_ recorder: Recorder<(error: String, origin: Origin?)>) {
-    Diagnostics.setHandler { event in
-      switch event {
-      case .unhandledRejection(let error, let origin):
-        recorder.record(("\(error)", origin))
-      }
+  private static func listen(
+    _ recorder: Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)>
+  ) {
+    PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+      recorder.record(("\(rejection.error)", rejection.origin))
     }
   }
 
   /// The places of origin of the reports on `error`.
-  static func reports(of error: any Error) -> [Origin?] {
+  static func reports(of error: any Error) -> [PromiseDiagnostics.SourceLocation?] {
     recorder.events.filter { $0.error == "\(error)" }.map(\.origin)
   }
 }

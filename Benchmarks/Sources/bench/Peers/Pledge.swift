@@ -5,7 +5,7 @@ import Pledge
 func addPledge(to registry: inout Registry) {
   let library = "Pledge"
   // Pending promises are dropped on purpose; what must come out is checked.
-  Diagnostics.setHandler { _ in }
+  PromiseDiagnostics.setUnhandledRejectionHandler { _ in }
   let serial = DispatchQueue(label: "bench.serial")
   let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
 

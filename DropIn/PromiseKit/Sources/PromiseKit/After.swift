@@ -21,6 +21,6 @@ public func after(_ interval: DispatchTimeInterval) -> Guarantee<Void> {
 
 private func after(_ duration: Duration) -> Guarantee<Void> {
   // Never resolved inside the call, not even if there is nothing to wait for.
-  let timer = Pledge.Guarantee.after(max(duration, .nanoseconds(1)))
-  return Guarantee(core: timer.promise.map(on: .immediate) { Boxed(()) })
+  let timer = Pledge.Promise.after(max(duration, .nanoseconds(1)))
+  return Guarantee(core: timer.map(on: .immediate) { Boxed(()) })
 }

@@ -41,7 +41,7 @@ final class BridgeTests: XCTestCase {
       _ = try await Promise<Int>().pledge.value
       XCTFail("did not throw")
     } catch {
-      XCTAssertTrue(error is BrokenPromise)
+      XCTAssertTrue(error is BrokenPromiseError)
     }
   }
 

@@ -34,8 +34,8 @@ final class LifetimeTests: XCTestCase {
 
   func test_promiseThatNobodyCanResolve_goesAwayInSilence() {
     let reports = Log()
-    Diagnostics.setHandler { reports.add("\($0)") }
-    defer { Diagnostics.setHandler(nil) }
+    PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
+    defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
     weak var weakPromise: Promise<Int>?
     weak var derived: Promise<Int>?
     do {
@@ -98,8 +98,8 @@ final class LifetimeTests: XCTestCase {
 
   func test_rejections_areNeverReported() {
     let reports = Log()
-    Diagnostics.setHandler { reports.add("\($0)") }
-    defer { Diagnostics.setHandler(nil) }
+    PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
+    defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
     do {
       let promise = Promise<Int>()
       promise.reject(Failure.first)

@@ -287,7 +287,7 @@ extension Failure {
     switch error {
     case let error as StressError: self = .thrown(error.id)
     case is CancellationError: self = .cancelled
-    case let error as BrokenPromise:
+    case let error as BrokenPromiseError:
       guard error.reason == .resolverDropped, let origin = error.origin else {
         self = .other("\(error)")
         return

@@ -15,9 +15,9 @@ enum Reports {
   static func line(run: Int, id: Int) -> UInt { UInt((run + 1) * runs + id) }
 
   static func install() {
-    Diagnostics.setHandler { event in
-      guard case .unhandledRejection(let error, _) = event, let run = run(of: error) else { return }
-      byRun.withLock { $0[run]?.append(Failure(error)) }
+    PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+      guard let run = run(of: rejection.error) else { return }
+      byRun.withLock { $0[run]?.append(Failure(rejection.error)) }
     }
   }
 
@@ -34,7 +34,7 @@ enum Reports {
   private static func run(of error: any Error) -> Int? {
     switch error {
     case let error as StressError: error.run
-    case let error as BrokenPromise: error.origin.map { Int($0.line) / runs - 1 }
+    case let error as BrokenPromiseError: error.origin.map { Int($0.line) / runs - 1 }
     case let error as TimeoutError: Int(error.duration.components.attoseconds) % runs
     case let error as AggregateError: error.errors.lazy.compactMap { run(of: $0) }.first
     default: nil

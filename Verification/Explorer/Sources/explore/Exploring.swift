@@ -9,7 +9,7 @@ import Pledge
 func explore(_ program: Program, _ request: Request) -> Bool {
   explorer_stay_on_one_cpu(Int32(request.cpu))
   let reports = Notes()
-  Diagnostics.setHandler { reports.add("\($0)") }
+  PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
   let outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
     defer { reports.removeAll() }
     if program.reports.contains(reports.lines.count) { return nil }

@@ -21,7 +21,7 @@ func describe<Value>(_ result: Result<Value, any Error>?) -> String {
   case .failure(let error):
     switch error {
     case is CancellationError: "cancelled"
-    case is BrokenPromise: "broken"
+    case is BrokenPromiseError: "broken"
     case is TimeoutError: "late"
     case is DeadlockError: "deadlock"
     case PromiseError.returnedItself: "circle"

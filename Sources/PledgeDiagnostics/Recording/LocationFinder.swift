@@ -1,11 +1,11 @@
 import Pledge
 
-/// Finds the place of a call stack: its first function that is not the library's.
+/// Finds the source location of a call stack: its first function that is not the library's.
 ///
 /// What stands at an address is looked up once, when a report first asks for it, as that takes
 /// milliseconds.
-final class PlaceFinder: Sendable {
-  static let shared = PlaceFinder()
+final class LocationFinder: Sendable {
+  static let shared = LocationFinder()
 
   private struct State {
     var lookup: AddressLookup?
@@ -24,19 +24,20 @@ final class PlaceFinder: Sendable {
   private let state = Mutex(State())
 
   #if canImport(Glibc)
-    func place(of callStack: CallStack) -> Place? {
+    func location(of callStack: CallStack) -> SourceLocation? {
       state.withLock { state in
         var operation: String?
         for address in callStack.addresses {
           for function in state.functions(at: address) {
-            guard Place.isInLibrary(path: function.file) else {
-              return Place(
+            guard SourceLocation.isInLibrary(path: function.file) else {
+              return SourceLocation(
                 file: function.file, line: function.line, function: function.name,
                 operation: operation)
             }
             // Operators that the optimizer inlined leave only what they called.
             let isEngine =
-              Place.isInEngine(path: function.file) || function.name.contains("Tracing.tell")
+              SourceLocation.isInEngine(path: function.file)
+              || function.name.contains("Tracing.tell")
             if !isEngine { operation = OperationName.of(function) ?? operation }
           }
         }
@@ -44,7 +45,7 @@ final class PlaceFinder: Sendable {
       }
     }
   #else
-    func place(of callStack: CallStack) -> Place? { nil }
+    func location(of callStack: CallStack) -> SourceLocation? { nil }
   #endif
 }
 

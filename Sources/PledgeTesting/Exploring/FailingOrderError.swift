@@ -1,7 +1,7 @@
 import Pledge
 
 /// An order of steps in which a test body fails.
-public struct FailingOrder: Error, Sendable, CustomStringConvertible {
+public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
   /// The order, to be passed to ``Orders/replay(_:)``.
   public let order: String
   /// The error that the body threw, or what else went wrong.
@@ -13,7 +13,7 @@ public struct FailingOrder: Error, Sendable, CustomStringConvertible {
   /// Whether nothing from outside of the simulation took part, so that the order fails again.
   public let isRepeatable: Bool
   /// The place of the exploration.
-  public let origin: Origin
+  public let origin: PromiseDiagnostics.SourceLocation
 
   /// The error, how to replay the order, and the steps.
   public var description: String {

@@ -3,17 +3,19 @@ import Pledge
 /// What a test expected and did not find.
 ///
 /// The helpers of this module throw it, so that any test framework can show it.
-public struct ExpectationFailure: Error, Sendable, Hashable, CustomStringConvertible {
+public struct ExpectationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What was expected, and what was found instead.
   public let message: String
   /// The place of the expectation.
-  public let origin: Origin
+  public let origin: PromiseDiagnostics.SourceLocation
   /// What was pending, and what it waited for, if the expectation ran out of time while a `Trace`
   /// of `PledgeDiagnostics` was on.
   public let pendingTree: String?
 
   /// Makes a failure of the expectation at `origin`.
-  public init(_ message: String, origin: Origin, pendingTree: String? = nil) {
+  public init(
+    _ message: String, origin: PromiseDiagnostics.SourceLocation, pendingTree: String? = nil
+  ) {
     self.message = message
     self.origin = origin
     self.pendingTree = pendingTree
@@ -25,17 +27,17 @@ public struct ExpectationFailure: Error, Sendable, Hashable, CustomStringConvert
   }
 }
 
-extension ExpectationFailure {
+extension ExpectationError {
   /// The failure of a comparison; where both sides read alike, it tells their types as well.
   static func mismatch<Expected, Found>(
-    _ subject: String, _ expected: Expected, found: Found, origin: Origin
-  ) -> ExpectationFailure {
+    _ subject: String, _ expected: Expected, found: Found, origin: SourceLocation
+  ) -> ExpectationError {
     var sides = (quoted(expected), quoted(found))
     if sides.0 == sides.1 {
       sides.0 += " of type \(type(of: expected as Any))"
       sides.1 += " of type \(type(of: found as Any))"
     }
-    return ExpectationFailure("Expected \(subject) \(sides.0), found \(sides.1)", origin: origin)
+    return ExpectationError("Expected \(subject) \(sides.0), found \(sides.1)", origin: origin)
   }
 }
 
@@ -48,3 +50,6 @@ func quoted(_ value: some Any) -> String {
 func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
+
+/// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
+typealias SourceLocation = PromiseDiagnostics.SourceLocation

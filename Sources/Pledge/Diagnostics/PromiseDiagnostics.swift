@@ -1,0 +1,46 @@
+/// Reports of errors that a program did not handle, and traces of what promises do.
+public enum PromiseDiagnostics {
+  /// An error that a program should have handled.
+  ///
+  /// The last promise that was rejected with the error has been deallocated, and no handler had seen
+  /// the error.
+  public struct UnhandledRejection: Sendable, CustomStringConvertible {
+    /// The error.
+    public let error: any Error
+    /// Where the promise was made that was rejected first, if that is known.
+    public let origin: SourceLocation?
+
+  }
+
+  /// Sends reports of unhandled rejections to `handler` instead of standard error; nil restores that.
+  ///
+  /// `handler` runs on the thread that released the last reference to the rejection, never under a
+  /// lock. A cancellation (`CancellationError`) is not reported.
+  ///
+  /// ```swift
+  /// PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+  ///   crashReporter.log("\(rejection.error)")
+  /// }
+  /// ```
+  public static func setUnhandledRejectionHandler(
+    _ handler: (@Sendable (UnhandledRejection) -> Void)?
+  ) {
+    guard let handler else { return Instrumentation.setReport(nil) }
+    Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
+  }
+
+  /// Tells `tracer` all that happens to promises from now on; nil ends that, and makes it free.
+  ///
+  /// `tracer` runs on the thread on which a thing happens, in the midst of it: it must be quick and
+  /// must not use promises. Events of one promise come in order, but for those of threads that meet
+  /// there at that moment. For a tracer that keeps books see the module `PledgeDiagnostics`.
+  public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
+    guard let tracer else { return Instrumentation.setTracer(nil) }
+    Instrumentation.setTracer { cell, step in tracer(TraceEvent(cell, step)) }
+  }
+}
+
+extension PromiseDiagnostics.UnhandledRejection {
+  /// The report as a sentence.
+  public var description: String { Rejection.unhandledText(error, origin) }
+}

@@ -1,0 +1,46 @@
+extension PromiseDiagnostics {
+  /// A line of a source file, such as the one that made a promise.
+  ///
+  /// `@unchecked Sendable`: `file` points to a string literal of the program, which is never changed.
+  public struct SourceLocation: @unchecked Sendable, Hashable, CustomStringConvertible {
+    /// The module and the file, as `#fileID` gives them.
+    public var fileID: String { String(cString: file) }
+    /// The line, counted from 1.
+    public let line: UInt
+
+    /// The bytes of a `StaticString`, which end with a zero; a `StaticString` takes three words.
+    @usableFromInline let file: UnsafePointer<UInt8>
+
+    /// Makes the location of `line` in `fileID`, a string literal.
+    @inlinable
+    public init(fileID: StaticString, line: UInt) {
+      self.file = fileID.utf8Start
+      self.line = line
+    }
+
+    /// The location as `Module/File.swift:12`.
+    public var description: String { "\(fileID):\(line)" }
+
+    /// Whether two locations are the same.
+    public static func == (first: SourceLocation, second: SourceLocation) -> Bool {
+      first.line == second.line && first.fileID == second.fileID
+    }
+
+    /// Hashes file and line.
+    public func hash(into hasher: inout Hasher) {
+      hasher.combine(fileID)
+      hasher.combine(line)
+    }
+  }
+}
+
+/// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
+@usableFromInline
+typealias SourceLocation = PromiseDiagnostics.SourceLocation
+
+/// The engine's name for the location that made a promise.
+@usableFromInline
+typealias Origin = SourceLocation
+
+/// The engine's name for the error of a promise that can never settle.
+typealias BrokenPromise = BrokenPromiseError

@@ -1,0 +1,126 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+// The examples of Policies.md.
+
+private func retrying() {
+  let policy = RetryPolicy.exponential(attempts: 5, from: .milliseconds(200))
+    .withJitter()
+    .retrying { error in error is Offline }
+  let news = Promise.retry(policy) { fetchNews() }
+  news.cauterize()
+}
+
+private func deadlines() -> RetryPolicy {
+  var patient = RetryPolicy.fixed(attempts: 10, delay: .seconds(1))
+  patient.attemptTimeout = .seconds(5)
+  patient.deadline = .seconds(30)
+  return patient
+}
+
+private func budgets() -> RetryPolicy {
+  let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.1)
+  let careful = RetryPolicy.fixed(attempts: 3).withBudget(budget)
+  return careful
+}
+
+private func hedging() {
+  let page = Promise.hedged(delay: .milliseconds(50)) { downloadPage(from: "mirror-1") }
+  page.cauterize()
+}
+
+private func limiting(_ user: User) {
+  let limiter = Limiter(4, rate: .init(10, per: .seconds(1)), queueCapacity: 100)
+  let avatar = limiter.run(priority: 1) { fetchAvatar(of: user) }
+  limiter.limit = 8
+  avatar.cauterize()
+}
+
+private enum Coalescing {
+  static func making() -> Int {
+    let users = RequestCoalescer<Int, User>()
+
+    func user(id: Int) -> Promise<User> {
+      users.promise(for: id) { fetchUser(id: id) }
+    }
+    func loggedUser(id: Int) -> Promise<User> {
+      users.promise(for: id) { fetchUser(id: id).tap { result in print("\(id): \(result)") } }
+    }
+    user(id: 3).cauterize()
+    loggedUser(id: 4).cauterize()
+    return users.count
+  }
+
+  static func caching() -> Int {
+    let avatars = RequestCoalescer<User, Avatar>(
+      caching: .init(lifetime: .seconds(60), staleLifetime: .seconds(600), capacity: 100))
+    return avatars.count
+  }
+}
+
+@MainActor
+final class Search {
+  private let latest = Latest<[String]>(debounce: .milliseconds(300))
+  private(set) var hits: [String] = []
+
+  func textChanged(to text: String) {
+    latest.run { fetchNews() }
+      .done { hits in self.hits = hits }
+      .cauterize()
+  }
+}
+
+@MainActor
+final class Feed {
+  private let scope = PromiseScope()
+  private(set) var items: [String] = []
+
+  func reload() {
+    fetchNews()
+      .bound(to: scope)
+      .done(weak: self) { feed, items in feed.items = items }
+      .cauterize()
+  }
+}
+
+private func resources() -> Promise<Page> {
+  let index = Promise.using(openConnection(), release: { connection in _ = connection.close() }) {
+    connection in connection.get("index.html")
+  }
+  return index
+}
+
+func firstGoodPage(of mirrors: [String]) async -> Page? {
+  for await result in Promise.results(of: mirrors.map { downloadPage(from: $0) }) {
+    if case .success(let page) = result { return page }
+  }
+  return nil
+}
+
+@Suite struct PoliciesArticle {
+  @Test func theRetryPolicies_areAsWritten() {
+    #expect(deadlines().attemptTimeout == .seconds(5) && deadlines().deadline == .seconds(30))
+    #expect(budgets().budget?.remaining == 10)
+  }
+
+  @Test func coalescers_areAsWritten() {
+    #expect(Coalescing.making() <= 2)
+    #expect(Coalescing.caching() == 0)
+  }
+
+  @Test @MainActor func feed_reloads() async throws {
+    let feed = Feed()
+    feed.reload()
+    while feed.items.isEmpty { await Task.yield() }
+    #expect(feed.items == ["rain"])
+  }
+
+  @Test func resource_isUsed() async throws {
+    #expect(try await resources().value.text == "index.html")
+    #expect(await firstGoodPage(of: ["a"])?.text == "a")
+    retrying()
+    hedging()
+    limiting(.guest)
+  }
+}

@@ -1,0 +1,119 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// What promises have, guarantees have: their results are guarantees as long as nothing can fail.
+@Suite struct GuaranteeOperators {
+  @Test func sequenceOperators_stayGuarantees() async {
+    let numbers = Guarantee.value([3, 1, 2])
+    let twice: Guarantee<[Int]> = numbers.flatMapValues { [$0, $0] }
+    #expect(await twice.value == [3, 3, 1, 1, 2, 2])
+    let later: Guarantee<[String]> = numbers.thenMap { number in
+      Guarantee.value(()).map { "\(number)" }
+    }
+    #expect(await later.value == ["3", "1", "2"])
+    let sum: Guarantee<Int> = numbers.reduceValues(10) { $0 + $1 }
+    #expect(await sum.value == 16)
+    let sorted: Guarantee<[Int]> = numbers.sortedValues { $0 > $1 }
+    #expect(await sorted.value == [3, 2, 1])
+  }
+
+  @Test func sequenceOperators_runOnTheirExecutor() async {
+    let probe = Place.global.probe
+    let numbers = Guarantee.value([1])
+    let onGlobal = numbers.flatMapValues(on: .global) { number in
+      (try? probe.expectCurrent()) != nil ? [number] : []
+    }
+    #expect(await onGlobal.value == [1])
+    #expect(await numbers.reduceValues(on: .immediate, 1, +).value == 2)
+    let onMain = numbers.thenMap(on: .main) { number in
+      MainActor.assertIsolated()
+      return Guarantee.value(number)
+    }
+    #expect(await onMain.value == [1])
+  }
+
+  @Test func sequenceOperators_withAThrowingClosure_makePromises() async {
+    let failed: Promise<[Int]> = Guarantee.value([1]).flatMapValues { _ -> [Int] in throw Boom() }
+    await #expect(throws: Boom()) { try await failed.value }
+    let sum: Promise<Int> = Guarantee.value([1]).reduceValues(0) { _, _ in throw Boom() }
+    await #expect(throws: Boom()) { try await sum.value }
+  }
+
+  @Test func race_ofASequence() async {
+    let slow = Guarantee<Int>.withResolvers()
+    let isCancelled = CallCounter()
+    slow.resolver.onCancel { isCancelled.call() }
+    let first = Guarantee.race([slow.guarantee, .value(2)])
+    #expect(await first.value == 2)
+    #expect(isCancelled.count == 1)
+    let spared = Guarantee<Int>.withResolvers()
+    #expect(
+      await Guarantee.race([spared.guarantee, .value(2)], cancellingLosers: false).value == 2)
+    #expect(spared.resolver.isPending)
+    spared.resolver.fulfill(1)
+    #expect(Guarantee<Int>.race([]).isPending)
+  }
+
+  @Test func all_ofADictionary() async {
+    let values: Guarantee<[String: Int]> = .all(["a": .value(1), "b": .value(2)])
+    #expect(await values.value == ["a": 1, "b": 2])
+  }
+
+  @Test func resolver_followsAnotherGuarantee() async {
+    let (inner, innerResolver) = Guarantee<Int>.withResolvers()
+    let (outer, resolver) = Guarantee<Int>.withResolvers()
+    resolver.resolve(with: inner)
+    #expect(resolver.isPending)
+    innerResolver.fulfill(3)
+    #expect(await outer.value == 3)
+    #expect(!resolver.isPending)
+  }
+
+  @Test func wrapping_callbacksThatCannotFail() async {
+    @Sendable func ask(_ done: @escaping @Sendable (Bool) -> Void) { done(true) }
+    @Sendable func wait(_ done: @escaping @Sendable () -> Void) { done() }
+    let answer = Guarantee.wrap { ask($0) }
+    #expect(await answer.value)
+    await Guarantee.wrap { wait($0) }.value
+  }
+
+  @Test func uncancellable_sparesTheGuarantee() async {
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    let view = guarantee.uncancellable().map { $0 + 1 }.promise
+    view.cancel()
+    await #expect(throws: CancellationError.self) { try await view.value }
+    #expect(resolver.fulfill(1))
+    #expect(await guarantee.value == 1)
+  }
+
+  @Test func scope_ofAGuarantee() async throws {
+    final class Owner: Sendable {
+      let seen = Recorder<Int>()
+    }
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    var scope: PromiseScope? = PromiseScope()
+    let owner = Owner()
+    let bound = try #require(scope.map { guarantee.bound(to: $0) })
+    let handled = Guarantee.value(5).done(weak: owner) { owner, value in owner.seen.record(value) }
+    try await handled.value
+    try owner.seen.expect([5])
+    scope = nil
+    try await expectCancellation(of: bound)
+    #expect(!resolver.isPending)
+  }
+
+  @Test func all_ofDifferentThenables() async throws {
+    let all = Promise.all(Promise.value(1), Guarantee.value("a"), Promise.value(true))
+    let (number, text, flag) = try await all.value
+    #expect(number == 1 && text == "a" && flag)
+    let failed = Promise.all(Promise<Int>.rejected(Boom()), Guarantee<Int>.never)
+    await #expect(throws: Boom()) { try await failed.value }
+  }
+
+  @Test(arguments: When.allCases)
+  func replaceErrorWithAValue(when: When) async {
+    #expect(await when.fulfill(1) { $0.replaceError(with: 7) }.value == 1)
+    #expect(await when.reject { $0.replaceError(with: 7) }.value == 7)
+  }
+}
