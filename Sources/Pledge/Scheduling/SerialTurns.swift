@@ -1,11 +1,16 @@
 /// A serial executor's queue of jobs, and the turns that run them.
 class TurnScheduler: Scheduler, @unchecked Sendable {
   private struct Queue {
-    var jobs: [Job] = []
+    var jobs: [Job?] = []
     var isScheduled = false
   }
 
   private let queue = Mutex(Queue())
+  /// The jobs that turns have taken off the queue, and the next one of them.
+  ///
+  /// Guarded by the turn: at any time there is at most one, on its executor.
+  private final var batch: [Job?] = []
+  private final var next = 0
 
   /// Has `runTurn` called on the executor, later.
   ///
@@ -23,7 +28,7 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
     if mustSchedule { scheduleTurn() }
   }
 
-  /// Runs jobs until none is left or the budget is spent.
+  /// Runs jobs until none is left or the budget is spent; O(1) a job.
   ///
   /// Called on the executor.
   final func runTurn() {
@@ -36,22 +41,28 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
       (state.pointee.scheduler, state.pointee.turn, state.pointee.closuresOnStack) = outer
     }
 
-    var budget = TurnBudget.jobs
-    while true {
-      let batch = queue.withLock { queue in
-        let batch = Array(queue.jobs.prefix(budget))
-        queue.jobs.removeFirst(batch.count)
-        if batch.isEmpty { queue.isScheduled = false }
-        return batch
-      }
-      if batch.isEmpty { return }
-      budget -= batch.count
-      for job in batch { job.perform(state, isInPlace: false) }
-      if budget == 0 {
-        scheduleTurn()
-        return
-      }
+    for _ in 0..<TurnBudget.jobs {
+      guard let job = nextJob() else { return }
+      job.perform(state, isInPlace: false)
     }
+    scheduleTurn()
+  }
+
+  /// The next job; nil, and the turn is over, if there is none.
+  private final func nextJob() -> Job? {
+    if next == batch.count {
+      batch = []
+      next = 0
+      let jobs = queue.withLock { queue in
+        if queue.jobs.isEmpty { queue.isScheduled = false }
+        return exchange(&queue.jobs, with: [])
+      }
+      // From here on another turn may run.
+      if jobs.isEmpty { return nil }
+      batch = jobs
+    }
+    defer { next += 1 }
+    return exchange(&batch[next], with: nil)
   }
 }
 
