@@ -205,7 +205,7 @@ class Cell: Job, @unchecked Sendable {
   /// Unlocks the cell and makes `next` its word.
   @inline(__always)
   private final func unlock(_ next: UInt64) {
-    word.store(next, ordering: .releasing)
+    word.unlock(storing: next)
   }
 
   // MARK: - Reading

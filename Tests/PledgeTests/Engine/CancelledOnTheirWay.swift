@@ -1,0 +1,24 @@
+import Dispatch
+import Testing
+
+@testable import Pledge
+
+/// Handlers of a settled promise that are cancelled while their executor is about to run them.
+///
+/// In optimised code, which is where the compiler moves a retain, this crashed.
+@Suite struct CancelledOnTheirWay {
+  static let rounds = 200_000
+
+  @Test func onTheGlobalQueue() throws {
+    let settled = Promise.value(1)
+    for _ in 0..<Self.rounds { settled.map(on: .global) { $0 }.cancel() }
+    #expect(try settled.map(on: .global) { $0 + 1 }.wait() == 2)
+  }
+
+  @Test func onASerialQueue() throws {
+    let queue = DispatchQueue(label: "serial")
+    let settled = Promise.value(1)
+    for _ in 0..<Self.rounds { settled.tap(on: queue) { _ in }.cancel() }
+    #expect(try settled.map(on: queue) { $0 + 1 }.wait() == 2)
+  }
+}
