@@ -27,6 +27,11 @@ let package = Package(
     client("Swift6Client", [.swiftLanguageMode(.v6)]),
     client("Swift5Client", [.swiftLanguageMode(.v5)]),
     client("MainActorClient", [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
+    // In the Swift 5 mode, too, functions may be passed by name.
+    client(
+      "Swift5UpcomingClient",
+      // The feature is part of Swift 6.
+      [.swiftLanguageMode(.v5), .enableUpcomingFeature("InferSendableFromCaptures")] + upcoming),
     // The same programs with upcoming features, and the one of the main actor in Swift 5 mode.
     client("Swift6UpcomingClient", [.swiftLanguageMode(.v6)] + upcoming),
     client("MainActorSwift5Client", [.swiftLanguageMode(.v5), .defaultIsolation(MainActor.self)]),

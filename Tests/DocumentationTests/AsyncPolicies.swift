@@ -1,4 +1,5 @@
 import Pledge
+import Testing
 
 extension User {
   static var guest: User { User(id: 0, name: "guest") }
@@ -19,6 +20,22 @@ func loadEverything() async throws -> [Page] {
     try await loadPage(of: user, number: number)
   }
   return [first, second] + rest
+}
+
+private func tour() async throws -> [Page] {
+  let reader = try await retry(.exponential(attempts: 3, from: .milliseconds(200))) {
+    try await loadUser(id: 7)
+  }
+  let pages = try await concurrentMap(1...20, limit: 4) { number in
+    try await withTimeout(.seconds(5)) { try await loadPage(of: reader, number: number) }
+  }
+  return pages
+}
+
+@Suite struct AsyncPolicies {
+  @Test func theTour_loadsAllPages() async throws { #expect(try await tour().count == 20) }
+
+  @Test func everything_isLoaded() async throws { #expect(try await loadEverything().count == 5) }
 }
 
 func handlersThatAwait() {

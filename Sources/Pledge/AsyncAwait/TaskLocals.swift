@@ -58,3 +58,13 @@ extension TaskLocal: PropagatedKey where Value: Sendable {
     return { work in self.withValue(value) { inner(work) } }
   }
 }
+
+extension Instrumentation {
+  /// `handler`, which finds the registered task-local values of this moment wherever it is called.
+  static func restoringContext(
+    in handler: @escaping @Sendable () -> Void
+  ) -> @Sendable () -> Void {
+    guard let restoring = snapshot() else { return handler }
+    return { restoring(handler) }
+  }
+}

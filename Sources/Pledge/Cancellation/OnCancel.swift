@@ -6,12 +6,14 @@ extension Resolver {
   /// handler that is isolated to an actor is sent there, and the promise is rejected without waiting
   /// for it. If the promise was cancelled before, the handler is called at once; when the promise
   /// settles, it is released unused. A handler that captures this resolver keeps it from noticing
-  /// that it was dropped.
+  /// that it was dropped. It finds registered task-local values as they are now, not those of the code
+  /// that cancels.
   public func onCancel(
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) {
     let isolation = handler.isolation
-    let handler = Isolated(handler).assumingIsolated(as: (@Sendable () -> Void).self)
+    let plain = Isolated(handler).assumingIsolated(as: (@Sendable () -> Void).self)
+    let handler = Instrumentation.restoringContext(in: plain)
     guard let isolation else { return cell.onCancel(handler) }
     cell.onCancel {
       _ = Promise<Void>.value(()).mapped(HandlerTarget(isolation: isolation)) { handler() }

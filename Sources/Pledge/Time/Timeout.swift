@@ -5,7 +5,8 @@ public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
 
   /// Says after how long, or that the deadline had passed before.
   public var description: String {
-    duration > .zero ? "Timed out after \(duration)." : "Timed out: the deadline had passed already."
+    duration > .zero
+      ? "Timed out after \(duration)." : "Timed out: the deadline had passed already."
   }
 
   /// Makes the error of a wait of `duration`.

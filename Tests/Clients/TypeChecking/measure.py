@@ -80,7 +80,7 @@ CHAINS = {
     "map and replaceError, 20": [[MAP, MIX[2]][i % 2] for i in range(20)],
     "map and waiting finally, 20": [[MAP, WAITING][i % 2] for i in range(20)],
     "map and recover(only:), 20": [[MAP, ONLY][i % 2] for i in range(20)],
-    "arithmetic, 20": [PLUS] * 20,
+    "arithmetic, 10": [PLUS] * 10,
     "arithmetic and strings, 40": [OPERATORS[i % 4] for i in range(40)],
     "conversions in statements, 20": [CONVERSIONS[i % 2] for i in range(20)],
     "map(on: .global), 40": [ON] * 40,

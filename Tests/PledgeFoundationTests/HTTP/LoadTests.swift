@@ -22,7 +22,8 @@ extension FoundationTests {
 
     @Test func failedConnection_printsAsOneLine_withHostAndReason() async throws {
       // Nobody listens on port 1.
-      let result = await session.load(try #require(URL(string: "http://127.0.0.1:1/x?key=1"))).result
+      let url = try #require(URL(string: "http://127.0.0.1:1/x?key=1"))
+      let result = await session.load(url).result
       guard case .failure(let error as URLError) = result else {
         Issue.record("expected a URLError, found \(result)")
         return

@@ -103,6 +103,27 @@ private enum Tracing {
     try await expectFulfillment(of: busy)
   }
 
+  @Test func onCancel_findsTheValues_ofWhereItWasWritten() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let seen = Recorder<String>()
+    Tracing.$requestID.withValue("producer") {
+      resolver.onCancel { seen.record(Tracing.requestID ?? "none") }
+    }
+    resolver.onCancel { seen.record(Tracing.requestID ?? "none") }
+    Tracing.$requestID.withValue("canceller") { promise.cancel() }
+    #expect(seen.events == ["producer", "none"])
+  }
+
+  @Test @MainActor func onCancel_ofTheMainActor_findsItsOwnValues() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (found, report) = Promise<String>.withResolvers()
+    Tracing.$requestID.withValue("producer") {
+      resolver.onCancel { @MainActor in report.fulfill(Tracing.requestID ?? "none") }
+    }
+    Tracing.$requestID.withValue("canceller") { promise.cancel() }
+    #expect(try await found.value == "producer")
+  }
+
   @Test func tasks_inheritThem() async throws {
     let promise = Tracing.$requestID.withValue("task") {
       Promise { () async throws -> String? in

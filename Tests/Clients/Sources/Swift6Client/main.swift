@@ -93,6 +93,29 @@ func fromAnywhere() async throws {
   precondition(screen.title == "1")
 }
 
+func fetch(_ number: Int) -> Promise<Int> { .value(number + 1) }
+
+/// Functions are passed by name; the library's own are overloaded.
+func functionsByName() async throws {
+  let text = try await Promise.value(1).then(fetch).map(String.init).value
+  let sum = try await Promise.value([1, 2]).reduceValues(0, +).value
+  let numbers = try await Promise.all([1, 2].map(fetch)).value
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  Promise.value(4).done(resolver.fulfill).catch(resolver.reject)
+  let four = try await promise.value
+  precondition(text == "2" && sum == 3 && numbers == [2, 3] && four == 4)
+}
+
+/// What a promise has, a guarantee has.
+func guarantees() async throws {
+  let (guarantee, resolver) = Guarantee<[Int]>.withResolvers()
+  let sum: Guarantee<Int> = guarantee.thenMap { Guarantee.value($0 * 2) }.reduceValues(0, +)
+  resolver.fulfill([1, 2])
+  let six = await sum.value
+  let all = try await Promise.all(Promise.value("a"), sum).value
+  precondition(six == 6 && all == ("a", 6))
+}
+
 /// `on: .main` is the main actor to the compiler in every operator.
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
@@ -153,6 +176,8 @@ func plainAsync() async throws {
 try await fromAnywhere()
 try await onMain(Screen())
 try await plainAsync()
+try await functionsByName()
+try await guarantees()
 let total = try await Counter().add([1, 2, 3]).value
 precondition(total == 7)
 let text = try await inference(.value([1, 2])).value
