@@ -103,6 +103,27 @@ extension Workload {
       name: "timer", unit: "timeout", floor: "GCD", sizes: [100_000],
       summary: "Give n pending promises a timeout of an hour, then settle them all."),
     Workload(
+      name: "doxbee-sequential", unit: "request", floor: "Closures", sizes: [2_000],
+      summary: """
+        Bluebird's: uploads of eight calls to a backend one after the other, all under way at once.
+        """),
+    Workload(
+      name: "doxbee-errors", unit: "request", floor: "Closures", sizes: [2_000],
+      summary: "As `doxbee-sequential`; each fourth upload fails half-way, and rolls back."),
+    Workload(
+      name: "madeup-parallel", unit: "request", floor: "Closures", sizes: [500],
+      summary:
+        "Bluebird's: requests of twenty-five calls to a backend at once, and one for the sum."),
+    Workload(
+      name: "many-callbacks", unit: "future", floor: "Closures", sizes: [2_000],
+      summary: "NIO's: one promise through every kind of callback, then it is settled."),
+    Workload(
+      name: "race", unit: "race", floor: "Closures", sizes: [10_000],
+      summary: "Race two pending promises, settle one of them; the other has no consumer left."),
+    Workload(
+      name: "sleep-drift", unit: "sleep", floor: "GCD", sizes: [100], isLockStep: true,
+      summary: "Sleeps of one millisecond, one after the other: what is above it is drift."),
+    Workload(
       name: "pending-map-bytes", unit: "promise", floor: "Closures", sizes: [10_000],
       summary: "Make a pending promise with one `map` and keep both; bytes are live bytes."),
   ]

@@ -125,9 +125,9 @@ extension Promise {
   ) -> Promise<Value> { recover(body) }
 
   /// Replaces an error with the guarantee that `body`, on the main actor, returns.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public func recover(
-    on executor: MainExecutor,
+    on executor: MainExecutor, as type: Guarantee<Value>.Type = Guarantee<Value>.self,
     _ body: @escaping @MainActor @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> { recover(body) }
 

@@ -54,12 +54,14 @@ extension Promise {
 
   /// Replaces an error with the guarantee that `body` returns.
   ///
-  /// A value passes through. The result cannot fail.
+  /// A value passes through. The result cannot fail. The type need not be named: it tells the compiler
+  /// that where `body` returns `.value(…)` a promise is meant.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
   public func recover(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
+    on executor: some PromiseExecutor, as type: Guarantee<Value>.Type = Guarantee<Value>.self,
+    _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
     recoveredWithGuarantee(HandlerTarget(executor), body)
   }
