@@ -93,35 +93,82 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
   /// The errors, in the order of the promises.
   public var errors: [any Error] { list.errors }
 
-  private let list: ErrorList
+  fileprivate let list: ErrorList
 
   init(errors: [any Error]) { list = ErrorList(errors) }
 
   /// Lists the errors.
-  public var description: String {
-    "All \(errors.count) promises were rejected: \(errors.map { "\($0)" }.joined(separator: "; "))"
+  ///
+  /// Errors that are nested very deep are left out.
+  public var description: String { description(depth: ErrorList.describedDepth) }
+
+  fileprivate func description(depth: Int) -> String {
+    "All \(errors.count) promises were rejected: \(list.description(depth: depth))"
   }
 }
 
-extension AggregateError {
-  /// Errors that are released one after the other, however deep they are nested.
+/// The error of a retried operation all of whose attempts failed.
+public struct RetryError: Error, Sendable, CustomStringConvertible {
+  /// The error of each attempt, in order.
   ///
-  /// `@unchecked Sendable`: immutable until nobody else has a reference.
-  private final class ErrorList: @unchecked Sendable {
-    private(set) var errors: [any Error]
+  /// If the policy's deadline ended the last attempt, or the delay before the next one, the last
+  /// error is the ``TimeoutError`` of the deadline.
+  public var errors: [any Error] { list.errors }
 
-    init(_ errors: [any Error]) { self.errors = errors }
+  fileprivate let list: ErrorList
 
-    deinit {
-      var rest = exchange(&errors, with: [])
-      while var error = rest.popLast() {
-        guard var list = (error as? AggregateError)?.list else { continue }
-        error = CancellationError()
-        if isKnownUniquelyReferenced(&list) {
-          rest.append(contentsOf: exchange(&list.errors, with: []))
-        }
-        _ = error
+  init(errors: [any Error]) { list = ErrorList(errors) }
+
+  /// The error of the last attempt.
+  public var last: (any Error)? { errors.last }
+
+  /// Lists the errors.
+  ///
+  /// Errors that are nested very deep are left out.
+  public var description: String { description(depth: ErrorList.describedDepth) }
+
+  fileprivate func description(depth: Int) -> String {
+    "\(errors.count == 1 ? "The only attempt" : "All \(errors.count) attempts") failed: "
+      + list.description(depth: depth)
+  }
+}
+
+/// Errors that are released one after the other, however deep they are nested.
+///
+/// `@unchecked Sendable`: immutable until nobody else has a reference.
+private final class ErrorList: @unchecked Sendable {
+  /// How many levels of nested errors a description goes down: a report must not overflow the stack.
+  static let describedDepth = 8
+
+  private(set) var errors: [any Error]
+
+  init(_ errors: [any Error]) { self.errors = errors }
+
+  func description(depth: Int) -> String {
+    guard depth > 0 else { return "…" }
+    return errors.map { error in
+      switch error {
+      case let error as AggregateError: error.description(depth: depth - 1)
+      case let error as RetryError: error.description(depth: depth - 1)
+      default: "\(error)"
       }
+    }.joined(separator: "; ")
+  }
+
+  /// The list of an error that has one.
+  private static func list(of error: any Error) -> ErrorList? {
+    (error as? AggregateError)?.list ?? (error as? RetryError)?.list
+  }
+
+  deinit {
+    var rest = exchange(&errors, with: [])
+    while var error = rest.popLast() {
+      guard var list = Self.list(of: error) else { continue }
+      error = CancellationError()
+      if isKnownUniquelyReferenced(&list) {
+        rest.append(contentsOf: exchange(&list.errors, with: []))
+      }
+      _ = error
     }
   }
 }

@@ -64,6 +64,22 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     withExtendedLifetime(removed) {}
   }
 
+  /// A caller's own promise of what `entry`, which the caller has joined, holds.
+  func share(_ entry: Entry) -> Promise<Value> {
+    guard entry.promise.isPending else { return entry.promise.share() }
+    let (promise, resolver) = Promise<Value>.withResolvers()
+    promise.cell.onCancel { [weak self] in self?.leave(entry) }
+    resolver.resolve(with: entry.promise.uncancellable())
+    return promise
+  }
+
+  /// Notes that a caller does not wait for `entry` any more; the last one cancels the work.
+  func leave(_ entry: Entry) {
+    let (isLast, removed) = table.withLock { $0.leave(entry) }
+    withExtendedLifetime(removed) {}
+    if isLast { entry.promise.cancel() }
+  }
+
   /// Starts the work of a new entry.
   func begin(_ entry: Entry, _ start: () throws -> Promise<Value>) {
     entry.noteBeginning()
@@ -126,8 +142,8 @@ enum CoalescedWork {
 
 /// One key's request.
 ///
-/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `lastUse`, which the
-/// table's lock guards. `key` is only looked at by the coalescer, whose own sendability is that of
+/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `lastUse` and
+/// `callers`, which the table's lock guards. `key` is only looked at by the coalescer, whose own sendability is that of
 /// its keys.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   let key: Any
@@ -137,6 +153,8 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   /// When the value arrived; nil before.
   let arrival = Mutex<Duration?>(nil)
   fileprivate var lastUse = 0
+  /// How many callers wait for it.
+  fileprivate var callers = 1
   private let isRevalidating = Atomic(false)
   private let hasBegun = Atomic(false)
 
@@ -182,7 +200,25 @@ struct CoalescerTable<Value: Sendable> {
     use(entry)
   }
 
-  mutating func use(_ entry: Entry) {
+  /// Adds a caller to an entry; false if all callers of that have left.
+  ///
+  /// Whether one more caller joins or the last one leaves is decided here, under the table's lock: a
+  /// caller that has joined is not affected by the others' cancellations.
+  mutating func join(_ entry: Entry) -> Bool {
+    guard entry.callers > 0 else { return false }
+    entry.callers += 1
+    use(entry)
+    return true
+  }
+
+  /// Takes a caller from an entry, and the entry out of the table if that was the last one.
+  mutating func leave(_ entry: Entry) -> (isLast: Bool, removed: Entry?) {
+    entry.callers -= 1
+    guard entry.callers == 0 else { return (false, nil) }
+    return (true, remove(entry))
+  }
+
+  private mutating func use(_ entry: Entry) {
     uses += 1
     entry.lastUse = uses
   }

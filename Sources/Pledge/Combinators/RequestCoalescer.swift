@@ -57,9 +57,10 @@ extension RequestCoalescer where Key: Hashable {
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
     let (entry, isNew) = entry(for: key)
     if CoalescedWork.current.contains(ObjectIdentifier(entry)) {
+      store.leave(entry)
       return .rejected(PromiseError.returnedItself)
     }
-    let result = entry.promise.share()
+    let result = store.share(entry)
     if isNew {
       store.begin(entry, start)
     } else if store.isStale(entry) {
@@ -97,8 +98,8 @@ extension RequestCoalescer where Key: Hashable {
       let (candidates, version) = store.table.withLock { ($0.candidates(hash), $0.version) }
       let found = candidates.first { $0.key as? Key == key }
       if let found, store.isUsable(found) {
-        store.table.withLock { $0.use(found) }
-        return (found, false)
+        if store.table.withLock({ $0.join(found) }) { return (found, false) }
+        continue
       }
       if store.insert(fresh, replacing: found, version: version) { return (fresh, true) }
     }

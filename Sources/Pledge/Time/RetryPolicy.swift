@@ -85,21 +85,3 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 }
-
-/// The error of a retried operation all of whose attempts failed.
-public struct RetryError: Error, Sendable, CustomStringConvertible {
-  /// The error of each attempt, in order.
-  ///
-  /// If the policy's deadline ended the last attempt, or the delay before the next one, the last
-  /// error is the ``TimeoutError`` of the deadline.
-  public let errors: [any Error]
-
-  /// The error of the last attempt.
-  public var last: (any Error)? { errors.last }
-
-  /// Lists the errors.
-  public var description: String {
-    "\(errors.count == 1 ? "The only attempt" : "All \(errors.count) attempts") failed: "
-      + errors.map { "\($0)" }.joined(separator: "; ")
-  }
-}

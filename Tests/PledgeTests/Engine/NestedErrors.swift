@@ -1,0 +1,25 @@
+import Pledge
+import Testing
+
+/// Errors that hold errors, very deep: they are described and released in little stack.
+@Suite struct NestedErrors {
+  private struct Failure: Error {}
+  private static let depth = 50_000
+
+  @Test func nestedRetries_areDescribedAndReleased() throws {
+    var last = Promise<Int>.rejected(Failure())
+    for _ in 0..<Self.depth {
+      let inner = last
+      last = .retry(on: .immediate, .fixed(attempts: 1)) { inner }
+    }
+    let error = try #require(throws: RetryError.self) { try last.wait() }
+    #expect(error.description.hasSuffix("…"))
+  }
+
+  @Test func nestedAny_isDescribedAndReleased() throws {
+    var last = Promise<Int>.rejected(Failure())
+    for _ in 0..<Self.depth { last = .any([last]) }
+    let error = try #require(throws: AggregateError.self) { try last.wait() }
+    #expect(error.description.hasSuffix("…"))
+  }
+}
