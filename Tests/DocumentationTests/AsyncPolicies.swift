@@ -27,7 +27,7 @@ private func tour() async throws -> [Page] {
     try await loadUser(id: 7)
   }
   let pages = try await concurrentMap(1...20, limit: 4) { number in
-    try await withTimeout(.seconds(60)) { try await loadPage(of: reader, number: number) }
+    try await withTimeout(.seconds(5)) { try await loadPage(of: reader, number: number) }
   }
   return pages
 }

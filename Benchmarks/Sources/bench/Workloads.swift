@@ -115,10 +115,10 @@ extension Workload {
       summary:
         "Bluebird's: requests of twenty-five calls to a backend at once, and one for the sum."),
     Workload(
-      name: "many-callbacks", unit: "future", floor: "Closures", sizes: [2_000],
+      name: "many-callbacks", unit: "future", floor: "NIO loop", sizes: [2_000],
       summary: "NIO's: one promise through every kind of callback, then it is settled."),
     Workload(
-      name: "race", unit: "race", floor: "Closures", sizes: [10_000],
+      name: "race", unit: "race", floor: "Swift Concurrency", sizes: [10_000],
       summary: "Race two pending promises, settle one of them; the other has no consumer left."),
     Workload(
       name: "sleep-drift", unit: "sleep", floor: "GCD", sizes: [100], isLockStep: true,

@@ -38,31 +38,6 @@ func addClosureSuites(to registry: inout Registry) {
     latch.wait()
     check(sum.value, is: Upload.parallelSum(count))
   }
-  registry.add("many-callbacks", library: library) { count in
-    let sum = Slot(0)
-    for _ in 0..<count {
-      let last: (Int, Int) -> Void = { sum.value &+= $0 &+ $1 }
-      let links = (0..<4).reduce({ (value: Int) in last(value, 1) }) { next, _ in
-        { (value: Int) in next(value &+ 1) }
-      }
-      links(1)
-    }
-    check(sum.value, is: 6 * count)
-  }
-  registry.add("race", library: library) { count in
-    let sum = Slot(0)
-    for _ in 0..<count {
-      let isDecided = Slot(false)
-      let settle: (Int) -> Void = { value in
-        if isDecided.value { return }
-        isDecided.value = true
-        sum.value &+= value
-      }
-      settle(1)
-      settle(2)
-    }
-    check(sum.value, is: count)
-  }
   registry.add("sleep-drift", library: "GCD", note: "asyncAfter") { count in
     let done = DispatchSemaphore(value: 0)
     sleep(count) { done.signal() }
