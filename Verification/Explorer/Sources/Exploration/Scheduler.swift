@@ -258,6 +258,7 @@ enum Scheduler {
       sched_yield()
       return
     }
+    Memory.catchUp(current)
     // A thread has to look at everything once more before it may wait for news.
     if threads[current].seenWrites != writes {
       threads[current].seenWrites = writes

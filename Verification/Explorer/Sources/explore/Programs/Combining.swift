@@ -361,7 +361,7 @@ private func limiterAndClear() -> Scenario {
 }
 
 private func inFlight() -> Scenario {
-  let shared = InFlight<Int, Token>()
+  let shared = RequestCoalescer<Int, Token>()
   let notes = Notes()
   let (work, resolver) = Promise<Token>.withResolvers()
   @Sendable func ask(_ name: String) {
@@ -377,7 +377,7 @@ private func inFlight() -> Scenario {
 }
 
 private func inFlightAndCancel() -> Scenario {
-  let shared = InFlight<Int, Token>()
+  let shared = RequestCoalescer<Int, Token>()
   let notes = Notes()
   let first = shared.promise(for: 1) { Promise<Token>.withResolvers().promise.uncancellable() }
   first.note("first", in: notes)

@@ -102,18 +102,19 @@ private func orderOfTimers() -> Scenario {
 }
 
 private func blockedTimer() -> Scenario {
-  // A handler in place of one timer returns only when another timer has fired.
+  // A handler in place of one timer returns only when another timer has fired. That one comes first:
+  // the handler of a timer that has fired already runs inside `observe`.
   let notes = Notes()
   let hasFired = DispatchSemaphore(value: 0)
   return Scenario(
     {
-      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
-        hasFired.wait()
-        notes.add("first value")
-      }
       Promise<Void>.after(.seconds(2)).observe(on: .immediate) { _ in
         notes.add("second value")
         hasFired.signal()
+      }
+      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
+        hasFired.wait()
+        notes.add("first value")
       }
     },
     check: { expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)")) })
