@@ -36,6 +36,15 @@ package enum Explorer {
   /// To be called by a loop that waits until another thread has written something.
   package static func yield() { Scheduler.yield() }
 
+  /// Lets no other thread run while `body` does, but where that has to wait for one.
+  package static func uninterrupted(_ body: () -> Void) {
+    let current = Int(explorer_self())
+    let outer = Scheduler.privileged
+    Scheduler.privileged = current
+    body()
+    Scheduler.privileged = outer
+  }
+
   /// Whether loads may return older values.
   @inline(__always)
   package static var hasStaleLoads: Bool { Scheduler.hasStaleLoads }
@@ -67,6 +76,9 @@ package enum Explorer {
 
   /// Which planted fault is on: the value of EXPLORER_MUTANT, or 0.
   package static let mutant = getenv("EXPLORER_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
+
+  /// Runs the blocks and timers that a check has set off.
+  package static func runRemaining() { Scheduler.runRemaining() }
 
   package static func fence() { Memory.fence() }
 }

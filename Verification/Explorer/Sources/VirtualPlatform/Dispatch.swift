@@ -23,7 +23,8 @@ public final class DispatchQueue: Sendable {
   /// Counts `work` in `group`; of `flags` only `barrier` would make a difference, and it is not
   /// there.
   public func async(
-    group: DispatchGroup?, flags: DispatchWorkItemFlags, execute work: @escaping @Sendable () -> Void
+    group: DispatchGroup?, flags: DispatchWorkItemFlags,
+    execute work: @escaping @Sendable () -> Void
   ) {
     guard let group else { return queue.async(work) }
     group.enter()

@@ -2,6 +2,7 @@ import CExplorer
 import Exploration
 import Glibc
 import Pledge
+import VirtualPlatform
 
 /// Explores one program in this process, and prints its findings and its row of the table.
 ///
@@ -10,6 +11,7 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   explorer_stay_on_one_cpu(Int32(request.cpu))
   let reports = Notes()
   PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
+  VirtualTasks.begin()
   let outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
     defer { reports.removeAll() }
     if program.reports.contains(reports.lines.count) { return nil }
