@@ -21,6 +21,8 @@ package struct Finding: Sendable {
   package var schedule: String
   /// In how many runs it was seen.
   package var count: Int
+  /// Whether an earlier run was given up, with all that its threads held, which may be the cause.
+  package var isSuspect = false
   fileprivate var parts: Int
 }
 
@@ -53,7 +55,8 @@ package struct Budget: Sendable {
 /// The exploration of one program.
 package enum Session {
   nonisolated(unsafe) private static var title = ""
-  nonisolated(unsafe) private static var hasAbandonedRuns = false
+  nonisolated(unsafe) private static var abandonedRuns = 0
+  nonisolated(unsafe) private static var hasJustAbandoned = false
 
   /// Runs what `make` makes until all schedules are done or the budget is spent.
   ///
@@ -81,14 +84,14 @@ package enum Session {
       let message = run(make, strategy, afterwards)
       outcome.longest = max(outcome.longest, Scheduler.stepCount)
       if budget.traces { for line in Schedule.trace() { print(line) } }
-      if strategy.mismatch != nil, restarts < 3, !hasAbandonedRuns {
+      if strategy.mismatch != nil, restarts < 3, abandonedRuns == 0 {
         // Something was made on first use all the same.
         restarts += 1
         if budget.traces { print("restart: \(strategy.mismatch ?? "")") }
         strategy = search.strategy
         continue
       }
-      if strategy.mismatch != nil, hasAbandonedRuns { break }
+      if strategy.mismatch != nil, abandonedRuns > 0 { break }
       if let message {
         failures += 1
         note(message, in: &outcome)
@@ -111,6 +114,7 @@ package enum Session {
   ) -> String? {
     Scheduler.reset()
     Token.beginRun()
+    hasJustAbandoned = false
     var message: String?
     do {
       var scenario = make()
@@ -119,7 +123,10 @@ package enum Session {
       message = Scheduler.run(strategy)
       if message != nil {
         // Its threads stand still for ever, with all they hold, which later runs may notice.
-        hasAbandonedRuns = hasAbandonedRuns || strategy.mismatch == nil
+        if strategy.mismatch == nil {
+          abandonedRuns += 1
+          hasJustAbandoned = true
+        }
         _ = afterwards()
         return message
       }
@@ -133,17 +140,23 @@ package enum Session {
 
   private static func note(_ message: String, in outcome: inout Outcome) {
     let schedule = Schedule.current()
+    let isSuspect = abandonedRuns > (hasJustAbandoned ? 1 : 0)
     let key = withoutNumbers(message)
     if let index = outcome.findings.firstIndex(where: { withoutNumbers($0.message) == key }) {
       outcome.findings[index].count += 1
-      if schedule.parts < outcome.findings[index].parts {
+      let old = outcome.findings[index]
+      // One that is beyond doubt is worth more than a shorter one.
+      if old.isSuspect == isSuspect ? schedule.parts < old.parts : old.isSuspect {
         outcome.findings[index].message = message
         outcome.findings[index].schedule = schedule.text
+        outcome.findings[index].isSuspect = isSuspect
         outcome.findings[index].parts = schedule.parts
       }
     } else {
       outcome.findings.append(
-        Finding(message: message, schedule: schedule.text, count: 1, parts: schedule.parts))
+        Finding(
+          message: message, schedule: schedule.text, count: 1, isSuspect: isSuspect,
+          parts: schedule.parts))
     }
   }
 

@@ -12,12 +12,15 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   let reports = Notes()
   PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
   VirtualTasks.begin()
-  let outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
+  var outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
     defer { reports.removeAll() }
     if program.reports.contains(reports.lines.count) { return nil }
     return "\(reports.lines.count) unhandled rejections were reported: \(reports.text)"
   }
 
+  outcome.findings.removeAll { finding in
+    finding.isSuspect && !isConfirmed(finding, of: program, request)
+  }
   let wanted = outcome.findings.filter { finding in
     program.mustFind.map { finding.message.hasPrefix($0) } ?? false
   }
@@ -29,7 +32,8 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   for finding in outcome.findings where program.mustFind == nil || wanted.isEmpty {
     print("finding: \(program.name): \(finding.message)")
     print("  in \(finding.count) of \(outcome.schedules) schedules; the shortest of them:")
-    print("  explore \(program.name) replay '\(finding.schedule)'")
+    let stale = request.budget.hasStaleLoads ? " stale" : ""
+    print("  explore \(program.name) replay '\(finding.schedule)'\(stale)")
   }
   if program.mustFind != nil, wanted.isEmpty {
     print("finding: \(program.name): what has to be found was not")
@@ -44,6 +48,18 @@ func explore(_ program: Program, _ request: Request) -> Bool {
       "\(outcome.longest)", "\(Double(Int(outcome.seconds * 100)) / 100)", verdict))
   fflush(nil)
   return isFine
+}
+
+/// Whether a new process finds the same, which is free of what a run that was given up has left.
+private func isConfirmed(_ finding: Finding, of program: Program, _ request: Request) -> Bool {
+  let output = "/tmp/explore-\(getpid())-replay"
+  defer { unlink(output) }
+  let stale = request.budget.hasStaleLoads ? ["stale"] : []
+  let arguments = ["explore", program.name, "replay", finding.schedule] + stale
+  guard let child = start(arguments, output: output) else { return true }
+  var status: Int32 = 0
+  waitpid(child, &status, 0)
+  return status != 0
 }
 
 /// A row of the table; one with a bar at its beginning.

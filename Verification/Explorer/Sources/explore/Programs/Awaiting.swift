@@ -135,7 +135,8 @@ private func taskAndCancel() -> Scenario {
       expect(
         (inner.state == "value" || inner.state == "cancelled", "the inner one is \(inner.state)"),
         (
-          promise.state == "value" || promise.state == "cancelled", "the promise is \(promise.state)"
+          promise.state == "value" || promise.state == "cancelled",
+          "the promise is \(promise.state)"
         ),
         (notes.agree(["end"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
     })

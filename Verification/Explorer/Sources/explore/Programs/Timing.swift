@@ -10,7 +10,10 @@ let timingPrograms = [
   Program(name: "after-cancel", make: afterAndCancel),
   Program(name: "after-order", make: orderOfTimers),
   Program(name: "after-blocked", make: blockedTimer),
+  Program(name: "after-cancel-both", make: cancelBothTimers),
   Program(name: "delay-cancel", make: delayAndCancel),
+  Program(name: "limiter-rate", make: limiterRate),
+  Program(name: "hedge", make: hedge),
   Program(name: "retry-cancel", make: retryAndCancel),
   Program(name: "wait-settle", make: waitAndSettle),
   Program(name: "wait-twice", make: waitTwice),
@@ -118,6 +121,45 @@ private func blockedTimer() -> Scenario {
       }
     },
     check: { expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)")) })
+}
+
+private func cancelBothTimers() -> Scenario {
+  let notes = Notes()
+  let first = Promise<Void>.after(.seconds(1))
+  let second = Promise<Void>.after(.seconds(2))
+  first.note("first", in: notes)
+  second.note("second", in: notes)
+  return Scenario(
+    { first.cancel() }, { second.cancel() },
+    check: {
+      expect(
+        (notes.agree(["first"], with: first.state), "\(first.state), heard: \(notes.text)"),
+        (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"),
+        (first.state != "pending" && second.state != "pending", "pending"))
+    })
+}
+
+private func limiterRate() -> Scenario {
+  let limiter = Limiter(2, rate: .init(1, per: .seconds(1)))
+  let notes = Notes()
+  return Scenario(
+    { limiter.run { Promise.value(1) }.note("first", in: notes) },
+    { limiter.run { Promise.value(1) }.note("second", in: notes) },
+    check: {
+      expect(
+        (notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    })
+}
+
+private func hedge() -> Scenario {
+  let (work, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise<Token>.hedged(attempts: 2, delay: .seconds(1)) { work.counted() }
+  result.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { result.note("more", in: notes) },
+    check: { expect((notes.agree(["end", "more"], with: "value"), "heard: \(notes.text)")) })
 }
 
 private func delayAndCancel() -> Scenario {
