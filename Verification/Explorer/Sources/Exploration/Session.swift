@@ -55,6 +55,7 @@ package struct Budget: Sendable {
 /// The exploration of one program.
 package enum Session {
   nonisolated(unsafe) private static var title = ""
+  nonisolated(unsafe) private static var scheduleNumber = 0
   nonisolated(unsafe) private static var abandonedRuns = 0
   nonisolated(unsafe) private static var hasJustAbandoned = false
 
@@ -68,19 +69,28 @@ package enum Session {
     title = name
     Scheduler.stepLimit = budget.steps
     Scheduler.hasStaleLoads = budget.hasStaleLoads
+    explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
     // What is made on first use is made here, in several orders, where no thread is interrupted
     // halfway.
     let warmUp = Random(seed: 1, stay: 1 << 60)
-    for _ in 0..<12 { _ = run(make, warmUp, afterwards) }
-    explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
 
     var strategy = search.strategy
     var restarts = 0
     var outcome = Outcome(name: name, strategy: strategy.name)
     let start = now()
+    scheduleNumber = 1
+    for number in 1...12 {
+      if let message = run(make, warmUp, afterwards), abandonedRuns > 0 {
+        // What such a run leaves behind would hide the fault from the search.
+        outcome.schedules = number
+        note(message, in: &outcome)
+        return outcome
+      }
+    }
     var failures = 0
     while true {
       outcome.schedules += 1
+      scheduleNumber = outcome.schedules
       let message = run(make, strategy, afterwards)
       outcome.longest = max(outcome.longest, Scheduler.stepCount)
       if budget.traces { for line in Schedule.trace() { print(line) } }
@@ -171,7 +181,8 @@ package enum Session {
   /// Writes what can be said of a run in which the process dies.
   static func reportDeath(_ reason: String) {
     let text =
-      "finding: \(title): \(reason)\n  explore \(title) replay '\(Schedule.current().text)'\n"
+      "finding: \(title): \(reason)\n  in 1 of \(scheduleNumber) schedules\n"
+      + "  explore \(title) replay '\(Schedule.current().text)'\n"
     _ = text.utf8.withContiguousStorageIfAvailable { write(1, $0.baseAddress, $0.count) }
   }
 }

@@ -18,8 +18,9 @@ func explore(_ program: Program, _ request: Request) -> Bool {
     return "\(reports.lines.count) unhandled rejections were reported: \(reports.text)"
   }
 
-  outcome.findings.removeAll { finding in
-    finding.isSuspect && !isConfirmed(finding, of: program, request)
+  if case .replay = request.search {
+  } else {
+    outcome.findings.removeAll { $0.isSuspect && !isConfirmed($0, of: program, request) }
   }
   let wanted = outcome.findings.filter { finding in
     program.mustFind.map { finding.message.hasPrefix($0) } ?? false

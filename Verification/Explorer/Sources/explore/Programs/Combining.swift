@@ -25,6 +25,7 @@ let combiningPrograms = [
   Program(name: "limiter-priority", make: limiterPriority),
   Program(name: "coalescer", make: coalescer),
   Program(name: "coalescer-cancel", make: coalescerAndCancel),
+  Program(name: "coalescer-key", make: coalescerAndKey),
   Program(name: "coalescer-keeps", make: coalescerKeeps),
   Program(name: "nest-deep-cancel", make: cancelADeepNest),
   Program(name: "scope-cancel", make: scopeAndCancel),
@@ -424,6 +425,28 @@ private func limiterPriority() -> Scenario {
           "out of order: \(starts.text)"
         ),
         (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    })
+}
+
+/// A key whose comparison asks the table that is being searched.
+private struct CuriousKey: Hashable {
+  let ask: @Sendable () -> Int
+  static func == (first: Self, second: Self) -> Bool { first.ask() >= 0 }
+  func hash(into hasher: inout Hasher) {}
+}
+
+private func coalescerAndKey() -> Scenario {
+  let shared = RequestCoalescer<CuriousKey, Token>()
+  let key = CuriousKey { [weak shared] in shared?.count ?? 0 }
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  @Sendable func ask(_ name: String) {
+    shared.promise(for: key) { work.counted() }.note(name, in: notes)
+  }
+  return Scenario(
+    { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
+    check: {
+      expect((notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"))
     })
 }
 

@@ -20,6 +20,7 @@ let timingPrograms = [
   Program(name: "wait-cancel", make: waitAndCancel),
   Program(name: "wait-adopted-cancel", make: waitForAdopted),
   Program(name: "wait-in-handler", make: waitInAHandler),
+  Program(name: "wait-deferred", make: waitForADeferredHandler),
   Program(name: "wait-on-own-queue", make: waitOnTheOwnQueue),
   Program(name: "wait-on-main", make: waitOnTheMainQueue),
 ]
@@ -260,6 +261,22 @@ private func waitInAHandler() -> Scenario {
   return Scenario(
     { resolver.fulfill(1) }, { promise.note("other", in: notes) },
     check: { expect((notes.agree(["waited", "other"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func waitForADeferredHandler() -> Scenario {
+  // The handlers nest so deep that the one that is waited for cannot run before the stack unwinds.
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  @Sendable func nest(_ depth: Int) {
+    promise.observe(on: .immediate) { _ in
+      if depth > 0 { return nest(depth - 1) }
+      notes.add("waited \(waiting(promise.map(on: .immediate) { $0 }))")
+    }
+  }
+  nest(23)
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.agree(["waited"], with: "value"), "heard: \(notes.text)")) })
 }
 
 private func waitOnTheOwnQueue() -> Scenario {
