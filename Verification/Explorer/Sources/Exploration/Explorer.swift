@@ -15,6 +15,11 @@ package enum Explorer {
     return lastIdentity - 1
   }
 
+  /// Whether objects that are made later count as lying at lower addresses.
+  nonisolated(unsafe) package fileprivate(set) static var reversesOrder = false
+
+  package static func reverseOrder(_ isReversed: Bool) { reversesOrder = isReversed }
+
   nonisolated(unsafe) private static var globals: [UnsafeRawPointer: AnyObject] = [:]
 
   /// The object that stands for the global variable at `address`, made by `make` at first.
@@ -80,5 +85,6 @@ package enum Explorer {
   /// Runs the blocks and timers that a check has set off.
   package static func runRemaining() { Scheduler.runRemaining() }
 
+  /// To be called for a fence that acquires.
   package static func fence() { Memory.fence() }
 }

@@ -277,18 +277,21 @@ enum Scheduler {
     }
     Memory.catchUp(current)
     // A thread has to look at everything once more before it may wait for news.
-    if threads[current].seenWrites != writes {
-      threads[current].seenWrites = writes
+    let news = writes - threads[current].ownWrites
+    if threads[current].seenWrites != news {
+      threads[current].seenWrites = news
       return
     }
     setWaiting(current, .spinning)
     threads[current].access = Access(address: 0, kind: .spin)
     pass(from: current)
-    threads[current].seenWrites = writes
+    threads[current].seenWrites = writes - threads[current].ownWrites
   }
 
   static func noteWrite() {
     writes += 1
+    let current = Int(explorer_self())
+    if current >= 0 { threads[current].ownWrites += 1 }
     for number in threads.indices where threads[number].state == .spinning { setReady(number) }
     giveWay()
   }

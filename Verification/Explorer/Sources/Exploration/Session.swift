@@ -48,6 +48,7 @@ package struct Budget: Sendable {
   package var stopsAtFirstFinding = false
   package var hasStaleLoads = false
   package var traces = false
+  package var reversesOrder = false
 
   package init() {}
 }
@@ -69,6 +70,7 @@ package enum Session {
     title = name
     Scheduler.stepLimit = budget.steps
     Scheduler.hasStaleLoads = budget.hasStaleLoads
+    Explorer.reverseOrder(budget.reversesOrder)
     explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
     // What is made on first use is made here, in several orders, where no thread is interrupted
     // halfway.

@@ -33,8 +33,8 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   for finding in outcome.findings where program.mustFind == nil || wanted.isEmpty {
     print("finding: \(program.name): \(finding.message)")
     print("  in \(finding.count) of \(outcome.schedules) schedules; the shortest of them:")
-    let stale = request.budget.hasStaleLoads ? " stale" : ""
-    print("  explore \(program.name) replay '\(finding.schedule)'\(stale)")
+    let options = request.options.map { " \($0)" }.joined()
+    print("  explore \(program.name) replay '\(finding.schedule)'\(options)")
   }
   if program.mustFind != nil, wanted.isEmpty {
     print("finding: \(program.name): what has to be found was not")
@@ -55,8 +55,7 @@ func explore(_ program: Program, _ request: Request) -> Bool {
 private func isConfirmed(_ finding: Finding, of program: Program, _ request: Request) -> Bool {
   let output = "/tmp/explore-\(getpid())-replay"
   defer { unlink(output) }
-  let stale = request.budget.hasStaleLoads ? ["stale"] : []
-  let arguments = ["explore", program.name, "replay", finding.schedule] + stale
+  let arguments = ["explore", program.name, "replay", finding.schedule] + request.options
   guard let child = start(arguments, output: output) else { return true }
   var status: Int32 = 0
   waitpid(child, &status, 0)
