@@ -128,5 +128,5 @@ extension PromiseExecutor where Self == ActorExecutor {
 
 extension DispatchQueue: PromiseExecutor {
   /// Has the job run on this queue.
-  public func enqueue(_ job: PromiseJob) { async { job.run() } }
+  public func enqueue(_ job: PromiseJob) { Queues.async(on: self) { job.run() } }
 }

@@ -51,7 +51,7 @@ private final class VisitScheduler: Scheduler, @unchecked Sendable {
 
   @inline(__always)
   func send(_ work: @escaping @Sendable () -> Void) {
-    queue.async(group: group, flags: flags, execute: work)
+    Queues.async(on: queue, group: group, flags: flags, work)
   }
 
   override func enqueue(_ job: Job) {

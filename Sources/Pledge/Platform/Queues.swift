@@ -16,6 +16,14 @@ enum Queues {
   static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
     queue.async(execute: work)
   }
+
+  @inline(__always)
+  static func async(
+    on queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags,
+    _ work: @escaping @Sendable () -> Void
+  ) {
+    queue.async(group: group, flags: flags, execute: work)
+  }
 }
 
 /// Where the global queue's object lies.

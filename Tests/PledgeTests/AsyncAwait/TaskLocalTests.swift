@@ -46,6 +46,15 @@ private enum Tracing {
     #expect(Tracing.requestID == nil)
   }
 
+  // What is not registered is not there, and least of all that of the task that settles.
+  @Test func handlersOnAnActor_findNothingOfTheSettlers() async throws {
+    actor Place {}
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let seen = promise.map(on: .actor(Place())) { Tracing.unregistered }
+    Tracing.$unregistered.withValue("of another request") { _ = resolver.fulfill() }
+    #expect(try await seen.value == nil)
+  }
+
   @Test func allKeysFollow_andOnlyThoseRegistered() async throws {
     let (promise, resolver) = Promise<Void>.withResolvers()
     let seen = Tracing.$requestID.withValue("request") {

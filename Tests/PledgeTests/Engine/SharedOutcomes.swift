@@ -41,6 +41,23 @@ import Testing
     }
   }
 
+  // Two threads close a circle of promises that wait for each other.
+  @Test func circleThatIsClosedByTwoThreads_isRejected() async throws {
+    for _ in 0..<(isFullRun ? 200_000 : 300) {
+      let (first, second) = (Promise<Void>.withResolvers(), Promise<Void>.withResolvers())
+      let other = Box<Promise<Void>?>(nil)
+      let one = first.promise.then(on: .immediate) { other.value ?? .value(()) }
+      let two = second.promise.then(on: .immediate) { one }
+      other.value = two
+      await collide({ first.resolver.fulfill() }, { second.resolver.fulfill() })
+      #expect(one.state == "rejected: \(PromiseError.returnedItself)")
+      #expect(two.state == "rejected: \(PromiseError.returnedItself)")
+      one.cauterize()
+      two.cauterize()
+      other.value = nil
+    }
+  }
+
   @Test func cancelledOuter_sparesALateObserverOfThePromiseInTheMiddle() throws {
     let (innermost, resolver) = Promise<Int>.withResolvers()
     let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())

@@ -132,6 +132,7 @@ import Testing
       resolver.fulfill(1)
     }
     #expect(lifetimes.liveCount <= slack)
+    #expect(observerCount(of: longLived.promise) <= slack)
     try expectPending(longLived.promise)
   }
 
@@ -140,6 +141,30 @@ import Testing
       longLived.promise.map(on: .immediate) { $0 }.cancel()
     }
     #expect(observerCount(of: longLived.promise) <= slack)
+  }
+
+  // The newest one always lives, so that those below it cannot be taken off one by one.
+  @Test func observersBelowALivingOne_areBounded() async throws {
+    var newest = longLived.promise.map(on: .immediate) { $0 }
+    for _ in 0..<rounds {
+      let next = longLived.promise.map(on: .immediate) { $0 }
+      newest.cancel()
+      newest = next
+    }
+    #expect(observerCount(of: longLived.promise) <= slack)
+  }
+
+  // More of them than the count of removed observers can hold, and still more of the living.
+  @Test func removedObserversBesideManyLivingOnes_areCountedRightly() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let living = (0..<10_000).map { _ in promise.map(on: .immediate) { $0 } }
+    let removed = (0..<9_000).map { _ in promise.map(on: .immediate) { $0 } }
+    let last = promise.map(on: .immediate) { $0 }
+    for consumer in removed + living { consumer.cancel() }
+    try expectPending(promise)
+    last.cancel()
+    #expect(promise.state == "rejected: \(CancellationError())")
+    withExtendedLifetime(resolver) {}
   }
 
   private func observerCount(of promise: Promise<Int>) -> Int {

@@ -7,4 +7,8 @@ enum Queues {
   static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
     queue.async(execute: work)
   }
+  static func async(
+    on queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags,
+    _ work: @escaping @Sendable () -> Void
+  ) { queue.async(group: group, flags: flags, execute: work) }
 }

@@ -88,6 +88,25 @@ void explorer_prepare_thread(void) {
   sigaltstack(&alternate, NULL);
 }
 
+// The Swift runtime's own ways in: what it would give to its pools of threads it gives to these
+// functions instead. Swift's calling convention passes so few pointers as C's does.
+extern void (*swift_task_enqueueGlobal_hook)(void *job, void *original);
+extern void (*swift_task_enqueueMainExecutor_hook)(void *job, void *original);
+extern void swift_job_run(void *job, void *identity, void *implementation);
+
+static void (*take_job)(void *job, int is_main);
+
+static void enqueue_global(void *job, void *original) { take_job(job, 0); }
+static void enqueue_main(void *job, void *original) { take_job(job, 1); }
+
+void explorer_take_jobs(void (*function)(void *job, int is_main)) {
+  take_job = function;
+  swift_task_enqueueGlobal_hook = enqueue_global;
+  swift_task_enqueueMainExecutor_hook = enqueue_main;
+}
+
+void explorer_run_job(void *job) { swift_job_run(job, NULL, NULL); }
+
 __attribute__((weak)) void __tsan_release(void *);
 __attribute__((weak)) void __tsan_acquire(void *);
 

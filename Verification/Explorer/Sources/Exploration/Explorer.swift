@@ -15,6 +15,11 @@ package enum Explorer {
     return lastIdentity - 1
   }
 
+  /// Whether objects that are made later count as lying at lower addresses.
+  nonisolated(unsafe) package fileprivate(set) static var reversesOrder = false
+
+  package static func reverseOrder(_ isReversed: Bool) { reversesOrder = isReversed }
+
   nonisolated(unsafe) private static var globals: [UnsafeRawPointer: AnyObject] = [:]
 
   /// The object that stands for the global variable at `address`, made by `make` at first.
@@ -35,6 +40,15 @@ package enum Explorer {
 
   /// To be called by a loop that waits until another thread has written something.
   package static func yield() { Scheduler.yield() }
+
+  /// Lets no other thread run while `body` does, but where that has to wait for one.
+  package static func uninterrupted(_ body: () -> Void) {
+    let current = Int(explorer_self())
+    let outer = Scheduler.privileged
+    Scheduler.privileged = current
+    body()
+    Scheduler.privileged = outer
+  }
 
   /// Whether loads may return older values.
   @inline(__always)
@@ -68,5 +82,9 @@ package enum Explorer {
   /// Which planted fault is on: the value of EXPLORER_MUTANT, or 0.
   package static let mutant = getenv("EXPLORER_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
 
+  /// Runs the blocks and timers that a check has set off.
+  package static func runRemaining() { Scheduler.runRemaining() }
+
+  /// To be called for a fence that acquires.
   package static func fence() { Memory.fence() }
 }

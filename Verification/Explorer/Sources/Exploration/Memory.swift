@@ -58,6 +58,8 @@ enum Memory {
       let age = Scheduler.strategy.chooseAge(last - floor + 1)
       index -= age
       if Scheduler.stepCount > 0 { Scheduler.steps[Scheduler.stepCount - 1].age = age }
+      // It has not seen all that is there, and must not wait for news before it has.
+      if age > 0 { Scheduler.threads[current].seenWrites = -1 }
     }
     place.floors[current] = index
     places[address] = place
@@ -99,6 +101,16 @@ enum Memory {
         value: value, thread: current, time: clocks[current][current], released: released))
     place.floors[current] = place.stores.count - 1
     places[address] = place
+  }
+
+  /// Has the loads of `thread`, which has found nothing new, see what is stored now: a store becomes
+  /// visible in a finite time.
+  static func catchUp(_ thread: Int) {
+    guard Scheduler.hasStaleLoads else { return }
+    for address in places.keys {
+      let last = places[address].map { $0.stores.count - 1 } ?? 0
+      places[address]?.floors[thread] = last
+    }
   }
 
   static func failsForNoReason() -> Bool {

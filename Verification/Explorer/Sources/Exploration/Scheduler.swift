@@ -29,6 +29,8 @@ enum Scheduler {
   nonisolated(unsafe) static var timed: UInt64 = 0
   /// How many threads have not finished.
   nonisolated(unsafe) private static var unfinished = 0
+  /// The thread that goes first whenever it can, or -1.
+  nonisolated(unsafe) static var privileged = -1
   nonisolated(unsafe) static var isRunning = false
   /// What ended the run before its threads did.
   nonisolated(unsafe) private(set) static var failure: String?
@@ -71,7 +73,7 @@ enum Scheduler {
   static func run(_ strategy: any Strategy) -> String? {
     guard unfinished > 0 else { return nil }
     self.strategy = strategy
-    (writes, stepCount, failure) = (0, 0, nil)
+    (writes, stepCount, failure, privileged) = (0, 0, nil, -1)
     Memory.reset()
     isRunning = true
     let first = choose(after: -1)
@@ -104,7 +106,7 @@ enum Scheduler {
     }
   }
 
-  /// Does the work of threads that were added when there was no run, in order, here.
+  /// Does the work of threads that were added after the run, in order, here.
   static func runRemaining() {
     var number = 0
     while number < threads.count {
@@ -116,7 +118,6 @@ enum Scheduler {
       }
       number += 1
     }
-    reset()
   }
 
   static func begin(_ number: Int) {
@@ -160,6 +161,7 @@ enum Scheduler {
       return nil
     }
     if stepCount == capacity { grow() }
+    let enabled = withPrivilege(enabled)
     // A thread that lets time run out gives way to all others.
     let canGoOn =
       current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
@@ -177,6 +179,21 @@ enum Scheduler {
         thread: thread, previous: previous, enabled: enabled, access: threads[thread].access))
     stepCount += 1
     return thread
+  }
+
+  /// Those of the `enabled` threads that may take the next step, with regard to the privileged one.
+  ///
+  /// While that waits, tasks go last: they could wait, unknown to the scheduler, for what it holds.
+  private static func withPrivilege(_ enabled: UInt64) -> UInt64 {
+    guard privileged >= 0 else { return enabled }
+    if enabled & 1 << UInt64(privileged) != 0 { return 1 << UInt64(privileged) }
+    var others = enabled
+    var begun = enabled
+    for number in threads.indices where threads[number].queue?.carriesTasks == true {
+      others &= ~(1 << UInt64(number))
+      if threads[number].access.kind == .start { begun &= ~(1 << UInt64(number)) }
+    }
+    return others != 0 ? others : begun != 0 ? begun : enabled
   }
 
   /// The thread that goes on if there is no reason to choose another one: time passes last.
@@ -258,20 +275,35 @@ enum Scheduler {
       sched_yield()
       return
     }
+    Memory.catchUp(current)
     // A thread has to look at everything once more before it may wait for news.
-    if threads[current].seenWrites != writes {
-      threads[current].seenWrites = writes
+    let news = writes - threads[current].ownWrites
+    if threads[current].seenWrites != news {
+      threads[current].seenWrites = news
       return
     }
     setWaiting(current, .spinning)
     threads[current].access = Access(address: 0, kind: .spin)
     pass(from: current)
-    threads[current].seenWrites = writes
+    threads[current].seenWrites = writes - threads[current].ownWrites
   }
 
   static func noteWrite() {
     writes += 1
+    let current = Int(explorer_self())
+    if current >= 0 { threads[current].ownWrites += 1 }
     for number in threads.indices where threads[number].state == .spinning { setReady(number) }
+    giveWay()
+  }
+
+  /// Lets the privileged thread go on at once, if it could not before.
+  static func giveWay() {
+    let current = Int(explorer_self())
+    guard current >= 0, privileged >= 0, privileged != current,
+      enabled & 1 << UInt64(privileged) != 0
+    else { return }
+    threads[current].access = Access()
+    pass(from: current)
   }
 
   // MARK: - Reports

@@ -21,6 +21,8 @@ package struct Finding: Sendable {
   package var schedule: String
   /// In how many runs it was seen.
   package var count: Int
+  /// Whether an earlier run was given up, with all that its threads held, which may be the cause.
+  package var isSuspect = false
   fileprivate var parts: Int
 }
 
@@ -46,6 +48,7 @@ package struct Budget: Sendable {
   package var stopsAtFirstFinding = false
   package var hasStaleLoads = false
   package var traces = false
+  package var reversesOrder = false
 
   package init() {}
 }
@@ -53,7 +56,9 @@ package struct Budget: Sendable {
 /// The exploration of one program.
 package enum Session {
   nonisolated(unsafe) private static var title = ""
-  nonisolated(unsafe) private static var hasAbandonedRuns = false
+  nonisolated(unsafe) private static var scheduleNumber = 0
+  nonisolated(unsafe) private static var abandonedRuns = 0
+  nonisolated(unsafe) private static var hasJustAbandoned = false
 
   /// Runs what `make` makes until all schedules are done or the budget is spent.
   ///
@@ -65,30 +70,40 @@ package enum Session {
     title = name
     Scheduler.stepLimit = budget.steps
     Scheduler.hasStaleLoads = budget.hasStaleLoads
+    Explorer.reverseOrder(budget.reversesOrder)
+    explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
     // What is made on first use is made here, in several orders, where no thread is interrupted
     // halfway.
     let warmUp = Random(seed: 1, stay: 1 << 60)
-    for _ in 0..<12 { _ = run(make, warmUp, afterwards) }
-    explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
 
     var strategy = search.strategy
     var restarts = 0
     var outcome = Outcome(name: name, strategy: strategy.name)
     let start = now()
+    scheduleNumber = 1
+    for number in 1...12 {
+      if let message = run(make, warmUp, afterwards), abandonedRuns > 0 {
+        // What such a run leaves behind would hide the fault from the search.
+        outcome.schedules = number
+        note(message, in: &outcome)
+        return outcome
+      }
+    }
     var failures = 0
     while true {
       outcome.schedules += 1
+      scheduleNumber = outcome.schedules
       let message = run(make, strategy, afterwards)
       outcome.longest = max(outcome.longest, Scheduler.stepCount)
       if budget.traces { for line in Schedule.trace() { print(line) } }
-      if strategy.mismatch != nil, restarts < 3, !hasAbandonedRuns {
+      if strategy.mismatch != nil, restarts < 3, abandonedRuns == 0 {
         // Something was made on first use all the same.
         restarts += 1
         if budget.traces { print("restart: \(strategy.mismatch ?? "")") }
         strategy = search.strategy
         continue
       }
-      if strategy.mismatch != nil, hasAbandonedRuns { break }
+      if strategy.mismatch != nil, abandonedRuns > 0 { break }
       if let message {
         failures += 1
         note(message, in: &outcome)
@@ -111,6 +126,7 @@ package enum Session {
   ) -> String? {
     Scheduler.reset()
     Token.beginRun()
+    hasJustAbandoned = false
     var message: String?
     do {
       var scenario = make()
@@ -119,7 +135,10 @@ package enum Session {
       message = Scheduler.run(strategy)
       if message != nil {
         // Its threads stand still for ever, with all they hold, which later runs may notice.
-        hasAbandonedRuns = hasAbandonedRuns || strategy.mismatch == nil
+        if strategy.mismatch == nil {
+          abandonedRuns += 1
+          hasJustAbandoned = true
+        }
         _ = afterwards()
         return message
       }
@@ -133,17 +152,23 @@ package enum Session {
 
   private static func note(_ message: String, in outcome: inout Outcome) {
     let schedule = Schedule.current()
+    let isSuspect = abandonedRuns > (hasJustAbandoned ? 1 : 0)
     let key = withoutNumbers(message)
     if let index = outcome.findings.firstIndex(where: { withoutNumbers($0.message) == key }) {
       outcome.findings[index].count += 1
-      if schedule.parts < outcome.findings[index].parts {
+      let old = outcome.findings[index]
+      // One that is beyond doubt is worth more than a shorter one.
+      if old.isSuspect == isSuspect ? schedule.parts < old.parts : old.isSuspect {
         outcome.findings[index].message = message
         outcome.findings[index].schedule = schedule.text
+        outcome.findings[index].isSuspect = isSuspect
         outcome.findings[index].parts = schedule.parts
       }
     } else {
       outcome.findings.append(
-        Finding(message: message, schedule: schedule.text, count: 1, parts: schedule.parts))
+        Finding(
+          message: message, schedule: schedule.text, count: 1, isSuspect: isSuspect,
+          parts: schedule.parts))
     }
   }
 
@@ -158,7 +183,8 @@ package enum Session {
   /// Writes what can be said of a run in which the process dies.
   static func reportDeath(_ reason: String) {
     let text =
-      "finding: \(title): \(reason)\n  explore \(title) replay '\(Schedule.current().text)'\n"
+      "finding: \(title): \(reason)\n  in 1 of \(scheduleNumber) schedules\n"
+      + "  explore \(title) replay '\(Schedule.current().text)'\n"
     _ = text.utf8.withContiguousStorageIfAvailable { write(1, $0.baseAddress, $0.count) }
   }
 }

@@ -103,6 +103,7 @@ final class PCT: Strategy {
   private var longest = 1
   private var priorities: [Int] = []
   private var changes: [Int] = []
+  private var lowest = 0
 
   init(seed: UInt64, depth: Int) {
     random = SplitMix(state: seed)
@@ -118,6 +119,7 @@ final class PCT: Strategy {
       priorities.swapAt(index, index + random.below(priorities.count - index))
     }
     changes = (1..<max(depth, 1)).map { _ in random.below(longest) }
+    lowest = 0
   }
 
   func chooseThread(step: Int, previous: Int, enabled: UInt64) -> Int {
@@ -132,6 +134,11 @@ final class PCT: Strategy {
       let thread = mask.trailingZeroBitCount
       mask &= mask - 1
       if best < 0 || priorities[thread] > priorities[best] { best = thread }
+    }
+    // One that polls with time limits falls behind, or it would poll for ever.
+    if Scheduler.timed & 1 << UInt64(best) != 0 {
+      lowest -= 1
+      priorities[best] = lowest
     }
     return best
   }

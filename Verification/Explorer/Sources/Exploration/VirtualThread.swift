@@ -47,7 +47,9 @@ struct VirtualThread {
   var isTimed = false
   /// When a timer is due, in nanoseconds of virtual time.
   var deadline: UInt64 = 0
-  /// The number of writes that it had seen when it last found nothing new.
+  /// How many of the writes in this run were its own.
+  var ownWrites = 0
+  /// The number of others' writes that it had seen when it last found nothing new.
   var seenWrites = -1
   /// The step in which it was created, or -1.
   var creation = -1

@@ -41,6 +41,7 @@ package final class VirtualLock: @unchecked Sendable {
         Scheduler.setReady(number)
       }
     }
+    Scheduler.giveWay()
   }
 }
 
@@ -65,6 +66,7 @@ package final class VirtualSemaphore: @unchecked Sendable {
         Scheduler.setReady(number)
       }
     }
+    Scheduler.giveWay()
   }
 
   /// Waits for a signal, for `limit` nanoseconds if that is given.
@@ -104,11 +106,14 @@ package final class VirtualSemaphore: @unchecked Sendable {
 package final class VirtualQueue: @unchecked Sendable {
   package let label: String
   package let isSerial: Bool
+  /// Whether its blocks are parts of tasks.
+  let carriesTasks: Bool
   // Guarded by the baton: the blocks of a serial queue that have not finished, in order.
   var blocks: [Int] = []
 
-  package init(label: String, isSerial: Bool) {
+  package init(label: String, isSerial: Bool, carriesTasks: Bool = false) {
     self.label = label
+    self.carriesTasks = carriesTasks
     self.isSerial = isSerial
   }
 

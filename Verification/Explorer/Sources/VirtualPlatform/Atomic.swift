@@ -15,6 +15,10 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     identity = Explorer.makeIdentity()
   }
 
+  /// What stands for the address of the object that this value is a part of, where it is compared with
+  /// others.
+  public var order: UInt { Explorer.reversesOrder ? ~identity : identity }
+
   public func load(ordering: AtomicLoadOrdering) -> Value {
     Explorer.willLoad(identity)
     let latest =
@@ -189,7 +193,7 @@ extension Atomic where Value: FixedWidthInteger {
 
 public func atomicMemoryFence(ordering: AtomicUpdateOrdering) {
   Synchronization.atomicMemoryFence(ordering: .acquiringAndReleasing)
-  Explorer.fence()
+  if ordering.acquires { Explorer.fence() }
 }
 
 /// Lets `body` use the global variable at `word`, which is zero at first, as an atomic one.

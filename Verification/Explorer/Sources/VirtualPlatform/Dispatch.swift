@@ -20,6 +20,20 @@ public final class DispatchQueue: Sendable {
 
   public func async(execute work: @escaping @Sendable () -> Void) { queue.async(work) }
 
+  /// Counts `work` in `group`; of `flags` only `barrier` would make a difference, and it is not
+  /// there.
+  public func async(
+    group: DispatchGroup?, flags: DispatchWorkItemFlags,
+    execute work: @escaping @Sendable () -> Void
+  ) {
+    guard let group else { return queue.async(work) }
+    group.enter()
+    queue.async {
+      work()
+      group.leave()
+    }
+  }
+
   /// Whether the calling thread runs a block of this queue.
   public var isCurrent: Bool { VirtualQueue.current === queue }
 
@@ -47,6 +61,22 @@ public final class DispatchQueue: Sendable {
 public final class DispatchSpecificKey<T>: @unchecked Sendable {
   fileprivate var queue: VirtualQueue?
   public init() {}
+}
+
+/// Counts work that has not ended.
+public final class DispatchGroup: Sendable {
+  private let pending = Atomic(0)
+
+  public init() {}
+
+  public var isEmpty: Bool { pending.load(ordering: .acquiring) == 0 }
+  public func enter() { pending.wrappingAdd(1, ordering: .acquiringAndReleasing) }
+  public func leave() { pending.wrappingSubtract(1, ordering: .acquiringAndReleasing) }
+}
+
+public struct DispatchWorkItemFlags: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
 }
 
 public final class DispatchSemaphore: Sendable {

@@ -2,6 +2,7 @@ import CExplorer
 import Exploration
 import Glibc
 import Pledge
+import VirtualPlatform
 
 /// Explores one program in this process, and prints its findings and its row of the table.
 ///
@@ -10,12 +11,17 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   explorer_stay_on_one_cpu(Int32(request.cpu))
   let reports = Notes()
   PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
-  let outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
+  VirtualTasks.begin()
+  var outcome = Session.explore(program.name, request.search, request.budget, make: program.make) {
     defer { reports.removeAll() }
     if program.reports.contains(reports.lines.count) { return nil }
     return "\(reports.lines.count) unhandled rejections were reported: \(reports.text)"
   }
 
+  if case .replay = request.search {
+  } else {
+    outcome.findings.removeAll { $0.isSuspect && !isConfirmed($0, of: program, request) }
+  }
   let wanted = outcome.findings.filter { finding in
     program.mustFind.map { finding.message.hasPrefix($0) } ?? false
   }
@@ -27,7 +33,8 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   for finding in outcome.findings where program.mustFind == nil || wanted.isEmpty {
     print("finding: \(program.name): \(finding.message)")
     print("  in \(finding.count) of \(outcome.schedules) schedules; the shortest of them:")
-    print("  explore \(program.name) replay '\(finding.schedule)'")
+    let options = request.options.map { " \($0)" }.joined()
+    print("  explore \(program.name) replay '\(finding.schedule)'\(options)")
   }
   if program.mustFind != nil, wanted.isEmpty {
     print("finding: \(program.name): what has to be found was not")
@@ -42,6 +49,17 @@ func explore(_ program: Program, _ request: Request) -> Bool {
       "\(outcome.longest)", "\(Double(Int(outcome.seconds * 100)) / 100)", verdict))
   fflush(nil)
   return isFine
+}
+
+/// Whether a new process finds the same, which is free of what a run that was given up has left.
+private func isConfirmed(_ finding: Finding, of program: Program, _ request: Request) -> Bool {
+  let output = "/tmp/explore-\(getpid())-replay"
+  defer { unlink(output) }
+  let arguments = ["explore", program.name, "replay", finding.schedule] + request.options
+  guard let child = start(arguments, output: output) else { return true }
+  var status: Int32 = 0
+  waitpid(child, &status, 0)
+  return status != 0
 }
 
 /// A row of the table; one with a bar at its beginning.

@@ -15,11 +15,16 @@ struct Request {
   /// The words that say how to search, for the processes that explore one program each.
   var words: [String] = []
 
+  /// The options that a schedule needs to be replayed.
+  var options: [String] {
+    (budget.hasStaleLoads ? ["stale"] : []) + (budget.reversesOrder ? ["reversed"] : [])
+  }
+
   static let usage = """
     usage: explore PROGRAM… [STRATEGY] [OPTION…]
       PROGRAM   a name, the beginning of names followed by *, or all; `explore list` lists them
       STRATEGY  reduced N | bound N | random SEED STAY | pct SEED DEPTH | replay SCHEDULE
-      OPTION    limit SCHEDULES | seconds S | steps N | first | stale | trace | jobs N | cpu N
+      OPTION    limit SCHEDULES | seconds S | steps N | first | stale | reversed | trace | jobs N | cpu N
     """
 
   static func parse(_ arguments: [String]) -> Result<Request, Usage> {
@@ -53,6 +58,7 @@ struct Request {
         case "steps": request.budget.steps = try number(Int.self)
         case "first": request.budget.stopsAtFirstFinding = true
         case "stale": request.budget.hasStaleLoads = true
+        case "reversed": request.budget.reversesOrder = true
         case "trace": request.budget.traces = true
         case "cpu":
           request.cpu = try number(Int.self)

@@ -30,3 +30,8 @@ void explorer_prepare_thread(void);
 // acquire of the same address.
 void explorer_release(const void *address);
 void explorer_acquire(const void *address);
+
+// Has `function` called for each job of a task or an actor in place of the runtime's own executors.
+void explorer_take_jobs(void (*function)(void *job, int is_main));
+// Runs such a job on the calling thread.
+void explorer_run_job(void *job);

@@ -10,6 +10,7 @@ let adoptingPrograms = [
   Program(name: "adopt-observed-cancel", make: cancelOuterOnly),
   Program(name: "adopt-observed-cancel-attach", make: cancelOuterAndAttach),
   Program(name: "adopt-twice", make: adoptTwice),
+  Program(name: "adopt-twice-tail", make: adoptTwiceInTheMiddle),
   Program(name: "adopt-dropped", reports: 0...1, make: adoptDropped),
   Program(name: "tail-late-observers", make: { tail(cancelling: nil) }),
   Program(name: "tail-cancel-outer", make: { tail(cancelling: 0) }),
@@ -156,6 +157,25 @@ private func adoptTwice() -> Scenario {
         (second.state == inner.state, "the second one is \(second.state)"),
         (notes.agree(["first"], with: first.state), "\(first.state), heard: \(notes.text)"),
         (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"))
+    })
+}
+
+private func adoptTwiceInTheMiddle() -> Scenario {
+  // Both in the middle observe the same promise, so that one of them is not its newest observer.
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let middles = (0..<2).map { _ in source.then(on: .immediate) { _ in inner } }
+  let outers = middles.map { middle in
+    Promise.value(1).then(on: Queues.wide) { _ in middle }
+  }
+  outers[0].note("first", in: notes)
+  outers[1].note("second", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
+    { inner.note("late", in: notes) },
+    check: {
+      expect((notes.agree(["first", "second", "late"], with: "value"), "heard: \(notes.text)"))
     })
 }
 

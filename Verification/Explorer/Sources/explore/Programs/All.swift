@@ -1,7 +1,7 @@
 /// The programs that a correct library must pass, by topic.
 let libraryPrograms =
   settlingPrograms + cancellingPrograms + adoptingPrograms + longLivedPrograms
-  + combiningPrograms + timingPrograms + runningPrograms
+  + combiningPrograms + timingPrograms + runningPrograms + awaitingPrograms + pairPrograms
 
 /// All programs.
 let allPrograms = libraryPrograms + selfTests + staleSelfTests

@@ -211,7 +211,7 @@ private func cancelBeforeFinally() -> Scenario {
 private func cancelBeforeRecover() -> Scenario {
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
-  let promise = source.recover(on: .immediate) { _ in 2 }.promise
+  let promise = source.recover(on: .immediate) { _ in Promise.value(2) }
   promise.note("end", in: notes)
   return Scenario(
     { source.cancel() }, { resolver.reject(Failed()) }, { promise.note("more", in: notes) },

@@ -22,8 +22,14 @@ let combiningPrograms = [
   Program(name: "limiter-cancel", make: limiterAndCancel),
   Program(name: "limiter-abandoned", make: limiterAbandoned),
   Program(name: "limiter-clear", make: limiterAndClear),
-  Program(name: "in-flight", make: inFlight),
-  Program(name: "in-flight-cancel", make: inFlightAndCancel),
+  Program(name: "limiter-priority", make: limiterPriority),
+  Program(name: "coalescer", make: coalescer),
+  Program(name: "coalescer-cancel", make: coalescerAndCancel),
+  Program(name: "coalescer-key", make: coalescerAndKey),
+  Program(name: "coalescer-keeps", make: coalescerKeeps),
+  Program(name: "nest-deep-cancel", make: cancelADeepNest),
+  Program(name: "scope-cancel", make: scopeAndCancel),
+  Program(name: "latest-two", make: latestOfTwo),
   Program(name: "using-cancel", make: usingAndCancel),
 ]
 
@@ -360,8 +366,8 @@ private func limiterAndClear() -> Scenario {
     })
 }
 
-private func inFlight() -> Scenario {
-  let shared = InFlight<Int, Token>()
+private func coalescer() -> Scenario {
+  let shared = RequestCoalescer<Int, Token>()
   let notes = Notes()
   let (work, resolver) = Promise<Token>.withResolvers()
   @Sendable func ask(_ name: String) {
@@ -376,8 +382,8 @@ private func inFlight() -> Scenario {
     })
 }
 
-private func inFlightAndCancel() -> Scenario {
-  let shared = InFlight<Int, Token>()
+private func coalescerAndCancel() -> Scenario {
+  let shared = RequestCoalescer<Int, Token>()
   let notes = Notes()
   let first = shared.promise(for: 1) { Promise<Token>.withResolvers().promise.uncancellable() }
   first.note("first", in: notes)
@@ -390,6 +396,130 @@ private func inFlightAndCancel() -> Scenario {
         (notes.heard(by: "first").count == 1, "heard: \(notes.text)"),
         (second.count == 1 && second != ["cancelled"], "heard: \(notes.text)"),
         (shared.count == 0, "\(shared.count) are in flight"))
+    })
+}
+
+private func limiterPriority() -> Scenario {
+  let limiter = Limiter(1)
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  let starts = Notes()
+  limiter.run { work }.note("first", in: notes)
+  limiter.run { () -> Promise<Int> in
+    starts.add("low")
+    return .value(1)
+  }.note("low", in: notes)
+  let high = limiter.run(priority: 1) { () -> Promise<Int> in
+    starts.add("high")
+    return .value(1)
+  }
+  high.note("high", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { high.cancel() },
+    check: {
+      expect(
+        (notes.agree(["first", "low"], with: "value"), "heard: \(notes.text)"),
+        (notes.agree(["high"], with: high.state), "\(high.state), heard: \(notes.text)"),
+        (
+          starts.lines == ["high", "low"] || high.state == "cancelled" && starts.lines == ["low"],
+          "out of order: \(starts.text)"
+        ),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    })
+}
+
+/// A key whose comparison asks the table that is being searched.
+private struct CuriousKey: Hashable {
+  let ask: @Sendable () -> Int
+  static func == (first: Self, second: Self) -> Bool { first.ask() >= 0 }
+  func hash(into hasher: inout Hasher) {}
+}
+
+private func coalescerAndKey() -> Scenario {
+  let shared = RequestCoalescer<CuriousKey, Token>()
+  let key = CuriousKey { [weak shared] in shared?.count ?? 0 }
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  @Sendable func ask(_ name: String) {
+    shared.promise(for: key) { work.counted() }.note(name, in: notes)
+  }
+  return Scenario(
+    { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
+    check: {
+      expect((notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func coalescerKeeps() -> Scenario {
+  let shared = RequestCoalescer<Int, Token>(caching: .init(capacity: 1))
+  let notes = Notes()
+  let starts = Box(0)
+  let (work, resolver) = Promise<Token>.withResolvers()
+  @Sendable func ask(_ name: String) {
+    shared.promise(for: 1) {
+      starts.value += 1
+      return work.counted()
+    }.note(name, in: notes)
+  }
+  return Scenario(
+    { ask("first") }, { ask("second") }, { resolver.fulfill(Token()) },
+    check: {
+      defer { shared.removeAll() }
+      return expect(
+        (notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"),
+        (starts.value == 1, "started \(starts.value) times"),
+        (shared.count == 1, "\(shared.count) values are kept"))
+    })
+}
+
+private func cancelADeepNest() -> Scenario {
+  // Deeper than jobs nest on a stack.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  resolver.onCancel { told.value += 1 }
+  let notes = Notes()
+  var nest = promise
+  for _ in 0..<28 { nest = .race([nest]) }
+  let last = nest
+  last.note("end", in: notes)
+  return Scenario(
+    { last.cancel() }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (promise.state != "pending" && last.state != "pending", "pending"),
+        (told.value <= 1, "told \(told.value) times"),
+        (notes.agree(["end"], with: last.state), "\(last.state), heard: \(notes.text)"))
+    })
+}
+
+private func scopeAndCancel() -> Scenario {
+  let scope = PromiseScope()
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let bound = promise.bound(to: scope)
+  bound.note("bound", in: notes)
+  return Scenario(
+    { scope.cancelAll() }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (bound.state == "value" || bound.state == "cancelled", "it is \(bound.state)"),
+        (notes.agree(["bound"], with: bound.state), "\(bound.state), heard: \(notes.text)"),
+        (scope.pendingCount == 0, "\(scope.pendingCount) are bound"))
+    })
+}
+
+private func latestOfTwo() -> Scenario {
+  let latest = Latest<Token>()
+  let notes = Notes()
+  let (work, resolver) = Promise<Token>.withResolvers()
+  return Scenario(
+    { latest.run { work.counted() }.note("first", in: notes) },
+    { latest.run { work.counted() }.note("second", in: notes) },
+    { resolver.fulfill(Token()) },
+    check: {
+      let ends = ["first", "second"].map { notes.heard(by: $0) }
+      return expect(
+        (ends.allSatisfy { $0 == ["value"] || $0 == ["cancelled"] }, "heard: \(notes.text)"))
     })
 }
 

@@ -20,6 +20,8 @@ let longLivedPrograms = [
 
 /// A promise with an observer named "first" and `count` others, all but the last two of which have
 /// been cancelled.
+///
+/// The seventeenth that is cancelled has all of them swept out of the list.
 private func crowded(_ notes: Notes, count: Int) -> (
   promise: Promise<Token>, resolver: Resolver<Token>, next: Promise<Token>, last: Promise<Token>
 ) {
@@ -31,7 +33,7 @@ private func crowded(_ notes: Notes, count: Int) -> (
 }
 
 private func removeSettleAttach() -> Scenario { removeSettleAttach(count: 2) }
-private func removeManySettleAttach() -> Scenario { removeSettleAttach(count: 16) }
+private func removeManySettleAttach() -> Scenario { removeSettleAttach(count: 17) }
 
 private func removeSettleAttach(count: Int) -> Scenario {
   let notes = Notes()
@@ -55,7 +57,7 @@ private func removeSettleAttach(count: Int) -> Scenario {
 }
 
 private func removeTwo() -> Scenario { removeTwo(count: 2) }
-private func removeManyTwo() -> Scenario { removeTwo(count: 16) }
+private func removeManyTwo() -> Scenario { removeTwo(count: 18) }
 
 private func removeTwo(count: Int) -> Scenario {
   let notes = Notes()
@@ -130,7 +132,7 @@ private func abandonAndCancel() -> Scenario {
 
 private func abandonRemoveManyAttach() -> Scenario {
   let notes = Notes()
-  let (promise, resolver, next, last) = crowded(notes, count: 16)
+  let (promise, resolver, next, last) = crowded(notes, count: 17)
   next.cancel()
   return Scenario(
     { last.cancel() }, { resolver.abandon() }, { promise.note("late", in: notes) },

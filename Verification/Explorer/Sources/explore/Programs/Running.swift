@@ -14,6 +14,9 @@ let runningPrograms = [
   Program(name: "turn-blocked", make: blockedTurn),
   Program(name: "turn-overtaking", make: overtakingTurn),
   Program(name: "wait-in-turn", make: waitInATurn),
+  Program(name: "turn-budget", make: { longChain(on: Queues.a) }),
+  Program(name: "turn-budget-main", make: { longChain(on: .main) }),
+  Program(name: "visits", make: visits),
   Program(name: "reject-unhandled", reports: 1...1, make: rejectUnhandled),
   Program(name: "reject-caught", make: rejectAndCatch),
   Program(name: "reject-chain", reports: 1...1, make: rejectAChain),
@@ -193,6 +196,40 @@ private func waitInATurn() -> Scenario {
   return Scenario(
     { resolver.fulfill(1) },
     check: { expect((notes.hasEachOnce("end"), "heard: \(notes.text)")) })
+}
+
+private func longChain(on executor: some PromiseExecutor) -> Scenario {
+  // More handlers than one turn runs. Nothing else goes to the queue: that would end the turn.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  var last = source
+  for _ in 0..<140 { last = last.map(on: executor) { $0 + 1 } }
+  let end = last
+  return Scenario(
+    { resolver.fulfill(0) }, { end.note("other", in: notes) },
+    check: {
+      expect(
+        ((try? end.currentResult?.get()) == 140, "it is \(end)"),
+        (notes.heard(by: "other") == ["value"], "heard: \(notes.text)"))
+    })
+}
+
+private func visits() -> Scenario {
+  let (source, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let group = DispatchGroup()
+  let executor = QueueExecutor(Queues.a, group: group)
+  let first = source.map(on: executor) { $0 }
+  first.note("1", on: executor, in: notes)
+  first.note("2", on: executor, in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { first.note("3", on: executor, in: notes) },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "3"), "heard: \(notes.text)"),
+        (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"),
+        (group.isEmpty, "the group counts a handler that has run"))
+    })
 }
 
 private func rejectUnhandled() -> Scenario {

@@ -13,6 +13,7 @@ let settlingPrograms = [
   Program(name: "queue-order-in-turn", make: orderInATurn),
   Program(name: "queue-order-chains", make: orderOfChains),
   Program(name: "slow-handler-holds-up-nobody", make: slowHandlerHoldsUpNobody),
+  Program(name: "slow-handler-among-others", make: slowHandlerAmongOthers),
   Program(name: "settle-other-executor", make: settleOnAnotherExecutor),
 ]
 
@@ -189,6 +190,27 @@ private func slowHandlerHoldsUpNobody() -> Scenario {
       }
     },
     check: { expect((notes.hasEachOnce("slow", "other"), "heard: \(notes.text)")) })
+}
+
+private func slowHandlerAmongOthers() -> Scenario {
+  // As before, and others are handed over to a queue before it runs.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let hasRun = DispatchSemaphore(value: 0)
+  promise.observe(on: .immediate) { _ in
+    hasRun.wait()
+    notes.add("slow value")
+  }
+  promise.note("queued", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    {
+      promise.observe(on: Queues.b) { _ in
+        notes.add("other value")
+        hasRun.signal()
+      }
+    },
+    check: { expect((notes.hasEachOnce("slow", "queued", "other"), "heard: \(notes.text)")) })
 }
 
 private func settleOnAnotherExecutor() -> Scenario {

@@ -10,13 +10,17 @@ let timingPrograms = [
   Program(name: "after-cancel", make: afterAndCancel),
   Program(name: "after-order", make: orderOfTimers),
   Program(name: "after-blocked", make: blockedTimer),
+  Program(name: "after-cancel-both", make: cancelBothTimers),
   Program(name: "delay-cancel", make: delayAndCancel),
+  Program(name: "limiter-rate", make: limiterRate),
+  Program(name: "hedge", make: hedge),
   Program(name: "retry-cancel", make: retryAndCancel),
   Program(name: "wait-settle", make: waitAndSettle),
   Program(name: "wait-twice", make: waitTwice),
   Program(name: "wait-cancel", make: waitAndCancel),
   Program(name: "wait-adopted-cancel", make: waitForAdopted),
   Program(name: "wait-in-handler", make: waitInAHandler),
+  Program(name: "wait-deferred", make: waitForADeferredHandler),
   Program(name: "wait-on-own-queue", make: waitOnTheOwnQueue),
   Program(name: "wait-on-main", make: waitOnTheMainQueue),
 ]
@@ -102,21 +106,61 @@ private func orderOfTimers() -> Scenario {
 }
 
 private func blockedTimer() -> Scenario {
-  // A handler in place of one timer returns only when another timer has fired.
+  // A handler in place of one timer returns only when another timer has fired. That one comes first:
+  // the handler of a timer that has fired already runs inside `observe`.
   let notes = Notes()
   let hasFired = DispatchSemaphore(value: 0)
   return Scenario(
     {
-      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
-        hasFired.wait()
-        notes.add("first value")
-      }
       Promise<Void>.after(.seconds(2)).observe(on: .immediate) { _ in
         notes.add("second value")
         hasFired.signal()
       }
+      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
+        hasFired.wait()
+        notes.add("first value")
+      }
     },
     check: { expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)")) })
+}
+
+private func cancelBothTimers() -> Scenario {
+  let notes = Notes()
+  let first = Promise<Void>.after(.seconds(1))
+  let second = Promise<Void>.after(.seconds(2))
+  first.note("first", in: notes)
+  second.note("second", in: notes)
+  return Scenario(
+    { first.cancel() }, { second.cancel() },
+    check: {
+      expect(
+        (notes.agree(["first"], with: first.state), "\(first.state), heard: \(notes.text)"),
+        (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"),
+        (first.state != "pending" && second.state != "pending", "pending"))
+    })
+}
+
+private func limiterRate() -> Scenario {
+  let limiter = Limiter(2, rate: .init(1, per: .seconds(1)))
+  let notes = Notes()
+  return Scenario(
+    { limiter.run { Promise.value(1) }.note("first", in: notes) },
+    { limiter.run { Promise.value(1) }.note("second", in: notes) },
+    check: {
+      expect(
+        (notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)"),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    })
+}
+
+private func hedge() -> Scenario {
+  let (work, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let result = Promise<Token>.hedged(attempts: 2, delay: .seconds(1)) { work.counted() }
+  result.note("end", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { result.note("more", in: notes) },
+    check: { expect((notes.agree(["end", "more"], with: "value"), "heard: \(notes.text)")) })
 }
 
 private func delayAndCancel() -> Scenario {
@@ -217,6 +261,22 @@ private func waitInAHandler() -> Scenario {
   return Scenario(
     { resolver.fulfill(1) }, { promise.note("other", in: notes) },
     check: { expect((notes.agree(["waited", "other"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func waitForADeferredHandler() -> Scenario {
+  // The handlers nest so deep that the one that is waited for cannot run before the stack unwinds.
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  @Sendable func nest(_ depth: Int) {
+    promise.observe(on: .immediate) { _ in
+      if depth > 0 { return nest(depth - 1) }
+      notes.add("waited \(waiting(promise.map(on: .immediate) { $0 }))")
+    }
+  }
+  nest(23)
+  return Scenario(
+    { resolver.fulfill(1) },
+    check: { expect((notes.agree(["waited"], with: "value"), "heard: \(notes.text)")) })
 }
 
 private func waitOnTheOwnQueue() -> Scenario {

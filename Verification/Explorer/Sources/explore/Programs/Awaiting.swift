@@ -1,0 +1,215 @@
+import Exploration
+import Pledge
+import VirtualPlatform
+
+/// Tasks that wait for promises, promises of tasks, and handlers on actors.
+let awaitingPrograms = [
+  Program(name: "await-settle", make: awaitAndSettle),
+  Program(name: "await-cancel", make: { awaitAndCancel(isShared: false) }),
+  Program(name: "await-cancel-shared", make: { awaitAndCancel(isShared: true) }),
+  Program(name: "await-cancel-promise", make: awaitAndCancelThePromise),
+  Program(name: "await-abandoned", make: awaitAbandoned),
+  Program(name: "await-twice", make: awaitTwice),
+  Program(name: "await-adopted", make: awaitAdopted),
+  Program(name: "task-settle", make: taskAndSettle),
+  Program(name: "task-cancel", make: taskAndCancel),
+  Program(name: "actor-order", make: orderOnAnActor),
+  Program(name: "actor-cancel", make: actorAndCancel),
+  Program(name: "actor-released", make: releasedOnItsActor),
+]
+
+/// A task that notes the outcome of `promise`.
+private func awaiting(
+  _ promise: Promise<Token>, _ name: String, in notes: Notes
+) -> Task<Void, Never> {
+  Task {
+    let result = await promise.result
+    notes.add("\(name) \(describe(result))")
+  }
+}
+
+private func awaitAndSettle() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  _ = awaiting(promise, "task", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { promise.note("other", in: notes) },
+    check: { expect((notes.agree(["task", "other"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func awaitAndCancel(isShared: Bool) -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let told = Box(0)
+  resolver.onCancel { told.value += 1 }
+  if isShared { promise.note("other", in: notes) }
+  let task = awaiting(promise, "task", in: notes)
+  return Scenario(
+    { VirtualTasks.cancel(task) }, { resolver.fulfill(Token()) },
+    check: {
+      let heard = notes.heard(by: "task")
+      return expect(
+        (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
+        (!isShared || notes.heard(by: "other") == ["value"], "heard: \(notes.text)"),
+        (told.value <= (isShared ? 0 : 1), "told \(told.value) times"))
+    })
+}
+
+private func awaitAndCancelThePromise() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let task = awaiting(promise, "task", in: notes)
+  return Scenario(
+    { promise.cancel() }, { VirtualTasks.cancel(task) },
+    check: {
+      withExtendedLifetime(resolver) {}
+      return expect(
+        (notes.agree(["task"], with: "cancelled"), "heard: \(notes.text)"),
+        (promise.state == "cancelled", "it is \(promise.state)"))
+    })
+}
+
+private func awaitAbandoned() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let task = awaiting(promise, "task", in: notes)
+  return Scenario(
+    { resolver.abandon() }, { VirtualTasks.cancel(task) },
+    check: {
+      let heard = notes.heard(by: "task")
+      return expect((heard == ["broken"] || heard == ["cancelled"], "heard: \(notes.text)"))
+    })
+}
+
+private func awaitTwice() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let first = awaiting(promise, "first", in: notes)
+  let second = awaiting(promise, "second", in: notes)
+  return Scenario(
+    { VirtualTasks.cancel(first) }, { VirtualTasks.cancel(second) },
+    check: {
+      withExtendedLifetime(resolver) {}
+      return expect(
+        (notes.agree(["first", "second"], with: "cancelled"), "heard: \(notes.text)"))
+    })
+}
+
+private func awaitAdopted() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let outer = source.then(on: .immediate) { _ in inner }
+  let task = awaiting(outer, "task", in: notes)
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { innerResolver.fulfill(Token()) },
+    { VirtualTasks.cancel(task) },
+    check: {
+      let heard = notes.heard(by: "task")
+      return expect(
+        (heard == ["value"] || heard == ["cancelled"], "heard: \(notes.text)"),
+        (outer.state != "pending", "the outer one is pending"))
+    })
+}
+
+private func taskAndSettle() -> Scenario {
+  let (inner, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let promise = Promise<Token> { try await inner.value }
+  promise.note("before", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { promise.note("during", in: notes) },
+    check: {
+      expect((notes.agree(["before", "during"], with: "value"), "heard: \(notes.text)"))
+    })
+}
+
+private func taskAndCancel() -> Scenario {
+  let (inner, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let promise = Promise<Token> { try await inner.value }
+  promise.note("end", in: notes)
+  return Scenario(
+    { promise.cancel() }, { resolver.fulfill(Token()) },
+    check: {
+      expect(
+        (inner.state == "value" || inner.state == "cancelled", "the inner one is \(inner.state)"),
+        (
+          promise.state == "value" || promise.state == "cancelled",
+          "the promise is \(promise.state)"
+        ),
+        (notes.agree(["end"], with: promise.state), "\(promise.state), heard: \(notes.text)"))
+    })
+}
+
+private actor Place {
+  private(set) var visits: [String] = []
+  private var isBusy = false
+
+  func visit(_ name: String, in notes: Notes) {
+    if isBusy { notes.add("crowd") }
+    isBusy = true
+    visits.append(name)
+    notes.add(name)
+    isBusy = false
+  }
+}
+
+private func orderOnAnActor() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let place = Place()
+  promise.note("1", on: .actor(place), in: notes)
+  promise.note("2", on: .actor(place), in: notes)
+  promise.note("x", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    {
+      promise.note("3", on: .actor(place), in: notes)
+      promise.note("4", on: .actor(place), in: notes)
+    },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "3", "4", "x"), "heard: \(notes.text)"),
+        (
+          notes.order.filter { $0 != "x" } == ["1", "2", "3", "4"],
+          "out of order on the actor: \(notes.text)"
+        ))
+    })
+}
+
+private func actorAndCancel() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let place = Place()
+  let last = promise.map(on: .actor(place)) { $0 }.map(on: .actor(place)) { $0 }
+  last.note("end", on: .actor(place), in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { last.cancel() },
+    check: {
+      expect(
+        (last.state == "value" || last.state == "cancelled", "it is \(last.state)"),
+        (notes.agree(["end"], with: last.state), "\(last.state), heard: \(notes.text)"))
+    })
+}
+
+/// Says where it was released.
+private final class Guard: Sendable {
+  let notes: Notes
+  init(_ notes: Notes) { self.notes = notes }
+  deinit { notes.add(DispatchQueue.main.isCurrent ? "released there" : "released elsewhere") }
+}
+
+private func releasedOnItsActor() -> Scenario {
+  // The handler is skipped; what its closure holds must be released on the main actor all the same.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let last: Promise<Void> = {
+    let held = Guard(notes)
+    return promise.done(on: .main) { _ in withExtendedLifetime(held) {} }
+  }()
+  last.cauterize()
+  return Scenario(
+    { resolver.reject(Failed()) }, { last.cancel() },
+    check: { expect((notes.lines == ["released there"], "heard: \(notes.text)")) })
+}
