@@ -38,10 +38,8 @@ package struct Comparison: Sendable {
       found.leakCount = tested.lifetimes.liveCount
     }
     var verdict = Verdict(operationCount: found.operationCount)
-    let isExact =
-      expected != nil && !(program.kind == .sequential && reference.world.hasUsedAdopted)
-    verdict.isExact = isExact
-    if isExact, let expected {
+    verdict.isExact = expected != nil
+    if let expected {
       let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
       _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
       found.unhandled = Reports.close(run).counted

@@ -61,21 +61,23 @@ final class Run<Engine: System>: @unchecked Sendable {
       } while system.passTime(to: 1_000_000) || state.withLock { !$0.resolvers.isEmpty }
     } else {
       // Should it never happen, the trace shows why.
+      let abandons = program.abandons
       _ = Patience.isDoneInTime(limit: 10) {
         dropResolvers(ids, following)
         if kind == .chaotic { _ = system.passTime(to: 1_000_000) }
-        return isAtRest
+        return isAtRest(mayBePending: abandons)
       }
     }
   }
 
   /// Whether no handler will run any more, and nothing is pending.
-  private var isAtRest: Bool {
+  private func isAtRest(mayBePending: Bool) -> Bool {
     // In this order: the last handler may have made something new.
     guard lifetimes.liveCount == 0 else { return false }
     let (promises, hasResolvers) = state.withLock { ($0.promises, !$0.resolvers.isEmpty) }
-    return !hasResolvers
-      && promises.values.allSatisfy { promise in
+    guard !hasResolvers else { return false }
+    return mayBePending
+      || promises.values.allSatisfy { promise in
         system.exclusively { system.outcome(promise) } != .pending
       }
   }
@@ -164,6 +166,14 @@ final class Run<Engine: System>: @unchecked Sendable {
           defer { withExtendedLifetime(token) {} }
           return try promise(of: body, id, nil)
         })
+    case .coalesced(let key, let body):
+      let token = track("handler \(id)")
+      define(
+        id,
+        system.coalesced(key) {
+          defer { withExtendedLifetime(token) {} }
+          return try promise(of: body, id, nil)
+        })
     case .fulfill(let target):
       guard let resolver = resolver(target) else { return }
       note(id, .settled(resolver: target, system.fulfill(resolver, id)))
@@ -171,6 +181,8 @@ final class Run<Engine: System>: @unchecked Sendable {
       guard let resolver = resolver(target) else { return }
       let won = system.reject(resolver, StressError(run: run, id: id))
       note(id, .settled(resolver: target, won))
+    case .abandon(let target):
+      if let resolver = resolver(target) { system.abandon(resolver) }
     case .resolve(let target, let other):
       guard let resolver = resolver(target), let promise = promise(other) else { return }
       system.resolve(resolver, with: promise)

@@ -51,6 +51,7 @@ package indirect enum Operation: Sendable, Equatable {
   case gather(Gathering, [Int])
   case timeout(Int, ticks: Int)
   case limited(Int, Body)
+  case coalesced(key: Int, Body)
   case uncancellable(Int)
 
   // Acting on them.
@@ -61,6 +62,7 @@ package indirect enum Operation: Sendable, Equatable {
   case cancel(Int)
   case dropPromise(Int)
   case dropResolver(Int)
+  case abandon(Int)
 
   // Letting time pass.
   case runNext(Place)
@@ -111,7 +113,7 @@ extension Operation {
       switch self {
       case .map(_, _, let body), .then(_, _, let body), .recover(_, _, let body),
         .catch(_, _, let body), .finally(_, _, let body), .reduce(_, _, _, let body),
-        .limited(_, let body):
+        .limited(_, let body), .coalesced(_, let body):
         body
       default: nil
       }
@@ -127,6 +129,7 @@ extension Operation {
       case .reduce(let source, let place, let count, _):
         self = .reduce(source, place, count: count, newValue)
       case .limited(let limiter, _): self = .limited(limiter, newValue)
+      case .coalesced(let key, _): self = .coalesced(key: key, newValue)
       default: break
       }
     }
@@ -190,5 +193,10 @@ extension Program {
       steps.flatMap { [$0] + $0.operation.inner.flatMap(flatten) }
     }
     return flatten(steps)
+  }
+
+  /// Whether a promise may be abandoned, and so stay pending.
+  package var abandons: Bool {
+    allSteps.contains { if case .abandon = $0.operation { true } else { false } }
   }
 }
