@@ -68,6 +68,10 @@ final class Observer {
   let wantsValue: Bool
   let wantsRejection: Bool
   let isShield: Bool
+  /// A closure of the program waits for it, and not only a promise that takes on the outcome.
+  let hasClosure: Bool
+  /// A handler returned its source.
+  var isAdoption = false
   /// The promise that it settles, if it is an operator's handler.
   weak var promise: ReferencePromise?
   /// It has started.
@@ -79,13 +83,14 @@ final class Observer {
 
   init(
     _ source: ReferencePromise, executor: Executor? = nil, wantsValue: Bool = false,
-    wantsRejection: Bool = false, isShield: Bool = false
+    wantsRejection: Bool = false, isShield: Bool = false, hasClosure: Bool = false
   ) {
     self.source = source
     self.executor = executor
     self.wantsValue = wantsValue
     self.wantsRejection = wantsRejection
     self.isShield = isShield
+    self.hasClosure = hasClosure
   }
 }
 
@@ -123,6 +128,11 @@ final class ReferenceWorld: @unchecked Sendable {
   let fault: Fault
   /// All that were ever used to reject a promise.
   private(set) var rejections: [Rejection] = []
+  /// Whether one of several promises in the middle of a chain of adoptions got one more consumer.
+  ///
+  /// Pledge keeps no more than one state for all of those, so that a loop takes constant
+  /// memory: what cancels one of them may then cancel the others, or spare them.
+  private(set) var hasObservedMiddle = false
 
   init(fault: Fault) { self.fault = fault }
 
@@ -165,7 +175,8 @@ final class ReferenceWorld: @unchecked Sendable {
     settle(promise, .rejection(Rejection(failure, isHandled: promise.isCancelled)))
   }
 
-  /// First those that go to an executor, then, when all have been handed over, the others.
+  /// First those that go to an executor; when all have been handed over, those that only pass the
+  /// outcome on; and last the closures that run in place.
   private func deliver(_ observers: [Observer]) {
     let all = fault == .wrongOrder ? observers.reversed() : observers
     let inPlace = all.filter { observer in
@@ -173,7 +184,10 @@ final class ReferenceWorld: @unchecked Sendable {
       executor.jobs.append(observer)
       return false
     }
-    for observer in inPlace { perform { self.start(observer, inPlace: true) } }
+    let closures = inPlace.filter { $0.hasClosure && $0.executor == nil }
+    for observer in inPlace.filter({ !$0.hasClosure || $0.executor != nil }) + closures {
+      perform { self.start(observer, inPlace: true) }
+    }
   }
 
   // MARK: Observing
@@ -183,6 +197,7 @@ final class ReferenceWorld: @unchecked Sendable {
       promise.takers += 1
       return deliver([observer])
     }
+    if promise.isOneOfSeveralInTheMiddle { hasObservedMiddle = true }
     if fault == .lostObserver, promise.observers.count == 2 { return }
     promise.observers.append(observer)
   }
@@ -222,15 +237,15 @@ final class ReferenceWorld: @unchecked Sendable {
     }
   }
 
-  /// Makes a promise with the outcome of a handler.
+  /// Makes a promise with the outcome of a handler; `isOurs` says that it is not the program's.
   func derive(
     _ source: ReferencePromise, _ executor: Executor? = nil, wantsValue: Bool = false,
     wantsRejection: Bool = false, isShield: Bool = false, hearsAbandonment: Bool = false,
-    _ run: @escaping (ReferencePromise, Settlement) -> Void
+    isOurs: Bool = false, _ run: @escaping (ReferencePromise, Settlement) -> Void
   ) -> ReferencePromise {
     let observer = Observer(
       source, executor: executor, wantsValue: wantsValue, wantsRejection: wantsRejection,
-      isShield: isShield)
+      isShield: isShield, hasClosure: !isOurs && (wantsValue || wantsRejection))
     let promise = ReferencePromise(.observer(observer))
     observer.promise = promise
     observer.run = { [self] outcome in
@@ -262,6 +277,7 @@ final class ReferenceWorld: @unchecked Sendable {
       return
     }
     let observer = Observer(inner)
+    observer.isAdoption = true
     observer.promise = outer
     observer.run = { [self] in finish(outer, $0) }
     outer.feed = .observer(observer)
@@ -392,7 +408,7 @@ final class ReferenceWorld: @unchecked Sendable {
     observer.promise = promise
     // Of an abandoned source it goes on to wait for the time to pass.
     let run: (Settlement) -> Void = { [self] outcome in finish(promise, outcome) }
-    observer.run = { [self] outcome in
+    observer.run = { outcome in
       guard case .abandoned = outcome, !promise.isCancelled else { return run(outcome) }
       observer.isTaken = false
       observer.source = source
@@ -407,6 +423,23 @@ final class ReferenceWorld: @unchecked Sendable {
     var seen: Set<ObjectIdentifier> = []
     let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0)).inserted }
     return all.map(\.failure).dropLast(fault == .forgetsToReport ? 1 : 0)
+  }
+}
+
+extension ReferencePromise {
+  /// The promise that this one takes on the fate of.
+  private var adopted: ReferencePromise? {
+    if case .observer(let observer) = feed, observer.isAdoption { observer.source } else { nil }
+  }
+
+  private var adopters: [ReferencePromise] {
+    observers.filter(\.isAdoption).compactMap(\.promise)
+  }
+
+  fileprivate var isOneOfSeveralInTheMiddle: Bool {
+    guard let adopted else { return false }
+    let outer = adopters
+    return !outer.isEmpty && (adopted.adopted != nil || outer.contains { !$0.adopters.isEmpty })
   }
 }
 

@@ -79,7 +79,8 @@ extension ReferenceWorld {
   func allSettled(_ inputs: [ReferencePromise]) -> ReferencePromise {
     all(
       inputs.map { input in
-        derive(input, wantsValue: true, wantsRejection: true) { [self] promise, outcome in
+        derive(input, wantsValue: true, wantsRejection: true, isOurs: true) {
+          [self] promise, outcome in
           guard let rejection = outcome.rejection else { return finish(promise, outcome) }
           rejection.isHandled = true
           finish(promise, .value(rejection.failure.number))

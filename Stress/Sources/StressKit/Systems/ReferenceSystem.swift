@@ -184,9 +184,9 @@ final class ReferenceSystem: System, @unchecked Sendable {
   }
 
   func coalesced(_ key: Int, _ body: () throws -> ReferencePromise) -> ReferencePromise {
-    if let work = coalesced[key] { return map(work) { $0 } }
+    if let work = coalesced[key] { return share(work) }
     let shared = ReferencePromise(.resolver(CancelHooks()))
-    let result = map(shared) { $0 }
+    let result = share(shared)
     let forget = { [self] in if coalesced[key] === shared { coalesced[key] = nil } }
     coalesced[key] = shared
     world.onCancel(shared, forget)
@@ -197,6 +197,11 @@ final class ReferenceSystem: System, @unchecked Sendable {
     }
     world.follow(shared, onEnd(work, forget), keeping: nil)
     return result
+  }
+
+  /// One consumer more.
+  private func share(_ source: ReferencePromise) -> ReferencePromise {
+    world.derive(source) { [world] promise, outcome in world.finish(promise, outcome) }
   }
 
   /// A promise with the same outcome; `body` runs before it settles, whatever that is.
