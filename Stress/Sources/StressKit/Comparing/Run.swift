@@ -17,11 +17,14 @@ final class Run<Engine: System>: @unchecked Sendable {
   private let run: Int
   private let system: Engine
   private let kind: Program.Kind
+  /// The promises that may stay pending, as nobody settles them; nil for any.
+  private let abandoned: Set<Int>?
   /// Each handler holds one of its objects.
   let lifetimes = LifetimeTracker()
   private let state = Lock(State())
 
-  init(run: Int, kind: Program.Kind, on system: Engine) {
+  init(run: Int, kind: Program.Kind, abandoned: Set<Int>? = [], on system: Engine) {
+    self.abandoned = abandoned
     self.run = run
     self.kind = kind
     self.system = system
@@ -61,25 +64,24 @@ final class Run<Engine: System>: @unchecked Sendable {
       } while system.passTime(to: 1_000_000) || state.withLock { !$0.resolvers.isEmpty }
     } else {
       // Should it never happen, the trace shows why.
-      let abandons = program.abandons
       _ = Patience.isDoneInTime(limit: 10) {
         dropResolvers(ids, following)
         if kind == .chaotic { _ = system.passTime(to: 1_000_000) }
-        return isAtRest(mayBePending: abandons)
+        return isAtRest
       }
     }
   }
 
-  /// Whether no handler will run any more, and nothing is pending.
-  private func isAtRest(mayBePending: Bool) -> Bool {
+  /// Whether no handler will run any more, and nothing is pending that should not be.
+  private var isAtRest: Bool {
     // In this order: the last handler may have made something new.
     guard lifetimes.liveCount == 0 else { return false }
     let (promises, hasResolvers) = state.withLock { ($0.promises, !$0.resolvers.isEmpty) }
     guard !hasResolvers else { return false }
-    return mayBePending
-      || promises.values.allSatisfy { promise in
-        system.exclusively { system.outcome(promise) } != .pending
-      }
+    guard let abandoned else { return true }
+    return promises.allSatisfy { id, promise in
+      abandoned.contains(id) || system.exclusively { system.outcome(promise) } != .pending
+    }
   }
 
   private func dropResolvers(_ ids: [Int], _ following: Set<Int>) {
