@@ -81,7 +81,7 @@ extension StressTests {
       let names = Set(programs.flatMap(\.allSteps).map { name(of: $0.operation) })
       let all = [
         "pending", "value", "rejected", "map", "then", "recover", "catch", "finally", "reduce",
-        "gather", "timeout", "limited", "coalesced", "uncancellable", "fulfill", "reject",
+        "adopt", "gather", "timeout", "limited", "coalesced", "uncancellable", "fulfill", "reject",
         "resolve", "onCancel", "cancel", "dropPromise", "dropResolver", "abandon", "runNext",
         "runAll", "advance", "parallel",
       ]

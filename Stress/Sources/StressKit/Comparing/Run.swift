@@ -266,6 +266,12 @@ final class Run<Engine: System>: @unchecked Sendable {
           defer { withExtendedLifetime(token) {} }
           return try promise(of: body, id, .value(mixed([value, element])))
         })
+    case .adopt(_, let times):
+      define(
+        id,
+        (0..<times).reduce(source) { [system] inner, _ in
+          system.then(system.value(0), .immediate) { _ in inner }
+        })
     case .timeout(_, let ticks): define(id, system.timeout(source, ticks: ticks))
     case .uncancellable: define(id, system.uncancellable(source))
     default: break

@@ -101,7 +101,7 @@ package struct Generator {
     let place = place()
     let own = id()
     var operation: Operation
-    switch Int.random(in: 0..<17, using: &random) {
+    switch Int.random(in: 0..<20, using: &random) {
     case ..<4: operation = .map(source, place, body(own, depth))
     case ..<8: operation = .then(source, place, body(own, depth))
     case ..<10: operation = .recover(source, place, body(own, depth))
@@ -113,13 +113,14 @@ package struct Generator {
       body.steps = []
       let count = Int.random(in: 1...3, using: &random)
       operation = .reduce(source, place, count: count, body)
-    case 14 where kind != .confluent:
+    case 14..<17: operation = .adopt(source, times: Int.random(in: 1...3, using: &random))
+    case 17 where kind != .confluent:
       operation =
         random.oneIn(2)
         ? .uncancellable(source)
         : .timeout(source, ticks: Int.random(in: 1...5, using: &random))
     // Not in a handler: it could be the work that it is to share.
-    case 15 where depth == 0 && kind != .confluent:
+    case 18 where depth == 0 && kind != .confluent:
       operation = .coalesced(key: Int.random(in: 0...1, using: &random), body(own, depth))
     default:
       // Not in a handler: it could wait there for what it has to wait behind.

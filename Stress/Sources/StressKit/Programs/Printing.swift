@@ -38,6 +38,10 @@ extension Step {
       return block(
         "let p\(id) = p\(source).reduce(on: .\(place), 0..<\(count)) { value, element in",
         body.lines(id))
+    case .adopt(let source, let times):
+      return block(
+        "let p\(id) = (0..<\(times)).reduce(p\(source)) { inner, _ in",
+        ["Promise.value(0).then(on: .immediate) { _ in inner }"])
     case .gather(let gathering, let inputs):
       let list = inputs.map { "p\($0)" }.joined(separator: ", ")
       return ["let p\(id) = Promise.\(gathering)([\(list)])"]

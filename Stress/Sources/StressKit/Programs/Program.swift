@@ -48,6 +48,8 @@ package indirect enum Operation: Sendable, Equatable {
   case `catch`(Int, Place, Body)
   case finally(Int, Place, Body)
   case reduce(Int, Place, count: Int, Body)
+  /// A handler returns the promise, another one that handler's, and so on.
+  case adopt(Int, times: Int)
   case gather(Gathering, [Int])
   case timeout(Int, ticks: Int)
   case limited(Int, Body)
@@ -165,7 +167,7 @@ extension Operation {
     switch self {
     case .map(let source, _, _), .then(let source, _, _), .recover(let source, _, _),
       .catch(let source, _, _), .finally(let source, _, _), .reduce(let source, _, _, _),
-      .timeout(let source, _), .uncancellable(let source):
+      .adopt(let source, _), .timeout(let source, _), .uncancellable(let source):
       source
     default: nil
     }
