@@ -31,9 +31,10 @@ extension Handler {
     guard let settled else { return }
     noteAdoption(of: settled, isSettled: true)
     if isCancelled {
-      settled.rejection?.markHandled()
+      settled.noteUnwanted()
       fail(.cancellation)
     } else {
+      if settled.rejection != nil { settled.noteConsumerOfRejection() }
       copyResult(of: settled, as: type)
     }
   }

@@ -136,11 +136,17 @@ extension Cell {
     return removal
   }
 
+  /// Notes that a promise which nobody wants any more was to take on this settled cell's result.
+  @usableFromInline
+  final func noteUnwanted() {
+    if !hadConsumer { rejection?.markHandled() }
+  }
+
   /// Notes that an observer, to which this cell's result was on its way, has turned to something
   /// else.
   fileprivate final func noteUnheard() {
     let cell = resolved
-    if cell.isSettled, !cell.hadManyObservers { cell.rejection?.markHandled() }
+    if cell.isSettled, !cell.hadManyConsumers { cell.rejection?.markHandled() }
   }
 }
 

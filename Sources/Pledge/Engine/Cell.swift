@@ -129,16 +129,22 @@ class Cell: Job, @unchecked Sendable {
     /// The marks that say whether such a cell may be taken out: `adopting` and `adopted` alone.
     static let middle = adopter | adopted | kept
 
-    /// There were several observers when the cell settled.
-    static let hadMany: UInt64 = 1 << 21
+    /// A consumer was given the rejection of the settled cell.
+    static let hadOne: UInt64 = 1 << 21
+    /// Several consumers were.
+    static let hadMany: UInt64 = 1 << 22
     /// One observer that was removed and is still in the list.
-    static let removed: UInt64 = 1 << 22
+    static let removed: UInt64 = 1 << 23
     /// One observer that has not been removed.
     static let living: UInt64 = 1 << 34
 
-    static let maximumRemoved: UInt64 = 0xFFF
-    static func removedCount(_ word: UInt64) -> UInt64 { (word >> 22) & maximumRemoved }
+    static let maximumRemoved: UInt64 = 0x7FF
+    static func removedCount(_ word: UInt64) -> UInt64 { (word >> 23) & maximumRemoved }
     static func livingCount(_ word: UInt64) -> UInt64 { word >> 34 }
+    /// The word of a settled cell whose result is given to one consumer more.
+    static func addingConsumer(_ word: UInt64) -> UInt64 {
+      word | (word & hadOne == 0 ? hadOne : hadMany)
+    }
     /// All but the counts.
     static let marks = removed - 1
   }
@@ -280,8 +286,9 @@ class Cell: Job, @unchecked Sendable {
   /// Asked of settled cells only.
   final var isRejected: Bool { slot != nil }
 
-  /// Whether several observers were told of the result.
-  final var hadManyObservers: Bool { marks & Mark.hadMany != 0 }
+  /// Whether this settled cell's rejection was given to a consumer, or to several.
+  final var hadConsumer: Bool { marks & Mark.hadOne != 0 }
+  final var hadManyConsumers: Bool { marks & Mark.hadMany != 0 }
 
   // MARK: - Settling
 
@@ -355,7 +362,10 @@ class Cell: Job, @unchecked Sendable {
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
     var settled = seen & Mark.marks | Mark.settled
     if let observers {
-      if Mark.livingCount(seen) > 1 { settled |= Mark.hadMany }
+      if rejection != nil {
+        if Mark.livingCount(seen) > 0 { settled |= Mark.hadOne }
+        if Mark.livingCount(seen) > 1 { settled |= Mark.hadMany }
+      }
       let mustKeepOrder = seen & Mark.hasExecutor != 0
       unlock(mustKeepOrder ? settled | Mark.delivering : settled)
       if let rejection, Mark.livingCount(seen) == 0 { rejection.markHandled() }
@@ -394,7 +404,10 @@ class Cell: Job, @unchecked Sendable {
   /// Adds an observer.
   final func add(_ observer: Handler) -> Attachment {
     var seen = word.load(ordering: .acquiring)
-    if seen & (Mark.settled | Mark.delivering) == Mark.settled { return .settled }
+    if seen & (Mark.settled | Mark.delivering) == Mark.settled {
+      noteConsumer()
+      return .settled
+    }
     seen = lock(seen)
     if seen & (Mark.settled | Mark.forwarded) != 0 {
       if seen & Mark.forwarded != 0 {
@@ -403,6 +416,7 @@ class Cell: Job, @unchecked Sendable {
         return .forwarded(junction)
       }
       // One that runs in place has no order to keep, and waits for nobody.
+      seen = Mark.addingConsumer(seen)
       if seen & Mark.delivering == 0 || observer.target == nil {
         unlock(seen)
         return .settled
@@ -414,6 +428,18 @@ class Cell: Job, @unchecked Sendable {
     if observer.target != nil { next |= Mark.hasExecutor }
     unlock(next)
     return .attached
+  }
+
+  /// Notes that a consumer is given the result of this settled cell, if that is a rejection.
+  @inline(__always)
+  private final func noteConsumer() {
+    if slot != nil { noteConsumerOfRejection() }
+  }
+
+  @usableFromInline @inline(never)
+  final func noteConsumerOfRejection() {
+    let seen = lock()
+    unlock(Mark.addingConsumer(seen))
   }
 
   /// What it means that an observer was removed.

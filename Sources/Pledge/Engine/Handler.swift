@@ -26,7 +26,7 @@ extension Handler {
     if let rejection = source.rejection {
       if rejection.isAbandonment, marks & Mark.hearsAbandonment == 0 { return abandonUncalled() }
       // A consumer that has cancelled does not wait for an error; others may.
-      if isCancelled, !source.hadManyObservers { rejection.markHandled() }
+      if isCancelled, !source.hadManyConsumers { rejection.markHandled() }
     }
     run(self, source)
   }

@@ -3,10 +3,12 @@
 // it returned.
 
 extension Cell {
-  /// Whether a closure for `target` can be called here and now with this cell's result.
+  /// Whether a closure for `target` can be called here and now with this cell's value.
+  ///
+  /// A rejection counts its consumers.
   @usableFromInline
-  final func isReady(for target: _HandlerTarget) -> Bool {
-    target.object == nil && isQuiet && rejection?.isAbandonment != true
+  final func isReady(for target: HandlerTarget) -> Bool {
+    target.object == nil && isQuiet && !isRejected
   }
 }
 

@@ -97,6 +97,17 @@ extension Cell {
     return true
   }
 
+  /// Rejects this cell, which belongs to a resolver, as `source`, unless it is settled already.
+  @usableFromInline
+  final func reject(_ rejection: Rejection, of source: Cell) {
+    // Not in want of an error when cancelled; other consumers of `source` may be.
+    guard isCancelled, source.hadManyConsumers, claim() else {
+      reject(rejection)
+      return
+    }
+    publish(rejection)
+  }
+
   /// Rejects this cell with `error`, unless it is settled already.
   @usableFromInline
   final func reject(_ error: any Error, origin: Origin) -> Bool {
@@ -109,7 +120,7 @@ extension Cell {
     if isHandler {
       unsafeDowncast(self, to: Handler.self).copyResult(of: source, as: type)
     } else if let rejection = source.rejection {
-      reject(rejection)
+      reject(rejection, of: source)
     } else {
       fulfill(source.value(as: type))
     }

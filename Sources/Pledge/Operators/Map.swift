@@ -61,7 +61,6 @@ extension Thenable {
   func mappedNow<U: Sendable>(
     _ source: Cell, _ transform: (Value) throws -> U
   ) -> Promise<U> {
-    if let rejection = source.rejection { return Promise(cell: Root<U?>(rejection: rejection)) }
     do {
       return .value(try transform(source.value(as: Value.self)))
     } catch {

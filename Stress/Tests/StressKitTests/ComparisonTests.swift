@@ -81,8 +81,9 @@ extension StressTests {
       let names = Set(programs.flatMap(\.allSteps).map { name(of: $0.operation) })
       let all = [
         "pending", "value", "rejected", "map", "then", "recover", "catch", "finally", "reduce",
-        "gather", "timeout", "limited", "uncancellable", "fulfill", "reject", "resolve", "onCancel",
-        "cancel", "dropPromise", "dropResolver", "runNext", "runAll", "advance", "parallel",
+        "adopt", "gather", "timeout", "limited", "coalesced", "uncancellable", "fulfill", "reject",
+        "resolve", "onCancel", "cancel", "dropPromise", "dropResolver", "abandon", "runNext",
+        "runAll", "advance", "parallel",
       ]
       #expect(names == Set(all))
     }

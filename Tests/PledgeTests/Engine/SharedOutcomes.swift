@@ -75,15 +75,77 @@ import Testing
 
   @Test func errorOfASharedPromise_isReportedThoughAnotherConsumerCancelled() async throws {
     DiagnosticsLog.install()
-    struct Unheard: Error {}
+    struct OfShared: Error {}
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let leaving = promise.map(on: .immediate) { $0 }
       _ = promise.map(on: .immediate) { $0 }
       leaving.cancel()
-      resolver.reject(Unheard())
+      resolver.reject(OfShared())
     }
-    #expect(DiagnosticsLog.reports(of: Unheard()).count == 1)
+    #expect(DiagnosticsLog.reports(of: OfShared()).count == 1)
+  }
+
+  @Test func errorOfARejectedPromise_isReportedThoughALateConsumerCancelled() async throws {
+    DiagnosticsLog.install()
+    struct OfRejected: Error {}
+    let executor = ManualExecutor()
+    do {
+      let promise = Promise<Int>.rejected(OfRejected())
+      _ = promise.map(on: .immediate) { $0 }
+      let leaving = promise.recover(on: executor) { _ in Promise.value(1) }
+      leaving.cancel()
+    }
+    executor.runAll()
+    #expect(DiagnosticsLog.reports(of: OfRejected()).count == 1)
+  }
+
+  @Test func errorOfARejectedPromise_isReportedThoughACancelledHandlerReturnedIt() async throws {
+    DiagnosticsLog.install()
+    struct OfReturned: Error {}
+    do {
+      let promise = Promise<Int>.rejected(OfReturned())
+      _ = promise.map(on: .immediate) { $0 }
+      let (start, resolver) = Promise<Int>.withResolvers()
+      let outer = Box<Promise<Int>?>(nil)
+      outer.value = start.then(on: .immediate) { _ in
+        outer.value?.cancel()
+        return promise
+      }
+      resolver.fulfill(1)
+      outer.value = nil
+    }
+    #expect(DiagnosticsLog.reports(of: OfReturned()).count == 1)
+  }
+
+  @Test func errorOfASharedPromise_isReportedThoughAFollowerWasCancelled() async throws {
+    DiagnosticsLog.install()
+    struct OfFollowed: Error {}
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let (following, follower) = Promise<Int>.withResolvers()
+      // Rejects the promise when the follower is cancelled, and before it has left.
+      follower.onCancel { resolver.reject(OfFollowed()) }
+      follower.resolve(with: promise)
+      _ = promise.map(on: .immediate) { $0 }
+      following.cancel()
+    }
+    #expect(DiagnosticsLog.reports(of: OfFollowed()).count == 1)
+  }
+
+  // Nobody but the consumer that cancelled would have heard of the error.
+  @Test func errorForACancelledConsumerAlone_isNotReported() async throws {
+    DiagnosticsLog.install()
+    struct ForOneAlone: Error {}
+    let executor = ManualExecutor()
+    do {
+      let leaving = Promise<Int>.rejected(ForOneAlone()).recover(on: executor) { _ in
+        Promise.value(1)
+      }
+      leaving.cancel()
+    }
+    executor.runAll()
+    #expect(DiagnosticsLog.reports(of: ForOneAlone()).isEmpty)
   }
 
   private func collide(

@@ -27,21 +27,29 @@ package struct Comparison: Sendable {
     let reference = ReferenceSystem(run: run, kind: program.kind, fault: fault)
     let expected =
       program.kind == .chaotic
-      ? nil : Run(run: run, kind: program.kind, on: reference).trace(of: program)
+      ? nil
+      : Run(run: run, kind: program.kind, abandoned: nil, on: reference).trace(of: program)
+    var abandoned: Set<Int>? = []
+    if program.abandons {
+      abandoned = expected.map { expected in
+        Set(expected.finalOutcomes.filter { $0.value == .pending }.keys)
+      }
+    }
 
     var found: Trace
     do {
-      let tested = Run(run: run, kind: program.kind, on: PledgeSystem(run: run, kind: program.kind))
+      let tested = Run(
+        run: run, kind: program.kind, abandoned: abandoned,
+        on: PledgeSystem(run: run, kind: program.kind))
       found = tested.trace(of: program)
       // Tasks and queues may hold handlers for a moment longer.
       _ = Patience.isDoneInTime(limit: 5) { tested.lifetimes.liveCount == 0 }
       found.leakCount = tested.lifetimes.liveCount
     }
     var verdict = Verdict(operationCount: found.operationCount)
-    let isExact =
-      expected != nil && !(program.kind == .sequential && reference.world.hasUsedAdopted)
-    verdict.isExact = isExact
-    if isExact, let expected {
+    verdict.isExact =
+      expected != nil && !(program.kind == .sequential && reference.world.hasObservedMiddle)
+    if verdict.isExact, let expected {
       let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
       _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }
       found.unhandled = Reports.close(run).counted

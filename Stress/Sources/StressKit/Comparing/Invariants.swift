@@ -26,7 +26,7 @@ struct Invariants {
     for (id, count) in wins where count > 1 { list.append("r\(id) settled \(count) times") }
 
     for (id, outcome) in trace.finalOutcomes {
-      if outcome == .pending { list.append("p\(id) never settled") }
+      if outcome == .pending, !program.abandons { list.append("p\(id) never settled") }
       // A value is the one that the handler returned.
       if case .value(let value) = outcome, case .map(_, _, let body) = steps[id]?.operation {
         let right = handlerValue(id, inputs[id])

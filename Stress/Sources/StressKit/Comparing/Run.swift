@@ -17,11 +17,14 @@ final class Run<Engine: System>: @unchecked Sendable {
   private let run: Int
   private let system: Engine
   private let kind: Program.Kind
+  /// The promises that may stay pending, as nobody settles them; nil for any.
+  private let abandoned: Set<Int>?
   /// Each handler holds one of its objects.
   let lifetimes = LifetimeTracker()
   private let state = Lock(State())
 
-  init(run: Int, kind: Program.Kind, on system: Engine) {
+  init(run: Int, kind: Program.Kind, abandoned: Set<Int>? = [], on system: Engine) {
+    self.abandoned = abandoned
     self.run = run
     self.kind = kind
     self.system = system
@@ -69,15 +72,16 @@ final class Run<Engine: System>: @unchecked Sendable {
     }
   }
 
-  /// Whether no handler will run any more, and nothing is pending.
+  /// Whether no handler will run any more, and nothing is pending that should not be.
   private var isAtRest: Bool {
     // In this order: the last handler may have made something new.
     guard lifetimes.liveCount == 0 else { return false }
     let (promises, hasResolvers) = state.withLock { ($0.promises, !$0.resolvers.isEmpty) }
-    return !hasResolvers
-      && promises.values.allSatisfy { promise in
-        system.exclusively { system.outcome(promise) } != .pending
-      }
+    guard !hasResolvers else { return false }
+    guard let abandoned else { return true }
+    return promises.allSatisfy { id, promise in
+      abandoned.contains(id) || system.exclusively { system.outcome(promise) } != .pending
+    }
   }
 
   private func dropResolvers(_ ids: [Int], _ following: Set<Int>) {
@@ -164,6 +168,14 @@ final class Run<Engine: System>: @unchecked Sendable {
           defer { withExtendedLifetime(token) {} }
           return try promise(of: body, id, nil)
         })
+    case .coalesced(let key, let body):
+      let token = track("handler \(id)")
+      define(
+        id,
+        system.coalesced(key) {
+          defer { withExtendedLifetime(token) {} }
+          return try promise(of: body, id, nil)
+        })
     case .fulfill(let target):
       guard let resolver = resolver(target) else { return }
       note(id, .settled(resolver: target, system.fulfill(resolver, id)))
@@ -171,6 +183,8 @@ final class Run<Engine: System>: @unchecked Sendable {
       guard let resolver = resolver(target) else { return }
       let won = system.reject(resolver, StressError(run: run, id: id))
       note(id, .settled(resolver: target, won))
+    case .abandon(let target):
+      if let resolver = resolver(target) { system.abandon(resolver) }
     case .resolve(let target, let other):
       guard let resolver = resolver(target), let promise = promise(other) else { return }
       system.resolve(resolver, with: promise)
@@ -251,6 +265,12 @@ final class Run<Engine: System>: @unchecked Sendable {
         system.reduce(source, place, Array(0..<count)) { [self] value, element in
           defer { withExtendedLifetime(token) {} }
           return try promise(of: body, id, .value(mixed([value, element])))
+        })
+    case .adopt(_, let times):
+      define(
+        id,
+        (0..<times).reduce(source) { [system] inner, _ in
+          system.then(system.value(0), .immediate) { _ in inner }
         })
     case .timeout(_, let ticks): define(id, system.timeout(source, ticks: ticks))
     case .uncancellable: define(id, system.uncancellable(source))

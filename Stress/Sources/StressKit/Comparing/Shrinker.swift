@@ -59,6 +59,8 @@ package struct Shrinker {
       }
     case .reduce(let source, let place, let count, let body) where count > 1:
       list.append(.reduce(source, place, count: count - 1, body))
+    case .adopt(let source, let times) where times > 1:
+      list.append(.adopt(source, times: times - 1))
     case .parallel(let threads):
       for index in threads.indices {
         list += shrunk(threads[index]).map { thread in

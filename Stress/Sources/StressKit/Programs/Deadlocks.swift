@@ -19,11 +19,19 @@ extension Program {
   /// For each promise, those whose outcome it may wait for.
   private var awaitedPromises: [Int: [Int]] {
     var awaited: [Int: [Int]] = [:]
+    var requests: [Int: [(id: Int, awaited: [Int])]] = [:]
     for step in allSteps {
+      if case .coalesced(let key, _) = step.operation {
+        requests[key, default: []].append((step.id, step.operation.awaitedPromises))
+      }
       switch step.operation {
       case .resolve(let target, let other): awaited[target, default: []].append(other)
       default: awaited[step.id, default: []] += step.operation.awaitedPromises
       }
+    }
+    // Each of them may wait for the work of another one.
+    for same in requests.values {
+      for request in same { awaited[request.id, default: []] += same.flatMap(\.awaited) }
     }
     return awaited
   }
@@ -47,7 +55,7 @@ extension Operation {
     switch self {
     case .gather(_, let inputs): list += inputs
     case .then(_, _, let body), .recover(_, _, let body), .reduce(_, _, _, let body),
-      .limited(_, let body):
+      .limited(_, let body), .coalesced(_, let body):
       if case .promise(let returned) = body.result { list.append(returned) }
     default: break
     }

@@ -9,12 +9,15 @@ package struct Generator {
   /// Confluent programs settle each promise once, and either reject none or gather none.
   private var unsettled: [Int] = []
   private let mayReject: Bool
+  /// Promises that were abandoned stay pending: not in each program.
+  private let mayAbandon: Bool
 
   private init(kind: Program.Kind, seed: UInt64) {
     random = SplitMix(seed: seed)
     self.kind = kind
     let coin = random.oneIn(2)
     mayReject = kind != .confluent || coin
+    mayAbandon = random.oneIn(4)
   }
 
   /// The program of a kind that belongs to `seed`.
@@ -98,7 +101,7 @@ package struct Generator {
     let place = place()
     let own = id()
     var operation: Operation
-    switch Int.random(in: 0..<16, using: &random) {
+    switch Int.random(in: 0..<20, using: &random) {
     case ..<4: operation = .map(source, place, body(own, depth))
     case ..<8: operation = .then(source, place, body(own, depth))
     case ..<10: operation = .recover(source, place, body(own, depth))
@@ -110,11 +113,15 @@ package struct Generator {
       body.steps = []
       let count = Int.random(in: 1...3, using: &random)
       operation = .reduce(source, place, count: count, body)
-    case 14 where kind != .confluent:
+    case 14..<17: operation = .adopt(source, times: Int.random(in: 1...3, using: &random))
+    case 17 where kind != .confluent:
       operation =
         random.oneIn(2)
         ? .uncancellable(source)
         : .timeout(source, ticks: Int.random(in: 1...5, using: &random))
+    // Not in a handler: it could be the work that it is to share.
+    case 18 where depth == 0 && kind != .confluent:
+      operation = .coalesced(key: Int.random(in: 0...1, using: &random), body(own, depth))
     default:
       // Not in a handler: it could wait there for what it has to wait behind.
       operation =
@@ -176,6 +183,7 @@ package struct Generator {
       return Step(id(), .resolve(target, with: other))
     case ..<3 where mayReject: return Step(id(), .reject(target))
     case 3 where mayReject: return Step(id(), .dropResolver(target))
+    case 4 where mayAbandon: return Step(id(), .abandon(target))
     default: break
     }
     return Step(id(), .fulfill(target))

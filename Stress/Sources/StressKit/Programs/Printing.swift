@@ -38,6 +38,10 @@ extension Step {
       return block(
         "let p\(id) = p\(source).reduce(on: .\(place), 0..<\(count)) { value, element in",
         body.lines(id))
+    case .adopt(let source, let times):
+      return block(
+        "let p\(id) = (0..<\(times)).reduce(p\(source)) { inner, _ in",
+        ["Promise.value(0).then(on: .immediate) { _ in inner }"])
     case .gather(let gathering, let inputs):
       let list = inputs.map { "p\($0)" }.joined(separator: ", ")
       return ["let p\(id) = Promise.\(gathering)([\(list)])"]
@@ -45,6 +49,8 @@ extension Step {
       return ["let p\(id) = p\(source).timeout(after: .seconds(\(ticks)), clock: clock)"]
     case .limited(let limiter, let body):
       return block("let p\(id) = limiters[\(limiter)].run {", body.lines(id))
+    case .coalesced(let key, let body):
+      return block("let p\(id) = coalescer.promise(for: \(key)) {", body.lines(id))
     case .uncancellable(let source): return ["let p\(id) = p\(source).uncancellable()"]
     case .fulfill(let target): return ["r\(target).fulfill(\(id))"]
     case .reject(let target): return ["r\(target).reject(Failure(\(id)))"]
@@ -54,6 +60,7 @@ extension Step {
     case .cancel(let target): return ["p\(target).cancel()"]
     case .dropPromise(let target): return ["p\(target) = nil"]
     case .dropResolver(let target): return ["r\(target) = nil"]
+    case .abandon(let target): return ["r\(target).abandon()"]
     case .runNext(let place): return ["\(place).runNext()"]
     case .runAll(let place): return ["\(place).runAll()"]
     case .advance(let ticks): return ["await clock.advance(by: .seconds(\(ticks)))"]

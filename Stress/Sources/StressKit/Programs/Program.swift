@@ -48,9 +48,12 @@ package indirect enum Operation: Sendable, Equatable {
   case `catch`(Int, Place, Body)
   case finally(Int, Place, Body)
   case reduce(Int, Place, count: Int, Body)
+  /// A handler returns the promise, another one that handler's, and so on.
+  case adopt(Int, times: Int)
   case gather(Gathering, [Int])
   case timeout(Int, ticks: Int)
   case limited(Int, Body)
+  case coalesced(key: Int, Body)
   case uncancellable(Int)
 
   // Acting on them.
@@ -61,6 +64,7 @@ package indirect enum Operation: Sendable, Equatable {
   case cancel(Int)
   case dropPromise(Int)
   case dropResolver(Int)
+  case abandon(Int)
 
   // Letting time pass.
   case runNext(Place)
@@ -111,7 +115,7 @@ extension Operation {
       switch self {
       case .map(_, _, let body), .then(_, _, let body), .recover(_, _, let body),
         .catch(_, _, let body), .finally(_, _, let body), .reduce(_, _, _, let body),
-        .limited(_, let body):
+        .limited(_, let body), .coalesced(_, let body):
         body
       default: nil
       }
@@ -127,6 +131,7 @@ extension Operation {
       case .reduce(let source, let place, let count, _):
         self = .reduce(source, place, count: count, newValue)
       case .limited(let limiter, _): self = .limited(limiter, newValue)
+      case .coalesced(let key, _): self = .coalesced(key: key, newValue)
       default: break
       }
     }
@@ -162,7 +167,7 @@ extension Operation {
     switch self {
     case .map(let source, _, _), .then(let source, _, _), .recover(let source, _, _),
       .catch(let source, _, _), .finally(let source, _, _), .reduce(let source, _, _, _),
-      .timeout(let source, _), .uncancellable(let source):
+      .adopt(let source, _), .timeout(let source, _), .uncancellable(let source):
       source
     default: nil
     }
@@ -190,5 +195,10 @@ extension Program {
       steps.flatMap { [$0] + $0.operation.inner.flatMap(flatten) }
     }
     return flatten(steps)
+  }
+
+  /// Whether a promise may be abandoned, and so stay pending.
+  package var abandons: Bool {
+    allSteps.contains { if case .abandon = $0.operation { true } else { false } }
   }
 }

@@ -8,7 +8,6 @@ final class PledgeSystem: System {
   private struct Timer {
     let deadline: TestClock.Instant
     let ticks: Int
-    let promise: Pledge.Promise<Int>
     /// Held by the timer's task until that is through.
     weak var task: TimerClock.Token?
   }
@@ -25,6 +24,7 @@ final class PledgeSystem: System {
   private static let queueIndex = DispatchSpecificKey<Int>()
   private let queues = ["first", "second"].map { DispatchQueue(label: "pledge.stress.\($0)") }
   private let limiters = [Limiter(1), Limiter(2)]
+  private let coalescer = RequestCoalescer<Int, Int>()
   private let clock = TestClock()
   private let state = Lock(State())
 
@@ -141,7 +141,13 @@ final class PledgeSystem: System {
   func limited(
     _ limiter: Int, _ body: @escaping @Sendable () throws -> Pledge.Promise<Int>
   ) -> Pledge.Promise<Int> {
-    limiters[limiter].run(body)
+    limiters[limiter].run(on: .immediate, body)
+  }
+
+  func coalesced(
+    _ key: Int, _ body: () throws -> Pledge.Promise<Int>
+  ) -> Pledge.Promise<Int> {
+    coalescer.promise(for: key, body)
   }
 
   func uncancellable(_ source: Pledge.Promise<Int>) -> Pledge.Promise<Int> {
@@ -155,6 +161,8 @@ final class PledgeSystem: System {
   func reject(_ resolver: Pledge.Resolver<Int>, _ error: StressError) -> Bool {
     resolver.reject(error)
   }
+
+  func abandon(_ resolver: Pledge.Resolver<Int>) { resolver.abandon() }
 
   func resolve(_ resolver: Pledge.Resolver<Int>, with promise: Pledge.Promise<Int>) {
     resolver.resolve(with: promise)
@@ -230,7 +238,7 @@ final class PledgeSystem: System {
     // The sleep starts in a task.
     Patience.wait(for: "a timer to start") { clock.sleeperCount > before }
     state.withLock {
-      $0.timers.append(Timer(deadline: deadline, ticks: ticks, promise: promise, task: token))
+      $0.timers.append(Timer(deadline: deadline, ticks: ticks, task: token))
     }
     return promise
   }
@@ -247,12 +255,7 @@ final class PledgeSystem: System {
       return false
     }
     advance(to: timer.deadline)
-    // The timer's task settles the promise on a thread of its own. Those who came before us have
-    // heard of it when we do.
-    let settled = DispatchSemaphore(value: 0)
-    _ = timer.promise.tap(on: .immediate) { _ in settled.signal() }
-    Patience.wait(for: "a timeout", settled)
-    // It withdraws from the source only after that.
+    // The timer's task settles the promise on a thread of its own, and withdraws from the source.
     Patience.wait(for: "a timer's task") { timer.task == nil }
     return true
   }

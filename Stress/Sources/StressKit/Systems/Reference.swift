@@ -13,24 +13,22 @@ final class ReferencePromise: @unchecked Sendable {
   /// What the promise waits for.
   enum Feed {
     case nothing
-    case resolver([() -> Void])
+    case resolver(CancelHooks)
     case observer(Observer)
   }
 
   var outcome: Settlement?
   var feed: Feed
-  /// In the order in which they were attached.
+  /// The consumers, in the order in which they were attached; none once the promise has settled.
   var observers: [Observer] = []
-  /// Observers that have not turned away.
-  var consumers = 0
-  /// A gathering has let go of this promise and wants it to go on.
+  /// How many consumers were given the outcome.
+  var takers = 0
+  /// A consumer left on purpose: an error that finds none counts as handled.
+  var hasBeenLeft = false
+  /// A consumer left that wants the promise to go on.
   var isKept = false
   /// Cancellation was asked for.
   var isCancelled = false
-  /// Observers are being told: who comes now is told after them.
-  var isDelivering = false
-  /// A handler returned this promise while nobody observed it: Pledge may treat the two as one.
-  var isAdopted = false
 
   init(_ feed: Feed, outcome: Settlement? = nil) {
     self.feed = feed
@@ -38,9 +36,17 @@ final class ReferencePromise: @unchecked Sendable {
   }
 }
 
+/// What a resolver wants to be told, and what its promise follows.
+struct CancelHooks {
+  var handlers: [() -> Void] = []
+  var followers: [Observer] = []
+}
+
 enum Settlement {
   case value(Int)
   case rejection(Rejection)
+  /// The resolver gave up: to the program the promise is pending, for ever.
+  case abandoned
 
   var rejection: Rejection? { if case .rejection(let rejection) = self { rejection } else { nil } }
 }
@@ -49,9 +55,9 @@ final class Rejection: @unchecked Sendable {
   let failure: Failure
   var isHandled: Bool
 
-  init(_ failure: Failure) {
+  init(_ failure: Failure, isHandled: Bool = false) {
     self.failure = failure
-    isHandled = failure == .cancelled
+    self.isHandled = isHandled || failure == .cancelled
   }
 }
 
@@ -62,22 +68,29 @@ final class Observer {
   let wantsValue: Bool
   let wantsRejection: Bool
   let isShield: Bool
+  /// A closure of the program waits for it, and not only a promise that takes on the outcome.
+  let hasClosure: Bool
+  /// A handler returned its source.
+  var isAdoption = false
+  /// The promise that it settles, if it is an operator's handler.
+  weak var promise: ReferencePromise?
   /// It has started.
   var isTaken = false
   /// It has turned away from its source, and sees what it has instead of it.
   var isDetached = false
-  var replacement = Failure.cancelled
+  var replacement = Rejection(.cancelled)
   var run: ((Settlement) -> Void)?
 
   init(
     _ source: ReferencePromise, executor: Executor? = nil, wantsValue: Bool = false,
-    wantsRejection: Bool = false, isShield: Bool = false
+    wantsRejection: Bool = false, isShield: Bool = false, hasClosure: Bool = false
   ) {
     self.source = source
     self.executor = executor
     self.wantsValue = wantsValue
     self.wantsRejection = wantsRejection
     self.isShield = isShield
+    self.hasClosure = hasClosure
   }
 }
 
@@ -99,10 +112,10 @@ final class ReferenceResolver: @unchecked Sendable {
 
   deinit {
     world.lock.withLock {
-      guard promise.outcome == nil else { return }
-      // Whoever cancels it is telling the producer, and rejects it after that.
-      if promise.isCancelled, case .resolver = promise.feed { return }
-      world.reject(promise, promise.isCancelled ? .cancelled : .resolverDropped(id))
+      // Who cancels it tells the producer, and rejects it after that.
+      if promise.outcome == nil, !promise.isCancelled {
+        world.reject(promise, .resolverDropped(id))
+      }
     }
   }
 }
@@ -115,195 +128,275 @@ final class ReferenceWorld: @unchecked Sendable {
   let fault: Fault
   /// All that were ever used to reject a promise.
   private(set) var rejections: [Rejection] = []
-  /// A promise was used after it had been adopted: where Pledge has made one promise of two, it
-  /// may tell the observers of both in another order, and cancels them together.
-  private(set) var hasUsedAdopted = false
+  /// Whether one of several promises in the middle of a chain of adoptions got one more consumer.
+  ///
+  /// Pledge keeps no more than one state for all of those, so that a loop takes constant
+  /// memory: what cancels one of them may then cancel the others, or spare them.
+  private(set) var hasObservedMiddle = false
 
   init(fault: Fault) { self.fault = fault }
 
   // MARK: Settling
 
   @discardableResult
-  func settle(_ promise: ReferencePromise, _ outcome: Settlement, byResolver: Bool = false) -> Bool
-  {
+  func settle(_ promise: ReferencePromise, _ outcome: Settlement) -> Bool {
     if let rejection = outcome.rejection { rejections.append(rejection) }
-    if fault != .settlesTwice || promise.isDelivering {
-      guard promise.outcome == nil else {
-        // Too late, and so nobody's business.
-        outcome.rejection?.isHandled = true
-        return false
-      }
-    }
-    // Who has cancelled does not wait for an error.
-    if promise.isCancelled, !byResolver { outcome.rejection?.isHandled = true }
-    if promise.isKept { outcome.rejection?.isHandled = true }
+    let isSettled = promise.outcome != nil
+    // A settlement that comes too late is ignored, error and all.
+    if isSettled { outcome.rejection?.isHandled = true }
+    guard !isSettled || fault == .settlesTwice else { return false }
+    var followed: [Observer] = []
+    if case .resolver(let hooks) = promise.feed { followed = hooks.followers }
+    let observers = promise.observers
     promise.outcome = outcome
     promise.feed = .nothing
-    deliver(promise)
+    promise.observers = []
+    promise.takers = observers.count
+    if observers.isEmpty, promise.hasBeenLeft { outcome.rejection?.isHandled = true }
+    deliver(observers)
+    for follower in followed { leave(follower) }
     return true
   }
 
-  func reject(_ promise: ReferencePromise, _ failure: Failure) {
-    settle(promise, .rejection(Rejection(failure)))
+  /// Settles the promise of an operator, which has no value once it was cancelled.
+  func finish(_ promise: ReferencePromise, _ outcome: Settlement) {
+    if case .rejection = outcome {
+      settle(promise, outcome)
+    } else if promise.isCancelled {
+      reject(promise, .cancelled)
+    } else {
+      settle(promise, outcome)
+    }
   }
 
-  private func deliver(_ promise: ReferencePromise) {
-    promise.isDelivering = true
-    defer { promise.isDelivering = false }
-    while !promise.observers.isEmpty {
-      let observer =
-        fault == .wrongOrder ? promise.observers.removeLast() : promise.observers.removeFirst()
-      if observer.isDetached {
-        promise.outcome?.rejection?.isHandled = true
-      } else {
-        deliver(observer)
-      }
+  @discardableResult
+  func reject(_ promise: ReferencePromise, _ failure: Failure) -> Bool {
+    // Who has cancelled does not wait for an error.
+    settle(promise, .rejection(Rejection(failure, isHandled: promise.isCancelled)))
+  }
+
+  /// First those that go to an executor; when all have been handed over, those that only pass the
+  /// outcome on; and last the closures that run in place.
+  private func deliver(_ observers: [Observer]) {
+    let all = fault == .wrongOrder ? observers.reversed() : observers
+    let inPlace = all.filter { observer in
+      guard let executor = observer.executorForOutcome else { return true }
+      executor.jobs.append(observer)
+      return false
+    }
+    let closures = inPlace.filter { $0.hasClosure && $0.executor == nil }
+    for observer in inPlace.filter({ !$0.hasClosure || $0.executor != nil }) + closures {
+      perform { self.start(observer, inPlace: true) }
     }
   }
 
   // MARK: Observing
 
   func attach(_ observer: Observer, to promise: ReferencePromise) {
-    if promise.outcome != nil, !promise.isDelivering {
-      deliver(observer)
-      return
+    if promise.outcome != nil {
+      promise.takers += 1
+      return deliver([observer])
     }
-    if promise.isAdopted { hasUsedAdopted = true }
-    promise.consumers += 1
+    if promise.isOneOfSeveralInTheMiddle { hasObservedMiddle = true }
     if fault == .lostObserver, promise.observers.count == 2 { return }
     promise.observers.append(observer)
   }
 
-  /// Hands an observer to its executor, or runs it here if the outcome does not concern it.
-  private func deliver(_ observer: Observer) {
-    if observer.concernsExecutor, let executor = observer.executor {
-      executor.jobs.append(observer)
-    } else {
-      perform(observer, inPlace: true)
+  private var depth = 0
+  private var deferred: [() -> Void] = []
+
+  /// Runs a job in place, at most 24 of them inside one another.
+  private func perform(_ job: @escaping () -> Void) {
+    if depth == 24 {
+      deferred.append(job)
+      return
     }
-    if fault == .doubleRun, let run = observer.run, observer.wantsValue, observer.wantsRejection {
+    depth += 1
+    job()
+    while depth == 1, !deferred.isEmpty { deferred.removeFirst()() }
+    depth -= 1
+  }
+
+  /// Runs an observer on its executor, or, if it has none for the outcome, in place.
+  func start(_ observer: Observer, inPlace: Bool = false) {
+    guard !observer.isTaken, let run = observer.run else { return }
+    // Cancelled while it waited for its turn in place: now it is its executor's.
+    if inPlace, observer.executorForOutcome != nil { return }
+    observer.isTaken = true
+    let source = observer.source
+    let outcome = observer.isDetached ? .rejection(observer.replacement) : source?.outcome
+    observer.source = nil
+    observer.run = nil
+    // Who has cancelled does not wait for an error; others may.
+    if observer.promise?.isCancelled == true, observer.isDetached || (source?.takers ?? 0) <= 1 {
+      outcome?.rejection?.isHandled = true
+    }
+    run(outcome ?? .rejection(observer.replacement))
+    if fault == .doubleRun, observer.wantsValue, observer.wantsRejection {
       run(.rejection(Rejection(.cancelled)))
     }
   }
 
-  private var depth = 0
-  private var deferred: [Observer] = []
-
-  /// Runs an observer, at most 24 of them inside one another.
-  func perform(_ observer: Observer, inPlace: Bool = false) {
-    guard inPlace else { return start(observer) }
-    if depth == 24 {
-      deferred.append(observer)
-      return
-    }
-    depth += 1
-    start(observer, inPlace: true)
-    while depth == 1, !deferred.isEmpty { start(deferred.removeFirst(), inPlace: true) }
-    depth -= 1
-  }
-
-  private func start(_ observer: Observer, inPlace: Bool = false) {
-    guard !observer.isTaken, let run = observer.run else { return }
-    // Cancelled while it waited for its turn in place: now it is its executor's.
-    if inPlace, observer.concernsExecutor, observer.executor != nil { return }
-    observer.isTaken = true
-    let outcome = observer.isDetached ? nil : observer.source?.outcome
-    observer.source = nil
-    observer.run = nil
-    run(outcome ?? .rejection(Rejection(observer.replacement)))
-  }
-
-  /// Makes a promise with the outcome of a handler.
+  /// Makes a promise with the outcome of a handler; `isOurs` says that it is not the program's.
   func derive(
     _ source: ReferencePromise, _ executor: Executor? = nil, wantsValue: Bool = false,
-    wantsRejection: Bool = false, isShield: Bool = false,
-    _ run: @escaping (ReferencePromise, Settlement) -> Void
+    wantsRejection: Bool = false, isShield: Bool = false, hearsAbandonment: Bool = false,
+    isOurs: Bool = false, _ run: @escaping (ReferencePromise, Settlement) -> Void
   ) -> ReferencePromise {
     let observer = Observer(
       source, executor: executor, wantsValue: wantsValue, wantsRejection: wantsRejection,
-      isShield: isShield)
+      isShield: isShield, hasClosure: !isOurs && (wantsValue || wantsRejection))
     let promise = ReferencePromise(.observer(observer))
-    observer.run = { run(promise, $0) }
+    observer.promise = promise
+    observer.run = { [self] outcome in
+      if case .abandoned = outcome, !hearsAbandonment {
+        finish(promise, outcome)
+      } else {
+        run(promise, outcome)
+      }
+    }
     attach(observer, to: source)
     return promise
   }
 
-  /// What a handler returned; a cancellation that came meanwhile wins.
-  func finish(_ promise: ReferencePromise, _ value: Int) {
-    if promise.isCancelled { reject(promise, .cancelled) } else { settle(promise, .value(value)) }
-  }
-
   /// A handler of `outer` has returned `inner`.
   func adopt(_ inner: ReferencePromise, by outer: ReferencePromise) {
-    if inner === outer { return reject(outer, .returnedItself) }
-    if let outcome = inner.outcome {
-      if outer.isCancelled { reject(outer, .cancelled) } else { settle(outer, outcome) }
+    if inner === outer {
+      reject(outer, .returnedItself)
       return
     }
     if outer.isCancelled {
       // It was never wanted.
-      if inner.consumers == 0, !inner.isKept { climb(inner) }
-      return reject(outer, .cancelled)
+      if let outcome = inner.outcome {
+        if inner.takers == 0 { outcome.rejection?.isHandled = true }
+      } else if inner.observers.isEmpty, !inner.isKept {
+        keep(inner)
+        climb(inner)
+      }
+      reject(outer, .cancelled)
+      return
     }
     let observer = Observer(inner)
-    observer.run = { [self] in settle(outer, $0) }
+    observer.isAdoption = true
+    observer.promise = outer
+    observer.run = { [self] in finish(outer, $0) }
     outer.feed = .observer(observer)
-    let isFree = inner.observers.isEmpty && !inner.isKept
-    attach(observer, to: inner)
-    if isFree { inner.isAdopted = true }
+    if let outcome = inner.outcome {
+      inner.takers += 1
+      finish(outer, outcome)
+    } else {
+      attach(observer, to: inner)
+    }
   }
 
   // MARK: Cancelling
 
-  func cancel(_ promise: ReferencePromise) {
-    if promise.outcome == nil { climb(promise) }
-  }
+  func cancel(_ promise: ReferencePromise) { climb(promise) }
 
   /// Asks what feeds `promise` to stop, as far up as nobody else consumes it.
   private func climb(_ promise: ReferencePromise) {
-    guard promise.outcome == nil else { return }
-    let wasCancelled = promise.isCancelled
+    guard promise.outcome == nil, !promise.isCancelled else { return }
+    promise.isCancelled = true
     switch promise.feed {
-    case .nothing:
-      promise.isCancelled = true
-    case .resolver(let handlers):
-      if wasCancelled { return }
-      promise.isCancelled = true
-      promise.feed = .resolver([])
-      for handler in handlers { handler() }
-      reject(promise, .cancelled)
-    case .observer(let observer):
-      promise.isCancelled = true
-      // It is running: it looks at `isCancelled` when it has returned.
-      guard !observer.isTaken, let source = observer.source else { return }
-      if observer.isDetached || source.outcome != nil { return detach(observer) }
-      if wasCancelled { return }
-      if observer.isShield { return detach(observer) }
-      source.consumers -= 1
-      if (source.consumers == 0 && !source.isKept) || fault == .cancelsTooMuch {
-        climb(source)
-      } else {
-        detach(observer)
+    case .nothing: break
+    case .resolver(let hooks):
+      promise.feed = .resolver(CancelHooks())
+      perform { [self] in
+        for handler in hooks.handlers { handler() }
+        for follower in hooks.followers { withdraw(follower) }
+        reject(promise, .cancelled)
       }
+    case .observer(let observer):
+      // If it is running, it looks at `isCancelled` when it has returned.
+      guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
+      guard source.observers.contains(where: { $0 === observer }) else {
+        // The outcome is on its way to it.
+        detach(observer)
+        return noteUnheard(source)
+      }
+      let isOnly = source.observers.count == 1 && !source.isKept
+      if !observer.isShield, isOnly || fault == .cancelsTooMuch { return climb(source) }
+      remove(observer, from: source)
+      if observer.isShield { source.isKept = true }
+      detach(observer)
     }
   }
 
-  /// Makes an observer see a cancellation now.
-  private func detach(_ observer: Observer) {
-    observer.isDetached = true
-    let source = observer.source
-    deliver(observer)
-    source?.outcome?.rejection?.isHandled = true
+  private func remove(_ observer: Observer, from source: ReferencePromise) {
+    source.observers.removeAll { $0 === observer }
+    source.hasBeenLeft = true
   }
 
-  /// Takes an observer away, and its interest in its source.
-  func withdraw(_ observer: Observer) {
+  /// Makes an observer see its replacement now.
+  private func detach(_ observer: Observer) {
+    observer.isDetached = true
+    deliver([observer])
+  }
+
+  /// An observer of a settled promise has turned to something else: an error that was only for it
+  /// counts as handled.
+  private func noteUnheard(_ source: ReferencePromise) {
+    if source.takers <= 1 { source.outcome?.rejection?.isHandled = true }
+  }
+
+  /// Has an observer see `failure`, and takes away its interest in its source.
+  func withdraw(_ observer: Observer, seeing failure: Rejection = Rejection(.cancelled)) {
+    guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
+    observer.replacement = failure
+    detach(observer)
+    guard source.observers.contains(where: { $0 === observer }) else {
+      return noteUnheard(source)
+    }
+    remove(observer, from: source)
+    if source.observers.isEmpty, !source.isKept { climb(source) }
+  }
+
+  /// Takes an observer away, uncalled, and has its source go on all the same.
+  func leave(_ observer: Observer) {
     guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
     observer.isDetached = true
-    deliver(observer)
-    source.consumers -= 1
-    if source.consumers == 0, !source.isKept { climb(source) }
-    source.outcome?.rejection?.isHandled = true
+    observer.isTaken = true
+    observer.run = nil
+    if source.outcome == nil { remove(observer, from: source) }
+    keep(source)
+  }
+
+  /// Has a promise go on, whoever else leaves it; its error is nobody's business.
+  func keep(_ promise: ReferencePromise) {
+    promise.isKept = true
+    promise.hasBeenLeft = true
+    promise.outcome?.rejection?.isHandled = true
+  }
+
+  func cancelIfUnconsumed(_ promise: ReferencePromise) {
+    if promise.observers.isEmpty, !promise.isKept { climb(promise) }
+  }
+
+  func onCancel(_ promise: ReferencePromise, _ handler: @escaping () -> Void) {
+    guard case .resolver(var hooks) = promise.feed, promise.outcome == nil, !promise.isCancelled
+    else {
+      if promise.isCancelled { handler() }
+      return
+    }
+    hooks.handlers.append(handler)
+    promise.feed = .resolver(hooks)
+  }
+
+  /// Has `promise` settle as `other` does; until then `resolver` is not dropped.
+  func follow(
+    _ promise: ReferencePromise, _ other: ReferencePromise, keeping resolver: ReferenceResolver?
+  ) {
+    let observer = Observer(other)
+    observer.run = { [self] outcome in
+      if promise.isCancelled, other.takers <= 1 { outcome.rejection?.isHandled = true }
+      settle(promise, outcome)
+      withExtendedLifetime(resolver) {}
+    }
+    attach(observer, to: other)
+    guard case .resolver(var hooks) = promise.feed, promise.outcome == nil, !promise.isCancelled
+    else { return promise.isCancelled ? withdraw(observer) : leave(observer) }
+    hooks.followers.append(observer)
+    promise.feed = .resolver(hooks)
   }
 
   /// Makes a promise that settles as `source`, and what rejects it with `failure` instead.
@@ -312,41 +405,17 @@ final class ReferenceWorld: @unchecked Sendable {
   ) -> (ReferencePromise, fire: () -> Void) {
     let observer = Observer(source)
     let promise = ReferencePromise(.observer(observer))
-    observer.run = { [self] in settle(promise, $0) }
+    observer.promise = promise
+    // Of an abandoned source it goes on to wait for the time to pass.
+    let run: (Settlement) -> Void = { [self] outcome in finish(promise, outcome) }
+    observer.run = { outcome in
+      guard case .abandoned = outcome, !promise.isCancelled else { return run(outcome) }
+      observer.isTaken = false
+      observer.source = source
+      observer.run = run
+    }
     attach(observer, to: source)
-    let fire = { [self] in
-      guard !observer.isTaken, !observer.isDetached else { return }
-      observer.replacement = failure
-      // Who has cancelled has withdrawn by that.
-      if promise.isCancelled { detach(observer) } else { withdraw(observer) }
-    }
-    return (promise, fire)
-  }
-
-  /// Takes an observer away, and has its source go on all the same.
-  func leave(_ observer: Observer) {
-    guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
-    observer.isDetached = true
-    source.consumers -= 1
-    keep(source)
-  }
-
-  func keep(_ promise: ReferencePromise) {
-    promise.isKept = true
-    promise.outcome?.rejection?.isHandled = true
-  }
-
-  func cancelIfDeserted(_ promise: ReferencePromise) {
-    if promise.consumers == 0, !promise.isKept { climb(promise) }
-  }
-
-  func onCancel(_ promise: ReferencePromise, _ handler: @escaping () -> Void) {
-    guard case .resolver(let handlers) = promise.feed, promise.outcome == nil, !promise.isCancelled
-    else {
-      if promise.isCancelled { handler() }
-      return
-    }
-    promise.feed = .resolver(handlers + [handler])
+    return (promise, { [self] in withdraw(observer, seeing: Rejection(failure)) })
   }
 
   /// What nobody handled.
@@ -357,9 +426,31 @@ final class ReferenceWorld: @unchecked Sendable {
   }
 }
 
+extension ReferencePromise {
+  /// The promise that this one takes on the fate of.
+  private var adopted: ReferencePromise? {
+    if case .observer(let observer) = feed, observer.isAdoption { observer.source } else { nil }
+  }
+
+  private var adopters: [ReferencePromise] {
+    observers.filter(\.isAdoption).compactMap(\.promise)
+  }
+
+  fileprivate var isOneOfSeveralInTheMiddle: Bool {
+    guard let adopted else { return false }
+    let outer = adopters
+    return !outer.isEmpty && (adopted.adopted != nil || outer.contains { !$0.adopters.isEmpty })
+  }
+}
+
 extension Observer {
-  /// Whether what it is to see is for its executor.
-  fileprivate var concernsExecutor: Bool {
-    isDetached || source?.outcome?.rejection != nil ? wantsRejection : wantsValue
+  /// Its executor, if what it is to see is for that.
+  fileprivate var executorForOutcome: Executor? {
+    if isDetached { return wantsRejection ? executor : nil }
+    switch source?.outcome {
+    case .value: return wantsValue ? executor : nil
+    case .rejection: return wantsRejection ? executor : nil
+    case .abandoned, nil: return nil
+    }
   }
 }

@@ -1,7 +1,7 @@
 /// Waits for several promises.
 final class ReferenceGathering {
   private let world: ReferenceWorld
-  let result = ReferencePromise(.resolver([]))
+  let result = ReferencePromise(.resolver(CancelHooks()))
   private var observers: [Observer] = []
   /// How it ended: whether the inputs were withdrawn from, or left to go on.
   private var end: Bool?
@@ -14,7 +14,7 @@ final class ReferenceGathering {
     for (index, input) in inputs.enumerated() {
       if let withdraws = end {
         // It was over before it came to this one.
-        if withdraws { world.cancelIfDeserted(input) } else { world.keep(input) }
+        if withdraws { world.cancelIfUnconsumed(input) } else { world.keep(input) }
         continue
       }
       let observer = Observer(input)
@@ -48,6 +48,16 @@ extension ReferenceWorld {
   func all(_ inputs: [ReferencePromise]) -> ReferencePromise {
     let gathering = ReferenceGathering(self)
     var values: [Int: Int] = [:]
+    var abandonedCount = 0
+    func countDown() {
+      guard values.count + abandonedCount == inputs.count else { return }
+      if abandonedCount > 0 {
+        settle(gathering.result, .abandoned)
+      } else {
+        settle(gathering.result, .value(mixed(inputs.indices.map { values[$0] ?? 0 })))
+      }
+      gathering.finish(withdrawing: false)
+    }
     return gathering.start(inputs) { [self] index, outcome in
       switch outcome {
       case .rejection(let rejection):
@@ -58,10 +68,10 @@ extension ReferenceWorld {
         }
       case .value(let value):
         values[index] = value
-        if values.count == inputs.count {
-          settle(gathering.result, .value(mixed(inputs.indices.map { values[$0] ?? 0 })))
-          gathering.finish(withdrawing: false)
-        }
+        countDown()
+      case .abandoned:
+        abandonedCount += 1
+        countDown()
       }
     }
   }
@@ -69,21 +79,24 @@ extension ReferenceWorld {
   func allSettled(_ inputs: [ReferencePromise]) -> ReferencePromise {
     all(
       inputs.map { input in
-        derive(input, wantsValue: true, wantsRejection: true) { [self] promise, outcome in
-          switch outcome {
-          case .value(let value): finish(promise, value)
-          case .rejection(let rejection):
-            rejection.isHandled = true
-            finish(promise, rejection.failure.number)
-          }
+        derive(input, wantsValue: true, wantsRejection: true, isOurs: true) {
+          [self] promise, outcome in
+          guard let rejection = outcome.rejection else { return finish(promise, outcome) }
+          rejection.isHandled = true
+          finish(promise, .value(rejection.failure.number))
         }
       })
   }
 
   func race(_ inputs: [ReferencePromise]) -> ReferencePromise {
     let gathering = ReferenceGathering(self)
+    var abandonedCount = 0
     return gathering.start(inputs) { [self] _, outcome in
-      if gathering.finish(withdrawing: true) {
+      if case .abandoned = outcome {
+        abandonedCount += 1
+        guard abandonedCount == inputs.count, gathering.finish(withdrawing: false) else { return }
+        settle(gathering.result, .abandoned)
+      } else if gathering.finish(withdrawing: true) {
         settle(gathering.result, outcome)
       } else {
         outcome.rejection?.isHandled = true
@@ -94,19 +107,25 @@ extension ReferenceWorld {
   func any(_ inputs: [ReferencePromise]) -> ReferencePromise {
     let gathering = ReferenceGathering(self)
     var failures: [Int: Failure] = [:]
+    var abandonedCount = 0
     return gathering.start(inputs) { [self] index, outcome in
       switch outcome {
       case .value:
         if gathering.finish(withdrawing: true) { settle(gathering.result, outcome) }
+        return
       case .rejection(let rejection):
         rejection.isHandled = true
-        // Cancelled, all its inputs are: that is no failure of theirs.
-        if gathering.result.isCancelled { return }
         failures[index] = rejection.failure
-        if failures.count == inputs.count {
-          reject(gathering.result, .aggregate(inputs.indices.compactMap { failures[$0] }))
-          gathering.finish(withdrawing: false)
-        }
+      case .abandoned: abandonedCount += 1
+      }
+      // Cancelled, it has finished before, and all its inputs are: that is no failure of theirs.
+      guard failures.count + abandonedCount == inputs.count,
+        gathering.finish(withdrawing: false)
+      else { return }
+      if abandonedCount > 0 {
+        settle(gathering.result, .abandoned)
+      } else {
+        reject(gathering.result, .aggregate(inputs.indices.compactMap { failures[$0] }))
       }
     }
   }

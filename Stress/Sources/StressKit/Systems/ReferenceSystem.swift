@@ -19,6 +19,8 @@ final class ReferenceSystem: System, @unchecked Sendable {
   private let kind: Program.Kind
   private let executors = [Executor(), Executor()]
   private let limiters = [Limiter(1), Limiter(2)]
+  /// The work in progress, by key.
+  private var coalesced: [Int: ReferencePromise] = [:]
   private var timers: [Timer] = []
   private var timerCount = 0
   private var tickets = 0
@@ -35,7 +37,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
   // MARK: Making promises
 
   func pending(_ id: Int) -> (ReferencePromise, ReferenceResolver) {
-    let promise = ReferencePromise(.resolver([]))
+    let promise = ReferencePromise(.resolver(CancelHooks()))
     return (promise, ReferenceResolver(promise, id, world))
   }
 
@@ -45,7 +47,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   func rejected(_ error: StressError) -> ReferencePromise {
     let promise = ReferencePromise(.nothing)
-    world.settle(promise, .rejection(Rejection(.thrown(error.id))))
+    world.reject(promise, .thrown(error.id))
     return promise
   }
 
@@ -59,12 +61,9 @@ final class ReferenceSystem: System, @unchecked Sendable {
     _ source: ReferencePromise, _ executor: Executor? = nil, _ body: @escaping (Int) throws -> Int
   ) -> ReferencePromise {
     world.derive(source, executor, wantsValue: true) { [world] promise, outcome in
-      switch outcome {
-      case .rejection: world.settle(promise, outcome)
-      case .value(let value):
-        do { world.finish(promise, try body(value)) } catch {
-          world.reject(promise, Failure(error))
-        }
+      guard case .value(let value) = outcome else { return world.finish(promise, outcome) }
+      do { world.finish(promise, .value(try body(value))) } catch {
+        world.reject(promise, Failure(error))
       }
     }
   }
@@ -73,13 +72,17 @@ final class ReferenceSystem: System, @unchecked Sendable {
     _ source: ReferencePromise, _ place: Place,
     _ body: @escaping @Sendable (Int) throws -> ReferencePromise
   ) -> ReferencePromise {
-    world.derive(source, executor(place), wantsValue: true) { [world] promise, outcome in
-      switch outcome {
-      case .rejection: world.settle(promise, outcome)
-      case .value(let value):
-        do { world.adopt(try body(value), by: promise) } catch {
-          world.reject(promise, Failure(error))
-        }
+    then(source, executor(place), body)
+  }
+
+  private func then(
+    _ source: ReferencePromise, _ executor: Executor? = nil,
+    _ body: @escaping (Int) throws -> ReferencePromise
+  ) -> ReferencePromise {
+    world.derive(source, executor, wantsValue: true) { [world] promise, outcome in
+      guard case .value(let value) = outcome else { return world.finish(promise, outcome) }
+      do { world.adopt(try body(value), by: promise) } catch {
+        world.reject(promise, Failure(error))
       }
     }
   }
@@ -89,13 +92,10 @@ final class ReferenceSystem: System, @unchecked Sendable {
     _ body: @escaping @Sendable (Failure) throws -> ReferencePromise
   ) -> ReferencePromise {
     world.derive(source, executor(place), wantsRejection: true) { [world] promise, outcome in
-      switch outcome {
-      case .value: world.settle(promise, outcome)
-      case .rejection(let rejection):
-        rejection.isHandled = true
-        do { world.adopt(try body(rejection.failure), by: promise) } catch {
-          world.reject(promise, Failure(error))
-        }
+      guard let rejection = outcome.rejection else { return world.finish(promise, outcome) }
+      rejection.isHandled = true
+      do { world.adopt(try body(rejection.failure), by: promise) } catch {
+        world.reject(promise, Failure(error))
       }
     }
   }
@@ -105,11 +105,11 @@ final class ReferenceSystem: System, @unchecked Sendable {
   ) -> ReferencePromise {
     let caught = world.derive(source, executor(place), wantsRejection: true) {
       [world] promise, outcome in
-      if case .rejection(let rejection) = outcome {
+      if let rejection = outcome.rejection {
         rejection.isHandled = true
         body(rejection.failure)
       }
-      world.finish(promise, 0)
+      world.finish(promise, .value(0))
     }
     return map(caught) { $0 }
   }
@@ -117,18 +117,13 @@ final class ReferenceSystem: System, @unchecked Sendable {
   func finally(
     _ source: ReferencePromise, _ place: Place, _ body: @escaping @Sendable () throws -> Void
   ) -> ReferencePromise {
-    finally(source, executor(place), body)
-  }
-
-  private func finally(
-    _ source: ReferencePromise, _ executor: Executor? = nil, _ body: @escaping () throws -> Void
-  ) -> ReferencePromise {
-    world.derive(source, executor, wantsValue: true, wantsRejection: true) {
+    world.derive(source, executor(place), wantsValue: true, wantsRejection: true) {
       [world] promise, outcome in
-      do { try body() } catch { return world.reject(promise, Failure(error)) }
-      switch outcome {
-      case .value(let value): world.finish(promise, value)
-      case .rejection: world.settle(promise, outcome)
+      do {
+        try body()
+        world.finish(promise, outcome)
+      } catch {
+        world.reject(promise, Failure(error))
       }
     }
   }
@@ -154,7 +149,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   func uncancellable(_ source: ReferencePromise) -> ReferencePromise {
     world.derive(source, isShield: true) { [world] promise, outcome in
-      world.settle(promise, outcome)
+      world.finish(promise, outcome)
     }
   }
 
@@ -162,28 +157,59 @@ final class ReferenceSystem: System, @unchecked Sendable {
     _ limiter: Int, _ body: @escaping @Sendable () throws -> ReferencePromise
   ) -> ReferencePromise {
     let limiter = limiters[limiter]
-    let promise = ReferencePromise(.resolver([]))
+    let promise = ReferencePromise(.resolver(CancelHooks()))
+    let gate = ReferencePromise(.resolver(CancelHooks()))
+    let work = then(gate) { _ in try body() }
     tickets += 1
     let ticket = tickets
     limiter.waiting.append(
       (
         ticket,
         { [self] in
-          let inner: ReferencePromise
-          do { inner = try body() } catch {
-            inner = ReferencePromise(.nothing)
-            world.reject(inner, Failure(error))
-          }
-          let left = finally(inner) { [self] in
+          let ended = onEnd(work) { [self] in
             limiter.running -= 1
             startNext(limiter)
           }
-          follow(promise, left, keeping: nil)
+          world.follow(promise, ended, keeping: nil)
+          world.settle(gate, .value(0))
         }
       ))
-    world.onCancel(promise) { limiter.waiting.removeAll { $0.ticket == ticket } }
+    world.onCancel(promise) { [world] in
+      let isWaiting = limiter.waiting.contains { $0.ticket == ticket }
+      limiter.waiting.removeAll { $0.ticket == ticket }
+      if isWaiting { world.settle(gate, .abandoned) }
+    }
     startNext(limiter)
     return promise
+  }
+
+  func coalesced(_ key: Int, _ body: () throws -> ReferencePromise) -> ReferencePromise {
+    if let work = coalesced[key] { return share(work) }
+    let shared = ReferencePromise(.resolver(CancelHooks()))
+    let result = share(shared)
+    let forget = { [self] in if coalesced[key] === shared { coalesced[key] = nil } }
+    coalesced[key] = shared
+    world.onCancel(shared, forget)
+    let work: ReferencePromise
+    do { work = try body() } catch {
+      work = ReferencePromise(.nothing)
+      world.reject(work, Failure(error))
+    }
+    world.follow(shared, onEnd(work, forget), keeping: nil)
+    return result
+  }
+
+  /// One consumer more.
+  private func share(_ source: ReferencePromise) -> ReferencePromise {
+    world.derive(source) { [world] promise, outcome in world.finish(promise, outcome) }
+  }
+
+  /// A promise with the same outcome; `body` runs before it settles, whatever that is.
+  private func onEnd(_ source: ReferencePromise, _ body: @escaping () -> Void) -> ReferencePromise {
+    world.derive(source, hearsAbandonment: true) { [world] promise, outcome in
+      body()
+      world.finish(promise, outcome)
+    }
   }
 
   private func startNext(_ limiter: Limiter) {
@@ -196,30 +222,17 @@ final class ReferenceSystem: System, @unchecked Sendable {
   // MARK: Acting
 
   func fulfill(_ resolver: ReferenceResolver, _ value: Int) -> Bool {
-    world.settle(resolver.promise, .value(value), byResolver: true)
+    world.settle(resolver.promise, .value(value))
   }
 
   func reject(_ resolver: ReferenceResolver, _ error: StressError) -> Bool {
-    world.settle(resolver.promise, .rejection(Rejection(.thrown(error.id))), byResolver: true)
+    world.reject(resolver.promise, .thrown(error.id))
   }
+
+  func abandon(_ resolver: ReferenceResolver) { world.settle(resolver.promise, .abandoned) }
 
   func resolve(_ resolver: ReferenceResolver, with promise: ReferencePromise) {
-    follow(resolver.promise, promise, keeping: resolver)
-  }
-
-  /// Has `promise` settle as `other` does; until then `resolver` is not dropped.
-  private func follow(
-    _ promise: ReferencePromise, _ other: ReferencePromise, keeping resolver: ReferenceResolver?
-  ) {
-    let observer = Observer(other)
-    observer.run = { [world] outcome in
-      world.settle(promise, outcome)
-      withExtendedLifetime(resolver) {}
-    }
-    world.attach(observer, to: other)
-    world.onCancel(promise) { [weak observer, world] in
-      if let observer { world.withdraw(observer) }
-    }
+    world.follow(resolver.promise, promise, keeping: resolver)
   }
 
   func onCancel(_ resolver: ReferenceResolver, _ body: @escaping @Sendable () -> Void) {
@@ -230,7 +243,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   func outcome(_ promise: ReferencePromise) -> Outcome {
     switch promise.outcome {
-    case nil: .pending
+    case nil, .abandoned: .pending
     case .value(let value): .value(value)
     case .rejection(let rejection): .failed(rejection.failure)
     }
@@ -249,12 +262,12 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   func runJob(_ place: Place) -> Bool {
     guard let executor = executor(place), !executor.jobs.isEmpty else { return false }
-    world.perform(executor.jobs.removeFirst())
+    world.start(executor.jobs.removeFirst())
     return true
   }
 
   func timeout(_ source: ReferencePromise, ticks: Int) -> ReferencePromise {
-    guard source.outcome == nil else { return source }
+    if outcome(source) != .pending { return source }
     timerCount += 1
     let duration = Duration(
       secondsComponent: Int64(ticks), attosecondsComponent: Int64(timerCount * Reports.runs + run))

@@ -31,10 +31,13 @@ protocol System: Sendable {
   func gather(_ gathering: Gathering, _ inputs: [Promise]) -> Promise
   func timeout(_ source: Promise, ticks: Int) -> Promise
   func limited(_ limiter: Int, _ body: @escaping @Sendable () throws -> Promise) -> Promise
+  /// `body` runs in the call, unless the work of another call for `key` goes on.
+  func coalesced(_ key: Int, _ body: () throws -> Promise) -> Promise
   func uncancellable(_ source: Promise) -> Promise
 
   func fulfill(_ resolver: Resolver, _ value: Int) -> Bool
   func reject(_ resolver: Resolver, _ error: StressError) -> Bool
+  func abandon(_ resolver: Resolver)
   func resolve(_ resolver: Resolver, with promise: Promise)
   func onCancel(_ resolver: Resolver, _ body: @escaping @Sendable () -> Void)
   func cancel(_ promise: Promise)
