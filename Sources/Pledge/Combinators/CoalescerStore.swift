@@ -68,7 +68,8 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   func share(_ entry: Entry) -> Promise<Value> {
     guard entry.promise.isPending else { return entry.promise.share() }
     let (promise, resolver) = Promise<Value>.withResolvers()
-    promise.cell.onCancel { [weak self] in self?.leave(entry) }
+    // Callers may outlive the coalescer; the count of them is in the table.
+    promise.cell.onCancel { self.leave(entry) }
     resolver.resolve(with: entry.promise.uncancellable())
     return promise
   }
@@ -142,9 +143,9 @@ enum CoalescedWork {
 
 /// One key's request.
 ///
-/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `lastUse` and
-/// `callers`, which the table's lock guards. `key` is only looked at by the coalescer, whose own sendability is that of
-/// its keys.
+/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `lastUse` and `callers`,
+/// which the table's lock guards. `key` is only looked at by the coalescer, whose own sendability is
+/// that of its keys.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   let key: Any
   let hash: Int
