@@ -10,7 +10,7 @@ func addNIOLoop(to registry: inout Registry) {
     registry.add("google-then-\(count)", library: library) { tries in
       let semaphore = DispatchSemaphore(value: 0)
       for _ in 0..<tries {
-        var future = loop.makeSucceededFuture(true)
+        var future = nioLoop.makeSucceededFuture(true)
         for _ in 1..<count { future = future.map { $0 } }
         _ = future.map { _ in semaphore.signal() }
         semaphore.wait()
@@ -25,18 +25,18 @@ func addNIOLoop(to registry: inout Registry) {
     latch.wait()
   }
   registry.add("inline-chain", library: library) { chains in
-    onLoop { nioInlineChains(chains, on: loop) }
+    onNIOLoop { nioInlineChains(chains, on: nioLoop) }
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: loop, .oneByOne) }
-  registry.add("queue-chains", library: library) { hopChains($0, on: loop, .together) }
+  registry.add("queue-chain", library: library) { hopChains($0, on: nioLoop, .oneByOne) }
+  registry.add("queue-chains", library: library) { hopChains($0, on: nioLoop, .together) }
   registry.add("resolved-map", library: library) { count in
-    onLoop { nioResolvedMaps(count, on: loop) }
+    onNIOLoop { nioResolvedMaps(count, on: nioLoop) }
   }
   registry.add("fan-in", library: library) { count in
-    onLoop { nioFanIn(count, on: loop) }
+    onNIOLoop { nioFanIn(count, on: nioLoop) }
   }
   registry.add("fan-out", library: library) { count in
-    onLoop { nioFanOut(count, on: loop) }
+    onNIOLoop { nioFanOut(count, on: nioLoop) }
   }
   addContended(to: &registry, library)
   addDepth(to: &registry, library)
@@ -44,12 +44,12 @@ func addNIOLoop(to registry: inout Registry) {
 }
 
 private let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
-private let loop = group.next()
+let nioLoop = group.next()
 
 /// Does all the work on the loop's own thread, as a server's handlers do.
-private func onLoop(_ work: @escaping @Sendable () -> Void) {
+func onNIOLoop(_ work: @escaping @Sendable () -> Void) {
   let done = DispatchSemaphore(value: 0)
-  loop.execute {
+  nioLoop.execute {
     work()
     done.signal()
   }
@@ -58,7 +58,7 @@ private func onLoop(_ work: @escaping @Sendable () -> Void) {
 
 private func addContended(to registry: inout Registry, _ library: String) {
   registry.add("contended-observe", library: library) { count in
-    let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
+    let promises = (0..<count).map { _ in nioLoop.makePromise(of: Int.self) }
     let latch = Latch(count)
     contend(count) { number in
       promises[number].succeed(number)
@@ -68,7 +68,7 @@ private func addContended(to registry: inout Registry, _ library: String) {
     latch.wait()
   }
   registry.add("contended-settle", library: library) { count in
-    let promises = (0..<count).map { _ in loop.makePromise(of: Int.self) }
+    let promises = (0..<count).map { _ in nioLoop.makePromise(of: Int.self) }
     let latch = Latch(count)
     for promise in promises { promise.futureResult.whenSuccess { _ in latch.countDown() } }
     contend(count) { number in
@@ -84,7 +84,7 @@ private func addDepth(to registry: inout Registry, _ library: String) {
   registry.add("recursive-loop-queue", library: library, note: "submit") { rounds in
     let done = DispatchSemaphore(value: 0)
     let slot = Slot(0)
-    loop.flatSubmit { step(0, rounds) }.whenSuccess {
+    nioLoop.flatSubmit { step(0, rounds) }.whenSuccess {
       slot.value = $0
       done.signal()
     }
@@ -94,13 +94,13 @@ private func addDepth(to registry: inout Registry, _ library: String) {
 }
 
 private func step(_ round: Int, _ rounds: Int) -> EventLoopFuture<Int> {
-  if round == rounds { return loop.makeSucceededFuture(round) }
-  return loop.submit { round &+ 1 }.flatMap { step($0, rounds) }
+  if round == rounds { return nioLoop.makeSucceededFuture(round) }
+  return nioLoop.submit { round &+ 1 }.flatMap { step($0, rounds) }
 }
 
 private func addAwaiting(to registry: inout Registry, _ library: String) {
   registry.addAsync("await-value", library: library, note: "get()") { count in
-    let future = loop.makeSucceededFuture(1)
+    let future = nioLoop.makeSucceededFuture(1)
     var sum = 0
     for _ in 0..<count { sum &+= (try? await future.get()) ?? 0 }
     check(sum, is: count)
@@ -108,8 +108,8 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
   registry.add("async-bridge", library: library, note: "makeFutureWithTask") { count in
     let latch = Latch(count)
     for _ in 0..<count {
-      let promise = loop.makePromise(of: Int.self)
-      loop.makeFutureWithTask { try await promise.futureResult.get() }
+      let promise = nioLoop.makePromise(of: Int.self)
+      nioLoop.makeFutureWithTask { try await promise.futureResult.get() }
         .whenSuccess { _ in latch.countDown() }
       promise.succeed(1)
     }
@@ -117,10 +117,10 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
   }
   registry.add("timer", library: library, note: "scheduleTask, which fails the promise itself") {
     count in
-    onLoop {
+    onNIOLoop {
       let promises = (0..<count).map { _ in
-        let promise = loop.makePromise(of: Int.self)
-        let timeout = loop.scheduleTask(in: .hours(1)) { promise.fail(CancellationError()) }
+        let promise = nioLoop.makePromise(of: Int.self)
+        let timeout = nioLoop.scheduleTask(in: .hours(1)) { promise.fail(CancellationError()) }
         promise.futureResult.whenComplete { _ in timeout.cancel() }
         return promise
       }
@@ -128,7 +128,7 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
     }
   }
   registry.addPending("pending-map-bytes", library: library) {
-    let promise = loop.makePromise(of: Int.self)
+    let promise = nioLoop.makePromise(of: Int.self)
     return (promise, promise.futureResult.map { $0 &+ 1 })
   }
 }
@@ -137,7 +137,7 @@ private func hopChains(_ chains: Int, on loop: any EventLoop, _ pace: Pace) {
   let finish = Finish(of: chains, pace)
   let total = Slot(0)
   for _ in 0..<chains {
-    let promise = loop.makePromise(of: Int.self)
+    let promise = nioLoop.makePromise(of: Int.self)
     nioChain(chainLength, from: promise.futureResult).whenSuccess {
       total.value &+= $0
       finish.chainEnded()

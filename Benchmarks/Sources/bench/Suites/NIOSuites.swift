@@ -1,50 +1,30 @@
 import Dispatch
 import NIOCore
-import NIOPosix
 
 func addNIOSuites(to registry: inout Registry) {
   let library = "NIO loop"
-  for withErrors in [false, true] {
-    let name = withErrors ? "doxbee-errors" : "doxbee-sequential"
-    registry.add(name, library: library, note: "submit") { count in
-      let latch = Latch(count)
-      let sum = Slot(0)
-      for number in 0..<count {
-        upload(number, withErrors).whenComplete { result in
-          if case .success(let value) = result { sum.value &+= value }
-          latch.countDown()
-        }
-      }
-      latch.wait()
-      check(sum.value, is: Upload.sum(count, withErrors: withErrors))
-    }
+  registry.addUploads(library: library, note: "submit") { number, withErrors, done in
+    upload(number, withErrors).whenSuccess(done)
   }
-  registry.add("madeup-parallel", library: library, note: "submit") { count in
-    let latch = Latch(count)
-    let sum = Slot(0)
-    for number in 0..<count {
-      EventLoopFuture.whenAllSucceed((0..<Upload.width).map { call($0) }, on: loop)
-        .flatMap { call($0.reduce(number, &+)) }
-        .whenSuccess {
-          sum.value &+= $0
-          latch.countDown()
-        }
-    }
-    latch.wait()
-    check(sum.value, is: Upload.parallelSum(count))
+  registry.addRequests(
+    "madeup-parallel", library: library, note: "submit", sum: Upload.parallelSum
+  ) { number, done in
+    EventLoopFuture.whenAllSucceed((0..<Upload.width).map { call($0) }, on: nioLoop)
+      .flatMap { call($0.reduce(number, &+)) }
+      .whenSuccess(done)
   }
   registry.add("many-callbacks", library: library) { count in
-    onLoop {
+    onNIOLoop {
       let sum = Slot(0)
       for _ in 0..<count {
-        let promise = loop.makePromise(of: Int.self)
+        let promise = nioLoop.makePromise(of: Int.self)
         let future = promise.futureResult
         let mapped =
           future
           .map { $0 &+ 1 }
-          .flatMap { loop.makeSucceededFuture($0 &+ 1) }
+          .flatMap { nioLoop.makeSucceededFuture($0 &+ 1) }
           .flatMapThrowing { $0 &+ 1 }
-          .flatMapError { _ in loop.makeSucceededFuture(0) }
+          .flatMapError { _ in nioLoop.makeSucceededFuture(0) }
           .flatMapResult { Result<Int, any Error>.success($0 &+ 1) }
           .always { _ in }
         mapped.and(future).whenSuccess { sum.value &+= $0 &+ $1 }
@@ -61,18 +41,7 @@ func addNIOSuites(to registry: inout Registry) {
   }
 }
 
-private let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
-
-private func onLoop(_ work: @escaping @Sendable () -> Void) {
-  let done = DispatchSemaphore(value: 0)
-  loop.execute {
-    work()
-    done.signal()
-  }
-  done.wait()
-}
-
-private func call(_ number: Int) -> EventLoopFuture<Int> { loop.submit { number &+ 1 } }
+private func call(_ number: Int) -> EventLoopFuture<Int> { nioLoop.submit { number &+ 1 } }
 
 private func upload(_ number: Int, _ withErrors: Bool) -> EventLoopFuture<Int> {
   call(number)
@@ -80,7 +49,7 @@ private func upload(_ number: Int, _ withErrors: Bool) -> EventLoopFuture<Int> {
     .flatMap { call($0) }
     .flatMap { call($0) }
     .flatMap { value in
-      Upload.fails(number, withErrors) ? loop.makeFailedFuture(UploadFailure()) : call(value)
+      Upload.fails(number, withErrors) ? nioLoop.makeFailedFuture(UploadFailure()) : call(value)
     }
     .flatMap { call($0) }
     .flatMap { call($0) }
@@ -89,6 +58,6 @@ private func upload(_ number: Int, _ withErrors: Bool) -> EventLoopFuture<Int> {
 }
 
 private func sleep(_ count: Int) -> EventLoopFuture<Void> {
-  if count == 0 { return loop.makeSucceededVoidFuture() }
-  return loop.scheduleTask(in: .milliseconds(1)) {}.futureResult.flatMap { sleep(count - 1) }
+  if count == 0 { return nioLoop.makeSucceededVoidFuture() }
+  return nioLoop.scheduleTask(in: .milliseconds(1)) {}.futureResult.flatMap { sleep(count - 1) }
 }

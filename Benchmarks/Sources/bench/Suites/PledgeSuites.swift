@@ -3,34 +3,15 @@ import Pledge
 
 func addPledgeSuites(to registry: inout Registry) {
   let library = "Pledge"
-  for withErrors in [false, true] {
-    let name = withErrors ? "doxbee-errors" : "doxbee-sequential"
-    registry.add(name, library: library, note: "handlers in place") { count in
-      let latch = Latch(count)
-      let sum = Slot(0)
-      for number in 0..<count {
-        upload(number, withErrors).observe(on: .immediate) { result in
-          if case .success(let value) = result { sum.value &+= value }
-          latch.countDown()
-        }
-      }
-      latch.wait()
-      check(sum.value, is: Upload.sum(count, withErrors: withErrors))
-    }
+  registry.addUploads(library: library, note: "handlers in place") { number, withErrors, done in
+    upload(number, withErrors).observe(on: .immediate) { done((try? $0.get()) ?? 0) }
   }
-  registry.add("madeup-parallel", library: library, note: "handlers in place") { count in
-    let latch = Latch(count)
-    let sum = Slot(0)
-    for number in 0..<count {
-      Promise.all((0..<Upload.width).map { call($0) })
-        .then(on: .immediate) { call($0.reduce(number, &+)) }
-        .observe(on: .immediate) { result in
-          if case .success(let value) = result { sum.value &+= value }
-          latch.countDown()
-        }
-    }
-    latch.wait()
-    check(sum.value, is: Upload.parallelSum(count))
+  registry.addRequests(
+    "madeup-parallel", library: library, note: "handlers in place", sum: Upload.parallelSum
+  ) { number, done in
+    Promise.all((0..<Upload.width).map { call($0) })
+      .then(on: .immediate) { call($0.reduce(number, &+)) }
+      .observe(on: .immediate) { done((try? $0.get()) ?? 0) }
   }
   registry.add("many-callbacks", library: library) { count in
     let sum = Slot(0)

@@ -25,3 +25,44 @@ enum Upload {
     (0..<count).reduce(0) { $0 + (0..<width).reduce($1) { $0 + $1 } + width + 1 }
   }
 }
+
+extension Registry {
+  /// Adds a body that starts `count` requests at once, waits for all, and checks the sum of their
+  /// results.
+  mutating func addRequests(
+    _ workload: String, library: String, note: String,
+    sum expected: @escaping @Sendable (Int) -> Int,
+    _ request:
+      @escaping @Sendable (_ number: Int, _ done: @escaping @Sendable (Int) -> Void) -> Void
+  ) {
+    add(workload, library: library, note: note) { count in
+      let latch = Latch(count)
+      let sum = Slot(0)
+      for number in 0..<count {
+        request(number) {
+          sum.value &+= $0
+          latch.countDown()
+        }
+      }
+      latch.wait()
+      check(sum.value, is: expected(count))
+    }
+  }
+
+  /// Adds both uploads of `doxbee`.
+  mutating func addUploads(
+    library: String, note: String,
+    _ upload:
+      @escaping @Sendable (
+        _ number: Int, _ withErrors: Bool, _ done: @escaping @Sendable (Int) -> Void
+      ) -> Void
+  ) {
+    for (workload, withErrors) in [("doxbee-sequential", false), ("doxbee-errors", true)] {
+      addRequests(workload, library: library, note: note) {
+        Upload.sum($0, withErrors: withErrors)
+      } _: { number, done in
+        upload(number, withErrors, done)
+      }
+    }
+  }
+}
