@@ -210,7 +210,10 @@ private func nest(_ promise: Promise<Token>) -> Promise<Token> {
   return last
 }
 
-private func cancelANest() -> Scenario {
+private func cancelANest() -> Scenario { cancel(nest) }
+
+/// Cancels what `nest` makes of a promise, while that is fulfilled.
+private func cancel(_ nest: (Promise<Token>) -> Promise<Token>) -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let told = Box(0)
   resolver.onCancel { told.value += 1 }
@@ -474,22 +477,7 @@ private func coalescerKeeps() -> Scenario {
 
 private func cancelADeepNest() -> Scenario {
   // Deeper than jobs nest on a stack.
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let told = Box(0)
-  resolver.onCancel { told.value += 1 }
-  let notes = Notes()
-  var nest = promise
-  for _ in 0..<28 { nest = .race([nest]) }
-  let last = nest
-  last.note("end", in: notes)
-  return Scenario(
-    { last.cancel() }, { resolver.fulfill(Token()) },
-    check: {
-      expect(
-        (promise.state != "pending" && last.state != "pending", "pending"),
-        (told.value <= 1, "told \(told.value) times"),
-        (notes.agree(["end"], with: last.state), "\(last.state), heard: \(notes.text)"))
-    })
+  cancel { promise in (0..<28).reduce(promise) { nest, _ in .race([nest]) } }
 }
 
 private func scopeAndCancel() -> Scenario {

@@ -172,15 +172,21 @@ private func orderOfChains() -> Scenario {
     })
 }
 
-private func slowHandlerHoldsUpNobody() -> Scenario {
-  // The handler in place returns only when another handler of the same promise has run.
-  let (promise, resolver) = Promise<Token>.withResolvers()
-  let notes = Notes()
+/// Gives `promise` a handler in place that blocks; returns what lets it go on.
+private func slowHandler(of promise: Promise<Token>, in notes: Notes) -> DispatchSemaphore {
   let hasRun = DispatchSemaphore(value: 0)
   promise.observe(on: .immediate) { _ in
     hasRun.wait()
     notes.add("slow value")
   }
+  return hasRun
+}
+
+private func slowHandlerHoldsUpNobody() -> Scenario {
+  // The handler in place returns only when another handler of the same promise has run.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let hasRun = slowHandler(of: promise, in: notes)
   return Scenario(
     { resolver.fulfill(Token()) },
     {
@@ -196,11 +202,7 @@ private func slowHandlerAmongOthers() -> Scenario {
   // As before, and others are handed over to a queue before it runs.
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
-  let hasRun = DispatchSemaphore(value: 0)
-  promise.observe(on: .immediate) { _ in
-    hasRun.wait()
-    notes.add("slow value")
-  }
+  let hasRun = slowHandler(of: promise, in: notes)
   promise.note("queued", on: Queues.a, in: notes)
   return Scenario(
     { resolver.fulfill(Token()) },
