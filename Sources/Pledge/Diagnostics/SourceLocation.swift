@@ -37,10 +37,3 @@ extension PromiseDiagnostics {
 /// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
 @usableFromInline
 typealias SourceLocation = PromiseDiagnostics.SourceLocation
-
-/// The engine's name for the location that made a promise.
-@usableFromInline
-typealias Origin = SourceLocation
-
-/// The engine's name for the error of a promise that can never settle.
-typealias BrokenPromise = BrokenPromiseError

@@ -13,7 +13,7 @@
 // end by linking promises to the outermost one.)
 //
 // Both are single steps under the locks of the cells concerned, so that every thread finds the cells
-// linked both ways: who adopts a cell is in its list. First comes the adoption, then the search for
+// linked both ways: a cell that adopts another one is in its list. First comes the adoption, then the search for
 // circles, then the contraction of what is in the middle now.
 
 extension Handler {

@@ -27,7 +27,8 @@ extension Cell {
           handler.cancelAlone()
           return
         case .notListed:
-          handler.cancelUnlisted()
+          // The source has settled.
+          handler.cancelAlone()?.noteUnheard()
           return
         }
       }
@@ -112,20 +113,16 @@ extension Handler {
     }
   }
 
-  /// Cancels this handler, but not the source, which it has left.
-  fileprivate final func cancelAlone() {
-    if detach(finding: Cancellation.cancelledCell, isCancellation: true) != nil {
-      Delivery.deliver(self, wanted: Mark.wantsRejection)
-    }
-  }
-
-  /// Cancels this handler, which was not among the observers of its source, since that has settled.
-  fileprivate final func cancelUnlisted() {
+  /// Cancels this handler, but not the source, among whose observers it is not any more.
+  ///
+  /// - Returns: The source, if the handler had not started.
+  @discardableResult
+  fileprivate final func cancelAlone() -> Cell? {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
-      return
+      return nil
     }
     Delivery.deliver(self, wanted: Mark.wantsRejection)
-    source.noteUnheard()
+    return source
   }
 }
 

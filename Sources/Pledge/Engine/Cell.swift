@@ -169,12 +169,7 @@ class Cell: Job, @unchecked Sendable {
   /// Locks the cell, whose word was `seen` a moment ago.
   @inline(__always)
   private final func lock(_ seen: UInt64) -> UInt64 {
-    if seen & Mark.locked == 0 {
-      let (done, now) = word.weakCompareExchange(
-        expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
-      if done { return now }
-    }
-    return lockSlowly()
+    tryLock(seen) ?? lockSlowly()
   }
 
   @inline(never)
@@ -182,14 +177,21 @@ class Cell: Job, @unchecked Sendable {
     var backoff = Backoff()
     while true {
       let seen = word.load(ordering: .relaxed)
-      if seen & Mark.locked == 0 {
-        let (done, now) = word.weakCompareExchange(
-          expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
-        if done { return now }
-      } else {
+      if seen & Mark.locked != 0 {
         backoff.wait()
+      } else if let now = tryLock(seen) {
+        return now
       }
     }
+  }
+
+  /// Locks the cell, whose word was `seen` a moment ago, if it is free.
+  @inline(__always)
+  private final func tryLock(_ seen: UInt64) -> UInt64? {
+    guard seen & Mark.locked == 0 else { return nil }
+    let (done, now) = word.weakCompareExchange(
+      expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
+    return done ? now : nil
   }
 
   /// Locks the cell beside locked ones, of which the one with the highest address is `highest`.
@@ -197,12 +199,7 @@ class Cell: Job, @unchecked Sendable {
   /// Threads wait for locks in the order of the addresses only; nil if this one would have to wait
   /// out of turn: it has to unlock the others and begin again.
   private final func lock(above highest: UInt) -> UInt64? {
-    if address > highest { return lock() }
-    let seen = word.load(ordering: .relaxed)
-    guard seen & Mark.locked == 0 else { return nil }
-    let (done, now) = word.weakCompareExchange(
-      expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
-    return done ? now : nil
+    address > highest ? lock() : tryLock(word.load(ordering: .relaxed))
   }
 
   @inline(__always)
@@ -654,7 +651,7 @@ class Cell: Job, @unchecked Sendable {
   ///
   /// One step, under the locks of the three cells.
   final func contract(fresh: Handler?) -> Contraction {
-    // Unlocked, for the many that are not; who makes it one looks again.
+    // Unlocked, for the many that are not; the thread that makes it one looks again.
     if marks & Mark.middle != Mark.adopting | Mark.adopted { return .notInTheMiddle }
     var backoff = Backoff()
     while true {

@@ -108,7 +108,7 @@ extension Handler {
     guard let source = start(isInPlace: false, hasTarget: false) else { return }
     dropBody()
     fail(
-      Rejection(BrokenPromise(origin: nil, reason: .executorDroppedJob), origin: nil))
+      Rejection(BrokenPromiseError(origin: nil, reason: .executorDroppedJob), origin: nil))
     source.release()
   }
 }

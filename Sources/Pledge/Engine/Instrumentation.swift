@@ -7,7 +7,7 @@ enum Instrumentation {
 
   /// What happened to a cell.
   enum Step {
-    case created(origin: Origin?)
+    case created(origin: SourceLocation?)
     case attached(source: Cell, observer: Handler)
     case observes(result: Cell)
     case handlerStarted(source: Cell)
@@ -25,7 +25,7 @@ enum Instrumentation {
   private struct Hooks {
     var tracer: (@Sendable (Cell, Step) -> Void)?
     var capture: (@Sendable () -> (@Sendable (() -> Void) -> Void)?)?
-    var report: (@Sendable (any Error, Origin?) -> Void)?
+    var report: (@Sendable (any Error, SourceLocation?) -> Void)?
   }
 
   private static let hooks = Mutex(Hooks())
@@ -54,7 +54,7 @@ enum Instrumentation {
   }
 
   /// Has `report` told of rejections that nobody handled.
-  static func setReport(_ report: (@Sendable (any Error, Origin?) -> Void)?) {
+  static func setReport(_ report: (@Sendable (any Error, SourceLocation?) -> Void)?) {
     let old = hooks.withLock { exchange(&$0.report, with: report) }
     withExtendedLifetime(old) {}
   }
@@ -116,35 +116,16 @@ enum Instrumentation {
   }
 
   /// Tells of a rejection that nobody handled: the one who asked for it, or standard error.
-  static func reportUnhandled(_ error: any Error, _ origin: Origin?) {
+  static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
     // The handler is the program's, and so is the error's description.
     let state = ThreadState.current
     if state.pointee.isTimerThread {
-      Trampoline.perform(ReportJob(error, origin), state)
+      state.pointee.postponed.append { reportUnhandled(error, origin) }
     } else if let report = hooks.withLock({ $0.report }) {
       report(error, origin)
     } else {
       StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
     }
-  }
-}
-
-/// Reports a rejection that was found unhandled on the timers' thread.
-///
-/// `@unchecked Sendable`: immutable.
-private final class ReportJob: Job, @unchecked Sendable {
-  private let error: any Error
-  private let origin: Origin?
-
-  init(_ error: any Error, _ origin: Origin?) {
-    self.error = error
-    self.origin = origin
-  }
-
-  override var callsProgramInPlace: Bool { true }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    Instrumentation.reportUnhandled(error, origin)
   }
 }
 

@@ -4,13 +4,13 @@
 @usableFromInline
 final class Rejection: Sendable {
   @usableFromInline let error: any Error
-  let origin: Origin?
+  let origin: SourceLocation?
   /// Whether this stands for the result of an abandoned promise.
   @usableFromInline let isAbandonment: Bool
   private let isHandled: AtomicFlag
 
   @usableFromInline
-  init(_ error: any Error, origin: Origin?, handled: Bool = false) {
+  init(_ error: any Error, origin: SourceLocation?, handled: Bool = false) {
     let unreported = UnreportedError.unwrapped(error)
     self.error = unreported ?? error
     self.origin = origin
@@ -27,7 +27,7 @@ final class Rejection: Sendable {
   static let abandonment = Rejection(abandoning: ())
 
   private init(abandoning: Void) {
-    error = BrokenPromise(origin: nil, reason: .abandoned)
+    error = BrokenPromiseError(origin: nil, reason: .abandoned)
     origin = nil
     isAbandonment = true
     isHandled = AtomicFlag(true)
@@ -39,7 +39,7 @@ final class Rejection: Sendable {
   }
 
   /// What a report of an unhandled rejection says.
-  static func unhandledText(_ error: any Error, _ origin: Origin?) -> String {
+  static func unhandledText(_ error: any Error, _ origin: SourceLocation?) -> String {
     let place = origin.map { " (promise made at \($0))" } ?? ""
     return "unhandled rejection: \(error)\(place). End the chain with `catch` or `cauterize`."
   }

@@ -110,7 +110,7 @@ extension Cell {
 
   /// Rejects this cell with `error`, unless it is settled already.
   @usableFromInline
-  final func reject(_ error: any Error, origin: Origin) -> Bool {
+  final func reject(_ error: any Error, origin: SourceLocation) -> Bool {
     reject(Rejection(error, origin: origin))
   }
 

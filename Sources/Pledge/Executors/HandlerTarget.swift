@@ -101,7 +101,8 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   override func enqueue(_ job: Job) {
     let state = ThreadState.current
     guard !state.pointee.isTimerThread else {
-      return Trampoline.perform(EnqueueJob(job, on: self), state)
+      state.pointee.postponed.append { self.enqueue(job) }
+      return
     }
     state.pointee.enqueueDepth += 1
     executor.enqueue(PromiseJob(job))
@@ -112,28 +113,5 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   // This object is made anew for each handler; the executor may be an object that is not.
   override var identity: AnyObject? {
     Executor.self is AnyObject.Type ? executor as AnyObject : nil
-  }
-}
-
-/// The engine's name for it.
-@usableFromInline
-typealias _HandlerTarget = HandlerTarget
-
-/// Calls `enqueue` of a custom executor.
-///
-/// `@unchecked Sendable`: immutable.
-private final class EnqueueJob: Job, @unchecked Sendable {
-  private let job: Job
-  private let scheduler: Scheduler
-
-  init(_ job: Job, on scheduler: Scheduler) {
-    self.job = job
-    self.scheduler = scheduler
-  }
-
-  override var callsProgramInPlace: Bool { true }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    scheduler.enqueue(job)
   }
 }

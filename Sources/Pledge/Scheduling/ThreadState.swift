@@ -21,8 +21,8 @@ struct ThreadState {
   var enqueueDepth = 0
   /// Whether this is the timers' thread, which runs no code of the program.
   var isTimerThread = false
-  /// Jobs that call code of the program and came up on the timers' thread: see `TimerHeap`.
-  var postponed: [Job] = []
+  /// What calls code of the program and came up on the timers' thread: see `TimerHeap`.
+  var postponed: [@Sendable () -> Void] = []
 
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadState> {

@@ -2,8 +2,8 @@
 ///
 /// A timer that is released leaves the heap at once: nothing of it stays until it would have fired.
 /// Actions run on the timers' own thread, which no blocked pool can delay; so they must not block,
-/// and run no code of the program. Jobs of theirs that would, go to the global queue: all those of
-/// one action together, in their order.
+/// and run no code of the program. What would run some is postponed, and goes to the global queue: all
+/// that one action postpones together, in its order.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
@@ -73,18 +73,13 @@ final class TimerHeap: Sendable {
     for index in due.indices {
       // Released here, since a `deinit` of what it captured may postpone something, too.
       exchange(&due[index], with: nil)?()
-      let jobs = exchange(&thread.pointee.postponed, with: [])
-      if !jobs.isEmpty { Self.run(jobs) }
+      let postponed = exchange(&thread.pointee.postponed, with: [])
+      if !postponed.isEmpty {
+        Queues.async(on: Queues.global) { for work in postponed { work() } }
+      }
     }
     // Dispatch may use the thread for something else next.
     thread.pointee.isTimerThread = false
-  }
-
-  private static func run(_ jobs: [Job]) {
-    Queues.async(on: Queues.global) {
-      let thread = ThreadState.current
-      for job in jobs { Trampoline.perform(job, thread) }
-    }
   }
 
   private func arm(_ state: inout State) {

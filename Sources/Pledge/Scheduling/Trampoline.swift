@@ -16,7 +16,7 @@ enum Trampoline {
   @inline(never)
   private static func performElsewhere(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
     if state.pointee.isTimerThread, job.callsProgramInPlace {
-      state.pointee.postponed.append(job)
+      state.pointee.postponed.append { perform(job, ThreadState.current) }
     } else if state.pointee.depth >= maximumDepth {
       state.pointee.deferred.append(job)
     } else {

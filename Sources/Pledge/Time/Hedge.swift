@@ -4,10 +4,10 @@ extension Promise {
   ///
   /// "Hedged requests" cut the slowest answers of a service off: the second request overtakes a
   /// first one that is stuck. The first value wins, and the other attempts are cancelled. An attempt
-  /// that fails, other than by cancellation, lets the next one start at once. When all have failed, the returned promise is
-  /// rejected with an ``AggregateError`` of their errors; with less than one attempt, with
-  /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels all attempts. Only hedge operations
-  /// that may run more than once.
+  /// that fails, other than by cancellation, lets the next one start at once. When all have failed,
+  /// the returned promise is rejected with an ``AggregateError`` of their errors; with less than one
+  /// attempt, with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels all attempts. Only
+  /// hedge operations that may run more than once.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   public static func hedged(
