@@ -14,7 +14,9 @@ final class ReferenceGathering {
     for (index, input) in inputs.enumerated() {
       if let withdraws = end {
         // It was over before it came to this one.
-        if withdraws { world.cancelIfUnconsumed(input) } else { world.keep(input) }
+        if withdraws { world.cancelIfUnconsumed(input) }
+        // Errors that are there already are taken in.
+        if !withdraws || input.outcome != nil { world.keep(input) }
         continue
       }
       let observer = Observer(input)

@@ -14,13 +14,18 @@ final class ReferenceSystem: System, @unchecked Sendable {
     init(_ limit: Int) { self.limit = limit }
   }
 
+  private final class CoalescedWork {
+    let promise = ReferencePromise(.resolver(CancelHooks()))
+    var callers = 1
+  }
+
   let world: ReferenceWorld
   private let run: Int
   private let kind: Program.Kind
   private let executors = [Executor(), Executor()]
   private let limiters = [Limiter(1), Limiter(2)]
   /// The work in progress, by key.
-  private var coalesced: [Int: ReferencePromise] = [:]
+  private var coalesced: [Int: CoalescedWork] = [:]
   private var timers: [Timer] = []
   private var timerCount = 0
   private var tickets = 0
@@ -184,24 +189,39 @@ final class ReferenceSystem: System, @unchecked Sendable {
   }
 
   func coalesced(_ key: Int, _ body: () throws -> ReferencePromise) -> ReferencePromise {
-    if let work = coalesced[key] { return share(work) }
-    let shared = ReferencePromise(.resolver(CancelHooks()))
-    let result = share(shared)
-    let forget = { [self] in if coalesced[key] === shared { coalesced[key] = nil } }
-    coalesced[key] = shared
-    world.onCancel(shared, forget)
-    let work: ReferencePromise
-    do { work = try body() } catch {
-      work = ReferencePromise(.nothing)
-      world.reject(work, Failure(error))
+    if let work = coalesced[key] {
+      work.callers += 1
+      return share(work, key)
     }
-    world.follow(shared, onEnd(work, forget), keeping: nil)
+    let work = CoalescedWork()
+    coalesced[key] = work
+    let result = share(work, key)
+    world.onCancel(work.promise) { [self] in forget(work, key) }
+    let inner: ReferencePromise
+    do { inner = try body() } catch {
+      inner = ReferencePromise(.nothing)
+      world.reject(inner, Failure(error))
+    }
+    let ended = onEnd(inner) { [self] in forget(work, key) }
+    world.follow(work.promise, ended, keeping: nil)
     return result
   }
 
-  /// One consumer more.
-  private func share(_ source: ReferencePromise) -> ReferencePromise {
-    world.derive(source) { [world] promise, outcome in world.finish(promise, outcome) }
+  /// One caller's promise.
+  private func share(_ work: CoalescedWork, _ key: Int) -> ReferencePromise {
+    let promise = ReferencePromise(.resolver(CancelHooks()))
+    world.onCancel(promise) { [self] in
+      work.callers -= 1
+      guard work.callers == 0 else { return }
+      forget(work, key)
+      cancel(work.promise)
+    }
+    world.follow(promise, uncancellable(work.promise), keeping: nil)
+    return promise
+  }
+
+  private func forget(_ work: CoalescedWork, _ key: Int) {
+    if coalesced[key] === work { coalesced[key] = nil }
   }
 
   /// A promise with the same outcome; `body` runs before it settles, whatever that is.
