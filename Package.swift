@@ -11,7 +11,13 @@ let package = Package(
     .library(name: "PledgeDiagnostics", targets: ["PledgeDiagnostics"]),
   ],
   targets: [
-    .target(name: "Pledge"),
+    .target(
+      name: "Pledge",
+      // For atomics that are stored in line: see Platform/Atomics.swift.
+      swiftSettings: [
+        .enableExperimentalFeature("BuiltinModule"), .enableExperimentalFeature("RawLayout"),
+        .enableExperimentalFeature("StaticExclusiveOnly"),
+      ]),
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
     .target(name: "PledgeDiagnostics", dependencies: ["Pledge"], exclude: ["Export/Page"]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),

@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 
 /// The traces that are on.
 ///
@@ -11,7 +10,7 @@ enum RunningTraces {
     var all: [Trace] { scoped + [ofProcess].compactMap(\.self) }
   }
 
-  private static let state = Pledge.Mutex(State())
+  private static let state = Mutex(State())
 
   /// How many there are, for a look without a lock.
   private static let count = Atomic<Int>(0)

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// How long a ``RequestCoalescer`` keeps values after they have arrived.
 public struct CoalescerCaching: Sendable, Hashable {
   /// How long a value is kept; nil for as long as there is room.

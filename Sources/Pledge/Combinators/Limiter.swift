@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs operations with a fixed concurrency limit, in the order of their priority and submission.
 ///
 /// ```swift

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Work that is shared, by key, by all callers that ask for it while it is in progress ("single
 /// flight"), and optionally for some time after.
 ///

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs only the latest of several operations: each new one cancels the one before.
 ///
 /// For searches while the user types, previews, and other work whose earlier results nobody wants.

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Promise {
   /// Calls `operation` until its promise is fulfilled, as `policy` says.
   ///
