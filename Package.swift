@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
   name: "Pledge",
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  platforms: [.macOS(.v12), .iOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
   products: [
     .library(name: "Pledge", targets: ["Pledge"]),
     .library(name: "PledgeFoundation", targets: ["PledgeFoundation"]),

@@ -3,6 +3,7 @@ import Pledge
 /// The traces that are on.
 ///
 /// Each event goes to all of them.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum RunningTraces {
   private struct State {
     var ofProcess: Trace?
