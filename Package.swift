@@ -3,7 +3,7 @@ import PackageDescription
 
 let package = Package(
   name: "Pledge",
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  platforms: [.macOS(.v12), .iOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
   products: [
     .library(name: "Pledge", targets: ["Pledge"]),
     .library(name: "PledgeFoundation", targets: ["PledgeFoundation"]),
@@ -11,7 +11,13 @@ let package = Package(
     .library(name: "PledgeDiagnostics", targets: ["PledgeDiagnostics"]),
   ],
   targets: [
-    .target(name: "Pledge"),
+    .target(
+      name: "Pledge",
+      // For atomics that are stored in line: see Platform/Atomics.swift.
+      swiftSettings: [
+        .enableExperimentalFeature("BuiltinModule"), .enableExperimentalFeature("RawLayout"),
+        .enableExperimentalFeature("StaticExclusiveOnly"),
+      ]),
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
     .target(name: "PledgeDiagnostics", dependencies: ["Pledge"], exclude: ["Export/Page"]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),

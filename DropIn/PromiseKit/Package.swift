@@ -17,7 +17,7 @@ let pledgeName = isInsideRepository ? "Pledge" : "pledge"
 
 let package = Package(
   name: "PromiseKit",
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  platforms: [.macOS(.v12), .iOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
   products: [
     .library(name: "PromiseKit", targets: ["PromiseKit"]),
     .library(name: "PMKFoundation", targets: ["PMKFoundation"]),

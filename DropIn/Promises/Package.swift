@@ -13,7 +13,7 @@ let pledge: Package.Dependency = {
 
 let package = Package(
   name: "Promises",
-  platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],
+  platforms: [.macOS(.v12), .iOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
   products: [
     .library(name: "Promises", targets: ["Promises"]),
     .library(name: "PromisesTestHelpers", targets: ["PromisesTestHelpers"]),

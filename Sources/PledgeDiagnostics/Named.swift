@@ -1,5 +1,6 @@
 import Pledge
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Promise {
   /// Gives this promise a name for the reports of a ``Trace``, which put it beside the operation:
   /// in trees, error paths, wait cycles and timelines.
@@ -21,6 +22,7 @@ extension Promise {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Guarantee {
   /// Gives this guarantee a name for the reports of a ``Trace``.
   ///

@@ -1,9 +1,9 @@
 import Pledge
-import Synchronization
 
 /// The traces that are on.
 ///
 /// Each event goes to all of them.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum RunningTraces {
   private struct State {
     var ofProcess: Trace?
@@ -11,7 +11,7 @@ enum RunningTraces {
     var all: [Trace] { scoped + [ofProcess].compactMap(\.self) }
   }
 
-  private static let state = Pledge.Mutex(State())
+  private static let state = Mutex(State())
 
   /// How many there are, for a look without a lock.
   private static let count = Atomic<Int>(0)

@@ -13,6 +13,7 @@ import Pledge
 /// on at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one closure does, and any
 /// number of those can be on. While no trace is on, tracing costs a promise no more than the look at
 /// a flag.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public final class Trace: Sendable {
   private let log: Mutex<Log>
   private let time: @Sendable () -> Duration
@@ -164,6 +165,7 @@ public final class Trace: Sendable {
 }
 
 /// Promises that a trace with a limit had to forget.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct Forgotten: Sendable, Hashable {
   /// How many that had settled.
   public internal(set) var settled = 0
@@ -178,6 +180,7 @@ public struct Forgotten: Sendable, Hashable {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 private func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Duration
 where C.Duration == Duration {
   let start = clock.now

@@ -14,8 +14,9 @@
 /// `CancellationError` at once.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func retry<Value: Sendable>(
-  _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
+  _ policy: RetryPolicy, clock: any Clock<Duration>,
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   try await Promise.retry(policy, clock: clock, operation).value
@@ -31,6 +32,7 @@ public func retry<Value: Sendable>(
 /// call throws at once, even if the operation ignores cancellation and goes on.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func withTimeout<Value: Sendable>(
   _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
@@ -41,6 +43,7 @@ public func withTimeout<Value: Sendable>(
 /// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
 ///
 /// See ``withTimeout(_:clock:_:)``.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func withDeadline<Value: Sendable, C: Clock<Duration>>(
   _ deadline: C.Instant, clock: C,
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
@@ -51,6 +54,7 @@ public func withDeadline<Value: Sendable, C: Clock<Duration>>(
 /// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
 ///
 /// See ``withTimeout(_:clock:_:)``.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func withDeadline<Value: Sendable>(
   _ deadline: ContinuousClock.Instant,
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

@@ -148,17 +148,22 @@ extension Promise {
 ///
 /// `@unchecked Sendable`: `run`, which is called once, has `operation` alone.
 private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
-  private var operation: (@Sendable @isolated(any) () async throws -> Value)?
+  /// A structure, because an optional closure of this type needs the run time of macOS 15.
+  private struct Operation {
+    let body: @Sendable @isolated(any) () async throws -> Value
+  }
+
+  private var operation: Operation?
 
   init(_ operation: @escaping @Sendable @isolated(any) () async throws -> Value) {
-    self.operation = operation
+    self.operation = Operation(body: operation)
   }
 
   func run(isolation: isolated (any Actor)?) async -> Result<Value, any Error> {
     // What the closure captured may be isolated to the actor, and so may its `deinit`.
     defer { operation = nil }
     do {
-      return .success(try await operation.unsafelyUnwrapped())
+      return .success(try await operation.unsafelyUnwrapped.body())
     } catch {
       return .failure(error)
     }

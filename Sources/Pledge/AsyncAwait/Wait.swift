@@ -147,13 +147,13 @@ private struct BlockingWait {
 /// A block on a queue, to find out whether that runs anything beside the present turn.
 private final class QueueProbe: Sendable {
   private let hasRun = AtomicFlag(false)
-  private let start = ContinuousClock.now
+  private let start = SystemClock.now
 
   init(_ queue: DispatchQueue) {
     Queues.async(on: queue) { [self] in hasRun.store(true, ordering: .releasing) }
   }
 
   var isStuck: Bool {
-    !hasRun.load(ordering: .acquiring) && start.duration(to: .now) > .seconds(1)
+    !hasRun.load(ordering: .acquiring) && SystemClock.now - start > 1_000_000_000
   }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Cancels the work that was bound to it when it is deallocated, so that work ends with its owner.
 ///
 /// Store a scope in the object that the work is for. When the object is deallocated, so is the scope:

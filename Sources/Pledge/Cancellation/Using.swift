@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Promise {
   /// Acquires a resource, uses it, and releases it, whatever happens.
   ///

@@ -1,22 +1,44 @@
-import Synchronization
-
 /// How long a ``RequestCoalescer`` keeps values after they have arrived.
 public struct CoalescerCaching: Sendable, Hashable {
   /// How long a value is kept; nil for as long as there is room.
-  public var lifetime: Duration?
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var lifetime: Duration? {
+    get { fresh?.duration }
+    set { fresh = newValue.map { TimeSpan($0) } }
+  }
   /// For how long after its lifetime a value is still served, while new work replaces it.
-  public var staleLifetime: Duration
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var staleLifetime: Duration {
+    get { stale.duration }
+    set { stale = TimeSpan(newValue) }
+  }
   /// How many values are kept; the one that was used least recently makes room.
   public var capacity: Int?
 
+  fileprivate var fresh: TimeSpan?
+  fileprivate var stale: TimeSpan
+
   /// Keeps values for `lifetime`, and serves them for `staleLifetime` more while they are fetched
   /// anew ("stale while revalidate").
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(
     lifetime: Duration? = nil, staleLifetime: Duration = .zero, capacity: Int? = nil
   ) {
-    self.lifetime = lifetime
-    self.staleLifetime = staleLifetime
+    self.init(lifetime.map { TimeSpan($0) }, stale: TimeSpan(staleLifetime), capacity)
+  }
+
+  init(_ fresh: TimeSpan?, stale: TimeSpan, _ capacity: Int?) {
+    self.fresh = fresh
+    self.stale = stale
     self.capacity = capacity
+  }
+
+  /// How long a value is kept, in nanoseconds.
+  fileprivate var total: Int64? {
+    fresh.map {
+      let (sum, overflow) = $0.inNanoseconds.addingReportingOverflow(stale.inNanoseconds)
+      return overflow ? .max : sum
+    }
   }
 }
 
@@ -27,24 +49,27 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   let table = Mutex(CoalescerTable<Value>())
   private let caching: CoalescerCaching?
   /// The time since the store was made.
-  private let age: @Sendable () -> Duration
+  private let stopwatch: @Sendable () -> TimeSpan
 
-  init(caching: CoalescerCaching?, age: @escaping @Sendable () -> Duration) {
+  init(caching: CoalescerCaching?, age stopwatch: @escaping @Sendable () -> TimeSpan) {
     self.caching = caching
-    self.age = age
+    self.stopwatch = stopwatch
   }
+
+  /// Nanoseconds since the store was made.
+  private func age() -> Int64 { stopwatch().inNanoseconds }
 
   func isUsable(_ entry: Entry) -> Bool {
     guard let arrival = entry.arrival.withLock({ $0 }) else { return !entry.promise.isCancelled }
-    guard let caching, let lifetime = caching.lifetime else { return true }
-    return age() - arrival < lifetime + caching.staleLifetime
+    guard let total = caching?.total else { return true }
+    return age() - arrival < total
   }
 
   func isStale(_ entry: Entry) -> Bool {
-    guard let arrival = entry.arrival.withLock({ $0 }), let lifetime = caching?.lifetime else {
+    guard let arrival = entry.arrival.withLock({ $0 }), let lifetime = caching?.fresh else {
       return false
     }
-    return age() - arrival >= lifetime
+    return age() - arrival >= lifetime.inNanoseconds
   }
 
   /// Inserts `fresh` in place of `old`, unless the table has changed since `version`.
@@ -151,8 +176,8 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   let hash: Int
   let promise: Promise<Value>
   let resolver: Resolver<Value>
-  /// When the value arrived; nil before.
-  let arrival = Mutex<Duration?>(nil)
+  /// When the value arrived, by the store's age; nil before.
+  let arrival = Mutex<Int64?>(nil)
   fileprivate var lastUse = 0
   /// How many callers wait for it.
   fileprivate var callers = 1

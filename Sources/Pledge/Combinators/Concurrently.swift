@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Promise {
   /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
   ///

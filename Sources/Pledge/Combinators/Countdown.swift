@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Counts down to nought, from several threads.
 final class Countdown: Sendable {
   private let count: Atomic<Int>

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs operations with a fixed concurrency limit, in the order of their priority and submission.
 ///
 /// ```swift
@@ -15,12 +13,21 @@ public final class Limiter: Sendable {
     /// How many operations may start in one period; less than one counts as one.
     public var count: Int
     /// The length of a period.
-    public var period: Duration
+    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+    public var period: Duration {
+      get { span.duration }
+      set { span = TimeSpan(newValue) }
+    }
+
+    fileprivate var span: TimeSpan
 
     /// Makes a rate of `count` operations in each `period`.
-    public init(_ count: Int, per period: Duration) {
+    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+    public init(_ count: Int, per period: Duration) { self.init(count, TimeSpan(period)) }
+
+    init(_ count: Int, _ span: TimeSpan) {
       self.count = count
-      self.period = period
+      self.span = span
     }
   }
 
@@ -37,7 +44,7 @@ public final class Limiter: Sendable {
 
   private let state: Mutex<LimiterQueue>
   private let rate: Rate?
-  private let clock: any Clock<Duration>
+  private let time: TimeSource
 
   /// Makes a limiter.
   ///
@@ -50,13 +57,22 @@ public final class Limiter: Sendable {
   ///   - queueCapacity: How many operations may wait; nil for any number. An operation for which
   ///     there is no room is rejected with ``QueueFullError``.
   ///   - clock: The clock of `rate`.
-  public init(
-    _ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil,
-    clock: any Clock<Duration> = ContinuousClock()
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public convenience init(
+    _ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil, clock: any Clock<Duration>
   ) {
+    self.init(limit, rate, queueCapacity, TimeSource(clock))
+  }
+
+  /// Makes a limiter; see ``init(_:rate:queueCapacity:clock:)``.
+  public convenience init(_ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil) {
+    self.init(limit, rate, queueCapacity, .continuous)
+  }
+
+  private init(_ limit: Int, _ rate: Rate?, _ queueCapacity: Int?, _ time: TimeSource) {
     state = Mutex(LimiterQueue(limit: limit, capacity: queueCapacity, rate: rate?.count))
     self.rate = rate
-    self.clock = clock
+    self.time = time
   }
 
   /// How many operations may run at a time.
@@ -145,7 +161,7 @@ public final class Limiter: Sendable {
     while let operation = state.withLock({ $0.takeNext() }) {
       if let rate {
         // A start counts for one period, from now on.
-        _ = Promise<Void>.after(rate.period, clock: clock)
+        _ = Promise<Void>.after(rate.span, time)
           .mapped(HandlerTarget(immediate: ())) { [self] in
             state.withLock { $0.startsLeft? += 1 }
             startNext()

@@ -148,6 +148,7 @@ extension Guarantee {
   /// been fulfilled by `deadline`.
   ///
   /// See ``Promise/timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
     base.deadline(deadline)
   }
@@ -156,6 +157,7 @@ extension Guarantee {
   /// been fulfilled by `deadline` on `clock`.
   ///
   /// See ``Promise/timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
     base.deadline(deadline, clock: clock)
   }

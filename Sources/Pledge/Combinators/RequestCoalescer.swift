@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Work that is shared, by key, by all callers that ask for it while it is in progress ("single
 /// flight"), and optionally for some time after.
 ///
@@ -24,8 +22,14 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   /// - Parameters:
   ///   - caching: Whether, and for how long, values are kept for later callers; nil to keep none.
   ///   - clock: The clock of the lifetimes.
-  public init(caching: Caching? = nil, clock: any Clock<Duration> = ContinuousClock()) {
-    store = CoalescerStore(caching: caching, age: stopwatch(clock))
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public init(caching: Caching? = nil, clock: any Clock<Duration>) {
+    store = CoalescerStore(caching: caching, age: TimeSource(clock).stopwatch())
+  }
+
+  /// Makes an empty table; see ``init(caching:clock:)``.
+  public init(caching: Caching? = nil) {
+    store = CoalescerStore(caching: caching, age: TimeSource.continuous.stopwatch())
   }
 
   /// How many keys are in progress or kept.
@@ -36,12 +40,6 @@ public final class RequestCoalescer<Key, Value: Sendable> {
     let removed = store.table.withLock { exchange(&$0, with: CoalescerTable()) }
     withExtendedLifetime(removed) {}
   }
-}
-
-/// The time since now, on `clock`.
-private func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
-  let start = clock.now
-  return { start.duration(to: clock.now) }
 }
 
 // `@unchecked`: the store is sendable, and `Key` is as sendable as this says.

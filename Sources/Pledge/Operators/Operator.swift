@@ -15,22 +15,70 @@ extension Cell {
   }
 }
 
-/// A closure that carries its isolation, and the means to call it from there.
+/// A closure that carries its isolation, as one of the plain function type `Closure`.
 ///
 /// An `@isolated(any)` closure can only be called with `await`. The engine has already sent the
 /// handler to the executor that the closure is isolated to, so calling it as a plain function is
 /// what its isolation asks for. Both function types are two words, a function and a context, and
 /// have the same calling convention.
+///
+/// A generic argument of `@isolated(any)` type needs the run time of macOS 15. A stored property of
+/// that type does not, so there is a structure for each number of parameters.
 @usableFromInline
 struct Isolated<Closure> {
   @usableFromInline let closure: Closure
 
   @inlinable
-  init(_ closure: Closure) { self.closure = closure }
+  init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
+  where Closure == @Sendable () throws -> Result {
+    self = unsafeBitCast(IsolatedFunction0(function: closure), to: Self.self)
+  }
 
-  /// The closure as the plain function type `Plain`.
+  @inlinable
+  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
+  where Closure == @Sendable (A) throws -> Result {
+    self = unsafeBitCast(IsolatedFunction1(function: closure), to: Self.self)
+  }
+
+  @inlinable
+  init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
+  where Closure == @Sendable (A, B) throws -> Result {
+    self = unsafeBitCast(IsolatedFunction2(function: closure), to: Self.self)
+  }
+
+  /// The closure as the plain function type `Plain`, which may lack the `throws`.
   @inlinable
   func assumingIsolated<Plain>(as type: Plain.Type) -> Plain {
     unsafeBitCast(self, to: Isolated<Plain>.self).closure
+  }
+}
+
+@usableFromInline
+struct IsolatedFunction0<Result> {
+  @usableFromInline let function: @Sendable @isolated(any) () throws -> Result
+
+  @inlinable
+  init(function: @escaping @Sendable @isolated(any) () throws -> Result) {
+    self.function = function
+  }
+}
+
+@usableFromInline
+struct IsolatedFunction1<A, Result> {
+  @usableFromInline let function: @Sendable @isolated(any) (A) throws -> Result
+
+  @inlinable
+  init(function: @escaping @Sendable @isolated(any) (A) throws -> Result) {
+    self.function = function
+  }
+}
+
+@usableFromInline
+struct IsolatedFunction2<A, B, Result> {
+  @usableFromInline let function: @Sendable @isolated(any) (A, B) throws -> Result
+
+  @inlinable
+  init(function: @escaping @Sendable @isolated(any) (A, B) throws -> Result) {
+    self.function = function
   }
 }

@@ -1,15 +1,27 @@
-import Synchronization
+// What the protocols say of a requirement goes for all implementations.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
+import Builtin
 
 // The library's only way to atomics: these names. Everything that another thread can see or wait
 // for, and every call of Dispatch or of the C library, goes through this folder, so that a test
 // build can put a scheduler of its own in its place, and a port finds its work in one folder.
+//
+// The types are the library's own because `Synchronization` needs macOS 15 and iOS 18. They are made
+// of the same parts. The storage is a type with a raw layout: such a value is borrowed in place and
+// never copied, so a property of a class that has such a type keeps its address for as long as the
+// object lives, and needs no allocation of its own. (A pointer to any other stored property is good
+// for one call only.) Raw layouts ask nothing of the run time: the compiler lays out `Atomic<UInt64>`.
+// The operations are the compiler's built-in ones. Those of C would do, but cost the hot paths some
+// five per cent: Swift cannot know that a function of C releases no object, and retains more of them.
 
-@usableFromInline typealias AtomicWord = Atomic<UInt64>
-@usableFromInline typealias AtomicPointerBits = Atomic<UInt>
-@usableFromInline typealias AtomicCounter = Atomic<Int>
-@usableFromInline typealias AtomicFlag = Atomic<Bool>
+@usableFromInline package typealias Atomic = _Atomic
+@usableFromInline typealias AtomicWord = _Atomic<UInt64>
+@usableFromInline typealias AtomicPointerBits = _Atomic<UInt>
+@usableFromInline typealias AtomicCounter = _Atomic<Int>
+@usableFromInline typealias AtomicFlag = _Atomic<Bool>
 
-extension Atomic where Value == UInt64 {
+extension _Atomic where Value == UInt64 {
   /// Stores `value` to give up a lock that is a bit of this word.
   ///
   /// LLVM moves a `swift_retain` down past stores, atomic ones included. A retain that left the lock
@@ -17,7 +29,173 @@ extension Atomic where Value == UInt64 {
   /// move past a fence, which on x86 is no instruction.
   @inline(__always)
   borrowing func unlock(storing value: UInt64) {
-    atomicMemoryFence(ordering: .releasing)
+    Builtin.fence_release()
     store(value, ordering: .releasing)
   }
+}
+
+/// A value that several threads may access, each access in one step.
+///
+/// Not for programs: it may change in any version. It is public for the drop-in modules, which are
+/// packages of their own and run on systems without `Synchronization`.
+///
+/// `@unchecked Sendable`: accessed atomically only.
+@frozen @_staticExclusiveOnly @_rawLayout(like: Value)
+public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
+  /// Where the value lies.
+  @usableFromInline @_transparent
+  var address: UnsafeMutableRawPointer { UnsafeMutableRawPointer(Builtin.addressOfRawLayout(self)) }
+
+  /// Makes an atomic value.
+  @_transparent
+  public init(_ initialValue: Value) {
+    // A plain store: nobody else knows the address.
+    UnsafeMutablePointer<Value>(Builtin.addressOfRawLayout(self)).initialize(to: initialValue)
+  }
+
+  /// Returns the value.
+  @_transparent
+  public borrowing func load(ordering: _AtomicLoadOrdering) -> Value {
+    Value(_word: Value._Word._atomicLoad(at: address, ordering))
+  }
+
+  /// Replaces the value.
+  @_transparent
+  public borrowing func store(_ desired: Value, ordering: _AtomicStoreOrdering) {
+    Value._Word._atomicStore(desired._word, at: address, ordering)
+  }
+
+  /// Returns the old value.
+  @_transparent
+  public borrowing func exchange(_ desired: Value, ordering: _AtomicUpdateOrdering) -> Value {
+    Value(_word: Value._Word._atomicExchange(desired._word, at: address, ordering))
+  }
+
+  /// Replaces the value if it is `expected`; returns whether it was, and what it was.
+  @_transparent
+  public borrowing func compareExchange(
+    expected: Value, desired: Value, ordering: _AtomicUpdateOrdering
+  ) -> (exchanged: Bool, original: Value) {
+    var word = expected._word
+    let exchanged = Value._Word._atomicCompareExchange(
+      &word, desired._word, at: address, ordering)
+    return (exchanged, Value(_word: word))
+  }
+
+  /// As `compareExchange`, but may fail for no reason.
+  @_transparent
+  public borrowing func weakCompareExchange(
+    expected: Value, desired: Value, ordering: _AtomicUpdateOrdering
+  ) -> (exchanged: Bool, original: Value) {
+    var word = expected._word
+    let exchanged = Value._Word._atomicWeakCompareExchange(
+      &word, desired._word, at: address, ordering)
+    return (exchanged, Value(_word: word))
+  }
+}
+
+extension _Atomic where Value: FixedWidthInteger {
+  /// Adds; traps if the new value has no room, after it was stored.
+  @_transparent @discardableResult
+  public borrowing func add(
+    _ operand: Value, ordering: _AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    let old = wrappingAdd(operand, ordering: ordering).oldValue
+    return (old, old + operand)
+  }
+
+  /// Subtracts; traps if the new value has no room, after it was stored.
+  @_transparent @discardableResult
+  public borrowing func subtract(
+    _ operand: Value, ordering: _AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    let old = wrappingSubtract(operand, ordering: ordering).oldValue
+    return (old, old - operand)
+  }
+
+  /// Adds, without a trap.
+  @_transparent @discardableResult
+  public borrowing func wrappingAdd(
+    _ operand: Value, ordering: _AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    let old = Value(_word: Value._Word._atomicAdd(operand._word, at: address, ordering))
+    return (old, old &+ operand)
+  }
+
+  /// Subtracts, without a trap.
+  @_transparent @discardableResult
+  public borrowing func wrappingSubtract(
+    _ operand: Value, ordering: _AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    let old = Value(_word: Value._Word._atomicSubtract(operand._word, at: address, ordering))
+    return (old, old &- operand)
+  }
+
+  /// Keeps the bits that `operand` has, too.
+  @_transparent @discardableResult
+  public borrowing func bitwiseAnd(
+    _ operand: Value, ordering: _AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    let old = Value(_word: Value._Word._atomicAnd(operand._word, at: address, ordering))
+    return (old, old & operand)
+  }
+
+  /// Adds the bits of `operand`.
+  @_transparent @discardableResult
+  public borrowing func bitwiseOr(
+    _ operand: Value, ordering: _AtomicUpdateOrdering
+  ) -> (oldValue: Value, newValue: Value) {
+    let old = Value(_word: Value._Word._atomicOr(operand._word, at: address, ordering))
+    return (old, old | operand)
+  }
+}
+
+// MARK: - Orders
+
+/// How a load is ordered.
+@frozen
+public enum _AtomicLoadOrdering: Sendable { case relaxed, acquiring }
+
+/// How a store is ordered.
+@frozen
+public enum _AtomicStoreOrdering: Sendable { case relaxed, releasing }
+
+/// How an access that loads and stores is ordered.
+@frozen
+public enum _AtomicUpdateOrdering: Sendable {
+  case relaxed, acquiring, releasing, acquiringAndReleasing
+}
+
+// MARK: - Values
+
+/// A type whose values are as long as a word that has atomic operations.
+public protocol _AtomicValue: Sendable {
+  /// The word.
+  associatedtype _Word: _AtomicWord
+  /// The value as a word.
+  var _word: _Word { get }
+  /// Makes a value of a word.
+  init(_word: _Word)
+}
+
+extension _AtomicValue where Self: FixedWidthInteger, _Word: FixedWidthInteger {
+  @_transparent public var _word: _Word { _Word(truncatingIfNeeded: self) }
+  @_transparent public init(_word: _Word) { self.init(truncatingIfNeeded: _word) }
+}
+
+extension UInt8: _AtomicValue { public typealias _Word = UInt8 }
+extension UInt32: _AtomicValue { public typealias _Word = UInt32 }
+extension UInt64: _AtomicValue { public typealias _Word = UInt64 }
+
+#if _pointerBitWidth(_64)
+  extension Int: _AtomicValue { public typealias _Word = UInt64 }
+  extension UInt: _AtomicValue { public typealias _Word = UInt64 }
+#else
+  extension Int: _AtomicValue { public typealias _Word = UInt32 }
+  extension UInt: _AtomicValue { public typealias _Word = UInt32 }
+#endif
+
+extension Bool: _AtomicValue {
+  @_transparent public var _word: UInt8 { self ? 1 : 0 }
+  @_transparent public init(_word: UInt8) { self = _word != 0 }
 }

@@ -1,5 +1,3 @@
-import Synchronization
-
 // A `static let` that is not a constant costs a call of `swift_once` at each use on Linux, some 70
 // instructions. What the hot paths read lies in global variables with constant initial values
 // instead, which cost a load.

@@ -22,12 +22,11 @@ struct WakeUp: @unchecked Sendable {
     }
   }
 
-  /// Replaces the moment by one that is `delay` away; a negative delay is over.
-  func arm(after delay: Duration) {
-    let (seconds, attoseconds) = max(.zero, delay).components
-    // A dispatch timer takes nanoseconds in 64 bits, 292 years: a year at a time is enough.
-    let nanoseconds = Int(
-      min(seconds, 31_536_000) * 1_000_000_000 + attoseconds / 1_000_000_000 + 1)
+  /// Replaces the moment by one that is so many nanoseconds away; a negative delay is over.
+  func arm(afterNanoseconds delay: Int64) {
+    // A second at a time where an integer of 32 bits holds no more; a day elsewhere.
+    let longest = Int.bitWidth < 64 ? 1_000_000_000 : 86_400_000_000_000
+    let nanoseconds = min(Int(clamping: max(delay, 0)), longest)
     uptime.schedule(deadline: .now() + .nanoseconds(nanoseconds), leeway: .microseconds(500))
     wallTime.schedule(
       wallDeadline: .now() + .nanoseconds(nanoseconds), leeway: .microseconds(500))

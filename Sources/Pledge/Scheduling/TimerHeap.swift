@@ -11,11 +11,12 @@ final class TimerHeap: Sendable {
   ///
   /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
   final class Timer: @unchecked Sendable {
-    let deadline: ContinuousClock.Instant
+    /// In nanoseconds of `SystemClock`.
+    let deadline: Int64
     fileprivate var index = -1
     fileprivate var action: (@Sendable () -> Void)?
 
-    init(deadline: ContinuousClock.Instant, action: @escaping @Sendable () -> Void) {
+    init(deadline: Int64, action: @escaping @Sendable () -> Void) {
       self.deadline = deadline
       self.action = action
       TimerHeap.shared.add(self)
@@ -32,7 +33,7 @@ final class TimerHeap: Sendable {
     /// the mutex until then do not retain it.
     var heap: [Unmanaged<Timer>] = []
     var wakeUp: WakeUp?
-    var armedFor: ContinuousClock.Instant?
+    var armedFor: Int64?
   }
 
   private let state = Mutex(State())
@@ -59,7 +60,7 @@ final class TimerHeap: Sendable {
   }
 
   private func fire() {
-    let now = ContinuousClock.now
+    let now = SystemClock.now
     var due: [(@Sendable () -> Void)?] = []
     state.withLock { state in
       state.armedFor = nil
@@ -88,7 +89,7 @@ final class TimerHeap: Sendable {
     let wakeUp = state.wakeUp ?? WakeUp { self.fire() }
     state.wakeUp = wakeUp
     state.armedFor = deadline
-    wakeUp.arm(after: ContinuousClock.now.duration(to: deadline))
+    wakeUp.arm(afterNanoseconds: deadline - SystemClock.now)
   }
 
   // MARK: The heap
@@ -143,5 +144,5 @@ final class TimerHeap: Sendable {
 }
 
 extension Unmanaged<TimerHeap.Timer> {
-  fileprivate var deadline: ContinuousClock.Instant { _withUnsafeGuaranteedRef { $0.deadline } }
+  fileprivate var deadline: Int64 { _withUnsafeGuaranteedRef { $0.deadline } }
 }

@@ -4,14 +4,19 @@ extension Guarantee where Value == Void {
   /// A duration of zero or less counts as over. The timer is released at once when everything made
   /// from the guarantee is cancelled or deallocated. Pass a test clock as `clock` to decide when
   /// time passes.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Guarantee<Void> {
-    guard duration > .zero else { return .value(()) }
+    after(TimeSpan(duration), TimeSource(clock))
+  }
+
+  package static func after(_ span: TimeSpan, _ time: TimeSource) -> Guarantee<Void> {
+    guard span > .zero else { return .value(()) }
     let cell = Root<Void?>()
     cell.noteCreation(nil)
     // The cell keeps the timer and not the other way round: a time that nobody waits for is over.
-    let timer = OneShotTimer.start(after: duration, clock: clock) { [weak cell] in
+    let timer = time.startTimer(after: span) { [weak cell] in
       cell?.fulfill(())
     }
     cell.onCancel { withExtendedLifetime(timer) {} }
@@ -23,10 +28,15 @@ extension Promise where Value == Void {
   /// Makes a promise that is fulfilled after `duration`.
   ///
   /// See ``Guarantee/after(_:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise<Void> {
-    Guarantee.after(duration, clock: clock).base
+    after(TimeSpan(duration), TimeSource(clock))
+  }
+
+  package static func after(_ span: TimeSpan, _ time: TimeSource) -> Promise<Void> {
+    Guarantee.after(span, time).base
   }
 }
 
@@ -34,11 +44,16 @@ extension Promise {
   /// Passes the value on after `duration`; an error passes at once.
   ///
   /// The time starts when this promise is fulfilled. Cancelling releases the timer at once.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise {
+    delayed(TimeSpan(duration), TimeSource(clock))
+  }
+
+  func delayed(_ span: TimeSpan, _ time: TimeSource) -> Promise {
     chained(HandlerTarget(immediate: ())) { value in
-      Promise<Void>.after(duration, clock: clock).mapped(HandlerTarget(immediate: ())) { value }
+      Promise<Void>.after(span, time).mapped(HandlerTarget(immediate: ())) { value }
     }
   }
 }
@@ -47,6 +62,7 @@ extension Guarantee {
   /// Passes the value on after `duration`.
   ///
   /// The time starts when this guarantee is fulfilled. Cancelling releases the timer at once.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Guarantee {

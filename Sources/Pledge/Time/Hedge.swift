@@ -10,12 +10,13 @@ extension Promise {
   /// hedge operations that may run more than once.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func hedged(
     attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      attempts, delay, clock, HandlerTarget(isolation: operation.isolation),
+      attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
@@ -26,18 +27,19 @@ extension Promise {
   ///
   /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
   /// written.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func hedged(
     attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    hedge(attempts, delay, clock, HandlerTarget(immediate: ())) {
+    hedge(attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(immediate: ())) {
       Promise { try await operation() }
     }
   }
 
-  private static func hedge(
-    _ attempts: Int, _ delay: Duration, _ clock: any Clock<Duration>, _ target: HandlerTarget,
+  static func hedge(
+    _ attempts: Int, _ delay: TimeSpan, _ time: TimeSource, _ target: HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     guard attempts >= 1 else {
@@ -66,7 +68,7 @@ extension Promise {
           }
         })
       start = .race(
-        failure, start.chained(immediate) { Promise<Void>.after(delay, clock: clock) })
+        failure, start.chained(immediate) { Promise<Void>.after(delay, time) })
     }
     return .any(inputs)
   }
@@ -79,6 +81,7 @@ extension Promise {
 ///
 /// **Execution.** Each call runs in a task of its own, in the isolation in which `operation` was
 /// written.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func hedged<Value: Sendable>(
   attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

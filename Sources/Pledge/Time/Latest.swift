@@ -1,5 +1,3 @@
-import Synchronization
-
 /// Runs only the latest of several operations: each new one cancels the one before.
 ///
 /// For searches while the user types, previews, and other work whose earlier results nobody wants.
@@ -14,17 +12,24 @@ import Synchronization
 /// ```
 public final class Latest<Value: Sendable>: Sendable {
   private let current = Mutex<Promise<Value>?>(nil)
-  private let debounce: Duration
-  private let clock: any Clock<Duration>
+  private let debounce: TimeSpan
+  private let time: TimeSource
 
   /// Makes an object that runs nothing yet.
   ///
   /// - Parameters:
   ///   - debounce: How long to wait for a newer operation before one starts.
   ///   - clock: The clock of `debounce`.
-  public init(debounce: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()) {
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public convenience init(
+    debounce: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()
+  ) {
+    self.init(TimeSpan(debounce), TimeSource(clock))
+  }
+
+  init(_ debounce: TimeSpan, _ time: TimeSource) {
     self.debounce = debounce
-    self.clock = clock
+    self.time = time
   }
 
   deinit { cancel() }
@@ -64,7 +69,7 @@ public final class Latest<Value: Sendable>: Sendable {
   ) -> Promise<Value> {
     // First the one before: a new operation may rely on its having been cancelled.
     cancel()
-    let work = Promise<Void>.after(debounce, clock: clock).chained(target, operation)
+    let work = Promise<Void>.after(debounce, time).chained(target, operation)
     replace(with: work)
     return .onEnd(of: work) { [weak self] in self?.forget(work) }
   }

@@ -1,5 +1,3 @@
-import Synchronization
-
 extension Promise {
   /// Calls `operation` until its promise is fulfilled, as `policy` says.
   ///
@@ -10,12 +8,13 @@ extension Promise {
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func retry(
-    _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
+    _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     retried(
-      policy, clock, HandlerTarget(isolation: operation.isolation),
+      policy, TimeSource(clock), HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
@@ -24,21 +23,23 @@ extension Promise {
   /// See ``retry(_:clock:_:)``.
   ///
   /// **Execution.** `operation` runs on `executor`.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func retry(
     on executor: some PromiseExecutor, _ policy: RetryPolicy,
-    clock: any Clock<Duration> = ContinuousClock(),
+    clock: any Clock<Duration>,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    retried(policy, clock, HandlerTarget(executor), operation)
+    retried(policy, TimeSource(clock), HandlerTarget(executor), operation)
   }
 
   /// Calls `operation`, on the main actor, until its promise is fulfilled, as `policy` says.
   ///
   /// See ``retry(_:clock:_:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func retry(
     on executor: MainExecutor, _ policy: RetryPolicy,
-    clock: any Clock<Duration> = ContinuousClock(),
+    clock: any Clock<Duration>,
     _ operation: @escaping @MainActor @Sendable () throws -> Promise
   ) -> Promise { retry(policy, clock: clock, operation) }
 
@@ -49,16 +50,19 @@ extension Promise {
   ///
   /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
   /// written.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func retry(
-    _ policy: RetryPolicy, clock: any Clock<Duration> = ContinuousClock(),
+    _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, clock, HandlerTarget(immediate: ())) { Promise { try await operation() } }
+    retried(policy, TimeSource(clock), HandlerTarget(immediate: ())) {
+      Promise { try await operation() }
+    }
   }
 
   static func retried(
-    _ policy: RetryPolicy, _ clock: any Clock<Duration>, _ target: HandlerTarget,
+    _ policy: RetryPolicy, _ time: TimeSource, _ target: HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     guard policy.attempts >= 1 else {
@@ -66,10 +70,10 @@ extension Promise {
         PromiseError.invalidArgument(
           "retry needs at least one attempt, not \(policy.attempts)."))
     }
-    let run = RetryRun(policy: policy, clock: clock, target: target, operation: operation)
+    let run = RetryRun(policy: policy, time: time, target: target, operation: operation)
     let result = run.attempt().depositing(in: policy.budget)
-    guard let deadline = policy.deadline else { return result }
-    return result.timeout(after: deadline, clock: clock)
+    guard let deadline = policy.totalTime else { return result }
+    return result.timeout(deadline, time)
       .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
         // The timeout of an attempt is inside a `RetryError`: this is the deadline's.
         throw RetryError(errors: run.errors + [error])
@@ -80,7 +84,7 @@ extension Promise {
 /// The attempts of one `retry`.
 private final class RetryRun<Value: Sendable>: Sendable {
   private let policy: RetryPolicy
-  private let clock: any Clock<Duration>
+  private let time: TimeSource
   private let target: HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
   /// Of the attempts so far, in one place: a copy for each attempt would make a long run
@@ -88,11 +92,11 @@ private final class RetryRun<Value: Sendable>: Sendable {
   private let failures = Mutex<[any Error]>([])
 
   init(
-    policy: RetryPolicy, clock: any Clock<Duration>, target: HandlerTarget,
+    policy: RetryPolicy, time: TimeSource, target: HandlerTarget,
     operation: @escaping @Sendable () throws -> Promise<Value>
   ) {
     self.policy = policy
-    self.clock = clock
+    self.time = time
     self.target = target
     self.operation = operation
   }
@@ -101,8 +105,8 @@ private final class RetryRun<Value: Sendable>: Sendable {
 
   func attempt() -> Promise<Value> {
     var current = Promise<Void>.value(()).chained(target) { [operation] in try operation() }
-    if let timeout = policy.attemptTimeout {
-      current = current.timeout(after: timeout, clock: clock)
+    if let timeout = policy.attemptTime {
+      current = current.timeout(timeout, time)
     }
     return current.recoveredWithPromise(HandlerTarget(immediate: ())) { [self] error in
       if error is CancellationError { throw error }
@@ -112,8 +116,8 @@ private final class RetryRun<Value: Sendable>: Sendable {
       }
       guard count < policy.attempts, policy.isRetryable(error), policy.budget?.withdraw() ?? true
       else { throw RetryError(errors: errors) }
-      let delay = policy.requestedDelay(error) ?? policy.delay(count)
-      return Promise<Void>.after(delay, clock: clock).chained(HandlerTarget(immediate: ())) {
+      let delay = policy.pause(after: error, attemptsMade: count)
+      return Promise<Void>.after(delay, time).chained(HandlerTarget(immediate: ())) {
         [self] in attempt()
       }
     }

@@ -1,5 +1,3 @@
-import Synchronization
-
 /// A common limit on retries, so that clients do not multiply the load of a service that fails.
 ///
 /// Each retry takes one token, and each success earns a part of one. When most requests fail, the

@@ -9,48 +9,96 @@ public struct RetryPolicy: Sendable {
   /// How many attempts there are at the most, the first one included.
   public var attempts: Int
   /// How long to wait before another attempt; the argument is the number of attempts made.
-  public var delay: @Sendable (_ attemptsMade: Int) -> Duration
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var delay: @Sendable (_ attemptsMade: Int) -> Duration {
+    get { { [pause] made in pause(made).duration } }
+    set { pause = { made in TimeSpan(newValue(made)) } }
+  }
   /// Whether an error is worth another attempt.
   ///
   /// `CancellationError` never is.
   public var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
   /// A delay that an error asks for, which then replaces the policy's own ("retry after").
-  public var requestedDelay: @Sendable (any Error) -> Duration? = { _ in nil }
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var requestedDelay: @Sendable (any Error) -> Duration? {
+    get { { [requestedPause] error in requestedPause(error)?.duration } }
+    set { requestedPause = { error in newValue(error).map { TimeSpan($0) } } }
+  }
   /// How long one attempt may take; nil for as long as it likes.
-  public var attemptTimeout: Duration?
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var attemptTimeout: Duration? {
+    get { attemptTime?.duration }
+    set { attemptTime = newValue.map { TimeSpan($0) } }
+  }
   /// How long all attempts and delays may take together; nil for as long as they like.
-  public var deadline: Duration?
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var deadline: Duration? {
+    get { totalTime?.duration }
+    set { totalTime = newValue.map { TimeSpan($0) } }
+  }
   /// What limits the retries of all operations that share it; nil for no common limit.
   public var budget: RetryBudget?
 
-  /// Makes a policy with delays of your own.
-  public init(attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> Duration) {
+  // What the properties above stand for: a `Duration` cannot be stored where the system may be older
+  // than it is.
+  var pause: @Sendable (_ attemptsMade: Int) -> TimeSpan
+  package var requestedPause: @Sendable (any Error) -> TimeSpan? = { _ in nil }
+  var attemptTime: TimeSpan?
+  var totalTime: TimeSpan?
+
+  init(attempts: Int, pause: @escaping @Sendable (_ attemptsMade: Int) -> TimeSpan) {
     self.attempts = attempts
-    self.delay = delay
+    self.pause = pause
+  }
+
+  /// How long to wait after `error`, the last of so many attempts.
+  func pause(after error: any Error, attemptsMade: Int) -> TimeSpan {
+    requestedPause(error) ?? pause(attemptsMade)
+  }
+
+  /// Makes a policy with delays of your own.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public init(attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> Duration) {
+    self.init(attempts: attempts, pause: { made in TimeSpan(delay(made)) })
   }
 
   /// Waits the same time before each attempt.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func fixed(attempts: Int, delay: Duration = .seconds(1)) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { _ in delay }
+    fixed(attempts, TimeSpan(delay))
+  }
+
+  static func fixed(_ attempts: Int, _ delay: TimeSpan) -> RetryPolicy {
+    RetryPolicy(attempts: attempts, pause: { _ in delay })
   }
 
   /// Waits `step` longer before each attempt.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func linear(attempts: Int, step: Duration) -> RetryPolicy {
-    RetryPolicy(attempts: attempts) { step * $0 }
+    linear(attempts, TimeSpan(step))
+  }
+
+  static func linear(_ attempts: Int, _ step: TimeSpan) -> RetryPolicy {
+    RetryPolicy(attempts: attempts, pause: { made in step * Double(made) })
   }
 
   /// Waits twice as long (or `factor` times) before each attempt, but never longer than `maximum`.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func exponential(
     attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
+  ) -> RetryPolicy {
+    exponential(attempts, TimeSpan(first), factor, TimeSpan(maximum))
+  }
+
+  static func exponential(
+    _ attempts: Int, _ first: TimeSpan, _ factor: Double, _ maximum: TimeSpan
   ) -> RetryPolicy {
     RetryPolicy(attempts: attempts) { made in
       var delay = min(first, maximum)
       for _ in 1..<max(made, 1) {
-        // Compared as numbers of seconds: a duration would trap where they overflow.
-        let next = delay / .seconds(1) * factor
-        guard next < maximum / .seconds(1) else { return maximum }
-        guard next > 0 else { return .zero }
         delay = delay * factor
+        guard delay < maximum else { return maximum }
+        guard delay > .zero else { return .zero }
       }
       return delay
     }
@@ -64,7 +112,7 @@ public struct RetryPolicy: Sendable {
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
     var policy = self
-    policy.delay = { [delay] made in delay(made) * random() }
+    policy.pause = { [pause] made in pause(made) * random() }
     return policy
   }
 

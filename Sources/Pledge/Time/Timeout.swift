@@ -1,16 +1,25 @@
 /// The error of a promise that took longer than it was given.
 public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The time that was given; zero or less for a deadline that had passed before the call.
-  public let duration: Duration
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var duration: Duration { span.duration }
+
+  /// The same as a number of seconds.
+  public var seconds: Double { span.inSeconds }
+
+  let span: TimeSpan
 
   /// Says after how long, or that the deadline had passed before.
   public var description: String {
-    duration > .zero
-      ? "Timed out after \(duration)." : "Timed out: the deadline had passed already."
+    span > .zero
+      ? "Timed out after \(span)." : "Timed out: the deadline had passed already."
   }
 
   /// Makes the error of a wait of `duration`.
-  public init(duration: Duration) { self.duration = duration }
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public init(duration: Duration) { span = TimeSpan(duration) }
+
+  init(_ span: TimeSpan) { self.span = span }
 }
 
 extension Promise {
@@ -23,11 +32,16 @@ extension Promise {
   /// settled already.
   ///
   /// - Complexity: O(log of the number of pending timers).
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise {
+    timeout(TimeSpan(duration), TimeSource(clock))
+  }
+
+  func timeout(_ span: TimeSpan, _ time: TimeSource) -> Promise {
     if !isPending { return self }
-    let timer = TimerSlot(duration)
+    let timer = TimerSlot(span)
     let result = cell.derive(
       Value.self, wants: Cell.Input.hearsAbandonment, target: HandlerTarget(immediate: ()),
       body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
@@ -37,7 +51,7 @@ extension Promise {
         guard let timer = handler.body?.copy(as: Body.self)() else { return }
         // The timer still rejects the promise; if it fired just now, it could not.
         if handler.waitToBeDetached(from: source) {
-          if timer.hasFired { handler.expire(after: timer.duration) }
+          if timer.hasFired { handler.expire(after: timer.span) }
           return
         }
       }
@@ -49,10 +63,10 @@ extension Promise {
     // The timer holds the handler and the handler the timer, until one of the two has run.
     let fail: @Sendable () -> Void = {
       timer.fire()
-      handler.expire(after: duration)
+      handler.expire(after: span)
     }
-    if duration > .zero {
-      timer.set(OneShotTimer.start(after: duration, clock: clock, fail))
+    if span > .zero {
+      timer.set(time.startTimer(after: span, fail))
     } else {
       fail()
     }
@@ -63,6 +77,7 @@ extension Promise {
   /// settled by `deadline`.
   ///
   /// See ``timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise {
     self.deadline(deadline, clock: ContinuousClock())
   }
@@ -71,6 +86,7 @@ extension Promise {
   /// settled by `deadline` on `clock`.
   ///
   /// See ``timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise {
     timeout(after: clock.now.duration(to: deadline), clock: clock)
   }
@@ -81,6 +97,7 @@ extension Guarantee {
   /// `duration`.
   ///
   /// See ``Promise/timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise<Value> {
@@ -89,8 +106,8 @@ extension Guarantee {
 }
 
 extension Handler {
-  fileprivate final func expire(after duration: Duration) {
-    let rejection = Rejection(TimeoutError(duration: duration), origin: nil)
+  fileprivate final func expire(after span: TimeSpan) {
+    let rejection = Rejection(TimeoutError(span), origin: nil)
     // Too late: nobody will see the error.
     if !remove(finding: Root<Never?>(rejection: rejection)) { rejection.markHandled() }
   }
@@ -105,10 +122,10 @@ private final class TimerSlot: Sendable {
     case cancelled
   }
 
-  let duration: Duration
+  let span: TimeSpan
   private let state = Mutex(State.empty)
 
-  init(_ duration: Duration) { self.duration = duration }
+  init(_ span: TimeSpan) { self.span = span }
 
   func set(_ timer: AnyObject & Sendable) {
     state.withLock { if case .empty = $0 { $0 = .holding(timer) } }

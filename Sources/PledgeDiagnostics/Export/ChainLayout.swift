@@ -6,6 +6,7 @@ import Pledge
 /// with several consumers, and the chains that a combinator waits for. What a handler of the
 /// library made for its own ends stands with what the user's handler around it made, so that loops
 /// inside combinators do not nest.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ChainLayout {
   struct Place {
     let number: Int

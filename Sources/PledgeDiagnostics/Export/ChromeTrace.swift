@@ -2,6 +2,7 @@ import Foundation
 import Pledge
 
 /// A trace in the trace-event format.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 private struct ChromeTrace: Encodable {
   struct Event: Encodable {
     let name: String
@@ -28,6 +29,7 @@ private struct ChromeTrace: Encodable {
   let otherData: [String: String]
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   /// Threads as tracks, handlers as slices, and arrows from settlements to handlers.
   func chromeTrace() throws -> Data {
@@ -92,6 +94,7 @@ extension Snapshot {
 }
 
 /// Slices for settlements outside handlers, so that arrows have something to begin at.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 private struct SettlementSlices {
   private let snapshot: Snapshot
   /// When something begins on a thread, in order, by the thread's number.
@@ -140,6 +143,7 @@ private struct SettlementSlices {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
   /// In microseconds, to the nanosecond.
   var microseconds: Double {

@@ -2,6 +2,7 @@ import Foundation
 import Pledge
 
 /// What the page shows: a row for each promise, chain by chain.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Timeline: Encodable {
   /// A promise, or a task or thread that waits for one.
   ///
@@ -74,6 +75,7 @@ struct Timeline: Encodable {
   let rows: [Row]
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   func timeline() -> Timeline {
     let layout = ChainLayout(records) { isInternal($0) }

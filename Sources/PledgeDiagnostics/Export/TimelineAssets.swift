@@ -1,5 +1,6 @@
 // Made by Page/embed from Page/timeline.js and Page/timeline.css; change those.
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension TimelinePage {
   static let script = #"""
     'use strict';

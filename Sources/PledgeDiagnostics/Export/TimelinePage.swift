@@ -1,4 +1,5 @@
 /// A page that shows a ``Timeline``: all in one file.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum TimelinePage {
   /// The page with the data in it, which is JSON.
   static func html(data: String) -> String {

@@ -1,5 +1,6 @@
 import Foundation
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// What a trace can be written as.
   public enum Format: String, Sendable, Hashable, CaseIterable {
@@ -48,6 +49,7 @@ extension Trace {
 }
 
 /// The error for the name of a file that does not tell a ``Trace/Format``.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct UnknownTraceFormatError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name.
   public let fileName: String

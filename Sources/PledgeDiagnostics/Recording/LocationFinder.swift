@@ -4,6 +4,7 @@ import Pledge
 ///
 /// What stands at an address is looked up once, when a report first asks for it, as that takes
 /// milliseconds.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class LocationFinder: Sendable {
   static let shared = LocationFinder()
 
@@ -50,6 +51,7 @@ final class LocationFinder: Sendable {
 }
 
 /// What an operation is called, by a function that its call goes through.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum OperationName {
   /// The public operators, by the functions that they call; where the optimizer has inlined an
   /// operator into the program, only these are left.

@@ -1,6 +1,7 @@
 import Pledge
 
 /// The books: what the events add up to.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Log: Sendable {
   /// What a thread is doing.
   struct Thread: Sendable {
@@ -43,6 +44,7 @@ struct Log: Sendable {
 
 // MARK: - Events
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
   /// Whether an event belongs to a trace that only records what its body does, and what comes of
   /// that.
@@ -253,6 +255,7 @@ extension Log {
 
 // MARK: - Forgetting
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
   private mutating func end(_ number: Int, _ time: Duration) {
     guard records[number] != nil, records[number]?.ended == nil else { return }

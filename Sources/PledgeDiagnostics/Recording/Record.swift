@@ -1,6 +1,7 @@
 import Pledge
 
 /// A moment on a thread, and the handler that was running there.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Moment: Sendable {
   let time: Duration
   /// The number of the thread.
@@ -10,6 +11,7 @@ struct Moment: Sendable {
 }
 
 /// One visit of an executor: a handler from its beginning to its end.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Run: Sendable {
   let start: Duration
   var end: Duration?
@@ -19,6 +21,7 @@ struct Run: Sendable {
 }
 
 /// How and where a promise settled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Settlement: Sendable {
   let moment: Moment
   let rejection: PromiseDiagnostics.Rejection?
@@ -26,6 +29,7 @@ struct Settlement: Sendable {
 }
 
 /// What is known of one promise, or of an observer that makes none.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Record: Sendable {
   enum Kind: Sendable {
     /// Made with a resolver.

@@ -1,5 +1,6 @@
 import Pledge
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// A line of the source: where something was done.
   public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
@@ -57,4 +58,5 @@ extension Trace {
 }
 
 /// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 typealias SourceLocation = Trace.SourceLocation

@@ -3,6 +3,7 @@ import Foundation
 /// A thread, as the recorder tells it from others.
 ///
 /// The system may use the identity of a thread that has ended once more.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ThreadKey: Hashable {
   let rawValue: UInt
   let isMain: Bool

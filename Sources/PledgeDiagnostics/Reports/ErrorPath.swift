@@ -4,6 +4,7 @@ import Pledge
 /// was handled, or was left.
 ///
 /// Its description is the way as text.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct ErrorPath: Sendable, CustomStringConvertible {
   /// One promise on the way.
   public struct Step: Sendable {
@@ -77,6 +78,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// The way of the error with which `promise` was rejected; nil if it was not, or is not in the
   /// record.

@@ -1,6 +1,7 @@
 import Pledge
 
 /// Follows errors through the books.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ErrorTracer {
   typealias Event = ErrorPath.Step.Event
 
@@ -89,6 +90,7 @@ struct ErrorTracer {
 
 // MARK: - Steps
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension ErrorTracer {
   private func beginning(of record: Record) -> Event {
     let rejection = record.settlement?.rejection

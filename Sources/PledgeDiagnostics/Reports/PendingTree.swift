@@ -3,6 +3,7 @@ import Pledge
 /// What is pending, and what it waits for: below each promise stand those that wait for it.
 ///
 /// Its description is the tree as text.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct PendingTree: Sendable, CustomStringConvertible {
   /// One pending promise, or a task or thread that waits for one.
   public struct Node: Sendable {
@@ -79,6 +80,7 @@ public struct PendingTree: Sendable, CustomStringConvertible {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// What is still pending, and what it waits for.
   ///
@@ -87,6 +89,7 @@ extension Trace {
   public func pendingTree() -> PendingTree { snapshot().pendingTree() }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   func pendingTree() -> PendingTree {
     let dependencies = dependencies()

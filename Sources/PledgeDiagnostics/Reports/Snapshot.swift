@@ -1,6 +1,7 @@
 import Pledge
 
 /// What a report is made of: the books as they were at one moment.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Snapshot {
   let log: Log
   let now: Duration
@@ -59,6 +60,7 @@ struct Snapshot {
 // MARK: - What waits for what
 
 /// Why one promise waits for another one.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum Dependency: Sendable, Hashable {
   /// An operator was called on it.
   case source
@@ -74,11 +76,13 @@ enum Dependency: Sendable, Hashable {
   case executor(isCertain: Bool)
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Edge: Sendable {
   let target: Int
   let reason: Dependency
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   /// What each pending promise waits for; one that waits for no promise has no entry.
   func dependencies() -> [Int: [Edge]] {
@@ -141,6 +145,7 @@ extension Snapshot {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
   /// Rounded, with a unit: `1.25 s`, `300 ms`, `12 µs`.
   var brief: String {

@@ -1,6 +1,7 @@
 import Pledge
 
 /// Promises that wait for each other, so that none of them can ever settle.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct WaitCycle: Sendable, CustomStringConvertible {
   /// One link of the circle: a promise, and why it waits for the next one.
   public struct Step: Sendable {
@@ -27,6 +28,7 @@ public struct WaitCycle: Sendable, CustomStringConvertible {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
   /// The promises that wait for each other: through what their handlers returned, through threads
   /// that block in `wait()`, and through executors that such a thread keeps busy.
@@ -40,6 +42,7 @@ extension Trace {
   }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   func waitCycles(_ dependencies: [Int: [Edge]]) -> [WaitCycle] {
     let edges = dependencies.merging(executorDependencies()) { $0 + $1 }

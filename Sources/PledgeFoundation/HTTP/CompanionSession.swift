@@ -43,7 +43,7 @@ struct PreparedTask: Sendable {
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
     /// How long connections without a user are kept.
-    private static let idleTime = Duration.seconds(15)
+    private static let idleTime = TimeSpan.seconds(15)
 
     private let key: ObjectIdentifier
     private weak var known: URLSession?
@@ -88,6 +88,15 @@ struct PreparedTask: Sendable {
       return companion
     }
 
+    /// A promise that is fulfilled when a session without users has been idle for long enough.
+    private static func idle() -> Promise<Void> {
+      if #available(macOS 13, iOS 16, tvOS 16, watchOS 9, *) {
+        // Time that the system is suspended does not count.
+        return .after(idleTime.duration, clock: SuspendingClock())
+      }
+      return .after(idleTime, .continuous)
+    }
+
     private func release() {
       let released: (session: URLSession?, isUnused: Bool) = Self.companions.withLock { _ in
         users -= 1
@@ -97,9 +106,7 @@ struct PreparedTask: Sendable {
       }
       withExtendedLifetime(released.session) {}
       guard released.isUnused else { return }
-      // Time that the system is suspended does not count as idle.
-      let closing = Promise<Void>.after(Self.idleTime, clock: SuspendingClock())
-        .done(on: .immediate) { self.closeIfUnused() }
+      let closing = Self.idle().done(on: .immediate) { self.closeIfUnused() }
       closing.cauterize()
       let isTooLate = Self.companions.withLock { _ in
         guard users == 0, self.closing == nil else { return true }

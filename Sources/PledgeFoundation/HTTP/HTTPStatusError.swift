@@ -19,9 +19,14 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   /// How long the server asks to wait before the next attempt, if it does.
   ///
   /// That is the header field Retry-After, be it in seconds or as a date; never negative.
-  public let retryAfter: Duration?
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var retryAfter: Duration? { wait?.duration }
+  /// ``retryAfter`` as a number of seconds.
+  public var secondsToRetry: Double? { wait?.inSeconds }
   /// What came with the status; for a download the first 64 KiB of it.
   public let body: Data
+
+  let wait: TimeSpan?
 
   /// Makes the error of `response`, which came with `body`.
   public init(_ response: HTTPURLResponse, body: Data = Data()) {
@@ -45,7 +50,7 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
     func value(of name: String) -> String? {
       headers.first { $0.key.caseInsensitiveCompare(name) == .orderedSame }?.value
     }
-    retryAfter = value(of: "Retry-After").flatMap { text in
+    wait = value(of: "Retry-After").flatMap { text in
       HTTPDate.delay(text, from: value(of: "Date").flatMap(HTTPDate.parse) ?? Date())
     }
   }
@@ -59,14 +64,14 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
 
 /// Dates and delays as HTTP writes them (RFC 9110, 5.6.7 and 10.2.3).
 enum HTTPDate {
-  static func delay(_ text: String, from now: Date) -> Duration? {
+  static func delay(_ text: String, from now: Date) -> TimeSpan? {
     let text = text.trimmingCharacters(in: .whitespaces)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
       // More than any clock can count is still a wait.
       return .seconds(Int64(text) ?? .max)
     }
     guard let date = parse(text) else { return nil }
-    return .seconds(max(0, date.timeIntervalSince(now)))
+    return .rounding(seconds: max(0, date.timeIntervalSince(now)))
   }
 
   static func parse(_ text: String) -> Date? {

@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Pledge
 
@@ -62,18 +63,31 @@ extension RetryPolicy {
   /// any of them asked for counts; of a `RetryError`, the last error does.
   ///
   /// - Parameter limit: The longest wait that a server may ask for; a longer one becomes this.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func honoringRetryAfter(limit: Duration = .seconds(300)) -> RetryPolicy {
+    honoringRetryAfter(TimeSpan(limit))
+  }
+
+  /// Returns the same policy, which waits as long as the server asked for.
+  ///
+  /// As ``honoringRetryAfter(limit:)``, also on systems without `Duration`.
+  @_disfavoredOverload
+  public func honoringRetryAfter(limit: DispatchTimeInterval = .seconds(300)) -> RetryPolicy {
+    honoringRetryAfter(TimeSpan(limit))
+  }
+
+  private func honoringRetryAfter(_ limit: TimeSpan) -> RetryPolicy {
     var policy = self
-    policy.requestedDelay = { [requestedDelay] error in
-      guard let wanted = Self.retryAfter(error) else { return requestedDelay(error) }
+    policy.requestedPause = { [requestedPause] error in
+      guard let wanted = Self.retryAfter(error) else { return requestedPause(error) }
       return min(wanted, limit)
     }
     return policy
   }
 
-  private static func retryAfter(_ error: any Error) -> Duration? {
+  private static func retryAfter(_ error: any Error) -> TimeSpan? {
     switch error {
-    case let error as HTTPStatusError: error.retryAfter
+    case let error as HTTPStatusError: error.wait
     case let error as AggregateError: error.errors.compactMap(retryAfter).min()
     case let error as RetryError: error.last.flatMap(retryAfter)
     default: nil

@@ -1,6 +1,7 @@
 import Observation
 import Pledge
 
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 extension Guarantee {
   /// Makes a guarantee of the next value of an expression over `@Observable` objects.
   ///
@@ -40,6 +41,7 @@ extension Guarantee {
 /// Evaluates an expression now and after each change of what it reads.
 ///
 /// `@unchecked Sendable`: `work` is guarded by the lock, and its closures run on `actor` alone.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   private struct Work {
     let expression: () -> Value
@@ -98,6 +100,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
 ///
 /// Observation has no call that ends an observation, but the first change of any property that an
 /// expression has read removes its registration from all of them.
+@available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 private final class EndOfObservation: Observable, Sendable {
   private let registrar = ObservationRegistrar()
   private var hasHappened: Void { () }

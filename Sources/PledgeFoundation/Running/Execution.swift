@@ -124,14 +124,14 @@ import Pledge
       }
     }
 
-    func stop(gracePeriod: Duration?) {
+    func stop(gracePeriod: TimeSpan?) {
       // First, or the process might be faster to end.
       resolver.reject(CancellationError())
       let job = state.withLock { $0.job }
       signal(SIGTERM)
       if let job { PipeHub.shared.remove(job) }
       guard let gracePeriod else { return }
-      let killer = Promise<Void>.after(gracePeriod)
+      let killer = Promise<Void>.after(gracePeriod, .continuous)
         .map(on: .immediate) { self.signal(SIGKILL) }
       killer.cauterize()
       let isTooLate = state.withLock { state in

@@ -59,9 +59,30 @@ import Pledge
     ///     `standardInput` as it is.
     ///   - acceptsAnyStatus: Whether a status other than 0 is a success as well.
     ///   - gracePeriod: How long after SIGTERM to send SIGKILL; nil for never.
+    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
     public func execute(
       input: Data? = nil, acceptsAnyStatus: Bool = false, gracePeriod: Duration? = .seconds(5),
       fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<ProcessOutput> {
+      execute(input, acceptsAnyStatus, gracePeriod.map { TimeSpan($0) }, fileID, line)
+    }
+
+    /// Runs the process.
+    ///
+    /// As ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, also on systems without
+    /// `Duration`.
+    @_disfavoredOverload
+    public func execute(
+      input: Data? = nil, acceptsAnyStatus: Bool = false,
+      gracePeriod: DispatchTimeInterval? = .seconds(5),
+      fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<ProcessOutput> {
+      execute(input, acceptsAnyStatus, gracePeriod.map { TimeSpan($0) }, fileID, line)
+    }
+
+    private func execute(
+      _ input: Data?, _ acceptsAnyStatus: Bool, _ gracePeriod: TimeSpan?, _ fileID: StaticString,
+      _ line: UInt
     ) -> Promise<ProcessOutput> {
       let (promise, resolver) = Promise<ProcessOutput>.withResolvers(fileID: fileID, line: line)
       let execution = Execution(self, acceptsAnyStatus, resolver)

@@ -1,6 +1,7 @@
 /// One call of `TestClock.sleep`, or one timer of a promise.
 ///
 /// `@unchecked Sendable`: all that changes is guarded by the mutex of the clock.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class Sleeper: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Void, any Error>
 
@@ -24,6 +25,7 @@ final class Sleeper: @unchecked Sendable {
 /// the order in which they came.
 ///
 /// Each sleeper knows its place, so that removing one takes O(log n) as well.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SleeperQueue {
   private var heap: [Sleeper] = []
   private var nextOrder = 0

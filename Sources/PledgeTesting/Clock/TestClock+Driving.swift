@@ -1,5 +1,6 @@
 import Pledge
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock {
   /// Lets `duration` pass, and wakes the sleepers whose time has come, in the order of their
   /// deadlines.

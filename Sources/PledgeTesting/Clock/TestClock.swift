@@ -12,6 +12,7 @@ import Pledge
 /// await clock.advance(by: .seconds(3600))
 /// #expect(!promise.isPending)
 /// ```
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class TestClock: Clock, Sendable {
   /// A moment, as the time since the clock was made.
   public struct Instant: InstantProtocol {
@@ -100,6 +101,7 @@ public final class TestClock: Clock, Sendable {
 
 // MARK: - Timers of promises
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock: CallbackClock {
   /// Has `action` called on the thread that advances the clock to `deadline`.
   package func schedule(
@@ -142,6 +144,7 @@ extension TestClock: CallbackClock {
 
 // MARK: - Driving, for this module
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock {
   /// The deadline of the sleeper that is due first.
   var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }

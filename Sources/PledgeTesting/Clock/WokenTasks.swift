@@ -9,6 +9,7 @@ import Pledge
 /// another executor, is sent there by its job; it goes on later.
 ///
 /// Jobs from other threads, such as a cancelled sleep's, go to the global executor.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class WokenTasks: TaskExecutor {
   /// A thread inside of `runInPlace`, and what it has to run there.
   private struct Visit {

@@ -4,6 +4,7 @@ import Pledge
 ///
 /// Throws an ``ExpectationError`` if it is rejected or still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectFulfillment<T: Sendable>(
   of promise: Promise<T>, within limit: Duration = .seconds(60),
@@ -24,6 +25,7 @@ public func expectFulfillment<T: Sendable>(
 ///
 /// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectFulfillment<T: Sendable & Equatable>(
   of promise: Promise<T>, with value: T, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
@@ -38,6 +40,7 @@ public func expectFulfillment<T: Sendable & Equatable>(
 ///
 /// Throws an ``ExpectationError`` if it is fulfilled or still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectRejection<T: Sendable>(
   of promise: Promise<T>, within limit: Duration = .seconds(60),
@@ -58,6 +61,7 @@ public func expectRejection<T: Sendable>(
 ///
 /// Throws an ``ExpectationError`` if it is fulfilled, is rejected with an error of another type, or
 /// is still pending after `limit`, and `CancellationError` as soon as the calling task is cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
   of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(60),
@@ -74,6 +78,7 @@ public func expectRejection<T: Sendable, E: Error>(
 ///
 /// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectRejection<T: Sendable, E: Error & Equatable>(
   of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
@@ -88,6 +93,7 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
 ///
 /// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectCancellation<T: Sendable>(
   of promise: Promise<T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line

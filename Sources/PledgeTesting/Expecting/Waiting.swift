@@ -6,6 +6,7 @@ import Pledge
 /// ``ExpectationError`` that lists the promises that are still pending after `limit`, and if a
 /// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<each T: Sendable>(
   _ promises: repeat Promise<each T>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
@@ -21,6 +22,7 @@ public func waitForPromises<each T: Sendable>(
 /// ``ExpectationError`` that lists the promises that are still pending after `limit`, and if a
 /// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<T: Sendable>(
   _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line
@@ -35,6 +37,7 @@ public func waitForPromises<T: Sendable>(
 /// For tests that are not asynchronous. Nothing that the promises wait for may need this thread.
 /// Throws an ``ExpectationError`` that lists the promises that are still pending after `limit`.
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func blockForPromises<T: Sendable>(
   _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
   fileID: StaticString = #fileID, line: UInt = #line

@@ -9,6 +9,7 @@ import PledgeDiagnostics
 ///
 /// `@unchecked Sendable`: `states` is only changed by `add`, before the watch is shared; the rest
 /// never changes or guards itself.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class Watch: @unchecked Sendable {
   private let limit: Duration
   private var states: [@Sendable () -> (description: String, isPending: Bool)] = []
@@ -84,10 +85,12 @@ struct UncheckedBox<Content>: @unchecked Sendable {
   init(_ content: Content) { self.content = content }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
   /// The duration for Dispatch, at most a year.
   var interval: DispatchTimeInterval {
     let (seconds, attoseconds) = min(self, .seconds(31_536_000)).components
-    return .nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000))
+    return .milliseconds(
+      Int(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1))
   }
 }

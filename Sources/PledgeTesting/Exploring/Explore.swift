@@ -2,6 +2,7 @@ import Dispatch
 import Pledge
 
 /// When the virtual time of a ``Simulation`` passes.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public enum SimulatedTime: Sendable, Hashable {
   /// When nothing else can run, as if all steps took no time.
   case passesWhenIdle
@@ -45,6 +46,7 @@ public enum SimulatedTime: Sendable, Hashable {
 /// - Returns: How many orders were tried, and whether these were all.
 /// - Throws: ``FailingOrderError``; `CancellationError` if the calling task is cancelled, after the
 ///   present run.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @discardableResult
 public func explore(
   _ orders: Orders = .all(), time: SimulatedTime = .passesWhenIdle, steps: Int = 100_000,
@@ -75,6 +77,7 @@ public func explore(
 }
 
 /// What an exploration without a failure did.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct ExplorationReport: Sendable, Hashable {
   /// How many orders were tried.
   public internal(set) var orderCount = 0
@@ -87,6 +90,7 @@ public struct ExplorationReport: Sendable, Hashable {
 }
 
 /// The orders of an exploration, one after the other.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Exploration {
   private let kind: Orders.Kind
   private(set) var report = ExplorationReport()

@@ -1,6 +1,7 @@
 import Pledge
 
 /// What does not change from run to run.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct ExplorationSettings: Sendable {
   let time: SimulatedTime
   let stepLimit: Int
@@ -8,6 +9,7 @@ struct ExplorationSettings: Sendable {
 }
 
 /// Why a run failed, other than by an error of the test body.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum RunFailure: Error, CustomStringConvertible {
   case stuck
   case tooManySteps(Int)
@@ -29,6 +31,7 @@ enum RunFailure: Error, CustomStringConvertible {
 ///
 /// `@unchecked Sendable`: made by one thread, then used by the one that runs the steps, and read
 /// after that; the exploration hands it over.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class ExploredRun: @unchecked Sendable {
   private let settings: ExplorationSettings
   private let simulation = Simulation()

@@ -1,6 +1,7 @@
 import Pledge
 
 /// An order of steps in which a test body fails.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
   /// The order, to be passed to ``Orders/replay(_:)``.
   public let order: String

@@ -1,4 +1,5 @@
 /// Which orders of a program's steps ``explore(_:time:steps:patience:fileID:line:_:)`` tries.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct Orders: Sendable {
   enum Kind: Sendable {
     case all(limit: Int, deviations: Int?)
@@ -38,6 +39,7 @@ public struct Orders: Sendable {
 }
 
 /// An order of steps, as its deviations from the plain one.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Order: Sendable, Equatable, CustomStringConvertible {
   struct Deviation: Sendable, Equatable {
     /// The choice at which it deviates, counted from 0.
@@ -72,12 +74,14 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
 }
 
 /// Decides which step comes next.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 protocol Chooser {
   /// Returns a number below `count`; nil if the order asks for a step that does not exist.
   mutating func choose(of count: Int) -> Int?
 }
 
 /// Follows an order.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct OrderFollower: Chooser {
   let order: Order
   private var position = 0
@@ -97,6 +101,7 @@ struct OrderFollower: Chooser {
 }
 
 /// Chooses at random, by SplitMix64.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct RandomChooser: Chooser {
   private var state: UInt64
 

@@ -5,6 +5,7 @@ import Pledge
 ///
 /// Give the program under test ``clock`` and executors made here in place of the ones that it uses
 /// otherwise. Its tasks, actors and the test body itself belong to the world without more ado.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation: Sendable {
   /// The virtual time.
   ///
@@ -43,6 +44,7 @@ public final class Simulation: Sendable {
 }
 
 /// An executor of a ``Simulation``: its handlers run when their step is chosen.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedExecutor: PromiseExecutor {
   /// What the list of steps calls it.
   public let name: String

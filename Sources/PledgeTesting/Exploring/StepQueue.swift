@@ -2,6 +2,7 @@ import Dispatch
 import Pledge
 
 /// The steps that a simulated program may take next.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class StepQueue: Sendable {
   struct Step: Sendable {
     let number: Int
@@ -112,6 +113,7 @@ final class StepQueue: Sendable {
 }
 
 /// Runs the test body's task.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class BodyExecutor: TaskExecutor {
   private let steps: StepQueue
 

@@ -16,6 +16,7 @@ import Pledge
 /// makes itself, nor an actor. The concurrency runtime has a hook for what is sent to its global
 /// executor: a variable that holds a function. The function set here asks which thread calls; on all
 /// threads but those of a simulation it passes the job on, so other tests do not notice it.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum TaskCapture {
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void

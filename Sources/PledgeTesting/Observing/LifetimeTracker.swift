@@ -58,6 +58,7 @@ public final class LifetimeTracker: Sendable {
   /// A handler's closure may be released on another thread, a moment after its promise settled; so
   /// this waits up to `limit`, and then throws an ``ExpectationError`` that names the objects that
   /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func expectNoneAlive(
     within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {

@@ -1,6 +1,5 @@
 import Foundation
 import Pledge
-import Synchronization
 import Testing
 
 /// Everything that counts what the process holds open: one test at a time.

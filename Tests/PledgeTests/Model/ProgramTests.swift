@@ -1,7 +1,6 @@
 import Dispatch
 import Pledge
 import PledgeTesting
-import Synchronization
 import Testing
 
 /// The promises themselves, doing what a program says.
@@ -126,7 +125,7 @@ extension Specification.Outcome {
   private func race(_ threads: [[Step]]) -> Observation {
     let world = World()
     let arrived = Atomic(0)
-    let made = Pledge.Mutex<[Int: Promise<Int>]>([:])
+    let made = Mutex<[Int: Promise<Int>]>([:])
     DispatchQueue.concurrentPerform(iterations: threads.count) { index in
       var own: [Int: Promise<Int>] = [:]
       arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)

@@ -10,10 +10,7 @@ struct WakeUp: @unchecked Sendable {
     source.activate()
   }
 
-  func arm(after delay: Duration) {
-    let (seconds, attoseconds) = max(.zero, delay).components
-    source.schedule(
-      deadline: .now() + .nanoseconds(Int(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)),
-      leeway: .nanoseconds(0))
+  func arm(afterNanoseconds delay: Int64) {
+    source.schedule(deadline: .now() + .nanoseconds(Int(max(delay, 0))), leeway: .nanoseconds(0))
   }
 }

@@ -5,22 +5,25 @@ import Pledge
 public func after(seconds: TimeInterval) -> Guarantee<Void> {
   // More than a century, or a value that is no number, means never.
   let longest: TimeInterval = 100 * 366 * 86_400
-  return after(Duration.seconds(seconds < longest ? max(seconds, 0) : longest))
+  let seconds = seconds < longest ? max(seconds, 0) : longest
+  // The smallest unit in which an integer, of 32 bits on some systems, can hold the time.
+  if let count = Int(exactly: (seconds * 1e9).rounded()) { return after(.nanoseconds(count)) }
+  if let count = Int(exactly: (seconds * 1e6).rounded()) { return after(.microseconds(count)) }
+  if let count = Int(exactly: (seconds * 1e3).rounded()) { return after(.milliseconds(count)) }
+  return Int(exactly: seconds.rounded()).map { after(.seconds($0)) } ?? Guarantee(.pending)
 }
 
 /// Returns a guarantee that is resolved after `interval`, on the global queue.
 public func after(_ interval: DispatchTimeInterval) -> Guarantee<Void> {
-  switch interval {
-  case .seconds(let count): after(Duration.seconds(count))
-  case .milliseconds(let count): after(Duration.milliseconds(count))
-  case .microseconds(let count): after(Duration.microseconds(count))
-  case .nanoseconds(let count): after(Duration.nanoseconds(count))
-  default: Guarantee(.pending)
-  }
-}
-
-private func after(_ duration: Duration) -> Guarantee<Void> {
+  let isOver =
+    switch interval {
+    case .seconds(let count): count <= 0
+    case .milliseconds(let count): count <= 0
+    case .microseconds(let count): count <= 0
+    case .nanoseconds(let count): count <= 0
+    default: false
+    }
   // Never resolved inside the call, not even if there is nothing to wait for.
-  let timer = Pledge.Promise.after(max(duration, .nanoseconds(1)))
+  let timer = Pledge.Promise.after(isOver ? DispatchTimeInterval.nanoseconds(1) : interval)
   return Guarantee(core: timer.map(on: .immediate) { Boxed(()) })
 }

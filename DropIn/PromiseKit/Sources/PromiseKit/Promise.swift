@@ -1,6 +1,5 @@
 import Foundation
 import Pledge
-import Synchronization
 
 /// The eventual result of an operation: a value or an error.
 ///
@@ -22,7 +21,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// What does the work; shared by all promises that stand for the same outcome.
   @usableFromInline let core: Core<T>
   /// How many handlers were attached, for `debugDescription`.
-  @usableFromInline let handlerCount = Atomic<Int>(0)
+  @usableFromInline let handlerCount = _Atomic<Int>(0)
   /// The write side, kept for as long as handlers can be attached; nil for derived promises.
   @usableFromInline let openBox: Box<T>?
 

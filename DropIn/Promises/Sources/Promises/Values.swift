@@ -1,5 +1,5 @@
 import Foundation
-import Synchronization
+import Pledge
 
 // What a value may turn out to be at run time.
 
@@ -52,7 +52,7 @@ enum ValueTypes {
 
   @usableFromInline
   struct KnownType: ~Copyable {
-    @usableFromInline let address = Atomic<UInt>(0)
+    @usableFromInline let address = _Atomic<UInt>(0)
     @inlinable init() {}
   }
 

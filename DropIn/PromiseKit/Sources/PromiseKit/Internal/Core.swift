@@ -1,5 +1,4 @@
 import Pledge
-import Synchronization
 
 /// A value of any type on its way through Pledge, whose values are `Sendable`.
 ///

@@ -1,6 +1,5 @@
 import Foundation
 import Pledge
-import Synchronization
 
 /// Notices when a guarantee is deallocated before its value is there, and logs that.
 ///
@@ -18,7 +17,7 @@ class Watch: @unchecked Sendable {
   /// Guarded by `sharing` but for `isKept`, which is atomic; `deinit` has it to itself.
   private final class Fate: @unchecked Sendable {
     var count = 1
-    let isKept = Atomic(false)
+    let isKept = _Atomic(false)
 
     deinit {
       if isKept.load(ordering: .acquiring) { return }
@@ -37,7 +36,7 @@ class Watch: @unchecked Sendable {
   /// cannot follow `Synchronization.Mutex` on Linux.
   private static let sharing = NSLock()
 
-  private let flags = Atomic<UInt8>(0)
+  private let flags = _Atomic<UInt8>(0)
   private var fate: Fate?
 
   @usableFromInline

@@ -1,0 +1,97 @@
+/// What tells an operator the time: the continuous clock, or another one.
+package struct TimeSource: Sendable {
+  /// Nil for the continuous clock.
+  private let other: (any OtherClock)?
+
+  private init(_ other: (any OtherClock)?) { self.other = other }
+
+  package static var continuous: TimeSource { TimeSource(nil) }
+
+  /// Starts a timer that fires when `span` has passed: calls `action` once, on some thread.
+  ///
+  /// `action` must not block. On the continuous clock it runs on the timers' thread.
+  ///
+  /// - Returns: The timer: release it, and it does not fire any more.
+  func startTimer(
+    after span: TimeSpan, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable {
+    if let other { return other.startTimer(after: min(span, Self.longest), action) }
+    let (deadline, isTooFar) = SystemClock.now.addingReportingOverflow(span.inNanoseconds)
+    return TimerHeap.Timer(deadline: isTooFar ? .max : deadline, action: action)
+  }
+
+  /// A function that tells how much time has passed since now.
+  func stopwatch() -> @Sendable () -> TimeSpan {
+    if let other { return other.stopwatch() }
+    let start = SystemClock.now
+    return { .nanoseconds(SystemClock.now - start) }
+  }
+
+  /// A thousand years: more would overflow where durations are added up.
+  private static let longest = TimeSpan.seconds(31_536_000_000)
+}
+
+/// A `Clock`, a protocol that needs macOS 13 and iOS 16.
+private protocol OtherClock: Sendable {
+  func startTimer(
+    after span: TimeSpan, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable
+  func stopwatch() -> @Sendable () -> TimeSpan
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension TimeSource {
+  init(_ clock: any Clock<Duration>) {
+    self.init(clock is ContinuousClock ? nil : Self.adapter(clock))
+  }
+
+  private static func adapter<C: Clock<Duration>>(_ clock: C) -> any OtherClock {
+    ClockAdapter(clock: clock)
+  }
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
+  let clock: C
+
+  func startTimer(
+    after span: TimeSpan, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable {
+    // The time starts now, and not when the task does.
+    let deadline = clock.now.advanced(by: span.duration)
+    if let clock = clock as? any CallbackClock<C.Instant> {
+      return clock.schedule(at: deadline, action)
+    }
+    return Sleeper(
+      // Detached, so that the handlers of other pieces of work that it runs see none of this one's
+      // task-local values.
+      task: Task.detached(priority: Task.currentPriority) { [clock] in
+        // Only a cancelled sleep throws, and then nobody wants to be called.
+        guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
+        action()
+      })
+  }
+
+  func stopwatch() -> @Sendable () -> TimeSpan {
+    let start = clock.now
+    return { [clock] in TimeSpan(start.duration(to: clock.now)) }
+  }
+
+  /// A task that sleeps, and is cancelled with this object.
+  private final class Sleeper: Sendable {
+    let task: Task<Void, Never>
+    init(task: Task<Void, Never>) { self.task = task }
+    deinit { task.cancel() }
+  }
+}
+
+/// A clock that calls a closure when its time has come, without a task that sleeps.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+package protocol CallbackClock<Instant>: Clock {
+  /// Has `action` called once, when the clock comes to `deadline`.
+  ///
+  /// - Returns: An object; release it, and `action` is not called any more.
+  func schedule(
+    at deadline: Instant, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable
+}

@@ -1,0 +1,97 @@
+// Stands in for Apple's module in the check of availability: declarations only, and only those that
+// the library uses.
+
+public typealias pthread_key_t = UInt
+public typealias useconds_t = UInt32
+public typealias clockid_t = UInt32
+
+public func pthread_getspecific(_ key: pthread_key_t) -> UnsafeMutableRawPointer? { nil }
+@discardableResult
+public func pthread_setspecific(_ key: pthread_key_t, _ value: UnsafeRawPointer?) -> Int32 { 0 }
+@discardableResult
+public func pthread_key_create(
+  _ key: UnsafeMutablePointer<pthread_key_t>!,
+  _ destructor: (@convention(c) (UnsafeMutableRawPointer) -> Void)!
+) -> Int32 { 0 }
+public func pthread_main_np() -> Int32 { 0 }
+public func pthread_threadid_np(_ thread: OpaquePointer?, _ id: UnsafeMutablePointer<UInt64>!)
+  -> Int32
+{
+  0
+}
+@discardableResult public func usleep(_ time: useconds_t) -> Int32 { 0 }
+@discardableResult public func sched_yield() -> Int32 { 0 }
+@discardableResult
+public func write(_ descriptor: Int32, _ bytes: UnsafeRawPointer!, _ count: Int) -> Int { 0 }
+
+public var CLOCK_MONOTONIC_RAW: clockid_t { 4 }
+@available(macOS 10.12, iOS 10, tvOS 10, watchOS 3, *)
+public func clock_gettime_nsec_np(_ clock: clockid_t) -> UInt64 { 0 }
+
+// MARK: - Files and processes
+
+public typealias pid_t = Int32
+public typealias mode_t = UInt16
+public typealias nfds_t = UInt32
+public typealias sigset_t = UInt32
+public typealias pthread_t = UnsafeMutablePointer<Int>
+
+public func pthread_equal(_ a: pthread_t!, _ b: pthread_t!) -> Int32 { 0 }
+public func dlsym(
+  _ handle: UnsafeMutableRawPointer!, _ name: UnsafePointer<CChar>!
+) -> UnsafeMutableRawPointer! { nil }
+public func pthread_self() -> pthread_t { fatalError() }
+public var errno: Int32 {
+  get { 0 }
+  set {}
+}
+public var EAGAIN: Int32 { 35 }
+public var EINTR: Int32 { 4 }
+public var F_GETFL: Int32 { 3 }
+public var F_SETFL: Int32 { 4 }
+public var F_SETFD: Int32 { 2 }
+public var FD_CLOEXEC: Int32 { 1 }
+public var O_RDONLY: Int32 { 0 }
+public var O_NONBLOCK: Int32 { 4 }
+public var O_CLOEXEC: Int32 { 0x1000000 }
+public var SIGTERM: Int32 { 15 }
+public var SIGKILL: Int32 { 9 }
+public var SIGPIPE: Int32 { 13 }
+public var SIG_BLOCK: Int32 { 1 }
+public var POLLIN: Int32 { 1 }
+public var POLLOUT: Int32 { 4 }
+
+@discardableResult
+public func rename(_ old: UnsafePointer<CChar>!, _ new: UnsafePointer<CChar>!) -> Int32 { 0 }
+@discardableResult public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { 0 }
+@discardableResult public func fcntl(_ descriptor: Int32, _ command: Int32) -> Int32 { 0 }
+@discardableResult
+public func fcntl(_ descriptor: Int32, _ command: Int32, _ value: Int32) -> Int32 { 0 }
+public func open(_ path: UnsafePointer<CChar>, _ flags: Int32) -> Int32 { 0 }
+@discardableResult public func close(_ descriptor: Int32) -> Int32 { 0 }
+@discardableResult
+public func read(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer!, _ count: Int) -> Int { 0 }
+@discardableResult public func kill(_ process: pid_t, _ signal: Int32) -> Int32 { 0 }
+public func getpgid(_ process: pid_t) -> pid_t { 0 }
+public func getpid() -> pid_t { 0 }
+
+public struct pollfd {
+  public var fd: Int32
+  public var events: Int16
+  public var revents: Int16
+  public init(fd: Int32, events: Int16, revents: Int16) {
+    self.fd = fd
+    self.events = events
+    self.revents = revents
+  }
+}
+public func poll(_ list: UnsafeMutablePointer<pollfd>!, _ count: nfds_t, _ time: Int32) -> Int32 {
+  0
+}
+@discardableResult public func sigemptyset(_ set: UnsafeMutablePointer<sigset_t>!) -> Int32 { 0 }
+@discardableResult
+public func sigaddset(_ set: UnsafeMutablePointer<sigset_t>!, _ signal: Int32) -> Int32 { 0 }
+@discardableResult
+public func pthread_sigmask(
+  _ how: Int32, _ set: UnsafePointer<sigset_t>!, _ old: UnsafeMutablePointer<sigset_t>!
+) -> Int32 { 0 }

@@ -1,0 +1,202 @@
+// Stands in for Apple's module in the check of availability: declarations only, and only those that
+// the library uses.
+
+open class DispatchObject {
+  init() {}
+  public func activate() {}
+  public func resume() {}
+  public func suspend() {}
+  public func setTarget(queue: DispatchQueue?) {}
+}
+
+public struct DispatchQoS: Equatable, Sendable {
+  public enum QoSClass: Sendable {
+    case background, utility, `default`, userInitiated, userInteractive, unspecified
+  }
+  public let qosClass: QoSClass
+  public static var background: DispatchQoS { DispatchQoS(qosClass: .background) }
+  public static var utility: DispatchQoS { DispatchQoS(qosClass: .utility) }
+  public static var `default`: DispatchQoS { DispatchQoS(qosClass: .default) }
+  public static var userInitiated: DispatchQoS { DispatchQoS(qosClass: .userInitiated) }
+  public static var userInteractive: DispatchQoS { DispatchQoS(qosClass: .userInteractive) }
+  public static var unspecified: DispatchQoS { DispatchQoS(qosClass: .unspecified) }
+}
+
+public struct DispatchWorkItemFlags: OptionSet, RawRepresentable, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static let barrier = DispatchWorkItemFlags(rawValue: 1)
+  public static let detached = DispatchWorkItemFlags(rawValue: 2)
+  public static let assignCurrentContext = DispatchWorkItemFlags(rawValue: 4)
+  public static let noQoS = DispatchWorkItemFlags(rawValue: 8)
+  public static let inheritQoS = DispatchWorkItemFlags(rawValue: 16)
+  public static let enforceQoS = DispatchWorkItemFlags(rawValue: 32)
+}
+
+public class DispatchWorkItem: @unchecked Sendable {
+  public init(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
+    block: @escaping @convention(block) () -> Void
+  ) {}
+  public func perform() {}
+  public func cancel() {}
+}
+
+public final class DispatchSpecificKey<T>: @unchecked Sendable { public init() {} }
+
+public final class DispatchGroup: DispatchObject, @unchecked Sendable {
+  public override init() { super.init() }
+  public func enter() {}
+  public func leave() {}
+  public func wait() {}
+  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult { .success }
+  @preconcurrency
+  public func notify(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [], queue: DispatchQueue,
+    execute work: @escaping @Sendable @convention(block) () -> Void
+  ) {}
+}
+
+open class DispatchQueue: DispatchObject, @unchecked Sendable {
+  public struct Attributes: OptionSet, Sendable {
+    public let rawValue: UInt64
+    public init(rawValue: UInt64) { self.rawValue = rawValue }
+    public static let concurrent = Attributes(rawValue: 2)
+    public static let initiallyInactive = Attributes(rawValue: 4)
+  }
+  public enum AutoreleaseFrequency: Sendable { case inherit, workItem, never }
+
+  override init() { super.init() }
+  public convenience init(
+    label: String, qos: DispatchQoS = .unspecified, attributes: Attributes = [],
+    autoreleaseFrequency: AutoreleaseFrequency = .inherit, target: DispatchQueue? = nil
+  ) { self.init() }
+
+  public class var main: DispatchQueue { fatalError() }
+  public class func global(qos: DispatchQoS.QoSClass = .default) -> DispatchQueue { fatalError() }
+  public class func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
+  public func getSpecific<T>(key: DispatchSpecificKey<T>) -> T? { nil }
+  public func setSpecific<T>(key: DispatchSpecificKey<T>, value: T?) {}
+  public var label: String { "" }
+  public func async(execute workItem: DispatchWorkItem) {}
+  public func async(group: DispatchGroup, execute workItem: DispatchWorkItem) {}
+  @preconcurrency
+  public func async(
+    group: DispatchGroup? = nil, qos: DispatchQoS = .unspecified,
+    flags: DispatchWorkItemFlags = [],
+    execute work: @escaping @Sendable @convention(block) () -> Void
+  ) {}
+  public func asyncAfter(deadline: DispatchTime, execute: DispatchWorkItem) {}
+  @preconcurrency
+  public func asyncAfter(
+    deadline: DispatchTime, qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
+    execute work: @escaping @Sendable @convention(block) () -> Void
+  ) {}
+  public func sync<T>(execute work: () throws -> T) rethrows -> T { try work() }
+  public func sync<T>(flags: DispatchWorkItemFlags, execute work: () throws -> T) rethrows -> T {
+    try work()
+  }
+}
+
+public enum DispatchTimeoutResult: Sendable { case success, timedOut }
+
+public enum DispatchTimeInterval: Equatable, Sendable {
+  case seconds(Int)
+  case milliseconds(Int)
+  case microseconds(Int)
+  case nanoseconds(Int)
+  case never
+}
+
+public struct DispatchTime: Comparable, Sendable {
+  public let rawValue: UInt64
+  public init(uptimeNanoseconds: UInt64) { rawValue = uptimeNanoseconds }
+  public var uptimeNanoseconds: UInt64 { rawValue }
+  public static func now() -> DispatchTime { fatalError() }
+  public static var distantFuture: DispatchTime { fatalError() }
+  public static func < (a: DispatchTime, b: DispatchTime) -> Bool { a.rawValue < b.rawValue }
+}
+
+public struct DispatchWallTime: Comparable, Sendable {
+  public let rawValue: UInt64
+  public static func now() -> DispatchWallTime { fatalError() }
+  public static func < (a: DispatchWallTime, b: DispatchWallTime) -> Bool {
+    a.rawValue < b.rawValue
+  }
+}
+
+public func + (time: DispatchTime, interval: DispatchTimeInterval) -> DispatchTime { time }
+public func + (time: DispatchTime, seconds: Double) -> DispatchTime { time }
+public func + (time: DispatchWallTime, interval: DispatchTimeInterval) -> DispatchWallTime { time }
+public func + (time: DispatchWallTime, seconds: Double) -> DispatchWallTime { time }
+
+public class DispatchSemaphore: DispatchObject, @unchecked Sendable {
+  public init(value: Int) { super.init() }
+  @discardableResult public func signal() -> Int { 0 }
+  public func wait() {}
+  public func wait(timeout: DispatchTime) -> DispatchTimeoutResult { .success }
+}
+
+public protocol DispatchSourceProtocol: AnyObject {
+  func setEventHandler(
+    qos: DispatchQoS, flags: DispatchWorkItemFlags, handler: (@convention(block) () -> Void)?)
+  func setCancelHandler(
+    qos: DispatchQoS, flags: DispatchWorkItemFlags, handler: (@convention(block) () -> Void)?)
+  func activate()
+  func resume()
+  func suspend()
+  func cancel()
+  var data: UInt { get }
+  var isCancelled: Bool { get }
+}
+
+extension DispatchSourceProtocol {
+  public func setEventHandler(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
+    handler: (@convention(block) () -> Void)?
+  ) {}
+  public func setCancelHandler(
+    qos: DispatchQoS = .unspecified, flags: DispatchWorkItemFlags = [],
+    handler: (@convention(block) () -> Void)?
+  ) {}
+}
+
+public protocol DispatchSourceTimer: DispatchSourceProtocol {}
+public protocol DispatchSourceRead: DispatchSourceProtocol {}
+public protocol DispatchSourceWrite: DispatchSourceProtocol {}
+
+extension DispatchSourceTimer {
+  public func schedule(
+    deadline: DispatchTime, repeating: DispatchTimeInterval = .never,
+    leeway: DispatchTimeInterval = .nanoseconds(0)
+  ) {}
+  public func schedule(
+    wallDeadline: DispatchWallTime, repeating: DispatchTimeInterval = .never,
+    leeway: DispatchTimeInterval = .nanoseconds(0)
+  ) {}
+}
+
+public class DispatchSource: DispatchObject {
+  public struct TimerFlags: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let strict = TimerFlags(rawValue: 1)
+  }
+  public class func makeTimerSource(
+    flags: TimerFlags = [], queue: DispatchQueue? = nil
+  ) -> any DispatchSourceTimer { fatalError() }
+  public class func makeReadSource(
+    fileDescriptor: Int32, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceRead { fatalError() }
+  public class func makeWriteSource(
+    fileDescriptor: Int32, queue: DispatchQueue? = nil
+  ) -> any DispatchSourceWrite { fatalError() }
+}
+
+public enum DispatchPredicate {
+  case onQueue(DispatchQueue)
+  case onQueueAsBarrier(DispatchQueue)
+  case notOnQueue(DispatchQueue)
+}
+public func dispatchPrecondition(condition: @autoclosure () -> DispatchPredicate) {}
+public func dispatchMain() -> Never { fatalError() }

@@ -1,0 +1,680 @@
+// Stands in for Apple's module in the check of availability: declarations only, and only those that
+// the library uses, each with the systems that Apple's documentation names for it. What the oldest
+// systems had has no such mark.
+
+@_exported import Darwin
+@_exported import Dispatch
+
+public typealias TimeInterval = Double
+public typealias Selector = String
+
+public protocol NSObjectProtocol: AnyObject {}
+open class NSObject: NSObjectProtocol, Hashable {
+  public init() {}
+  open func observeValue(
+    forKeyPath keyPath: String?, of object: Any?, change: [NSKeyValueChangeKey: Any]?,
+    context: UnsafeMutableRawPointer?
+  ) {}
+  open var description: String { "" }
+  open var debugDescription: String { "" }
+  open func isEqual(_ object: Any?) -> Bool { false }
+  public static func == (a: NSObject, b: NSObject) -> Bool { a === b }
+  public func hash(into hasher: inout Hasher) {}
+}
+public struct NSKeyValueChangeKey: Hashable, Sendable {
+  public static let newKey = NSKeyValueChangeKey()
+  public static let oldKey = NSKeyValueChangeKey()
+}
+public struct NSKeyValueObservingOptions: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static let new = NSKeyValueObservingOptions(rawValue: 1)
+  public static let old = NSKeyValueObservingOptions(rawValue: 2)
+  public static let initial = NSKeyValueObservingOptions(rawValue: 4)
+}
+public enum objc_AssociationPolicy: UInt, Sendable { case OBJC_ASSOCIATION_RETAIN = 0x301 }
+public func objc_getAssociatedObject(_ object: Any, _ key: UnsafeRawPointer) -> Any? { nil }
+public func objc_setAssociatedObject(
+  _ object: Any, _ key: UnsafeRawPointer, _ value: Any?, _ policy: objc_AssociationPolicy
+) {}
+extension NSObject {
+  public func addObserver(
+    _ observer: NSObject, forKeyPath path: String, options: NSKeyValueObservingOptions = [],
+    context: UnsafeMutableRawPointer?
+  ) {}
+  public func removeObserver(_ observer: NSObject, forKeyPath path: String) {}
+}
+open class NSNull: NSObject {}
+
+open class NSString: NSObject {
+  public init(string: String) {}
+  public var pathExtension: String { "" }
+}
+public enum ComparisonResult: Int, Sendable {
+  case orderedAscending = -1, orderedSame, orderedDescending
+}
+open class NSDictionary: NSObject { public init(dictionary: [AnyHashable: Any]) {} }
+
+open class NSLock: NSObject, @unchecked Sendable {
+  public func lock() {}
+  public func unlock() {}
+}
+extension NSLock {
+  public func withLock<R>(_ body: () throws -> R) rethrows -> R { try body() }
+}
+
+// MARK: - Values
+
+public struct Data: Hashable, RandomAccessCollection, MutableCollection,
+  RangeReplaceableCollection, Sendable, Codable
+{
+  public init() {}
+  public init<S: Sequence>(_ bytes: S) where S.Element == UInt8 {}
+  public init(contentsOf url: URL) throws {}
+  public struct WritingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let atomic = WritingOptions(rawValue: 1)
+    public static let withoutOverwriting = WritingOptions(rawValue: 2)
+  }
+  public func write(to url: URL, options: WritingOptions = []) throws {}
+  public func withUnsafeBytes<R>(_ body: (UnsafeRawBufferPointer) throws -> R) rethrows -> R {
+    fatalError()
+  }
+  public var startIndex: Int { 0 }
+  public var endIndex: Int { 0 }
+  public subscript(index: Int) -> UInt8 {
+    get { 0 }
+    set {}
+  }
+  public subscript(bounds: Range<Int>) -> Data {
+    get { self }
+    set {}
+  }
+  public mutating func replaceSubrange<C: Collection>(_ range: Range<Int>, with bytes: C)
+  where C.Element == UInt8 {}
+  public mutating func append(_ other: Data) {}
+}
+
+public struct Date: Hashable, Comparable, Sendable, Codable {
+  public init() {}
+  public init(timeIntervalSinceNow: TimeInterval) {}
+  public init(timeIntervalSince1970: TimeInterval) {}
+  public var timeIntervalSinceNow: TimeInterval { 0 }
+  public var timeIntervalSince1970: TimeInterval { 0 }
+  public static var distantFuture: Date { Date() }
+  public func timeIntervalSince(_ date: Date) -> TimeInterval { 0 }
+  public func addingTimeInterval(_ interval: TimeInterval) -> Date { self }
+  public static func < (a: Date, b: Date) -> Bool { false }
+  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+  public static var now: Date { Date() }
+}
+
+public struct URL: Hashable, Sendable, Codable {
+  public init(fileURLWithPath path: String) {}
+  public init?(string: String) {}
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public init(filePath: String) {}
+  public var path: String { "" }
+  public var absoluteString: String { "" }
+  public var host: String? { nil }
+  public var port: Int? { nil }
+  public var lastPathComponent: String { "" }
+  public func appendingPathComponent(_ component: String) -> URL { self }
+  public func deletingLastPathComponent() -> URL { self }
+  public func resolvingSymlinksInPath() -> URL { self }
+  public var pathExtension: String { "" }
+  public func withUnsafeFileSystemRepresentation<R>(
+    _ body: (UnsafePointer<Int8>?) throws -> R
+  ) rethrows -> R { try body(nil) }
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func appending(path: String) -> URL { self }
+}
+
+public struct UUID: Hashable, Sendable {
+  public init() {}
+  public var uuidString: String { "" }
+}
+
+public struct Locale: Sendable { public init(identifier: String) {} }
+public struct TimeZone: Sendable {
+  public init?(identifier: String) {}
+  public init?(abbreviation: String) {}
+  public init?(secondsFromGMT: Int) {}
+}
+
+open class DateFormatter: NSObject, @unchecked Sendable {
+  public var locale: Locale!
+  public var timeZone: TimeZone!
+  public var dateFormat: String!
+  public func date(from text: String) -> Date? { nil }
+  public func string(from date: Date) -> String { "" }
+}
+
+extension String: _ObjectiveCBridgeable {
+  public func _bridgeToObjectiveC() -> NSString { fatalError() }
+  public static func _forceBridgeFromObjectiveC(_ source: NSString, result: inout String?) {}
+  public static func _conditionallyBridgeFromObjectiveC(
+    _ source: NSString, result: inout String?
+  ) -> Bool { false }
+  public static func _unconditionallyBridgeFromObjectiveC(_ source: NSString?) -> String { "" }
+}
+extension String {
+  public struct Encoding: Hashable, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let utf8 = Encoding(rawValue: 4)
+    public static let isoLatin1 = Encoding(rawValue: 5)
+  }
+  public init?<S: Sequence>(bytes: S, encoding: Encoding) where S.Element == UInt8 { return nil }
+  public init?(data: Data, encoding: Encoding) { return nil }
+  public init(format: String, _ arguments: any CVarArg...) { self = format }
+}
+extension StringProtocol {
+  public func data(using encoding: String.Encoding) -> Data? { nil }
+  public func trimmingCharacters(in set: CharacterSet) -> String { "" }
+  public func components(separatedBy separator: String) -> [String] { [] }
+  public func replacingOccurrences(of text: String, with other: String) -> String { "" }
+  public func caseInsensitiveCompare<Other: StringProtocol>(_ other: Other) -> ComparisonResult {
+    .orderedSame
+  }
+  public func contains<Other: StringProtocol>(_ other: Other) -> Bool { false }
+}
+public struct CharacterSet: Sendable {
+  public static let whitespaces = CharacterSet()
+  public static let whitespacesAndNewlines = CharacterSet()
+}
+
+open class JSONDecoder: @unchecked Sendable {
+  public init() {}
+  open func decode<T: Decodable>(_ type: T.Type, from data: Data) throws -> T { fatalError() }
+}
+open class JSONEncoder: @unchecked Sendable {
+  public struct OutputFormatting: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let prettyPrinted = OutputFormatting(rawValue: 1)
+    public static let sortedKeys = OutputFormatting(rawValue: 2)
+    public static let withoutEscapingSlashes = OutputFormatting(rawValue: 8)
+  }
+  public init() {}
+  public var outputFormatting: OutputFormatting = []
+  open func encode<T: Encodable>(_ value: T) throws -> Data { fatalError() }
+}
+open class JSONSerialization: NSObject {
+  public struct ReadingOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let mutableContainers = ReadingOptions(rawValue: 1)
+    public static let allowFragments = ReadingOptions(rawValue: 4)
+  }
+  public class func jsonObject(with data: Data, options: ReadingOptions = []) throws -> Any {
+    fatalError()
+  }
+}
+
+// MARK: - Errors
+
+open class NSError: NSObject, Error, @unchecked Sendable {
+  public init(domain: String, code: Int, userInfo: [String: Any]? = nil) {}
+  public var domain: String { "" }
+  public var code: Int { 0 }
+  public var userInfo: [String: Any] { [:] }
+  public var localizedDescription: String { "" }
+}
+public let NSLocalizedDescriptionKey = ""
+public let NSURLErrorDomain = ""
+public let NSURLErrorFailingURLErrorKey = ""
+public let NSURLErrorCancelled = -999
+public let NSCocoaErrorDomain = ""
+public let NSUserCancelledError = 3072
+
+public protocol LocalizedError: Error {
+  var errorDescription: String? { get }
+  var failureReason: String? { get }
+  var recoverySuggestion: String? { get }
+  var helpAnchor: String? { get }
+}
+extension LocalizedError {
+  public var errorDescription: String? { nil }
+  public var failureReason: String? { nil }
+  public var recoverySuggestion: String? { nil }
+  public var helpAnchor: String? { nil }
+}
+public func _convertErrorToNSError(_ error: any Error) -> NSError { fatalError() }
+public func _convertNSErrorToError(_ error: NSError?) -> any Error { fatalError() }
+extension Error { public var localizedDescription: String { "" } }
+public protocol CustomNSError: Error {
+  static var errorDomain: String { get }
+  var errorCode: Int { get }
+  var errorUserInfo: [String: Any] { get }
+}
+extension CustomNSError {
+  public static var errorDomain: String { "" }
+  public var errorCode: Int { 0 }
+  public var errorUserInfo: [String: Any] { [:] }
+}
+
+public struct URLError: Error, Hashable, Sendable {
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+  }
+  public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
+  public init(_nsError error: NSError) { code = .unknown }
+  public let code: Code
+  public var userInfo: [String: Any] { [:] }
+  public var failingURL: URL? { nil }
+  public static func == (a: URLError, b: URLError) -> Bool { a.code == b.code }
+  public func hash(into hasher: inout Hasher) {}
+}
+extension URLError.Code {
+  public static var cancelled: Self { Self(rawValue: -1) }
+  public static var timedOut: Self { Self(rawValue: -2) }
+  public static var cannotFindHost: Self { Self(rawValue: -3) }
+  public static var cannotConnectToHost: Self { Self(rawValue: -4) }
+  public static var networkConnectionLost: Self { Self(rawValue: -5) }
+  public static var dnsLookupFailed: Self { Self(rawValue: -6) }
+  public static var notConnectedToInternet: Self { Self(rawValue: -7) }
+  public static var badServerResponse: Self { Self(rawValue: -8) }
+  public static var unknown: Self { Self(rawValue: -9) }
+  public static var badURL: Self { Self(rawValue: -10) }
+  public static var cannotParseResponse: Self { Self(rawValue: -11) }
+  public static var resourceUnavailable: Self { Self(rawValue: -12) }
+  public static var zeroByteResource: Self { Self(rawValue: -13) }
+  public static var secureConnectionFailed: Self { Self(rawValue: -14) }
+  public static var cannotLoadFromNetwork: Self { Self(rawValue: -15) }
+}
+extension URLError {
+  public static var cancelled: Code { .cancelled }
+  public static var timedOut: Code { .timedOut }
+  public static var cannotFindHost: Code { .cannotFindHost }
+  public static var cannotConnectToHost: Code { .cannotConnectToHost }
+  public static var networkConnectionLost: Code { .networkConnectionLost }
+  public static var dnsLookupFailed: Code { .dnsLookupFailed }
+  public static var notConnectedToInternet: Code { .notConnectedToInternet }
+  public static var badServerResponse: Code { .badServerResponse }
+  public static var unknown: Code { .unknown }
+  public static var badURL: Code { .badURL }
+  public static var cannotParseResponse: Code { .cannotParseResponse }
+  public static var resourceUnavailable: Code { .resourceUnavailable }
+  public static var zeroByteResource: Code { .zeroByteResource }
+  public static var secureConnectionFailed: Code { .secureConnectionFailed }
+  public static var cannotLoadFromNetwork: Code { .cannotLoadFromNetwork }
+}
+public enum POSIXErrorCode: Int32, Sendable {
+  case EPERM = 1, ENOENT, EIO = 5, ECONNRESET = 54, ENOTCONN = 57, ETIMEDOUT = 60
+  case ECONNREFUSED = 61, EHOSTDOWN = 64, EHOSTUNREACH = 65, ENETDOWN = 50, ENETUNREACH = 51
+  case EMFILE = 24, ENETRESET = 52, ECONNABORTED = 53, EPIPE = 32, EAGAIN = 35, EINTR = 4
+}
+public struct POSIXError: Error, Sendable {
+  public typealias Code = POSIXErrorCode
+  public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
+  public let code: Code
+}
+public func ~= (code: URLError.Code, error: any Error) -> Bool { false }
+public func ~= (code: CocoaError.Code, error: any Error) -> Bool { false }
+public struct CocoaError: Error, Sendable {
+  public static var userCancelled: Code { .userCancelled }
+  public struct Code: RawRepresentable, Hashable, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+    public static var userCancelled: Code { Code(rawValue: 3072) }
+  }
+  public init(_ code: Code) { self.code = code }
+  public let code: Code
+}
+
+// MARK: - HTTP
+
+public struct URLRequest: Hashable, Sendable {
+  public init(url: URL) {}
+  public var url: URL?
+  public var httpMethod: String?
+  public var httpBody: Data?
+  public var allHTTPHeaderFields: [String: String]?
+  public func value(forHTTPHeaderField field: String) -> String? { nil }
+  public mutating func setValue(_ value: String?, forHTTPHeaderField field: String) {}
+}
+open class URLResponse: NSObject, @unchecked Sendable {
+  public var expectedContentLength: Int64 { 0 }
+  public var textEncodingName: String? { nil }
+  public var mimeType: String? { nil }
+  public var url: URL? { nil }
+}
+open class HTTPURLResponse: URLResponse, @unchecked Sendable {
+  public var statusCode: Int { 0 }
+  public var allHeaderFields: [AnyHashable: Any] { [:] }
+  public func value(forHTTPHeaderField field: String) -> String? { nil }
+  public class func localizedString(forStatusCode code: Int) -> String { "" }
+}
+open class URLAuthenticationChallenge: NSObject, @unchecked Sendable {
+  public var proposedCredential: URLCredential? { nil }
+  public var previousFailureCount: Int { 0 }
+  public var failureResponse: URLResponse? { nil }
+}
+open class URLCache: NSObject, @unchecked Sendable {}
+open class URLCredential: NSObject, @unchecked Sendable {
+  public var hasPassword: Bool { false }
+}
+
+open class URLSessionConfiguration: NSObject, @unchecked Sendable {
+  public class var `default`: URLSessionConfiguration { fatalError() }
+  public class var ephemeral: URLSessionConfiguration { fatalError() }
+  public var urlCache: URLCache? {
+    get { nil }
+    set {}
+  }
+}
+open class OperationQueue: NSObject, @unchecked Sendable {
+  public class var main: OperationQueue { fatalError() }
+  public func addOperation(_ block: @escaping @Sendable () -> Void) {}
+  public var maxConcurrentOperationCount: Int {
+    get { 0 }
+    set {}
+  }
+  public var underlyingQueue: DispatchQueue? {
+    get { nil }
+    set {}
+  }
+}
+
+open class URLSession: NSObject, @unchecked Sendable {
+  public enum ResponseDisposition: Sendable { case cancel, allow, becomeDownload, becomeStream }
+  public enum AuthChallengeDisposition: Sendable {
+    case useCredential, performDefaultHandling, cancelAuthenticationChallenge, rejectProtectionSpace
+  }
+  public class var shared: URLSession { fatalError() }
+  public init(configuration: URLSessionConfiguration) {}
+  public init(
+    configuration: URLSessionConfiguration, delegate: (any URLSessionDelegate)?,
+    delegateQueue: OperationQueue?
+  ) {}
+  public var configuration: URLSessionConfiguration { fatalError() }
+  public var delegate: (any URLSessionDelegate)? { nil }
+  public var delegateQueue: OperationQueue { fatalError() }
+  public func finishTasksAndInvalidate() {}
+  public func invalidateAndCancel() {}
+  public func dataTask(with request: URLRequest) -> URLSessionDataTask { fatalError() }
+  public func dataTask(with url: URL) -> URLSessionDataTask { fatalError() }
+  public func downloadTask(with request: URLRequest) -> URLSessionDownloadTask { fatalError() }
+  public func uploadTask(with request: URLRequest, from data: Data) -> URLSessionUploadTask {
+    fatalError()
+  }
+  public func dataTask(
+    with request: URLRequest,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDataTask { fatalError() }
+  public func downloadTask(
+    with request: URLRequest,
+    completionHandler: @escaping @Sendable (URL?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionDownloadTask { fatalError() }
+  public func uploadTask(with request: URLRequest, fromFile file: URL) -> URLSessionUploadTask {
+    fatalError()
+  }
+  public func uploadTask(
+    with request: URLRequest, from data: Data?,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask { fatalError() }
+  public func uploadTask(
+    with request: URLRequest, fromFile file: URL,
+    completionHandler: @escaping @Sendable (Data?, URLResponse?, (any Error)?) -> Void
+  ) -> URLSessionUploadTask { fatalError() }
+}
+open class URLSessionTask: NSObject, @unchecked Sendable {
+  public var taskIdentifier: Int { 0 }
+  public var originalRequest: URLRequest? { nil }
+  public var currentRequest: URLRequest? { nil }
+  public var response: URLResponse? { nil }
+  public var error: (any Error)? { nil }
+  public var countOfBytesReceived: Int64 { 0 }
+  public var countOfBytesExpectedToReceive: Int64 { 0 }
+  @available(macOS 10.13, iOS 11, tvOS 11, watchOS 4, *)
+  public var progress: Progress { fatalError() }
+  @available(macOS 12, iOS 15, tvOS 15, watchOS 8, *)
+  public var delegate: (any URLSessionTaskDelegate)? {
+    get { nil }
+    set {}
+  }
+  public func cancel() {}
+  public func resume() {}
+  public func suspend() {}
+}
+open class URLSessionDataTask: URLSessionTask, @unchecked Sendable {}
+open class URLSessionUploadTask: URLSessionDataTask, @unchecked Sendable {}
+open class URLSessionDownloadTask: URLSessionTask, @unchecked Sendable {}
+
+public protocol URLSessionDelegate: NSObjectProtocol, Sendable {
+  func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?)
+}
+extension URLSessionDelegate {
+  public func urlSession(_ session: URLSession, didBecomeInvalidWithError error: (any Error)?) {}
+}
+public protocol URLSessionTaskDelegate: URLSessionDelegate {
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?)
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void)
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    didReceive challenge: URLAuthenticationChallenge,
+    completionHandler:
+      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void)
+}
+extension URLSessionTaskDelegate {
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
+  ) {}
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {}
+  public func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    didReceive challenge: URLAuthenticationChallenge,
+    completionHandler:
+      @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {}
+}
+public protocol URLSessionDataDelegate: URLSessionTaskDelegate {
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void)
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data)
+}
+extension URLSessionDataDelegate {
+  public func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {}
+  public func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data
+  ) {}
+}
+
+// MARK: - Files
+
+open class FileHandle: NSObject, @unchecked Sendable {
+  public init(fileDescriptor: Int32) {}
+  public init(fileDescriptor: Int32, closeOnDealloc: Bool) {}
+  public convenience init(forWritingTo url: URL) throws { self.init(fileDescriptor: 0) }
+  public convenience init(forReadingFrom url: URL) throws { self.init(fileDescriptor: 0) }
+  public class var nullDevice: FileHandle { fatalError() }
+  public class var standardError: FileHandle { fatalError() }
+  public var fileDescriptor: Int32 { 0 }
+  public var availableData: Data { Data() }
+  public func closeFile() {}
+  public func readDataToEndOfFile() -> Data { Data() }
+  public func write(_ data: Data) {}
+  @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)
+  public func close() throws {}
+  @available(macOS 10.15.4, iOS 13.4, tvOS 13.4, watchOS 6.2, *)
+  public func readToEnd() throws -> Data? { nil }
+  @available(macOS 10.15.4, iOS 13.4, tvOS 13.4, watchOS 6.2, *)
+  public func write<T: Sequence>(contentsOf data: T) throws where T.Element == UInt8 {}
+}
+open class Pipe: NSObject, @unchecked Sendable {
+  public var fileHandleForReading: FileHandle { fatalError() }
+  public var fileHandleForWriting: FileHandle { fatalError() }
+}
+public struct FileAttributeKey: Hashable, Sendable {
+  public static let posixPermissions = FileAttributeKey()
+  public static let size = FileAttributeKey()
+}
+open class FileManager: NSObject, @unchecked Sendable {
+  public class var `default`: FileManager { fatalError() }
+  public var temporaryDirectory: URL { fatalError() }
+  public func fileExists(atPath path: String) -> Bool { false }
+  public func isExecutableFile(atPath path: String) -> Bool { false }
+  public func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
+  public func setAttributes(
+    _ attributes: [FileAttributeKey: Any], ofItemAtPath path: String
+  ) throws {}
+  public func createFile(atPath path: String, contents: Data?) -> Bool { false }
+  public func removeItem(at url: URL) throws {}
+  public func moveItem(at url: URL, to other: URL) throws {}
+  public func replaceItemAt(_ url: URL, withItemAt other: URL) throws -> URL? { nil }
+}
+
+#if os(macOS)
+  open class Process: NSObject, @unchecked Sendable {
+    public enum TerminationReason: Int, Sendable { case exit = 1, uncaughtSignal = 2 }
+    public var executableURL: URL? {
+      get { nil }
+      set {}
+    }
+    public var launchPath: String? {
+      get { nil }
+      set {}
+    }
+    public var arguments: [String]? {
+      get { nil }
+      set {}
+    }
+    public var environment: [String: String]? {
+      get { nil }
+      set {}
+    }
+    public var currentDirectoryURL: URL? {
+      get { nil }
+      set {}
+    }
+    public var standardInput: Any? {
+      get { nil }
+      set {}
+    }
+    public var standardOutput: Any? {
+      get { nil }
+      set {}
+    }
+    public var standardError: Any? {
+      get { nil }
+      set {}
+    }
+    public var terminationHandler: (@Sendable (Process) -> Void)? {
+      get { nil }
+      set {}
+    }
+    public var terminationStatus: Int32 { 0 }
+    public var terminationReason: TerminationReason { .exit }
+    public var processIdentifier: Int32 { 0 }
+    public var isRunning: Bool { false }
+    public func run() throws {}
+    public func launch() {}
+    public func terminate() {}
+    public func interrupt() {}
+    public func waitUntilExit() {}
+  }
+#endif
+
+open class ProcessInfo: NSObject, @unchecked Sendable {
+  public class var processInfo: ProcessInfo { fatalError() }
+  public var environment: [String: String] { [:] }
+  public var processIdentifier: Int32 { 0 }
+  public var arguments: [String] { [] }
+  public var systemUptime: TimeInterval { 0 }
+}
+open class Thread: NSObject, @unchecked Sendable {
+  public class var current: Thread { fatalError() }
+  public class var isMainThread: Bool { false }
+  public class var callStackSymbols: [String] { [] }
+  public class var callStackReturnAddresses: [Int] { [] }
+  public var isMainThread: Bool { false }
+  public var name: String? {
+    get { nil }
+    set {}
+  }
+  public var stackSize: Int {
+    get { 0 }
+    set {}
+  }
+  public override init() {}
+  public convenience init(block: @escaping @Sendable () -> Void) { self.init() }
+  public func start() {}
+}
+
+// MARK: - Observing
+
+public struct ProgressKind: Hashable, Sendable { public static let file = ProgressKind() }
+open class Progress: NSObject, @unchecked Sendable {
+  public var kind: ProgressKind? {
+    get { nil }
+    set {}
+  }
+  public init(totalUnitCount: Int64) {}
+  public var completedUnitCount: Int64 {
+    get { 0 }
+    set {}
+  }
+  public var totalUnitCount: Int64 {
+    get { 0 }
+    set {}
+  }
+  public var fractionCompleted: Double { 0 }
+  public var isCancellable: Bool {
+    get { false }
+    set {}
+  }
+  public var isPausable: Bool {
+    get { false }
+    set {}
+  }
+  public var isCancelled: Bool { false }
+  public var cancellationHandler: (@Sendable () -> Void)? {
+    get { nil }
+    set {}
+  }
+  public func cancel() {}
+  public func addChild(_ child: Progress, withPendingUnitCount count: Int64) {}
+}
+public struct Notification: @unchecked Sendable {
+  public struct Name: Hashable, Sendable {
+    public let rawValue: String
+    public init(_ name: String) { rawValue = name }
+    public init(rawValue: String) { self.rawValue = rawValue }
+  }
+  public var name: Name
+  public var object: Any?
+  public var userInfo: [AnyHashable: Any]?
+}
+open class NotificationCenter: NSObject, @unchecked Sendable {
+  public class var `default`: NotificationCenter { fatalError() }
+  public func addObserver(
+    forName name: Notification.Name?, object: Any?, queue: OperationQueue?,
+    using block: @escaping @Sendable (Notification) -> Void
+  ) -> any NSObjectProtocol { fatalError() }
+  public func removeObserver(_ observer: Any) {}
+}
+open class RunLoop: NSObject, @unchecked Sendable {
+  public struct Mode: Hashable, Sendable {
+    public static let `default` = Mode()
+    public static let common = Mode()
+  }
+  public class var current: RunLoop { fatalError() }
+  public class var main: RunLoop { fatalError() }
+  public func run(mode: Mode, before date: Date) -> Bool { false }
+  public func run(until date: Date) {}
+}

@@ -1,0 +1,1 @@
+// The library's own atomics need these; the explorer's do not.

@@ -1,0 +1,15 @@
+public import VirtualPlatform
+
+@usableFromInline package typealias Atomic = VirtualPlatform.Atomic
+@usableFromInline typealias AtomicWord = VirtualPlatform.Atomic<UInt64>
+@usableFromInline typealias AtomicPointerBits = VirtualPlatform.Atomic<UInt>
+@usableFromInline typealias AtomicCounter = VirtualPlatform.Atomic<Int>
+@usableFromInline typealias AtomicFlag = VirtualPlatform.Atomic<Bool>
+
+extension VirtualPlatform.Atomic where Value == UInt64 {
+  /// Stores `value` to give up a lock that is a bit of this word.
+  borrowing func unlock(storing value: UInt64) {
+    atomicMemoryFence(ordering: .releasing)
+    store(value, ordering: .releasing)
+  }
+}
