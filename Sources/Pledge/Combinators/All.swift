@@ -147,12 +147,9 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
       isIncomplete.store(true, ordering: .relaxed)
       return countDown()
     }
+    rejection.markHandled()
     // First the rest: code that sees the error may rely on their being cancelled.
-    if finish(cancelsRest ? .cancelling : .keeping) {
-      result.reject(rejection)
-    } else {
-      rejection.markHandled()
-    }
+    if finish(cancelsRest ? .cancelling : .keeping) { result.reject(rejection.passedOn()) }
   }
 }
 

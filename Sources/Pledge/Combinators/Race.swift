@@ -98,11 +98,13 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
   @inlinable
   func settle(as source: Cell) {
     if source.rejection?.isAbandonment == true { return lose(nil, index: 0) }
+    source.rejection?.markHandled()
     // First the losers: code that sees the winner may rely on their being cancelled.
-    if finish(cancelsLosers ? .cancelling : .keeping) {
-      result.copy(from: source, as: Value.self)
+    guard finish(cancelsLosers ? .cancelling : .keeping) else { return }
+    if let rejection = source.rejection {
+      result.reject(rejection.passedOn())
     } else {
-      source.rejection?.markHandled()
+      result.copy(from: source, as: Value.self)
     }
   }
 

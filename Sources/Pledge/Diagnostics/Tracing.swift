@@ -81,7 +81,7 @@ extension PromiseDiagnostics.Rejection {
   fileprivate init(_ rejection: Rejection) {
     self.init(
       error: rejection.error,
-      id: UInt(bitPattern: Unmanaged.passUnretained(rejection).toOpaque()),
+      id: UInt(bitPattern: Unmanaged.passUnretained(rejection.root).toOpaque()),
       origin: rejection.origin)
   }
 }

@@ -88,7 +88,7 @@ extension Handler {
   @usableFromInline
   final func fail(_ error: any Error) {
     // A consumer that has cancelled does not wait for an error.
-    fail(Rejection(error, origin: nil, handled: isCancelled))
+    fail(Rejection(error, origin: nil, isSilent: isCancelled))
   }
 
   /// Rejects this handler's promise with the rejection of its source, or with one of its own.

@@ -7,20 +7,28 @@ final class Rejection: Sendable {
   let origin: SourceLocation?
   /// Whether this stands for the result of an abandoned promise.
   @usableFromInline let isAbandonment: Bool
+  /// Whether this is never reported, whatever becomes of it.
+  private let isSilent: Bool
   private let isHandled: AtomicFlag
+  /// The rejection that a combinator passed on as this one.
+  private let original: Rejection?
+  /// Whether the error was reported, by any of those that pass it on.
+  private let isReported = AtomicFlag(false)
 
   @usableFromInline
-  init(_ error: any Error, origin: SourceLocation?, handled: Bool = false) {
+  init(_ error: any Error, origin: SourceLocation?, isSilent: Bool = false) {
     let unreported = UnreportedError.unwrapped(error)
     self.error = unreported ?? error
     self.origin = origin
     isAbandonment = false
-    self.isHandled = AtomicFlag(handled || unreported != nil)
+    self.isSilent = isSilent || unreported != nil
+    isHandled = AtomicFlag(false)
+    original = nil
   }
 
   /// The rejection with `CancellationError`, which need not be handled: one for all.
   @usableFromInline
-  static let cancellation = Rejection(CancellationError(), origin: nil, handled: true)
+  static let cancellation = Rejection(CancellationError(), origin: nil, isSilent: true)
 
   /// What stands for the result of an abandoned promise: see `Cell.abandon()`.
   @usableFromInline
@@ -30,8 +38,29 @@ final class Rejection: Sendable {
     error = BrokenPromiseError(origin: nil, reason: .abandoned)
     origin = nil
     isAbandonment = true
-    isHandled = AtomicFlag(true)
+    isSilent = true
+    isHandled = AtomicFlag(false)
+    original = nil
   }
+
+  private init(passingOn original: Rejection) {
+    error = original.error
+    origin = original.origin
+    isAbandonment = original.isAbandonment
+    isSilent = original.isSilent
+    isHandled = AtomicFlag(false)
+    self.original = original.root
+  }
+
+  /// The same error as a rejection of its own, for the result of a combinator.
+  ///
+  /// Inputs of a combinator may share a rejection: that the losers' errors count as handled must not
+  /// hide that no handler takes the result's.
+  @usableFromInline
+  func passedOn() -> Rejection { isSilent ? self : Rejection(passingOn: self) }
+
+  /// The rejection with which the error appeared.
+  var root: Rejection { original ?? self }
 
   @usableFromInline
   func markHandled() {
@@ -45,8 +74,9 @@ final class Rejection: Sendable {
   }
 
   deinit {
-    if !isHandled.load(ordering: .relaxed), !(error is CancellationError) {
-      Instrumentation.reportUnhandled(error, origin)
-    }
+    guard !isSilent, !isHandled.load(ordering: .relaxed), !(error is CancellationError),
+      !(original ?? self).isReported.exchange(true, ordering: .relaxed)
+    else { return }
+    Instrumentation.reportUnhandled(error, origin)
   }
 }

@@ -55,10 +55,27 @@ final class Rejection: @unchecked Sendable {
   let failure: Failure
   var isHandled: Bool
 
-  init(_ failure: Failure, isHandled: Bool = false) {
+  /// Whether this is never reported.
+  let isSilent: Bool
+
+  /// The rejection that a gathering passed on as this one.
+  private var original: Rejection?
+
+  init(_ failure: Failure, isSilent: Bool = false) {
     self.failure = failure
-    self.isHandled = isHandled || failure == .cancelled
+    self.isSilent = isSilent || failure == .cancelled
+    isHandled = self.isSilent
   }
+
+  /// The same failure for the result of a gathering, which is reported for itself.
+  func passedOn() -> Rejection {
+    let own = Rejection(failure, isSilent: isSilent)
+    own.original = root
+    return own
+  }
+
+  /// The rejection with which the failure appeared: it is reported once.
+  var root: Rejection { original ?? self }
 }
 
 /// Something that waits for a promise.
@@ -172,7 +189,7 @@ final class ReferenceWorld: @unchecked Sendable {
   @discardableResult
   func reject(_ promise: ReferencePromise, _ failure: Failure) -> Bool {
     // Who has cancelled does not wait for an error.
-    settle(promise, .rejection(Rejection(failure, isHandled: promise.isCancelled)))
+    settle(promise, .rejection(Rejection(failure, isSilent: promise.isCancelled)))
   }
 
   /// First those that go to an executor; when all have been handed over, those that only pass the
@@ -421,7 +438,7 @@ final class ReferenceWorld: @unchecked Sendable {
   /// What nobody handled.
   var unhandled: ArraySlice<Failure> {
     var seen: Set<ObjectIdentifier> = []
-    let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0)).inserted }
+    let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0.root)).inserted }
     return all.map(\.failure).dropLast(fault == .forgetsToReport ? 1 : 0)
   }
 }

@@ -63,10 +63,9 @@ extension ReferenceWorld {
     return gathering.start(inputs) { [self] index, outcome in
       switch outcome {
       case .rejection(let rejection):
+        rejection.isHandled = true
         if gathering.finish(withdrawing: false) {
-          settle(gathering.result, outcome)
-        } else {
-          rejection.isHandled = true
+          settle(gathering.result, .rejection(rejection.passedOn()))
         }
       case .value(let value):
         values[index] = value
@@ -98,11 +97,11 @@ extension ReferenceWorld {
         abandonedCount += 1
         guard abandonedCount == inputs.count, gathering.finish(withdrawing: false) else { return }
         settle(gathering.result, .abandoned)
-      } else if gathering.finish(withdrawing: true) {
-        settle(gathering.result, outcome)
-      } else {
-        outcome.rejection?.isHandled = true
+        return
       }
+      outcome.rejection?.isHandled = true
+      guard gathering.finish(withdrawing: true) else { return }
+      settle(gathering.result, outcome.rejection.map { .rejection($0.passedOn()) } ?? outcome)
     }
   }
 

@@ -1,0 +1,36 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Inputs of a combinator that were rejected with one error, that of a promise that they share.
+@Suite struct SharedErrors {
+  @Test(arguments: [false, true])
+  func errorThatTwoInputsShare_isReported_ifTheResultIsNotHandled(isSettledFirst: Bool) {
+    DiagnosticsLog.install()
+    let code = isSettledFirst ? 7410 : 7400
+    let (all, race) = (Boom(code: code), Boom(code: code + 1))
+    share(all, isSettledFirst) { _ = Promise.all($0) }
+    share(race, isSettledFirst) { _ = Promise.race($0) }
+    #expect(DiagnosticsLog.reports(of: all).count == 1)
+    #expect(DiagnosticsLog.reports(of: race).count == 1)
+  }
+
+  @Test(arguments: [false, true])
+  func errorThatTwoInputsShare_isNotReported_ifTheResultIsHandled(isSettledFirst: Bool) {
+    DiagnosticsLog.install()
+    let (all, race) = (Boom(code: 7402), Boom(code: 7403))
+    share(all, isSettledFirst) { Promise.all($0).catch(on: .immediate) { _ in } }
+    share(race, isSettledFirst) { Promise.race($0).catch(on: .immediate) { _ in } }
+    #expect(DiagnosticsLog.reports(of: all).isEmpty)
+    #expect(DiagnosticsLog.reports(of: race).isEmpty)
+  }
+
+  private func share(
+    _ error: Boom, _ isSettledFirst: Bool, _ combine: ([Promise<Int>]) -> Void
+  ) {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    if isSettledFirst { resolver.reject(error) }
+    combine([promise.map(on: .immediate) { $0 }, promise.map(on: .immediate) { $0 }])
+    if !isSettledFirst { resolver.reject(error) }
+  }
+}
