@@ -61,7 +61,6 @@ extension Guarantee {
   /// The value, or nil while the guarantee is pending.
   @inlinable
   public var currentValue: Value? {
-    let cell = self.cell.resolved
     guard cell.isSettled, cell.rejection == nil else { return nil }
     return cell.value(as: Value.self)
   }

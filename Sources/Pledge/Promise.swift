@@ -112,7 +112,6 @@ extension Promise {
   /// Looking at an error this way does not count as handling it.
   @inlinable
   public var currentResult: Result<Value, any Error>? {
-    let cell = self.cell.resolved
     if cell.looksPending { return nil }
     if let rejection = cell.rejection { return .failure(rejection.error) }
     return .success(cell.value(as: Value.self))

@@ -35,8 +35,7 @@ extension Promise {
 
   @usableFromInline
   func waitForSettlement() async -> Result<Value, any Error> {
-    let settled = cell.resolved
-    if settled.isSettled { return settled.handledResult() }
+    if cell.isSettled { return cell.handledResult() }
     let waiter = Waiter()
     return await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
@@ -61,7 +60,6 @@ extension Guarantee {
   @inlinable
   public var value: Value {
     get async {
-      let cell = self.cell.resolved
       if cell.isSettled, cell.rejection == nil { return cell.value(as: Value.self) }
       return await waitForFulfillment()
     }

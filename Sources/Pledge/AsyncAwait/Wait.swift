@@ -15,9 +15,8 @@ extension Promise {
   /// very handler, or its serial executor, to go on.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
-    let cell = self.cell.resolved
     if !cell.isSettled { try BlockingWait(for: cell).run() }
-    return try self.cell.resolved.handledResult().get()
+    return try cell.handledResult().get()
   }
 }
 
@@ -52,7 +51,7 @@ private struct BlockingWait {
     var probe: QueueProbe?
     var milliseconds = 1
     while !semaphore.wait(milliseconds: milliseconds) {
-      if let error = deadlock(&probe), !cell.resolved.isSettled {
+      if let error = deadlock(&probe), !cell.isSettled {
         handler.removeKeeping()
         throw error
       }
@@ -105,13 +104,13 @@ private struct BlockingWait {
 
   /// The cell furthest up that is not settled, and what it waits for.
   private func topmost() -> (cell: Cell, upstream: (marks: UInt64, object: AnyObject?)) {
-    var cell = self.cell.resolved
+    var cell = self.cell
     while true {
       let upstream = cell.upstream
       guard upstream.marks & Cell.Mark.handler != 0, let object = upstream.object else {
         return (cell, upstream)
       }
-      let source = unsafeDowncast(object, to: Cell.self).resolved
+      let source = unsafeDowncast(object, to: Cell.self)
       if source.isSettled { return (cell, upstream) }
       cell = source
     }
@@ -125,7 +124,7 @@ private struct BlockingWait {
     if upstream.marks & Cell.Mark.handler == 0 {
       return unsafeDowncast(object, to: CancelHooks.self).producerTarget
     }
-    let source = unsafeDowncast(object, to: Cell.self).resolved
+    let source = unsafeDowncast(object, to: Cell.self)
     let wanted = source.isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
     guard upstream.marks & wanted != 0 else { return nil }
     return unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()

@@ -13,7 +13,7 @@ extension Promise {
 
   /// Whether cancellation of this promise was asked for, be it by its consumers or by name.
   @inlinable
-  public var isCancelled: Bool { cell.isCancellationRequested }
+  public var isCancelled: Bool { cell.isCancelled }
 
   /// Returns a promise with the same outcome whose cancellation leaves this one alone.
   ///

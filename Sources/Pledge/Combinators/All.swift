@@ -46,7 +46,7 @@ extension Promise {
       result: result, count: inputs.count, cancelsRest: cancellingRest
     ) { _ in
       // All are fulfilled, so the values can be read where they are.
-      result.fulfill((repeat (each promises).cell.resolved.value(as: (each T).self)))
+      result.fulfill((repeat (each promises).cell.value(as: (each T).self)))
     }
     state.observeAll(inputs)
     return Promise(cell: result)

@@ -34,10 +34,9 @@ class CombinatorState: @unchecked Sendable {
     if phase != Phase.open {
       // First those before it: inputs are left in their order.
       endObserving()
-      if phase == Phase.cancelling { cell.resolved.cancelIfUnconsumed() }
+      if phase == Phase.cancelling { cell.cancelIfUnconsumed() }
       // The error of one that has settled already counts as handled in either case.
-      let source = cell.resolved
-      if phase == Phase.keeping || source.isSettled { source.keep() }
+      if phase == Phase.keeping || cell.isSettled { cell.keep() }
       return
     }
     if let tracedResult { observer.noteObserving(for: tracedResult) }

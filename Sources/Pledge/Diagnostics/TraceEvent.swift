@@ -85,7 +85,7 @@ extension Promise {
   ///
   /// A promise that was returned from a handler goes on under the name of the promise that adopted
   /// it.
-  public var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell.resolved) }
+  public var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
 }
 
 extension Guarantee {

@@ -15,12 +15,11 @@ extension PromiseDiagnostics.TraceEvent.Kind {
     case .created(let origin):
       self = .created(origin: origin)
     case .attached(let source, let observer):
-      let source = source.resolved
       self = .attached(
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
         executor: PromiseDiagnostics.Executor(of: observer), isOperator: observer.body != nil)
     case .observes(let result):
-      self = .observes(for: PromiseDiagnostics.PromiseID(result.resolved))
+      self = .observes(for: PromiseDiagnostics.PromiseID(result))
     case .handlerStarted(let source):
       self = .handlerStarted(callsClosure: (cell as? Handler)?.callsClosure(for: source) ?? false)
     case .handlerReturned:

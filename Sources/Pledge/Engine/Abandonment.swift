@@ -11,8 +11,5 @@ extension Cell {
 
   /// Whether the promise is pending, or abandoned, which looks the same.
   @usableFromInline
-  final var looksPending: Bool {
-    let cell = resolved
-    return !cell.isSettled || cell.rejection?.isAbandonment == true
-  }
+  final var looksPending: Bool { !isSettled || rejection?.isAbandonment == true }
 }

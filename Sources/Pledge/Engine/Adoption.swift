@@ -5,16 +5,14 @@
 // cancelled, and no rule of its own is needed.
 //
 // A recursive loop would grow by an observer a round in that way. So a cell in the middle, that
-// adopts one cell and is adopted by its only observer, is taken out: a *junction* takes its place, a
-// hidden cell that waits for the inner one and that the outer one observes. The cell in the middle is
-// forwarded to it: attaching to its promise attaches to the junction, cancelling it cancels the
-// junction. A junction stands in for any number of cells, which are released, and a loop takes
-// constant memory. (Twitter's `Promise.become` and Scala's `DefaultPromise.linkRootOf` reach the same
-// end by linking promises to the outermost one.)
+// adopts one cell and is adopted by its only observer, is taken out, and these two are linked to each
+// other, if nothing but they refers to it: what no promise stands for can be neither observed nor
+// cancelled. A cell that the program still holds stays where it is, with its own fate. One that a
+// thread holds for a moment, such as the handler that has just adopted, is taken out in a later round.
 //
 // Both are single steps under the locks of the cells concerned, so that every thread finds the cells
-// linked both ways: a cell that adopts another one is in its list. First comes the adoption, then the search for
-// circles, then the contraction of what is in the middle now.
+// linked both ways: a cell that adopts another one is in its list. First comes the adoption, then the
+// search for circles, then what is in the middle now is taken out.
 
 extension Handler {
   /// Makes this handler's promise take on the fate of `inner`.
@@ -23,49 +21,36 @@ extension Handler {
   /// source when it finds `body` gone.
   @inlinable
   final func adopt<Value>(_ inner: Cell, as type: Value.Type) {
-    let settled = settled(inner) {
-      Derived<Value?>(junction: { junction, source in
-        junction.copyResult(of: source, as: Value.self)
-      })
-    }
-    guard let settled else { return }
-    noteAdoption(of: settled, isSettled: true)
+    if !inner.isSettled, waits(for: inner) { return }
+    noteAdoption(of: inner, isSettled: true)
     if isCancelled {
-      settled.noteUnwanted()
+      inner.noteUnwanted()
       fail(.cancellation)
     } else {
-      if settled.rejection != nil { settled.noteConsumerOfRejection() }
-      copyResult(of: settled, as: type)
+      if inner.rejection != nil { inner.noteConsumerOfRejection() }
+      copyResult(of: inner, as: type)
     }
   }
 
-  /// The settled cell that stands for `inner`; or nil, and this handler waits for it, or was rejected.
+  /// Makes this handler wait for `inner`, or rejects its promise; false if `inner` has settled.
   @usableFromInline
-  final func settled(_ inner: Cell, makeJunction: () -> Handler) -> Cell? {
-    var inner = inner.resolved
-    if inner.isSettled { return inner }
-    while true {
-      if inner === self {
-        fail(Rejection(PromiseError.returnedItself, origin: nil))
-        return nil
-      }
-      switch adoptPending(inner) {
-      case .settled:
-        return inner
-      case .forwarded(let junction):
-        inner = junction
-      case .refused:
-        refuse(inner)
-        return nil
-      case .adopted:
-        noteAdoption(of: inner, isSettled: false)
-        noteWaiting(for: inner)
-        if wasAdopted { breakCircles() }
-        contract(makeJunction)
-        inner.contract(makeJunction)
-        return nil
-      }
+  final func waits(for inner: Cell) -> Bool {
+    if inner === self {
+      fail(Rejection(PromiseError.returnedItself, origin: nil))
+      return true
     }
+    switch adoptPending(inner) {
+    case .settled:
+      return false
+    case .refused:
+      refuse(inner)
+    case .adopted:
+      noteAdoption(of: inner, isSettled: false)
+      Instrumentation.note(self, .attached(source: inner, observer: self))
+      if wasAdopted { breakCircles() }
+      closeRow(around: inner)
+    }
+    return true
   }
 
   /// Rejects this handler's promise in place of adopting `inner`, since it was cancelled while the
@@ -83,10 +68,6 @@ extension Handler {
   @usableFromInline
   final func noteAdoption(of cell: Cell, isSettled: Bool) {
     Instrumentation.note(self, .adopted(cell, isSettled: isSettled))
-  }
-
-  fileprivate final func noteWaiting(for source: Cell) {
-    Instrumentation.note(self, .attached(source: source, observer: self))
   }
 
   /// Rejects promises that wait for themselves, by way of promises that handlers have returned
@@ -111,9 +92,9 @@ extension Handler {
   /// A cell of the circle that this one's promise waits for, if there is one.
   ///
   /// Brent's algorithm: one walker, that looks for a cell where it has been. Whatever other threads
-  /// contract meanwhile, each of its steps leads farther in, so it comes back in a circle only.
+  /// take out meanwhile, each of its steps leads farther in, so it comes back in a circle only.
   private final var memberOfCircle: Cell? {
-    var landmark: Cell = resolved
+    var landmark: Cell = self
     var steps = 0
     var limit = 1
     var next = landmark.adoptedSource
@@ -131,23 +112,48 @@ extension Handler {
   }
 }
 
-extension Cell {
-  /// Takes this cell out if it is in the middle, and then its source, and so on.
-  fileprivate final func contract(_ makeJunction: () -> Handler) {
-    var cell = self
-    var fresh: Handler?
+// MARK: - Rows of adoptions
+
+extension Handler {
+  /// Takes out what is in the middle of the row of adoptions in which this handler adopted `inner`.
+  ///
+  /// A cell that is still held costs patience, of which there is little most of the time and, every
+  /// now and then, as much as would be needed for cells that stay held for long: every second time 2,
+  /// every fourth 4, every eighth 8. So none is forgotten, and a row of which the program holds every
+  /// promise costs O(log n) a round.
+  fileprivate final func closeRow(around inner: Cell) {
+    let state = ThreadState.current
+    state.pointee.adoptions &+= 1
+    var patience = 1 << min(state.pointee.adoptions.trailingZeroBitCount, 62)
+    closeRow(above: self, &patience)
+    closeRow(below: inner, &patience)
+  }
+
+  /// Takes out observers of `cell`, and theirs.
+  private final func closeRow(above cell: Cell, _ patience: inout Int) {
+    var cell = cell
     while true {
-      switch cell.contract(fresh: fresh) {
-      case .notInTheMiddle:
-        return
-      case .needsJunction:
-        fresh = makeJunction()
-      case .forwarded(let junction, let source, _):
-        junction.noteAdoption(of: cell, isSettled: false)
-        if junction !== source { junction.noteWaiting(for: source) }
-        if junction === fresh { fresh = nil }
-        cell = source
+      switch cell.takeOutObserver() {
+      case .notInTheMiddle: return
+      case .takenOut: continue
+      case .held(let middle): cell = middle
       }
+      if patience == 0 { return }
+      patience -= 1
+    }
+  }
+
+  /// Takes out what `cell` adopts, and what that adopts.
+  private final func closeRow(below cell: Cell, _ patience: inout Int) {
+    var cell = cell
+    while let innermost = cell.adoptedSource?.adoptedSource {
+      switch innermost.takeOutObserver() {
+      case .notInTheMiddle: return
+      case .takenOut: continue
+      case .held(let middle): cell = middle
+      }
+      if patience == 0 { return }
+      patience -= 1
     }
   }
 }

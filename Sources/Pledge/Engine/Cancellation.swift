@@ -11,14 +11,12 @@ extension Cell {
       switch cell.requestCancellation() {
       case .done:
         return
-      case .forwarded(let junction):
-        cell = junction
       case .producer(let hooks):
         CancelHooks.run(hooks, thenReject: cell)
         return
       case .source(let source, let isUncancellable):
         let handler = unsafeDowncast(cell, to: Handler.self)
-        let removal = source.removeResolved(
+        let removal = source.remove(
           handler, keepsProducer: isUncancellable, unlessOnly: !isUncancellable)
         switch removal {
         case .isOnly:
@@ -38,16 +36,9 @@ extension Cell {
   /// Cancels this promise as its holder asks.
   @usableFromInline
   final func cancelByName() {
-    if resolved.isSettled { return }
-    Instrumentation.note(resolved, .cancellationRequested)
+    if isSettled { return }
+    Instrumentation.note(self, .cancellationRequested)
     cancel()
-  }
-
-  /// Removes an observer of the promise for which this cell stands.
-  final func removeResolved(
-    _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
-  ) -> Removal {
-    resolved.remove(observer, keepsProducer: keepsProducer, unlessOnly: unlessOnly)
   }
 
   /// Asks the producer to stop if nobody waits for this promise.
@@ -59,10 +50,6 @@ extension Cell {
   final func noteProducer(_ scheduler: AnyObject?) {
     _ = withCancelHooks { $0.producerTarget = scheduler }
   }
-
-  /// Whether cancellation of this cell's promise was asked for.
-  @usableFromInline
-  final var isCancellationRequested: Bool { isCancelled || resolved.isCancelled }
 
   /// Has `handler` called if this promise is cancelled; called at once if it already was.
   @usableFromInline
@@ -95,7 +82,11 @@ extension Handler {
       return false
     }
     Delivery.deliver(self, wanted: Mark.wantsRejection)
-    if case .notListed = source.removeResolvedCancelling(self) { source.noteUnheard() }
+    switch source.remove(self) {
+    case .notListed: source.noteUnheard()
+    case .removedLast: source.cancel()
+    case .removed, .isOnly: break
+    }
     return true
   }
 
@@ -108,9 +99,7 @@ extension Handler {
     Instrumentation.note(self, .withdrawn)
     // Started, so that it is never called.
     _ = start(isInPlace: false, hasTarget: false)?.release()
-    if case .notListed = source.removeResolved(self, keepsProducer: true) {
-      source.resolved.keep()
-    }
+    if case .notListed = source.remove(self, keepsProducer: true) { source.keep() }
   }
 
   /// Cancels this handler, but not the source, among whose observers it is not any more.
@@ -127,12 +116,6 @@ extension Handler {
 }
 
 extension Cell {
-  fileprivate final func removeResolvedCancelling(_ observer: Handler) -> Removal {
-    let removal = removeResolved(observer)
-    if case .removedLast = removal { cancel() }
-    return removal
-  }
-
   /// Notes that a promise which nobody wants any more was to take on this settled cell's result.
   @usableFromInline
   final func noteUnwanted() {
@@ -142,8 +125,7 @@ extension Cell {
   /// Notes that an observer, to which this cell's result was on its way, has turned to something
   /// else.
   fileprivate final func noteUnheard() {
-    let cell = resolved
-    if cell.isSettled, !cell.hadManyConsumers { cell.rejection?.markHandled() }
+    if isSettled, !hadManyConsumers { rejection?.markHandled() }
   }
 }
 

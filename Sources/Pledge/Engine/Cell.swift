@@ -7,8 +7,7 @@
 //
 //               settle                       last late observer handed over
 //   pending ──────────────▶ delivering ──────────────────────────────────────▶ settled
-//      │ └─────────────────── settle, no observer has an executor ───────────────▲
-//      └─ forward ─▶ forwarded: a junction stands in for this cell (see Adoption.swift)
+//        └─────────────────── settle, no observer has an executor ───────────────▲
 //
 // - pending: `list` is the stack of observers, newest first.
 // - delivering: the result can be read; the thread that settled the cell is handing observers over
@@ -16,7 +15,6 @@
 //   the order of attachment is kept. No code of the program runs then, except for `enqueue` of
 //   custom executors.
 // - settled: `list` is empty for good, `slot` is the `Rejection` if there is one.
-// - forwarded: `list` is the junction.
 //
 // Consumers and cancellation
 //
@@ -40,13 +38,13 @@
 /// The part of a promise that knows nothing of its value's type.
 ///
 /// `@unchecked Sendable`: `word` is atomic; `list` and `slot` are guarded by its lock bit, and
-/// immutable once the cell is settled or forwarded; the value in a subclass is written by the one
-/// thread that settles the cell, before the settled state is published.
+/// immutable once the cell is settled; the value in a subclass is written by the one thread that
+/// settles the cell, before the settled state is published.
 @usableFromInline
 class Cell: Job, @unchecked Sendable {
   /// The marks below, and the two counts.
   private final let word: AtomicWord
-  /// The newest observer, retained; or the junction, retained.
+  /// The newest observer, retained.
   @exclusivity(unchecked) private final var list: Unmanaged<Handler>?
   /// The source, the cancel hooks or the rejection, retained.
   @exclusivity(unchecked) private final var slot: Unmanaged<AnyObject>?
@@ -76,13 +74,8 @@ class Cell: Job, @unchecked Sendable {
   deinit {
     Instrumentation.note(self, .released)
     slot?.release()
-    guard let list else { return }
-    if word.load(ordering: .relaxed) & Mark.forwarded != 0 {
-      list.release()
-    } else {
-      // Living observers hold their source; so these were removed.
-      ObserverList.release(list)
-    }
+    // Living observers hold their source; so these were removed.
+    if let list { ObserverList.release(list) }
   }
 
   /// The bits of `word`.
@@ -90,24 +83,23 @@ class Cell: Job, @unchecked Sendable {
     static let locked: UInt64 = 1 << 0
     static let settled: UInt64 = 1 << 1
     static let delivering: UInt64 = 1 << 2
-    static let forwarded: UInt64 = 1 << 3
     /// Somebody is about to settle the cell, and nobody else can.
-    static let claimed: UInt64 = 1 << 4
+    static let claimed: UInt64 = 1 << 3
 
-    static let started: UInt64 = 1 << 5
+    static let started: UInt64 = 1 << 4
     /// The handler returned a promise, and waits for that.
-    static let adopting: UInt64 = 1 << 6
-    static let detached: UInt64 = 1 << 7
-    static let cancelled: UInt64 = 1 << 8
+    static let adopting: UInt64 = 1 << 5
+    static let detached: UInt64 = 1 << 6
+    static let cancelled: UInt64 = 1 << 7
 
     /// An observer has an executor.
-    static let hasExecutor: UInt64 = 1 << 9
+    static let hasExecutor: UInt64 = 1 << 8
     /// A cell that adopts this one has been among the observers.
-    static let adopted: UInt64 = 1 << 10
+    static let adopted: UInt64 = 1 << 9
     /// A consumer left on purpose, so that an error that nobody observes was not forgotten.
-    static let left: UInt64 = 1 << 11
+    static let left: UInt64 = 1 << 10
     /// A consumer left that wants the producer to go on.
-    static let kept: UInt64 = 1 << 12
+    static let kept: UInt64 = 1 << 11
 
     // Traits: set when the cell is made.
     static let handler: UInt64 = 1 << 13
@@ -122,17 +114,16 @@ class Cell: Job, @unchecked Sendable {
     static let hearsAbandonment: UInt64 = 1 << 18
     /// The closure belongs to the program and runs in place.
     static let programInPlace: UInt64 = 1 << 19
-    static let junction: UInt64 = 1 << 20
 
     /// The marks that say whether a cell waits for one that it adopts: `adopting` alone.
-    static let adopter = adopting | started | detached | cancelled | forwarded | settled
+    static let adopter = adopting | started | detached | cancelled | settled
     /// The marks that say whether such a cell may be taken out: `adopting` and `adopted` alone.
     static let middle = adopter | adopted | kept
 
     /// A consumer was given the rejection of the settled cell.
-    static let hadOne: UInt64 = 1 << 21
+    static let hadOne: UInt64 = 1 << 20
     /// Several consumers were.
-    static let hadMany: UInt64 = 1 << 22
+    static let hadMany: UInt64 = 1 << 21
     /// One observer that was removed and is still in the list.
     static let removed: UInt64 = 1 << 23
     /// One observer that has not been removed.
@@ -198,16 +189,16 @@ class Cell: Job, @unchecked Sendable {
   ///
   /// Threads wait for locks in the order of the addresses only; nil if this one would have to wait
   /// out of turn: it has to unlock the others and begin again.
-  private final func lock(above highest: UInt) -> UInt64? {
+  fileprivate final func lock(above highest: UInt) -> UInt64? {
     address > highest ? lock() : tryLock(word.load(ordering: .relaxed))
   }
 
   @inline(__always)
-  private final var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
+  fileprivate final var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   /// Unlocks the cell and makes `next` its word.
   @inline(__always)
-  private final func unlock(_ next: UInt64) {
+  fileprivate final func unlock(_ next: UInt64) {
     word.unlock(storing: next)
   }
 
@@ -226,7 +217,7 @@ class Cell: Job, @unchecked Sendable {
     case handlerValue
   }
 
-  /// What this very cell holds now; one that is forwarded is not settled itself.
+  /// What the cell holds now.
   @usableFromInline
   final var glance: Glance {
     let seen = word.load(ordering: .acquiring)
@@ -247,22 +238,6 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final var isHandler: Bool { word.load(ordering: .relaxed) & Mark.handler != 0 }
 
-  /// The cell that stands for this one's promise: itself, or the junction that it is forwarded to.
-  @usableFromInline @inline(__always)
-  final var resolved: Cell {
-    if word.load(ordering: .acquiring) & Mark.forwarded == 0 { return self }
-    return followForwarding()
-  }
-
-  @inline(never)
-  private final func followForwarding() -> Cell {
-    var cell = self
-    while cell.word.load(ordering: .acquiring) & Mark.forwarded != 0 {
-      cell = cell.list.unsafelyUnwrapped.takeUnretainedValue()
-    }
-    return cell
-  }
-
   /// Why the cell was rejected, or nil.
   ///
   /// Asked of settled cells only.
@@ -270,12 +245,6 @@ class Cell: Job, @unchecked Sendable {
   final var rejection: Rejection? {
     guard let slot else { return nil }
     return unsafeDowncast(slot.takeUnretainedValue(), to: Rejection.self)
-  }
-
-  /// Whether this very cell, which has settled or is forwarded, holds a value.
-  @inline(__always)
-  final var isPlainValue: Bool {
-    slot == nil && word.load(ordering: .relaxed) & Mark.forwarded == 0
   }
 
   /// Whether the cell was rejected.
@@ -370,8 +339,7 @@ class Cell: Job, @unchecked Sendable {
         observers, of: self, wanted: Delivery.wanted(rejection), inOrder: mustKeepOrder)
     } else {
       unlock(settled)
-      // A junction that nobody observes any more is nobody's promise.
-      if let rejection, seen & (Mark.left | Mark.junction) != 0 { rejection.markHandled() }
+      if let rejection, seen & Mark.left != 0 { rejection.markHandled() }
     }
     // What the producer wanted to be told, unused, may run a `deinit` of the program: last.
     if let hooks { CancelHooks.discard(hooks) }
@@ -389,34 +357,20 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Observers
 
-  /// What became of an attempt to attach an observer.
-  enum Attachment {
-    case attached
-    /// The result is there: deliver it.
-    case settled
-    /// Attach it to this cell.
-    case forwarded(Cell)
-  }
-
-  /// Adds an observer.
-  final func add(_ observer: Handler) -> Attachment {
+  /// Adds an observer; false if the result is there, to be delivered to it.
+  final func add(_ observer: Handler) -> Bool {
     var seen = word.load(ordering: .acquiring)
     if seen & (Mark.settled | Mark.delivering) == Mark.settled {
       noteConsumer()
-      return .settled
+      return false
     }
     seen = lock(seen)
-    if seen & (Mark.settled | Mark.forwarded) != 0 {
-      if seen & Mark.forwarded != 0 {
-        let junction = list.unsafelyUnwrapped.takeUnretainedValue()
-        unlock(seen)
-        return .forwarded(junction)
-      }
+    if seen & Mark.settled != 0 {
       // One that runs in place has no order to keep, and waits for nobody.
       seen = Mark.addingConsumer(seen)
       if seen & Mark.delivering == 0 || observer.target == nil {
         unlock(seen)
-        return .settled
+        return false
       }
     }
     observer.next = HandlerLink(list, .listed)
@@ -424,7 +378,7 @@ class Cell: Job, @unchecked Sendable {
     var next = seen &+ Mark.living
     if observer.target != nil { next |= Mark.hasExecutor }
     unlock(next)
-    return .attached
+    return true
   }
 
   /// Notes that a consumer is given the result of this settled cell, if that is a rejection.
@@ -460,7 +414,7 @@ class Cell: Job, @unchecked Sendable {
     _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
   ) -> Removal {
     let seen = lock()
-    if seen & (Mark.settled | Mark.forwarded) != 0 || observer.next.state != .listed {
+    if seen & Mark.settled != 0 || observer.next.state != .listed {
       unlock(seen)
       return .notListed
     }
@@ -509,8 +463,7 @@ class Cell: Job, @unchecked Sendable {
   /// Whether nobody has an interest in the result, and the cell is pending.
   final var isUnconsumed: Bool {
     let seen = word.load(ordering: .acquiring)
-    return Mark.livingCount(seen) == 0
-      && seen & (Mark.settled | Mark.forwarded | Mark.kept) == 0
+    return Mark.livingCount(seen) == 0 && seen & (Mark.settled | Mark.kept) == 0
   }
 
   // MARK: - The handler
@@ -521,9 +474,9 @@ class Cell: Job, @unchecked Sendable {
   @inline(__always)
   final func start(isInPlace: Bool, hasTarget: Bool) -> Unmanaged<Cell>? {
     let seen = lock()
-    if seen & (Mark.started | Mark.forwarded | Mark.detached) != 0 {
+    if seen & (Mark.started | Mark.detached) != 0 {
       let isForExecutor = isInPlace && hasTarget && seen & Mark.wantsRejection != 0
-      if seen & (Mark.started | Mark.forwarded) != 0 || isForExecutor {
+      if seen & Mark.started != 0 || isForExecutor {
         unlock(seen)
         return nil
       }
@@ -539,7 +492,7 @@ class Cell: Job, @unchecked Sendable {
   /// - Returns: The old source, from which the handler is to be removed; nil if it is too late.
   final func detach(finding replacement: Cell, isCancellation: Bool) -> Cell? {
     let seen = lock()
-    if seen & (Mark.started | Mark.detached | Mark.forwarded | Mark.settled) != 0 {
+    if seen & (Mark.started | Mark.detached | Mark.settled) != 0 {
       unlock(seen)
       return nil
     }
@@ -580,8 +533,6 @@ class Cell: Job, @unchecked Sendable {
     case adopted
     /// The result is there: pass it on.
     case settled
-    /// Adopt this cell.
-    case forwarded(Cell)
   }
 
   /// Makes this cell, whose handler runs and returned the promise of `inner`, an observer of that.
@@ -593,15 +544,7 @@ class Cell: Job, @unchecked Sendable {
     let second = (isFirst ? inner : self).lock()
     let (mine, its) = isFirst ? (first, second) : (second, first)
     let refusal: Adoption? =
-      if mine & Mark.cancelled != 0 {
-        .refused
-      } else if its & Mark.forwarded != 0 {
-        .forwarded(inner.list.unsafelyUnwrapped.takeUnretainedValue())
-      } else if its & Mark.settled != 0 {
-        .settled
-      } else {
-        nil
-      }
+      mine & Mark.cancelled != 0 ? .refused : its & Mark.settled != 0 ? .settled : nil
     if let refusal {
       inner.unlock(its)
       unlock(mine)
@@ -622,120 +565,111 @@ class Cell: Job, @unchecked Sendable {
 
   /// The cell whose fate this one's promise takes on, if it waits for one.
   final var adoptedSource: Cell? {
-    while true {
-      let cell = resolved
-      let seen = cell.lock()
-      let isWaiting =
-        seen & (Mark.adopting | Mark.started | Mark.detached | Mark.forwarded) == Mark.adopting
-      let source = isWaiting ? cell.slot?.takeUnretainedValue() : nil
-      cell.unlock(seen)
-      if seen & Mark.forwarded == 0 { return source.map { unsafeDowncast($0, to: Cell.self) } }
-    }
+    let waiting = Mark.adopting | Mark.started | Mark.detached
+    // Unlocked, for the many that adopt none.
+    if marks & waiting != Mark.adopting { return nil }
+    let seen = lock()
+    let source = seen & waiting == Mark.adopting ? slot?.takeUnretainedValue() : nil
+    unlock(seen)
+    return source.map { unsafeDowncast($0, to: Cell.self) }
   }
 
-  /// What became of an attempt to take a cell out of the middle.
+  /// What became of an attempt to take an observer out of the middle.
   enum Contraction {
-    /// It is not in the middle, or others observe it.
+    /// It is not in the middle.
     case notInTheMiddle
-    /// Call again with one.
-    case needsJunction
-    /// The junction stands in for it now; it waited for `source`. `unlinked` are former observers,
-    /// which `contract` releases.
-    case forwarded(to: Handler, source: Cell, unlinked: Unmanaged<Handler>?)
+    /// It is in the middle, but the program or a thread holds it.
+    case held(Handler)
+    /// Its own observer is this cell's now.
+    case takenOut
   }
 
-  /// Takes this cell out of the middle, if it adopts one cell and is adopted by its only observer.
+  /// Takes the newest observer out if it is in the middle, and nothing else refers to it.
   ///
-  /// It is forwarded to a junction between these two: the observer or the source, if one of them is
-  /// a junction, and otherwise `fresh`.
+  /// In the middle is an observer that adopts this cell, and that is adopted by its only observer,
+  /// which takes its place.
   ///
-  /// One step, under the locks of the three cells.
-  final func contract(fresh: Handler?) -> Contraction {
-    // Unlocked, for the many that are not; the thread that makes it one looks again.
-    if marks & Mark.middle != Mark.adopting | Mark.adopted { return .notInTheMiddle }
+  /// One step, under the locks of the three cells. They keep the pointers valid, which are not
+  /// references: those are counted.
+  final func takeOutObserver() -> Contraction {
+    // Unlocked, for the many that no cell adopts; the thread that adopts it looks again.
+    if marks & (Mark.adopted | Mark.settled) != Mark.adopted { return .notInTheMiddle }
     var backoff = Backoff()
     while true {
       let seen = lock()
-      guard seen & Mark.middle == Mark.adopting | Mark.adopted, Mark.livingCount(seen) == 1,
-        let outer = list?.takeUnretainedValue(), outer.next.state == .listed,
-        let source = slot.map({ unsafeDowncast($0.takeUnretainedValue(), to: Cell.self) }),
-        source !== outer
-      else {
+      guard seen & Mark.settled == 0, let middle = list else {
         unlock(seen)
         return .notInTheMiddle
       }
-      guard let outerSeen = outer.lock(above: address) else {
+      guard let middleSeen = ObserverList.lock(middle, above: address) else {
         unlock(seen)
         backoff.wait()
         continue
       }
-      guard let sourceSeen = source.lock(above: max(address, outer.address)) else {
-        outer.unlock(outerSeen)
+      guard let outer = onlyAdopter(of: middle, middleSeen) else {
+        ObserverList.unlock(middle, middleSeen)
+        unlock(seen)
+        return .notInTheMiddle
+      }
+      let highest = max(address, middle._withUnsafeGuaranteedRef { $0.address })
+      guard let outerSeen = ObserverList.lock(outer, above: highest) else {
+        ObserverList.unlock(middle, middleSeen)
         unlock(seen)
         backoff.wait()
         continue
       }
-      let step = contract(
-        seen, outer: outer, outerSeen, source: source, sourceSeen, fresh: fresh)
-      source.unlock(sourceSeen)
-      outer.unlock(outerSeen)
-      guard case .forwarded(let junction, _, let unlinked) = step else {
-        unlock(seen)
-        return step
-      }
-      list = .passRetained(junction)
-      unlock(seen & Mark.marks | Mark.forwarded)
-      // What the observer and the source held; the caller holds this cell, too.
-      Unmanaged.passUnretained(self).release()
-      Unmanaged.passUnretained(self).release()
+      let (result, unlinked) = takeOut(middle, between: outer, outerSeen)
+      ObserverList.unlock(outer, outerSeen)
+      ObserverList.unlock(middle, middleSeen)
+      unlock(seen)
+      if case .takenOut = result { middle.release() }
       if let unlinked { ObserverList.release(unlinked) }
-      return step
+      return result
     }
   }
 
-  /// The part of `contract` under the three locks.
-  private final func contract(
-    _ seen: UInt64, outer: Handler, _ outerSeen: UInt64, source: Cell, _ sourceSeen: UInt64,
-    fresh: Handler?
-  ) -> Contraction {
-    let this = Unmanaged.passUnretained(self).toOpaque()
+  /// The only observer of `middle`, a locked observer of this locked cell, if it may be in the middle.
+  private final func onlyAdopter(of middle: Unmanaged<Handler>, _ seen: UInt64)
+    -> Unmanaged<Handler>?
+  {
+    guard seen & Mark.middle == Mark.adopting | Mark.adopted, Mark.livingCount(seen) == 1,
+      let outer = middle._withUnsafeGuaranteedRef({ $0.list }),
+      outer.toOpaque() != Unmanaged.passUnretained(self).toOpaque()
+    else { return nil }
+    return outer
+  }
+
+  /// Makes `outer` an observer of this cell in place of `middle`, whose only observer it is, if nothing
+  /// else refers to that.
+  ///
+  /// All three are locked.
+  ///
+  /// - Returns: What was done, and former observers of `middle`, which the caller releases; so it does
+  ///   with `middle`.
+  private final func takeOut(
+    _ middle: Unmanaged<Handler>, between outer: Unmanaged<Handler>, _ outerSeen: UInt64
+  ) -> (Contraction, unlinked: Unmanaged<Handler>?) {
     let isInTheMiddle =
-      outerSeen & Mark.adopter == Mark.adopting && outer.slot?.toOpaque() == this
-      // Only as the newest, so that the observers keep their order.
-      && sourceSeen & (Mark.settled | Mark.forwarded) == 0 && source.list?.toOpaque() == this
-    // A junction makes room for another junction only.
-    guard isInTheMiddle, let observers = list,
-      (outerSeen | ~seen) & Mark.junction != 0
-    else { return .notInTheMiddle }
-    let handler = unsafeDowncast(self, to: Handler.self)
-    let older = handler.next.pointer
-    let unlinked = outer.next.pointer
-    let junction: Handler
-    // References move with the pointers: the list's to `outer`, and the slot's to `source`.
-    if outerSeen & Mark.junction != 0 || sourceSeen & Mark.junction != 0 {
-      junction =
-        outerSeen & Mark.junction != 0 ? outer : unsafeDowncast(source, to: Handler.self)
-      outer.next = HandlerLink(older, .listed)
-      outer.slot = slot
-      source.list = observers
-    } else if let fresh {
-      // No other thread knows it yet.
-      junction = fresh
-      junction.slot = slot
-      junction.list = observers
-      junction.next = HandlerLink(older, .listed)
-      junction.word.store(
-        (junction.word.load(ordering: .relaxed) &+ Mark.living) | Mark.adopted,
-        ordering: .relaxed)
-      outer.next = HandlerLink(nil, .listed)
-      outer.slot = .fromOpaque(Unmanaged.passRetained(junction).toOpaque())
-      source.list = .passRetained(junction)
-    } else {
-      return .needsJunction
+      outerSeen & Mark.adopter == Mark.adopting
+      && outer._withUnsafeGuaranteedRef { $0.slot?.toOpaque() } == middle.toOpaque()
+    guard isInTheMiddle else { return (.notInTheMiddle, nil) }
+    // Two references are the engine's: that of this cell's list, and that of the slot of `outer`.
+    middle.release()
+    guard ObserverList.isUniquelyReferenced(middle) else {
+      return (.held(middle.retain().takeUnretainedValue()), nil)
     }
-    handler.next = HandlerLink(nil, .unlisted)
-    slot = nil
-    return .forwarded(to: junction, source: source, unlinked: unlinked)
+    return middle._withUnsafeGuaranteedRef { middle in
+      outer._withUnsafeGuaranteedRef { outer in
+        let unlinked = outer.next.pointer
+        outer.next = HandlerLink(middle.next.pointer, .listed)
+        // References move with the pointers.
+        outer.slot = middle.slot
+        list = middle.list
+        middle.slot = nil
+        middle.list = nil
+        return (.takenOut, unlinked)
+      }
+    }
   }
 
   // MARK: - Cancellation
@@ -745,7 +679,6 @@ class Cell: Job, @unchecked Sendable {
     /// Nothing: the cell has settled, or was asked before, or its handler runs and will find the
     /// mark.
     case done
-    case forwarded(Cell)
     /// Tell the producer, then reject the cell.
     case producer(CancelHooks?)
     /// Give up the interest in this cell.
@@ -755,11 +688,6 @@ class Cell: Job, @unchecked Sendable {
   /// Marks the cell as cancelled.
   final func requestCancellation() -> CancellationStep {
     let seen = lock()
-    if seen & Mark.forwarded != 0 {
-      let junction = list.unsafelyUnwrapped.takeUnretainedValue()
-      unlock(seen)
-      return .forwarded(junction)
-    }
     if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
       unlock(seen)
       return .done
@@ -834,15 +762,6 @@ class Handler: Cell, @unchecked Sendable {
     super.init(traits: input, source: source)
   }
 
-  /// Makes a junction, which gets its source and its observer from `contract`.
-  @usableFromInline
-  init(junction run: @escaping @Sendable (Handler, Cell) -> Void) {
-    target = nil
-    self.run = run
-    body = nil
-    super.init(traits: Mark.adopting | Mark.junction, source: nil)
-  }
-
   deinit { target?.release() }
 
   override final func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
@@ -901,6 +820,28 @@ enum ObserverList {
   @inline(__always)
   static func isRemoved(_ node: Node) -> Bool {
     node._withUnsafeGuaranteedRef { $0.next.state == .removed }
+  }
+
+  /// As `Cell.lock(above:)`.
+  @inline(__always)
+  static func lock(_ node: Node, above highest: UInt) -> UInt64? {
+    node._withUnsafeGuaranteedRef { $0.lock(above: highest) }
+  }
+
+  @inline(__always)
+  static func unlock(_ node: Node, _ word: UInt64) {
+    node._withUnsafeGuaranteedRef { $0.unlock(word) }
+  }
+
+  /// Whether there is one strong reference to the observer.
+  ///
+  /// The pointer is looked at as a reference where it lies, so that this counts none.
+  @inline(__always)
+  static func isUniquelyReferenced(_ node: Node) -> Bool {
+    var node = node
+    return withUnsafeMutablePointer(to: &node) {
+      $0.withMemoryRebound(to: Handler.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
+    }
   }
 
   /// Turns a stack, newest first, into a list, oldest first, and drops the removed ones from it.

@@ -164,22 +164,6 @@ extension Cell {
   @usableFromInline
   final func attach(_ handler: Handler) {
     if Instrumentation.isTracing { Instrumentation.noteAttachment(of: handler, to: self) }
-    switch add(handler) {
-    case .attached: return
-    case .settled: Delivery.deliver(handler, wanted: wanted)
-    case .forwarded(let junction): attachToJunction(handler, junction)
-    }
-  }
-
-  @inline(never)
-  private final func attachToJunction(_ handler: Handler, _ junction: Cell) {
-    var cell = junction
-    while true {
-      switch cell.add(handler) {
-      case .attached: return
-      case .settled: return Delivery.deliver(handler, wanted: cell.wanted)
-      case .forwarded(let junction): cell = junction
-      }
-    }
+    if !add(handler) { Delivery.deliver(handler, wanted: wanted) }
   }
 }

@@ -9,10 +9,10 @@ extension Handler {
     state.pointee.running = .passUnretained(self)
     state.pointee.closuresOnStack = outer.1 &+ 1
     source._withUnsafeGuaranteedRef { source in
-      if source.isPlainValue, !Instrumentation.isTracing {
+      if !source.isRejected, !Instrumentation.isTracing {
         run(self, source)
       } else {
-        runCarefully(source.resolved)
+        runCarefully(source)
       }
     }
     source.release()

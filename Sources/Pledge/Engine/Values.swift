@@ -44,13 +44,6 @@ final class Derived<Storage>: Handler, @unchecked Sendable {
     value = nil
     super.init(input: input, source: source, target: target, body: body, run: run)
   }
-
-  @inlinable
-  init<Value>(junction run: @escaping @Sendable (Handler, Cell) -> Void)
-  where Storage == Value? {
-    value = nil
-    super.init(junction: run)
-  }
 }
 
 extension Cell {

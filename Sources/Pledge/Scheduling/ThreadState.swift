@@ -17,6 +17,8 @@ struct ThreadState {
   var turn = QueueTurn()
   /// The scheduler whose turn runs on this thread, if one does; the turn keeps it alive.
   var scheduler: Unmanaged<AnyObject>?
+  /// How many promises this thread has adopted.
+  var adoptions: UInt = 0
   /// How many calls of custom executors' `enqueue` are on this thread's stack.
   var enqueueDepth = 0
   /// Whether this is the timers' thread, which runs no code of the program.

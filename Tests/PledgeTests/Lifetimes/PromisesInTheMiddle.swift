@@ -3,14 +3,48 @@ import Testing
 
 @testable import Pledge
 
-/// A promise that adopts one and is adopted by another is released while all of them are pending: so a
-/// recursive loop takes constant memory.
+/// A promise that adopts one and is adopted by another is released while all of them are pending, if
+/// the program does not hold it: so a recursive loop takes constant memory.
 @Suite struct PromisesInTheMiddle {
   /// Holds a cell without keeping it alive.
   ///
   /// `@unchecked Sendable`: the test, which runs everything in place, has it alone.
   private final class Weak: @unchecked Sendable {
     weak var cell: Cell?
+
+    init(_ cell: Cell) { self.cell = cell }
+  }
+
+  /// `@unchecked Sendable`: as `Weak`.
+  private final class Row: @unchecked Sendable {
+    var middles: [Weak] = []
+    var resolvers: [Resolver<Void>] = []
+    /// The promises that the program holds, newest last.
+    var held: [Promise<Int>] = []
+    let holdsCount: Int
+    let last: Promise<Int>
+
+    init(holds count: Int = 0, last: Promise<Int>) {
+      holdsCount = count
+      self.last = last
+    }
+
+    var livingCount: Int { middles.count { $0.cell != nil } }
+
+    /// A promise that adopts the next one when its resolver is called, as a loop does.
+    func next() -> Promise<Int> {
+      let (gate, resolver) = Promise<Void>.withResolvers()
+      resolvers.append(resolver)
+      let promise = gate.then(on: .immediate) { self.next() }
+      middles.append(Weak(promise.cell))
+      held.append(promise)
+      if held.count > holdsCount { held.removeFirst() }
+      return promise
+    }
+
+    func run(_ rounds: Int) {
+      for _ in 0..<rounds { resolvers.removeLast().fulfill() }
+    }
   }
 
   // Such a one may wait in the list of the innermost promise for the next sweep.
@@ -21,29 +55,85 @@ import Testing
     for _ in 0..<500 {
       let inner = outer
       outer = Promise<Void>.value(()).then(on: .immediate) { inner }
-      middles.append(Weak())
-      middles.last?.cell = outer.cell
+      middles.append(Weak(outer.cell))
     }
     #expect(middles.count { $0.cell != nil } <= 64)
     resolver.fulfill(7)
     #expect(outer.state == "fulfilled: 7")
   }
 
-  @Test func adoptedBeforeItAdopts_isReleased() throws {
-    let (last, lastResolver) = Promise<Int>.withResolvers()
-    let (source, resolver) = Promise<Void>.withResolvers()
-    let (gate, open) = Promise<Void>.withResolvers()
-    let middle = Weak()
-    let outer = source.then(on: .immediate) {
-      let inner = gate.then(on: .immediate) { last }
-      middle.cell = inner.cell
-      return inner
+  @Test func adoptedBeforeTheyAdopt_areReleased_butForTheNewest() {
+    let row = Row(last: .never)
+    let first = row.next()
+    row.run(1000)
+    #expect(row.middles.count == 1001)
+    #expect(row.livingCount <= 4)
+    first.cauterize()
+  }
+
+  /// The program holds each promise for some rounds, and then drops it.
+  @Test(arguments: [1, 10, 100])
+  func heldForSomeRounds_areReleasedThereafter(count: Int) {
+    let row = Row(holds: count, last: .never)
+    let first = row.next()
+    row.run(10_000)
+    #expect(row.livingCount <= 8 * count)
+    first.cauterize()
+  }
+
+  /// A row of adoptions: `outer`, `first`, `second`, `inner`, each of which waits for the next.
+  private struct Four {
+    let outer: Promise<Int>
+    let first: Promise<Int>
+    let second: Promise<Int>
+    let inner: Promise<Int>
+    let resolver: Resolver<Int>
+
+    /// The later ones adopt first, or last.
+    init(innermostFirst: Bool) {
+      let (inner, resolver) = Promise<Int>.withResolvers()
+      let gates = (0..<3).map { _ in Promise<Void>.withResolvers() }
+      let second = gates[0].promise.then(on: .immediate) { inner }
+      let first = gates[1].promise.then(on: .immediate) { second }
+      outer = gates[2].promise.then(on: .immediate) { first }
+      (self.first, self.second, self.inner, self.resolver) = (first, second, inner, resolver)
+      for gate in innermostFirst ? gates : gates.reversed() { gate.resolver.fulfill() }
     }
-    resolver.fulfill()
-    #expect(middle.cell != nil)
-    open.fulfill()
-    #expect(middle.cell == nil)
-    lastResolver.fulfill(7)
-    #expect(outer.state == "fulfilled: 7")
+  }
+
+  @Test(arguments: [false, true])
+  func cancellingOneThatTheProgramHolds_sparesTheConsumersOfTheNext(innermostFirst: Bool) {
+    let row = Four(innermostFirst: innermostFirst)
+    let other = row.second.map(on: .immediate) { $0 + 1 }
+    row.first.cancel()
+    #expect(row.outer.state == "rejected: CancellationError()")
+    #expect(row.first.state == "rejected: CancellationError()")
+    #expect(row.second.state == "pending")
+    #expect(row.inner.state == "pending")
+    row.resolver.fulfill(7)
+    #expect(row.second.state == "fulfilled: 7")
+    #expect(other.state == "fulfilled: 8")
+  }
+
+  @Test(arguments: [false, true])
+  func cancellingOneThatTheProgramHolds_reachesTheProducer_ifItIsTheOnlyConsumer(
+    innermostFirst: Bool
+  ) {
+    let row = Four(innermostFirst: innermostFirst)
+    row.first.cancel()
+    for promise in [row.outer, row.first, row.second, row.inner] {
+      #expect(promise.state == "rejected: CancellationError()")
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func cancellingTheOuter_sparesAnInnerOneWithAnotherConsumer(innermostFirst: Bool) {
+    let row = Four(innermostFirst: innermostFirst)
+    let other = row.first.map(on: .immediate) { $0 + 1 }
+    row.outer.cancel()
+    #expect(row.outer.state == "rejected: CancellationError()")
+    #expect(row.first.state == "pending")
+    row.resolver.fulfill(7)
+    #expect(other.state == "fulfilled: 8")
   }
 }

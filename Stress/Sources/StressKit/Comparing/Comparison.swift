@@ -47,8 +47,7 @@ package struct Comparison: Sendable {
       found.leakCount = tested.lifetimes.liveCount
     }
     var verdict = Verdict(operationCount: found.operationCount)
-    verdict.isExact =
-      expected != nil && !(program.kind == .sequential && reference.world.hasObservedMiddle)
+    verdict.isExact = expected != nil
     if verdict.isExact, let expected {
       let unhandled = reference.world.unhandled.filter(\.leadsToItsRun)
       _ = Patience.isDoneInTime(limit: 2) { Reports.count(run) >= unhandled.count }

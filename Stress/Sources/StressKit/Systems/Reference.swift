@@ -145,11 +145,6 @@ final class ReferenceWorld: @unchecked Sendable {
   let fault: Fault
   /// All that were ever used to reject a promise.
   private(set) var rejections: [Rejection] = []
-  /// Whether one of several promises in the middle of a chain of adoptions got one more consumer.
-  ///
-  /// Pledge keeps no more than one state for all of those, so that a loop takes constant
-  /// memory: what cancels one of them may then cancel the others, or spare them.
-  private(set) var hasObservedMiddle = false
 
   init(fault: Fault) { self.fault = fault }
 
@@ -214,7 +209,6 @@ final class ReferenceWorld: @unchecked Sendable {
       promise.takers += 1
       return deliver([observer])
     }
-    if promise.isOneOfSeveralInTheMiddle { hasObservedMiddle = true }
     if fault == .lostObserver, promise.observers.count == 2 { return }
     promise.observers.append(observer)
   }
@@ -440,23 +434,6 @@ final class ReferenceWorld: @unchecked Sendable {
     var seen: Set<ObjectIdentifier> = []
     let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0.root)).inserted }
     return all.map(\.failure).dropLast(fault == .forgetsToReport ? 1 : 0)
-  }
-}
-
-extension ReferencePromise {
-  /// The promise that this one takes on the fate of.
-  private var adopted: ReferencePromise? {
-    if case .observer(let observer) = feed, observer.isAdoption { observer.source } else { nil }
-  }
-
-  private var adopters: [ReferencePromise] {
-    observers.filter(\.isAdoption).compactMap(\.promise)
-  }
-
-  fileprivate var isOneOfSeveralInTheMiddle: Bool {
-    guard let adopted else { return false }
-    let outer = adopters
-    return !outer.isEmpty && (adopted.adopted != nil || outer.contains { !$0.adopters.isEmpty })
   }
 }
 

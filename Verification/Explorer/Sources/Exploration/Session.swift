@@ -10,6 +10,10 @@ package struct Scenario {
   ///
   /// It runs when all bodies, blocks and timers have ended.
   package init(_ bodies: (() -> Void)..., check: @escaping () -> String?) {
+    self.init(bodies, check: check)
+  }
+
+  package init(_ bodies: [() -> Void], check: @escaping () -> String?) {
     self.bodies = bodies
     self.check = check
   }

@@ -16,6 +16,15 @@ let adoptingPrograms = [
   Program(name: "tail-cancel-outer", make: { tail(cancelling: 0) }),
   Program(name: "tail-cancel-middle", make: { tail(cancelling: 1) }),
   Program(name: "tail-cancel-inner", make: { tail(cancelling: 2) }),
+  Program(name: "row-settle", make: { row(adopting: [2], then: .settle) }),
+  Program(name: "row-cancel", make: { row(adopting: [2], then: .cancel) }),
+  Program(name: "row-attach", make: { row(adopting: [2], then: .attach) }),
+  Program(name: "row-inner-first", make: { row(adopting: [0], then: .settle) }),
+  Program(name: "row-inner-first-attach", make: { row(adopting: [0], then: .attach) }),
+  Program(name: "row-inner-first-cancel", make: { row(adopting: [0], then: .cancel) }),
+  Program(name: "row-two-adopt", make: { row(adopting: [1, 2], then: .settle) }),
+  Program(name: "row-two-adopt-cancel", make: { row(adopting: [1, 2], then: .cancel) }),
+  Program(name: "row-ends-adopt", make: { row(adopting: [0, 2], then: .cancel) }),
   Program(name: "circle-itself", make: returnItself),
   Program(name: "circle-of-two", make: { circle(of: 2, cancels: false) }),
   Program(name: "circle-of-three", make: { circle(of: 3, cancels: false) }),
@@ -226,6 +235,48 @@ private func tail(cancelling index: Int?) -> Scenario {
         }
       }
       return nil
+    })
+}
+
+private enum End { case settle, cancel, attach }
+
+/// Four promises that adopt one another: `indices` of them, from the outermost, in threads of their
+/// own, and the others before that; while something happens to the innermost, or to the outermost.
+/// Nothing but the engine holds those in the middle.
+private func row(adopting indices: [Int], then end: End) -> Scenario {
+  let (innermost, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let gates = (0..<3).map { _ in Promise<Int>.withResolvers() }
+  var next = innermost
+  for gate in gates.reversed() {
+    let inner = next
+    next = gate.promise.then(on: .immediate) { _ in inner }
+  }
+  let outermost = next
+  next = innermost
+  outermost.note("before", in: notes)
+  for index in (0..<3).reversed() where !indices.contains(index) {
+    gates[index].resolver.fulfill(1)
+  }
+  let last: () -> Void =
+    switch end {
+    case .settle: { resolver.fulfill(Token()) }
+    case .cancel: { outermost.cancel() }
+    case .attach:
+      {
+        innermost.note("inner", in: notes)
+        outermost.note("late", in: notes)
+      }
+    }
+  return Scenario(
+    indices.map { index in { gates[index].resolver.fulfill(1) } } + [last],
+    check: {
+      resolver.fulfill(Token())
+      let outcome = end == .cancel ? "cancelled" : "value"
+      let names = ["before"] + (end == .attach ? ["inner", "late"] : [])
+      return expect(
+        (outermost.state == outcome, "the outermost is \(outermost.state)"),
+        (notes.agree(names, with: outcome), "heard: \(notes.text)"))
     })
 }
 
