@@ -37,7 +37,7 @@ public func withTimeout<Value: Sendable>(
   _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
-  try await Promise { try await operation() }.timeout(after: duration, clock: clock).value
+  try await Promise(priority: nil, operation).timeout(after: duration, clock: clock).value
 }
 
 /// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
@@ -48,7 +48,7 @@ public func withDeadline<Value: Sendable, C: Clock<Duration>>(
   _ deadline: C.Instant, clock: C,
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
-  try await Promise { try await operation() }.deadline(deadline, clock: clock).value
+  try await Promise(priority: nil, operation).deadline(deadline, clock: clock).value
 }
 
 /// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.

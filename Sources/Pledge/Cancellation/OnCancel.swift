@@ -15,9 +15,9 @@ extension Resolver {
     let plain = Isolated(handler).assumingIsolated(as: (@Sendable () -> Void).self)
     let handler = Instrumentation.restoringContext(in: plain)
     guard let isolation else { return cell.onCancel(handler) }
-    cell.onCancel {
-      _ = Promise<Void>.value(()).mapped(HandlerTarget(isolation: isolation)) { handler() }
-    }
+    let target = HandlerTarget(isolation: isolation)
+    let kept = target.keeping(handler)
+    cell.onCancel { _ = Promise<Void>.value(()).mapped(target) { try kept() } }
   }
 }
 

@@ -49,7 +49,7 @@ public final class PromiseScope: Sendable {
   public func run<T: Sendable>(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    Promise<T> { try await operation() }.bound(to: self)
+    Promise<T>(priority: nil, operation).bound(to: self)
   }
 
   fileprivate func add(_ cancel: @escaping @Sendable () -> Void) -> Int {

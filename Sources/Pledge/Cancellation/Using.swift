@@ -23,7 +23,8 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Resource) throws -> Promise
   ) -> Promise {
     let releaseTarget = HandlerTarget(isolation: release.isolation)
-    let release = Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self)
+    let release = releaseTarget.keeping(
+      nonthrowing: Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self))
     let give: @Sendable (Resource) -> Promise<Void> = {
       Promise<Resource>.value($0).mapped(releaseTarget, release)
     }
@@ -33,12 +34,14 @@ extension Promise {
       let isWanted = resolver.resolve(result)
       if !isWanted, case .success(let resource) = result { _ = give(resource) }
     }
+    let bodyTarget = HandlerTarget(isolation: body.isolation)
     return use(
       gate, release: give,
       // Runs in the chain, so that the result settles after it even when it is cancelled.
       afterwards: { use, resource in .onEnd(of: use, target: releaseTarget) { release(resource) } },
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self))
+      bodyTarget,
+      bodyTarget.keeping(
+        Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self)))
   }
 
   /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
@@ -64,6 +67,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Resource) async throws -> Value
   ) -> Promise {
+    let (acquire, release, body) = (keeping(acquire), keeping(release), keeping(body))
     let give: @Sendable (Resource) -> Promise<Void> = { resource in
       Promise<Void> { try await release(resource) }
     }

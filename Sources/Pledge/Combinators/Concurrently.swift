@@ -58,7 +58,9 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) async throws -> T
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    concurrently(elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global)) { element in
+    let transform = keeping(transform)
+    return concurrently(elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global)) {
+      element in
       Promise<T> { try await transform(element) }
     }
   }
@@ -73,8 +75,8 @@ extension Promise {
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
     guard limit >= 1 else { return badLimit(limit) }
     let target = HandlerTarget(isolation: transform.isolation)
-    let body = Isolated(transform).assumingIsolated(
-      as: (@Sendable (S.Element) throws -> Promise<T>).self)
+    let body = target.keeping(
+      Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> Promise<T>).self))
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
     let feeding = Promise<Void> {
       for try await element in elements {

@@ -224,7 +224,8 @@ extension Limiter {
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    submit(priority, HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
+    let operation = keeping(operation)
+    return submit(priority, HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
   }
 
   /// Runs an asynchronous `operation` as soon as there is room for it, and returns its value.
@@ -241,9 +242,8 @@ extension Limiter {
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) async throws -> T {
-    try await submit(priority, HandlerTarget(immediate: ())) {
-      Promise<T> { try await operation() }
-    }.value
+    let promise: Promise<T> = run(priority: priority, operation)
+    return try await promise.value
   }
 }
 

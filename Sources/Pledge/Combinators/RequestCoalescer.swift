@@ -78,7 +78,8 @@ extension RequestCoalescer where Key: Hashable {
     for key: Key,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }
+    let operation = keeping(operation)
+    return promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }
   }
 
   /// Forgets the value for `key`; work in progress goes on for the callers that wait for it.
@@ -119,6 +120,9 @@ extension RequestCoalescer where Key: Hashable {
     for key: Key, isolation: isolated (any Actor)? = #isolation,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    try await promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }.value
+    let operation = keeping(operation)
+    return try await promise(for: key) { () -> Promise<Value> in
+      Promise { try await operation() }
+    }.value
   }
 }

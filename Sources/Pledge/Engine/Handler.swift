@@ -55,14 +55,7 @@ extension Handler {
       body = nil
       return
     }
-    // Moved, so that this thread keeps no reference that could become the last one.
-    let release = ClosureRelease(exchange(&body, with: nil))
-    let state = ThreadState.current
-    if let isolation, state.pointee.scheduler?.toOpaque() != target?.toOpaque() {
-      isolation.enqueue(release)
-    } else {
-      Trampoline.perform(release, state)
-    }
+    ErasedClosure.release(exchange(&body, with: nil), in: isolation)
   }
 
   /// The scheduler of the actor that the closure is isolated to, if it is.
@@ -119,6 +112,7 @@ extension Handler {
 private final class ClosureRelease: Job, @unchecked Sendable {
   private var closure: ErasedClosure?
 
+  /// Moved, so that this thread keeps no reference that could become the last one.
   init(_ closure: consuming ErasedClosure?) { self.closure = closure }
 
   override var callsProgramInPlace: Bool { true }
@@ -151,6 +145,18 @@ struct ErasedClosure {
   /// A copy of the closure.
   func copy<Closure>(as type: Closure.Type) -> Closure {
     unsafeBitCast(wrapped, to: Wrapped<Closure>.self).closure
+  }
+
+  /// Releases `closure` in the isolation of a scheduler, if there is one, and otherwise here.
+  static func release(_ closure: consuming ErasedClosure?, in isolation: Scheduler?) {
+    let release = ClosureRelease(closure)
+    let state = ThreadState.current
+    let current = state.pointee.scheduler?.toOpaque()
+    if let isolation, current != Unmanaged.passUnretained(isolation).toOpaque() {
+      isolation.enqueue(release)
+    } else {
+      Trampoline.perform(release, state)
+    }
   }
 
   /// Whether the closure holds anything.

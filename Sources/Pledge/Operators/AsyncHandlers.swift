@@ -18,7 +18,8 @@ extension Thenable {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value) async throws -> U
   ) -> Promise<U> {
-    chained(HandlerTarget(immediate: ())) { value in
+    let transform = keeping(transform)
+    return chained(HandlerTarget(immediate: ())) { value in
       Promise<U> { try await transform(value) }
     }
   }
@@ -36,7 +37,8 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) async throws -> Value
   ) -> Promise<Value> {
-    recoveredWithPromise(HandlerTarget(immediate: ())) { error in
+    let body = keeping(body)
+    return recoveredWithPromise(HandlerTarget(immediate: ())) { error in
       Promise { try await body(error) }
     }
   }
@@ -51,7 +53,8 @@ extension Promise {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
   ) -> Promise<Value> {
-    finishedAfter(HandlerTarget(immediate: ())) { Promise<Void> { try await body() } }
+    let body = keeping(body)
+    return finishedAfter(HandlerTarget(immediate: ())) { Promise<Void> { try await body() } }
   }
 }
 
@@ -62,7 +65,8 @@ extension Guarantee {
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
   ) -> Guarantee<U> {
-    guaranteedThen(HandlerTarget(immediate: ())) { value in
+    let transform = keeping(nonthrowing: transform)
+    return guaranteedThen(HandlerTarget(immediate: ())) { value in
       Guarantee<U> { await transform(value) }
     }
   }
@@ -75,9 +79,10 @@ extension Guarantee {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void
   ) -> Guarantee<Value> {
-    Guarantee(
+    let body = keeping(body)
+    return Guarantee(
       cell: base.finishedAfter(HandlerTarget(immediate: ())) {
-        Promise<Void> { await body() }
+        Promise<Void> { try await body() }
       }.cell)
   }
 }

@@ -33,7 +33,8 @@ extension Promise {
     attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    hedge(attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(immediate: ())) {
+    let operation = keeping(operation)
+    return hedge(attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(immediate: ())) {
       Promise { try await operation() }
     }
   }

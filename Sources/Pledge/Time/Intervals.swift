@@ -114,7 +114,10 @@ extension Promise {
     _ policy: RetryPolicy,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, .continuous, HandlerTarget(immediate: ())) { Promise { try await operation() } }
+    let operation = keeping(operation)
+    return retried(policy, .continuous, HandlerTarget(immediate: ())) {
+      Promise { try await operation() }
+    }
   }
 }
 
@@ -264,5 +267,5 @@ public func withTimeout<Value: Sendable>(
   _ interval: DispatchTimeInterval,
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
-  try await Promise { try await operation() }.timeout(after: interval).value
+  try await Promise(priority: nil, operation).timeout(after: interval).value
 }

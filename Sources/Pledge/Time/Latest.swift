@@ -58,7 +58,8 @@ public final class Latest<Value: Sendable>: Sendable {
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    start(HandlerTarget(immediate: ())) { Promise { try await operation() } }
+    let operation = keeping(operation)
+    return start(HandlerTarget(immediate: ())) { Promise { try await operation() } }
   }
 
   /// Cancels the operation in progress, if any.

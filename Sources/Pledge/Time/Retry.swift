@@ -56,7 +56,8 @@ extension Promise {
     _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, TimeSource(clock), HandlerTarget(immediate: ())) {
+    let operation = keeping(operation)
+    return retried(policy, TimeSource(clock), HandlerTarget(immediate: ())) {
       Promise { try await operation() }
     }
   }
@@ -70,7 +71,8 @@ extension Promise {
         PromiseError.invalidArgument(
           "retry needs at least one attempt, not \(policy.attempts)."))
     }
-    let run = RetryRun(policy: policy, time: time, target: target, operation: operation)
+    let run = RetryRun(
+      policy: policy, time: time, target: target, operation: target.keeping(operation))
     let result = run.attempt().depositing(in: policy.budget)
     guard let deadline = policy.totalTime else { return result }
     return result.timeout(deadline, time)

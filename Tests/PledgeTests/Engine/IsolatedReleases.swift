@@ -52,6 +52,124 @@ import Testing
     try await places.waitForCount(20)
     #expect(places.events.allSatisfy { $0 })
   }
+
+  /// The closures that an operator keeps beside its handlers, each used once and once left unused.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @MainActor private static let keepers:
+    [(String, @MainActor (Promise<Int>, Guard) -> Promise<Int>)] =
+      [
+        ("asyncMap", { source, held in source.asyncMap { _ in withExtendedLifetime(held) { 1 } } }),
+        (
+          "asyncRecover",
+          { source, held in source.asyncRecover { _ in withExtendedLifetime(held) { 1 } } }
+        ),
+        ("asyncFinally", { source, held in source.asyncFinally { withExtendedLifetime(held) {} } }),
+        (
+          "guarantee.asyncMap",
+          { source, held in
+            source.replaceError(with: 0).asyncMap { _ in withExtendedLifetime(held) { 1 } }.promise
+          }
+        ),
+        (
+          "retry",
+          { source, held in
+            source.then { _ in
+              Promise.retry(.fixed(attempts: 2, delay: .zero)) {
+                withExtendedLifetime(held) { .value(1) }
+              }
+            }
+          }
+        ),
+        (
+          "retry, asynchronous",
+          { source, held in
+            source.then { _ in
+              Promise.retry(.fixed(attempts: 2, delay: .zero)) { @MainActor () async -> Int in
+                withExtendedLifetime(held) { 1 }
+              }
+            }
+          }
+        ),
+        (
+          "hedged, asynchronous",
+          { source, held in
+            source.then { _ in
+              Promise.hedged(delay: .seconds(60)) { @MainActor () async -> Int in
+                withExtendedLifetime(held) { 1 }
+              }
+            }
+          }
+        ),
+        (
+          "limiter, asynchronous",
+          { source, held in
+            source.then { _ in
+              Limiter(1).run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
+            }
+          }
+        ),
+        (
+          "all, asynchronous",
+          { source, held in
+            source.then { _ in
+              Promise<[Int]>.all(1...3, concurrently: 2) { @MainActor (element: Int) async -> Int in
+                withExtendedLifetime(held) { element }
+              }.map(on: .immediate) { $0[0] }
+            }
+          }
+        ),
+        (
+          "coalescer, asynchronous",
+          { source, held in
+            source.then { _ in
+              RequestCoalescer<Int, Int>().promise(for: 1) { @MainActor () async -> Int in
+                withExtendedLifetime(held) { 1 }
+              }
+            }
+          }
+        ),
+        (
+          "using",
+          { source, held in
+            .using(source, release: { _ in withExtendedLifetime(held) {} }) { _ in .value(1) }
+          }
+        ),
+        (
+          "scope",
+          { source, held in
+            source.then { _ in
+              PromiseScope().run { @MainActor () async -> Int in withExtendedLifetime(held) { 1 } }
+            }
+          }
+        ),
+        (
+          "onCancel",
+          { source, held in
+            let (promise, resolver) = Promise<Int>.withResolvers()
+            resolver.onCancel { withExtendedLifetime(held) {} }
+            source.observe(on: .immediate) { resolver.resolve($0) }
+            return promise
+          }
+        ),
+      ]
+
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @MainActor @Test(arguments: 0..<13, [false, true])
+  func closuresThatAreKept_areReleasedOnTheMainActor(index: Int, isUsed: Bool) async throws {
+    let places = Recorder<Bool>()
+    #expect(Self.keepers.count == 13)
+    let (name, make) = Self.keepers[index]
+    for _ in 0..<20 {
+      let (source, resolver) = Promise<Int>.withResolvers()
+      let end = make(source, Guard(places))
+      DispatchQueue.global().async {
+        if isUsed { resolver.fulfill(1) } else { resolver.reject(Boom()) }
+      }
+      _ = await end.result
+    }
+    try await places.waitForCount(20)
+    #expect(places.events.allSatisfy { $0 }, "\(name)")
+  }
 }
 
 extension Recorder {
