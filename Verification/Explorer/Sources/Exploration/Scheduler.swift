@@ -161,7 +161,7 @@ enum Scheduler {
       return nil
     }
     if stepCount == capacity { grow() }
-    let enabled = withPrivilege(enabled)
+    let enabled = withPrivilege(fair(enabled))
     // A thread that lets time run out gives way to all others.
     let canGoOn =
       current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
@@ -178,7 +178,21 @@ enum Scheduler {
       to: Step(
         thread: thread, previous: previous, enabled: enabled, access: threads[thread].access))
     stepCount += 1
+    threads[thread].yieldsTo = 0
+    for number in threads.indices { threads[number].yieldsTo &= ~(1 << UInt64(thread)) }
     return thread
+  }
+
+  /// Those of the `enabled` threads that need not let another one go first.
+  ///
+  /// Two threads that spin, and write while they do, could else keep a third one from running for
+  /// ever, for which both wait.
+  private static func fair(_ enabled: UInt64) -> UInt64 {
+    var result = enabled
+    for number in threads.indices where threads[number].yieldsTo & enabled != 0 {
+      result &= ~(1 << UInt64(number))
+    }
+    return result != 0 ? result : enabled
   }
 
   /// Those of the `enabled` threads that may take the next step, with regard to the privileged one.
@@ -282,11 +296,16 @@ enum Scheduler {
       threads[current].seenWrites = news
       return
     }
+    threads[current].spins += 1
+    // Not from the first time on: what comes of an unfair order is of interest, too.
+    if threads[current].spins > 2 { threads[current].yieldsTo = enabled & ~timed & ~bit(current) }
     setWaiting(current, .spinning)
     threads[current].access = Access(address: 0, kind: .spin)
     pass(from: current)
     threads[current].seenWrites = writes - threads[current].ownWrites
   }
+
+  private static func bit(_ number: Int) -> UInt64 { 1 << UInt64(number) }
 
   static func noteWrite() {
     writes += 1

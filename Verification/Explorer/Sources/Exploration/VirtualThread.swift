@@ -51,6 +51,10 @@ struct VirtualThread {
   var ownWrites = 0
   /// The number of others' writes that it had seen when it last found nothing new.
   var seenWrites = -1
+  /// How often it has waited for others to write something.
+  var spins = 0
+  /// The threads, one bit each, that have to take a step, or to wait, before this one goes on.
+  var yieldsTo: UInt64 = 0
   /// The step in which it was created, or -1.
   var creation = -1
   /// The block before it on a serial queue, or -1.
