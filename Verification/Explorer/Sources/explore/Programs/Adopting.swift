@@ -22,6 +22,7 @@ let adoptingPrograms = [
   Program(name: "row-inner-first", make: { row(adopting: [0], then: .settle) }),
   Program(name: "row-inner-first-attach", make: { row(adopting: [0], then: .attach) }),
   Program(name: "row-inner-first-cancel", make: { row(adopting: [0], then: .cancel) }),
+  Program(name: "row-observed", make: { row(adopting: [2], then: .settle, isObserved: true) }),
   Program(name: "row-two-adopt", make: { row(adopting: [1, 2], then: .settle) }),
   Program(name: "row-two-adopt-cancel", make: { row(adopting: [1, 2], then: .cancel) }),
   Program(name: "row-ends-adopt", make: { row(adopting: [0, 2], then: .cancel) }),
@@ -242,14 +243,17 @@ private enum End { case settle, cancel, attach }
 
 /// Four promises that adopt one another: `indices` of them, from the outermost, in threads of their
 /// own, and the others before that; while something happens to the innermost, or to the outermost.
-/// Nothing but the engine holds those in the middle.
-private func row(adopting indices: [Int], then end: End) -> Scenario {
+/// Nothing but the engine holds those in the middle; others may observe them.
+private func row(
+  adopting indices: [Int], then end: End, isObserved: Bool = false
+) -> Scenario {
   let (innermost, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
   let gates = (0..<3).map { _ in Promise<Int>.withResolvers() }
   var next = innermost
   for gate in gates.reversed() {
     let inner = next
+    if isObserved { inner.note("middle", in: notes) }
     next = gate.promise.then(on: .immediate) { _ in inner }
   }
   let outermost = next
@@ -276,7 +280,8 @@ private func row(adopting indices: [Int], then end: End) -> Scenario {
       let names = ["before"] + (end == .attach ? ["inner", "late"] : [])
       return expect(
         (outermost.state == outcome, "the outermost is \(outermost.state)"),
-        (notes.agree(names, with: outcome), "heard: \(notes.text)"))
+        (notes.agree(names, with: outcome), "heard: \(notes.text)"),
+        (!isObserved || notes.heard(by: "middle") == Array(repeating: outcome, count: 3), "heard: \(notes.text)"))
     })
 }
 
