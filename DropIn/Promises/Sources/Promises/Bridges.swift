@@ -1,5 +1,11 @@
 import Pledge
 
+#if Static && Dynamic
+  #error("The package graph asks for both traits of this package, Static and Dynamic.")
+#elseif !Static && !Dynamic
+  #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
+#endif
+
 // To and from Pledge, and async/await.
 
 extension Promise where Value: Sendable {
