@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// In the repository that this package is published as, Release/publish has put a version here.
+// Release/publish replaces this line: what is published asks for a version.
 let pledge = Package.Dependency.package(name: "Pledge", path: "../..")
 
 /// Pledge, linked as the package's user asks for.
