@@ -1,8 +1,6 @@
 import Pledge
 
-#if Static && Dynamic
-  #error("The package graph asks for both traits of this package, Static and Dynamic.")
-#elseif !Static && !Dynamic
+#if !Static && !Dynamic
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
 #endif
 
