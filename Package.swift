@@ -9,6 +9,10 @@ let package = Package(
     .library(name: "PledgeFoundation", targets: ["PledgeFoundation"]),
     .library(name: "PledgeTesting", targets: ["PledgeTesting"]),
     .library(name: "PledgeDiagnostics", targets: ["PledgeDiagnostics"]),
+    // All modules in one dynamic library: two libraries would each have a copy of Pledge.
+    .library(
+      name: "Pledge-Dynamic", type: .dynamic,
+      targets: ["Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics"]),
   ],
   targets: [
     .target(

@@ -1,19 +1,14 @@
 // swift-tools-version: 6.1
-import Foundation
 import PackageDescription
 
-// Inside Pledge's repository Pledge is taken from there, elsewhere from its home.
-let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-  .appendingPathComponent("../..")
-let isInsideRepository =
-  FileManager.default.fileExists(atPath: root.appendingPathComponent("Package.swift").path)
-  && FileManager.default.fileExists(atPath: root.appendingPathComponent("Sources/Pledge").path)
+// Release/publish replaces this line: what is published asks for a version.
+let pledge = Package.Dependency.package(name: "Pledge", path: "../..")
 
-let pledge: Package.Dependency =
-  isInsideRepository
-  ? .package(name: "Pledge", path: "../..")
-  : .package(url: "https://github.com/pledge-swift/pledge", from: "1.0.0")
-let pledgeName = isInsideRepository ? "Pledge" : "pledge"
+/// Pledge, linked as the package's user asks for.
+let pledgeProducts: [Target.Dependency] = [
+  .product(name: "Pledge", package: "Pledge", condition: .when(traits: ["Static"])),
+  .product(name: "Pledge-Dynamic", package: "Pledge", condition: .when(traits: ["Dynamic"])),
+]
 
 let package = Package(
   name: "PromiseKit",
@@ -21,17 +16,22 @@ let package = Package(
   products: [
     .library(name: "PromiseKit", targets: ["PromiseKit"]),
     .library(name: "PMKFoundation", targets: ["PMKFoundation"]),
+    .library(
+      name: "PromiseKit-Dynamic", type: .dynamic, targets: ["PromiseKit", "PMKFoundation"]),
   ],
   traits: [
+    .default(enabledTraits: ["Static"]),
+    .trait(name: "Static", description: "Pledge becomes a part of what links this package."),
+    .trait(
+      name: "Dynamic",
+      description: "Pledge is the dynamic library Pledge-Dynamic. Goes with PromiseKit-Dynamic."),
     .trait(
       name: "Deprecations",
-      description: "Also the deprecated names, which PromiseKit has outside of SwiftPM only.")
+      description: "Also the deprecated names, which PromiseKit has outside of SwiftPM only."),
   ],
   dependencies: [pledge],
   targets: [
-    .target(
-      name: "PromiseKit",
-      dependencies: [.product(name: "Pledge", package: pledgeName)]),
+    .target(name: "PromiseKit", dependencies: pledgeProducts),
     .target(name: "PMKFoundation", dependencies: ["PromiseKit"]),
     .testTarget(
       name: "PromiseKitTests", dependencies: ["PromiseKit"],
@@ -39,9 +39,7 @@ let package = Package(
     .testTarget(name: "PromiseKitSwift6Tests", dependencies: ["PromiseKit"]),
     .testTarget(
       name: "PMKFoundationTests",
-      dependencies: [
-        "PMKFoundation", .product(name: "PledgeFoundation", package: pledgeName),
-      ],
+      dependencies: ["PMKFoundation", .product(name: "PledgeFoundation", package: "Pledge")],
       swiftSettings: [.swiftLanguageMode(.v5)]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,15 +1,14 @@
 // swift-tools-version: 6.1
-import Foundation
 import PackageDescription
 
-/// Pledge: the one around this package, or the published one.
-let pledge: Package.Dependency = {
-  let manifest = "\(Context.packageDirectory)/../../Package.swift"
-  if FileManager.default.fileExists(atPath: manifest) {
-    return .package(name: "Pledge", path: "../..")
-  }
-  return .package(url: "https://github.com/pledge-swift/pledge", from: "1.0.0")
-}()
+// Release/publish replaces this line: what is published asks for a version.
+let pledge = Package.Dependency.package(name: "Pledge", path: "../..")
+
+/// Pledge, linked as the package's user asks for.
+let pledgeProducts: [Target.Dependency] = [
+  .product(name: "Pledge", package: "Pledge", condition: .when(traits: ["Static"])),
+  .product(name: "Pledge-Dynamic", package: "Pledge", condition: .when(traits: ["Dynamic"])),
+]
 
 let package = Package(
   name: "Promises",
@@ -18,19 +17,25 @@ let package = Package(
     .library(name: "Promises", targets: ["Promises"]),
     .library(name: "PromisesTestHelpers", targets: ["PromisesTestHelpers"]),
     .library(name: "FBLPromises", targets: ["FBLPromises"]),
+    .library(
+      name: "Promises-Dynamic", type: .dynamic,
+      targets: ["Promises", "PromisesTestHelpers", "FBLPromises"]),
+  ],
+  traits: [
+    .default(enabledTraits: ["Static"]),
+    .trait(name: "Static", description: "Pledge becomes a part of what links this package."),
+    .trait(
+      name: "Dynamic",
+      description: "Pledge is the dynamic library Pledge-Dynamic. Goes with Promises-Dynamic."),
   ],
   dependencies: [pledge],
   targets: [
     .target(name: "FBLPromises"),
-    .target(
-      name: "Promises", dependencies: ["FBLPromises", .product(name: "Pledge", package: "Pledge")]),
+    .target(name: "Promises", dependencies: ["FBLPromises"] + pledgeProducts),
     .target(name: "PromisesTestHelpers", dependencies: ["Promises"]),
     .testTarget(
       name: "PromisesTests",
-      dependencies: [
-        "FBLPromises", "Promises", "PromisesTestHelpers",
-        .product(name: "Pledge", package: "Pledge"),
-      ],
+      dependencies: ["FBLPromises", "Promises", "PromisesTestHelpers"] + pledgeProducts,
       swiftSettings: [.swiftLanguageMode(.v5)]),
     .testTarget(
       name: "PromisesErrorStringTests", dependencies: ["Promises"],

@@ -39,7 +39,7 @@ struct Check: ParsableCommand {
     print(
       """
       Some costs are more than \(short(tolerance)) % above their baseline, or have none. \
-      If that is meant, run Benchmarks/check-costs.sh --update and say why in the commit.
+      If that is meant, run Benchmarks/check-costs --update and say why in the commit.
       """)
     throw ExitCode.failure
   }

@@ -70,8 +70,8 @@ extension CostTable {
   var text: String {
     let head = """
       # What a unit of work on Pledge's hot paths costs: user-space instructions without start-up,
-      # blocks taken from the heap, bytes still in use. `Benchmarks/check-costs.sh` compares with
-      # this file, `Benchmarks/check-costs.sh --update` rewrites it.
+      # blocks taken from the heap, bytes still in use. `Benchmarks/check-costs` compares with
+      # this file, `Benchmarks/check-costs --update` rewrites it.
       \(Self.toolchainMark)\(toolchain)
 
 

@@ -1,5 +1,9 @@
 import Pledge
 
+#if !Static && !Dynamic
+  #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
+#endif
+
 // The way to Pledge and back. Cancelling the Pledge promise, if nobody else waits for this one,
 // rejects this one with `CancellationError`, for which `isCancelled` is true.
 

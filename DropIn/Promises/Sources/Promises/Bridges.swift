@@ -1,5 +1,9 @@
 import Pledge
 
+#if !Static && !Dynamic
+  #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
+#endif
+
 // To and from Pledge, and async/await.
 
 extension Promise where Value: Sendable {

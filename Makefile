@@ -1,0 +1,45 @@
+# One entry to the repository's scripts, which also work alone. `make` lists the targets.
+
+.DEFAULT_GOAL := help
+.PHONY: help build test lint format docs bench costs verify api ci release
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+build: ## Build the four libraries
+	swift build
+
+test: ## Run the tests of every package; end with a table of the results
+	./run-tests
+
+lint: ## Check the format of all Swift sources
+	.ci/format --lint
+
+format: ## Format all Swift sources
+	.ci/format
+
+docs: ## Build the documentation; any warning is an error
+	Documentation/build
+
+bench: ## Measure Pledge and its peers on this machine
+	swift run -c release --package-path Benchmarks bench
+
+costs: ## Check that no hot path costs more than before; needs valgrind
+	Benchmarks/check-costs
+
+verify: ## Check the engine in all orders of its steps, races, and Apple's availability
+	Verification/Explorer/check
+	Verification/Apple/check
+	Stress/sanitize
+
+api: ## Compare the public API with the baseline
+	Release/check-api
+
+ci: ## Run all that decides whether a change lands
+	.ci/run
+
+release: ## Check a release, and write what is published to .build/published
+	Release/check-api --exact
+	Release/check
+	rm -rf .build/published
+	Release/publish .build/published
