@@ -90,11 +90,11 @@ enum HTTPDate {
 }
 
 extension Promise where Value == (data: Data, response: URLResponse) {
-  /// Passes the answer on if its HTTP status tells of success.
+  /// Passes the response on if its HTTP status indicates success.
   ///
-  /// Otherwise, that is outside of 200..<300, the result is rejected with ``HTTPStatusError``, which
-  /// holds the body. Answers that did not come by HTTP pass. No closure runs. Cancelling the result
-  /// cancels this promise.
+  /// If the status is outside of 200..<300, the result is rejected with an ``HTTPStatusError`` that
+  /// contains the body. Responses of other protocols than HTTP pass. No closure runs. Cancelling the
+  /// result cancels this promise.
   public func validate() -> Promise {
     validate(on: .immediate) { data, response in
       try response.requireSuccess(body: data)
@@ -104,9 +104,9 @@ extension Promise where Value == (data: Data, response: URLResponse) {
 }
 
 extension Promise where Value == (Data, URLResponse) {
-  /// Passes the answer on if its HTTP status tells of success.
+  /// Passes the response on if its HTTP status indicates success.
   ///
-  /// For what Foundation's own methods return: `Promise { try await session.data(from: url) }`.
+  /// For the results of Foundation's own methods: `Promise { try await session.data(from: url) }`.
   /// A status outside of 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
   /// Cancelling the result cancels this promise.
   public func validate() -> Promise {

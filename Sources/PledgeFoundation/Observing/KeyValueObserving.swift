@@ -10,12 +10,11 @@
     ///
     /// **Execution.** `condition` runs on the thread that sets the property, inside that call.
     ///
-    /// **Cancellation.** Cancelling all that came of the guarantee ends the observation at once.
+    /// **Cancellation.** Cancelling every promise created from the guarantee ends the observation.
     ///
     /// - Parameters:
     ///   - keyPath: The property.
-    ///   - condition: Whether the value is the one that is wanted; otherwise the guarantee waits for
-    ///     another change.
+    ///   - condition: Whether to accept the value; otherwise the guarantee waits for another change.
     public func next<Value: Sendable>(
       _ keyPath: KeyPath<Self, Value>,
       where condition: @escaping @Sendable (Value) -> Bool = { _ in true }
