@@ -86,6 +86,7 @@ cat > "$output/index.html" <<HTML
 <a href="${BASE_PATH:+/$BASE_PATH}/documentation/">Documentation of Pledge</a>
 HTML
 
+Documentation/check-symbols "$work"/symbol-graphs/*
 Documentation/check-site "$output" ${BASE_PATH:+--base-path "$BASE_PATH"}
 echo "Documentation: $output"
 if $serve; then

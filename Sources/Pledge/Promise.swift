@@ -40,11 +40,11 @@ extension Promise: Hashable {
 // MARK: - Making promises
 
 extension Promise {
-  /// Makes a promise that is fulfilled with `value`.
+  /// Creates a promise that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value?>(value: value)) }
 
-  /// Makes a promise that is rejected with `error`.
+  /// Creates a promise that is rejected with `error`.
   @inlinable
   public static func rejected(
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
@@ -55,7 +55,7 @@ extension Promise {
     return Promise(cell: cell)
   }
 
-  /// Makes a pending promise and the resolver that settles it.
+  /// Creates a pending promise and the resolver that settles it.
   ///
   /// If the last reference to the resolver goes away unused, the promise is rejected with
   /// ``BrokenPromiseError``, which names `fileID` and `line`.
@@ -69,10 +69,10 @@ extension Promise {
     return (Promise(cell: cell), resolver)
   }
 
-  /// Makes a promise that `body` settles through the resolver it is given, now or later.
+  /// Creates a promise that `body` settles through the resolver it is given, now or later.
   ///
   /// `body` runs inside this call. If it throws, the promise is rejected with that error, unless it
-  /// is settled already.
+  /// is already settled.
   @inlinable
   public init(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -87,7 +87,7 @@ extension Promise {
     self = promise
   }
 
-  /// Makes a promise with the outcome of `work`, which runs on `executor`.
+  /// Creates a promise for the result of `work`, which runs on `executor`.
   ///
   /// Cancelling the promise before `work` has started keeps it from running.
   @inlinable @_disfavoredOverload
@@ -99,7 +99,7 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// Makes a promise that is fulfilled.
+  /// Creates a promise that is fulfilled.
   @inlinable
   public init() { self = .value(()) }
 }
@@ -109,7 +109,7 @@ extension Promise where Value == Void {
 extension Promise {
   /// The outcome as it stands now: nil while the promise is pending.
   ///
-  /// Looking at an error this way does not count as handling it.
+  /// This doesn't count as handling an error.
   @inlinable
   public var currentResult: Result<Value, any Error>? {
     let cell = self.cell.resolved
@@ -122,7 +122,7 @@ extension Promise {
   @inlinable
   public var isPending: Bool { cell.looksPending }
 
-  /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
+  /// Calls `handler` on `executor` once, with the result; returns no promise.
   ///
   /// The lowest-level way to listen; it makes no promise. The error, if any, counts as handled.
   @inlinable @_disfavoredOverload

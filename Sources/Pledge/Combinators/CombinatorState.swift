@@ -27,7 +27,7 @@ class CombinatorState: @unchecked Sendable {
     result?.noteCreation(nil)
   }
 
-  /// Observes `cell`; if the combinator has finished already, leaves it at once.
+  /// Observes `cell`; if the combinator has finished already, leaves it immediately.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
     let phase = phase.load(ordering: .acquiring)

@@ -1,5 +1,5 @@
 extension PromiseDiagnostics {
-  /// One thing that happened to one promise, as told to the handler of ``setTracer(_:)``.
+  /// An event of a promise, as passed to the handler of ``setTracer(_:)``.
   public struct TraceEvent: Sendable {
     /// What happened.
     public enum Kind: Sendable {
@@ -23,23 +23,23 @@ extension PromiseDiagnostics {
       case handlerStarted(callsClosure: Bool)
       /// That handler returned.
       case handlerReturned
-      /// The handler returned another promise, `inner`, whose fate this promise takes on; it may
-      /// have settled before.
+      /// The handler returned another promise, `inner`, as which this promise settles; it can
+      /// already be settled.
       ///
       /// Where no second `attached` follows, the two promises are one from now on, and the events of
       /// its settlement bear this promise's name.
       case adopted(inner: PromiseID, isSettled: Bool)
       /// The promise was fulfilled, or rejected.
       case settled(Rejection?)
-      /// The observer turned away and will not be called.
+      /// The observer was removed and will not be called.
       case withdrawn
-      /// Somebody cancelled the promise by name.
+      /// The promise was cancelled directly.
       case cancellationRequested
       /// A thread began to block until the promise settles.
       case waitStarted
-      /// That thread goes on.
+      /// That thread continues.
       case waitEnded
-      /// The last reference to the promise is gone; its ID may stand for another one from now on.
+      /// The promise was deallocated; its ID can be reused for another promise from now on.
       case released
     }
 

@@ -6,8 +6,8 @@ extension Thenable {
   /// value.
   ///
   /// If this promise is rejected, or `transform` throws, the returned promise is rejected with that
-  /// error. Cancelling the returned promise rejects it at once and cancels the task, whether or not
-  /// `transform` heeds that.
+  /// error. Cancelling the returned promise rejects it immediately and cancels the task, even if
+  /// `transform` ignores the cancellation.
   ///
   /// ```swift
   /// fetchUser(id: 7).asyncMap { user in try await store.save(user) }
@@ -28,8 +28,8 @@ extension Promise {
   /// Replaces an error with the value that an asynchronous `body` returns.
   ///
   /// A value passes through. If `body` throws, the returned promise is rejected with that error.
-  /// Cancelling the returned promise rejects it at once and cancels the task, whether or not `body`
-  /// heeds that.
+  /// Cancelling the returned promise rejects it immediately and cancels the task, even if `body`
+  /// ignores the cancellation.
   ///
   /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
   public func asyncRecover(
@@ -56,7 +56,8 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Returns a guarantee of the result of applying an asynchronous `transform` to this one's value.
+  /// Returns a guarantee for the result of applying an asynchronous `transform` to this one's
+  /// value.
   ///
   /// **Execution.** `transform` runs in a task of its own, in the isolation in which it was written.
   public func asyncMap<U: Sendable>(

@@ -1,10 +1,10 @@
 extension Thenable {
   /// Returns a promise that takes on the fate of the one that `body` returns.
   ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If `body`
-  /// returns the very promise that this call returned, that is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise that
-  /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
+  /// `body` returns the very promise that this call returned, that is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise
+  /// that `body` returned, too. A chain that goes on forever through `then` takes constant memory.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -18,10 +18,10 @@ extension Thenable {
 
   /// Returns a promise that takes on the fate of the one that `body` returns.
   ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If `body`
-  /// returns the very promise that this call returned, that is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise that
-  /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
+  /// `body` returns the very promise that this call returned, that is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise
+  /// that `body` returned, too. A chain that goes on forever through `then` takes constant memory.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload

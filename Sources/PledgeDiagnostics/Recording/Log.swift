@@ -175,7 +175,7 @@ extension Log {
     return number
   }
 
-  /// The number of a promise that somebody waits for; nil if it is over and not in the books.
+  /// The number of a promise that has a consumer; nil if it is over and not in the books.
   private mutating func find(
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {

@@ -1,7 +1,7 @@
 import Pledge
 
-/// The way of an error: from where it was thrown, along the promises that it rejected, to where it
-/// was handled, or was left.
+/// The path of an error: from where it was thrown, through the promises that it rejected, to where
+/// it was handled, or was left.
 ///
 /// Its description is the way as text.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

@@ -30,9 +30,9 @@ struct PreparedTask: Sendable {
 
   /// A session like the user's, with a delegate that tells each task's transfer what happens.
   ///
-  /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and the
-  /// delegate of a session is fixed. Nor may a task of a session with a cache be canceled: if the
-  /// cache has not answered yet, that is a fatal error inside Foundation. So a companion has no
+  /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and
+  /// the delegate of a session is fixed. Nor may a task of a session with a cache be cancelled: if
+  /// the cache has not answered yet, that is a fatal error inside Foundation. So a companion has no
   /// cache.
   ///
   /// A companion outlives its last transfer for a while, for its open connections to serve the next

@@ -3,9 +3,10 @@
   import Pledge
 
   extension NSObjectProtocol where Self: NSObject {
-    /// Makes a guarantee of the next value of a property that can be observed by key-value observing.
+    /// Creates a guarantee for the next value of a property that can be observed by key-value
+    /// observing.
     ///
-    /// The value it has now does not count. The observation ends at once when the guarantee is
+    /// The value it has now does not count. The observation ends immediately when the guarantee is
     /// fulfilled. The object is kept until then.
     ///
     /// **Execution.** `condition` runs on the thread that sets the property, inside that call.

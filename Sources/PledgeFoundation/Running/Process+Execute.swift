@@ -74,8 +74,8 @@ import Pledge
 
     /// Runs the process.
     ///
-    /// As ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, also on systems without
-    /// `Duration`.
+    /// The same as ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, for systems
+    /// without `Duration`.
     @_disfavoredOverload
     public func execute(
       input: Data? = nil, acceptsAnyStatus: Bool = false,

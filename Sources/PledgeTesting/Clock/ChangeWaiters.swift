@@ -1,6 +1,6 @@
 import Pledge
 
-/// Tasks that wait for a condition which somebody else makes true.
+/// Tasks that wait for a condition that another task makes true.
 final class ChangeWaiters: Sendable {
   private struct Waiter {
     let isDue: @Sendable () -> Bool

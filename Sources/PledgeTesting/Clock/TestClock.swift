@@ -48,7 +48,7 @@ public final class TestClock: Clock, Sendable {
   /// One advance at a time, in the order of the calls.
   let driver = DispatchQueue(label: "TestClock")
 
-  /// Makes a clock at its beginning.
+  /// Creates a clock at its beginning.
   public init() {}
 
   /// The present moment.
@@ -62,7 +62,7 @@ public final class TestClock: Clock, Sendable {
 
   /// Suspends the task until the clock has been advanced to `deadline`.
   ///
-  /// Cancelling the task ends the sleep at once with `CancellationError`.
+  /// Cancelling the task ends the sleep immediately with `CancellationError`.
   ///
   /// - Complexity: O(log of the number of sleepers).
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {

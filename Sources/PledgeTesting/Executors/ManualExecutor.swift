@@ -17,7 +17,7 @@ public final class ManualExecutor: PromiseExecutor {
 
   private let state = Mutex(State())
 
-  /// Makes an executor with nothing to do.
+  /// Creates an executor with nothing to do.
   public init() {}
 
   /// Keeps `job` until the test runs it.

@@ -29,14 +29,14 @@ public enum SimulatedTime: Sendable, Hashable {
 /// that it uses; it fails if it throws, if it waits for something that never comes, or if it takes
 /// more than `steps` steps.
 ///
-/// What is not a step runs beside the simulation, and makes failures that cannot be replayed:
+/// What is not a step runs outside the simulation, and makes failures that cannot be replayed:
 /// handlers on queues of Dispatch and on the main actor, real timers and connections,
 /// `Task.yield()` in tasks that the program makes itself. No step may block its thread.
 ///
 /// - Parameters:
 ///   - orders: Which orders to try.
 ///   - time: When timers may go off.
-///   - steps: How many steps one run may take.
+///   - steps: How many steps one run can take.
 ///   - patience: How long, in real time, to wait for work from outside when the simulation has
 ///     nothing left to run.
 ///   - fileID: The file of the exploration.

@@ -32,10 +32,10 @@ public final class LifetimeTracker: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a tracker that has nothing to count yet.
+  /// Creates a tracker that has nothing to count yet.
   public init() {}
 
-  /// Makes an object that is counted for as long as it lives.
+  /// Creates an object that is counted for as long as it lives.
   ///
   /// Capture it in a closure, or use it as a value.
   public func track(_ label: String = "object") -> Token {

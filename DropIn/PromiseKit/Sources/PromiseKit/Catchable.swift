@@ -70,7 +70,7 @@ extension CatchMixin {
     return Guarantee(core: core, watch: watch)
   }
 
-  /// Calls `body` when the outcome is there, whatever it is, and passes the outcome on.
+  /// Calls `body` when the outcome is there and passes the outcome on.
   @inlinable
   public func ensure(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,

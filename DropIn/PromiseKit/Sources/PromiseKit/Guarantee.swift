@@ -1,7 +1,7 @@
 import Foundation
 import Pledge
 
-/// A promise that cannot fail.
+/// A promise that can't fail.
 ///
 /// Its operators take closures that do not throw, and return guarantees. A closure that throws, or
 /// that returns a ``Promise``, makes a ``Promise`` of it. A guarantee that goes away before its
@@ -27,11 +27,11 @@ public final class Guarantee<T>: Thenable {
   @usableFromInline
   var box: GuaranteeBox<T> { GuaranteeBox(watch: watch as? ResolverWatch<T>) }
 
-  /// Makes a guarantee that is fulfilled with `value`.
+  /// Creates a guarantee that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: T) -> Guarantee<T> { Guarantee(core: .value(Boxed(value))) }
 
-  /// Makes a guarantee that `body` resolves through the function it is given, now or later.
+  /// Creates a guarantee that `body` resolves through the function it is given, now or later.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -63,7 +63,7 @@ public final class Guarantee<T>: Thenable {
     return .fulfilled(box.value)
   }
 
-  /// Makes a pending guarantee and the function that resolves it.
+  /// Creates a pending guarantee and the function that resolves it.
   @inlinable
   public class func pending() -> (guarantee: Guarantee<T>, resolve: (T) -> Void) {
     let guarantee = Guarantee<T>(.pending)
@@ -107,7 +107,7 @@ extension Guarantee {
     }
   }
 
-  /// Returns a guarantee of what `body` makes of the value.
+  /// Returns a guarantee for what `body` makes of the value.
   @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -156,7 +156,7 @@ extension Guarantee {
 }
 
 extension Guarantee where T == Void {
-  /// Makes a guarantee that is fulfilled.
+  /// Creates a guarantee that is fulfilled.
   @inlinable
   public convenience init() { self.init(core: .value(Boxed(()))) }
 

@@ -31,7 +31,7 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise of what `transform` makes of the value.
+  /// Returns a promise for what `transform` makes of the value.
   ///
   /// If this one is rejected, or `transform` throws, the result is rejected with that error.
   @inlinable
@@ -46,7 +46,7 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise of what `transform` makes of the value, unless that is nil.
+  /// Returns a promise for what `transform` makes of the value, unless that is nil.
   ///
   /// Nil rejects the result with ``PMKError/compactMap(_:_:)``.
   @inlinable
@@ -85,7 +85,7 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the outcome, whatever it is, and passes it on.
+  /// Calls `body` with the outcome and passes it on.
   @inlinable
   public func tap(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,

@@ -3,7 +3,7 @@ import Pledge
 // To and from Pledge, and async/await.
 
 extension Promise where Value: Sendable {
-  /// Makes a promise that is resolved as `pledge` settles.
+  /// Creates a promise that is resolved as `pledge` settles.
   public convenience init(_ pledge: Pledge.Promise<Value>) {
     self.init()
     pledge.observe(on: .immediate) { self.resolve($0) }
