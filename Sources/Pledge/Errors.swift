@@ -135,7 +135,7 @@ public struct RetryError: Error, Sendable, CustomStringConvertible {
 
 /// Errors that are released one after the other, however deep they are nested.
 ///
-/// `@unchecked Sendable`: immutable until nobody else has a reference.
+/// `@unchecked Sendable`: immutable until there is no other reference.
 private final class ErrorList: @unchecked Sendable {
   /// How many levels of nested errors a description goes down: a report must not overflow the stack.
   static let describedDepth = 8

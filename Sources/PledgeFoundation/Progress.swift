@@ -22,7 +22,7 @@ final class TransferProgress: @unchecked Sendable {
     if progress.isCancelled { cancel() }
   }
 
-  /// A negative total: nobody knows.
+  /// A negative total means that it is unknown.
   func expect(_ total: Int64) {
     progressQueue.sync {
       if progress.totalUnitCount != total { progress.totalUnitCount = total }

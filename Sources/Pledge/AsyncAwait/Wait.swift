@@ -144,7 +144,7 @@ private struct BlockingWait {
   }
 }
 
-/// A block on a queue, to find out whether that runs anything beside the present turn.
+/// A block on a queue, to find out whether that runs anything besides the current turn.
 private final class QueueProbe: Sendable {
   private let hasRun = AtomicFlag(false)
   private let start = SystemClock.now

@@ -143,7 +143,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       withExtendedLifetime(removed) {}
     }
     fresh.resolver.resolve(with: ending)
-    // The caller has a value: nobody waits for this error.
+    // The caller has a value: this error has no consumer.
     fresh.promise.cauterize()
   }
 

@@ -272,7 +272,7 @@ final class LimitedOperation: Sendable {
   }
 }
 
-/// The state of a limiter: pure bookkeeping that calls nobody.
+/// The state of a limiter: pure bookkeeping that calls no other code.
 struct LimiterQueue {
   struct Ticket: Hashable {
     let priority: Int
@@ -375,7 +375,7 @@ struct LimiterQueue {
     }.map(\.value)
   }
 
-  /// Those who wait for the limiter to be idle, if it is.
+  /// The resolvers of promises that wait for the limiter to be idle, if it is.
   mutating func takeIdle() -> [Resolver<Void>] {
     guard running == 0, waiting.isEmpty else { return [] }
     return exchange(&idle, with: [])

@@ -65,7 +65,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
 
   private struct Losers {
     var errors: [Int: any Error] = [:]
-    /// How many inputs nobody will ever settle.
+    /// The number of inputs that will never settle.
     var abandonedCount = 0
     /// How many inputs there are.
     let count: Int

@@ -33,7 +33,7 @@ extension Promise {
 
   /// Waits for what `body` returns if that is thenable.
   ///
-  /// One generic operator, and not one for closures that return nothing beside one for those that
+  /// One generic operator, and not one for closures that return nothing and one for those that
   /// return a promise: the compiler would try each combination of the two along a chain.
   @inlinable
   func finishedWaiting<Result>(
@@ -104,7 +104,7 @@ extension Promise where Value == Void {
 
   /// A promise that waits for `result` if that is thenable, and is fulfilled then.
   ///
-  /// An error of `result` that nobody handles is reported as any other.
+  /// An unhandled error of `result` is reported as any other.
   @usableFromInline
   static func endIgnoringErrors(of result: Any) -> Promise<Void> {
     guard let thenable = result as? any Thenable else { return .value(()) }

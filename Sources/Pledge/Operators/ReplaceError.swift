@@ -17,7 +17,7 @@ extension Promise {
   /// `recover(_:)`.
   ///
   /// ```swift
-  /// let name: Guarantee<String> = fetchName().replaceError { _ in "nobody" }
+  /// let name: Guarantee<String> = fetchName().replaceError { _ in "guest" }
   /// ```
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.

@@ -15,7 +15,7 @@ extension Guarantee where Value == Void {
     guard span > .zero else { return .value(()) }
     let cell = Root<Void?>()
     cell.noteCreation(nil)
-    // The cell keeps the timer and not the other way round: a time that nobody waits for is over.
+    // The cell keeps the timer and not the other way round: a timer without a consumer is removed.
     let timer = time.startTimer(after: span) { [weak cell] in
       cell?.fulfill(())
     }

@@ -56,7 +56,7 @@ extension Promise {
         inputs.append(work)
         break
       }
-      // In the chain: an observer beside it would keep the attempt from being cancelled.
+      // In the chain: a separate observer would keep the attempt from being cancelled.
       let (failure, resolver) = Promise<Void>.withResolvers()
       inputs.append(
         work.tapped(immediate) { result in

@@ -108,7 +108,7 @@ extension Guarantee {
 extension Handler {
   fileprivate final func expire(after span: TimeSpan) {
     let rejection = Rejection(TimeoutError(span), origin: nil)
-    // Too late: nobody will see the error.
+    // Too late: no handler will receive the error.
     if !remove(finding: Root<Never?>(rejection: rejection)) { rejection.markHandled() }
   }
 }

@@ -123,7 +123,7 @@ extension Snapshot {
       }
     }
     for number in pending where dependencies[number] == nil { expand(from: number) }
-    // What waits in a circle has no root.
+    // A wait cycle has no root.
     for cycle in cycles {
       if let first = cycle.steps.first?.number, !seen.contains(first) { expand(from: first) }
     }

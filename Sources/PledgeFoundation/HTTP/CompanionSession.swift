@@ -39,7 +39,7 @@ struct PreparedTask: Sendable {
   /// ones. Then it does not keep the user's session.
   ///
   /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original` and `closing` are guarded by
-  /// `companions`; `session` is set once, before the companion is seen by anybody else.
+  /// `companions`; `session` is set once, before another thread can see the companion.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
     /// How long connections without a user are kept.

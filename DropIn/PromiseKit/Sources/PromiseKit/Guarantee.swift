@@ -8,7 +8,7 @@ import Pledge
 /// value is there logs ``LogEvent/pendingGuaranteeDeallocated``.
 public final class Guarantee<T>: Thenable {
   @usableFromInline let core: Core<T>
-  /// Nil if the value is there already, or sure to come.
+  /// Nil if the value already exists, or is sure to arrive.
   @usableFromInline let watch: Watch?
 
   @inlinable
@@ -40,7 +40,7 @@ public final class Guarantee<T>: Thenable {
     body(box.seal)
   }
 
-  /// Calls `to` with the value: inside this call if it is there already, else on the thread that
+  /// Calls `to` with the value: inside this call if it is already known, else on the thread that
   /// resolves the guarantee.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {

@@ -1,6 +1,6 @@
 import Pledge
 
-// The way to Pledge and back. Cancelling the Pledge promise, if nobody else waits for this one,
+// The way to Pledge and back. Cancelling the Pledge promise, if this one has no other consumer,
 // rejects this one with `CancellationError`, for which `isCancelled` is true.
 
 extension Promise where T: Sendable {

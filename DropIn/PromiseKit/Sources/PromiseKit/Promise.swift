@@ -83,7 +83,7 @@ public final class Promise<T>: Thenable, CatchMixin {
     return (Promise(box), Resolver(box))
   }
 
-  /// Calls `to` with the outcome: inside this call if it is there already, else on the thread that
+  /// Calls `to` with the outcome: inside this call if it is already known, else on the thread that
   /// resolves the promise.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {

@@ -6,7 +6,7 @@ public protocol Thenable: AnyObject {
   /// The type of the value.
   associatedtype T
 
-  /// Calls `to` with the outcome: inside this call if it is there already, else when it comes.
+  /// Calls `to` with the outcome: inside this call if it is already known, else when it comes.
   func pipe(to: @escaping (Result<T>) -> Void)
 
   /// The outcome as it stands now: nil while there is none.

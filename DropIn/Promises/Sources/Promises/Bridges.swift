@@ -12,7 +12,7 @@ extension Promise where Value: Sendable {
   /// A promise of Pledge that settles as this one is resolved.
   ///
   /// If this promise goes away unresolved, that one is rejected with `BrokenPromiseError`. Its errors are
-  /// reported if nobody handles them, as always with Pledge.
+  /// reported if they aren't handled, as always with Pledge.
   public var pledge: Pledge.Promise<Value> {
     Pledge.Promise { resolver in
       storage.observe(on: .immediate) { result in

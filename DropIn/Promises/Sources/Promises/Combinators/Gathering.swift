@@ -84,7 +84,7 @@ extension Promise {
 /// How many promises, from the first one on, are known to have come as far as they should.
 ///
 /// Every observer that is called asks anew whether all have; what it found is kept, and only one is
-/// told so, so that this takes linear time altogether.
+/// notified, so that this takes linear time altogether.
 ///
 /// `@unchecked Sendable`: `count` is guarded by `lock`, one of Foundation's, since the thread
 /// sanitizer cannot follow `Synchronization.Mutex` on Linux.

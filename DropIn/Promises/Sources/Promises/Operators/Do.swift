@@ -60,7 +60,7 @@ extension Promise {
     }
   }
 
-  /// Fulfills the promise with a value that shall be a `Value`.
+  /// Fulfills the promise with a value that must be a `Value`.
   @usableFromInline
   func fulfill<T>(converting value: T) {
     if let error = rejection(hiddenIn: value) {
