@@ -16,7 +16,7 @@ public struct Guarantee<Value: Sendable>: Sendable {
 }
 
 extension Guarantee: Hashable {
-  /// Whether both stand for the same guarantee.
+  /// Whether both refer to the same guarantee.
   public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
 
   /// Hashes the identity of the guarantee.
@@ -39,7 +39,7 @@ extension Guarantee {
     return (Guarantee(cell: promise.cell), GuaranteeResolver(resolver: resolver))
   }
 
-  /// Creates a guarantee that `body` fulfills through the resolver it is given, now or later.
+  /// Creates a guarantee that `body` fulfills through its resolver, now or later.
   ///
   /// `body` runs inside this call.
   @inlinable

@@ -1,8 +1,8 @@
 /// The write side of a ``Promise``: settles it, once.
 ///
 /// The first settlement wins; later ones are ignored and return `false`. All methods can be called
-/// from any thread. If the last reference to a resolver goes away and the promise is still pending,
-/// the promise is rejected with ``BrokenPromiseError``.
+/// from any thread. If a resolver is deallocated while its promise is pending, the promise is
+/// rejected with ``BrokenPromiseError``.
 public final class Resolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
   @usableFromInline let origin: SourceLocation
@@ -51,10 +51,10 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   /// Settles the promise as `promise` settles.
   ///
-  /// Until then, another call on this resolver can settle the promise first; `promise` goes on, and
-  /// its error counts as handled. Cancelling this promise cancels `promise`, unless that has other
-  /// consumers. Promises that are resolved with each otherin a cycle, stay pending until one of
-  /// them is cancelled.
+  /// Until then, another call on this resolver can settle the promise first; `promise` continues,
+  /// and its error counts as handled. Cancelling this promise cancels `promise`, unless that has
+  /// other consumers. Promises that are resolved with each otherin a cycle, stay pending until one
+  /// of them is cancelled.
   @inlinable
   public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(
@@ -73,9 +73,9 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// Abandons the promise: it stays pending forever.
   ///
   /// No closure that waits for it is called: they are released, and the promises made from it are
-  /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()` throw
-  /// ``BrokenPromiseError``. For adapters to libraries whose promises may be dropped in silence;
-  /// elsewhere release the resolver, which rejects the promise.
+  /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()`
+  /// throw ``BrokenPromiseError``. For adapters to libraries whose promises can be dropped
+  /// silently; elsewhere release the resolver, which rejects the promise.
   @inlinable
   public func abandon() { cell.abandon() }
 

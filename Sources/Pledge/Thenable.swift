@@ -1,7 +1,7 @@
 /// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a promise type
 /// of another library.
 ///
-/// A handler of `then` may return any thenable; its promise settles as that thenable does. Conform
+/// A handler of `then` can return any thenable; its promise settles as that thenable does. Conform
 /// a foreign type by implementing ``observe(_:)``.
 public protocol Thenable<Value>: Sendable {
   /// The type of the value.
@@ -25,7 +25,7 @@ extension Thenable {
 }
 
 extension Thenable {
-  /// The promise that operators are applied to: for a guarantee without a link of its own.
+  /// The promise to which operators are applied; for a guarantee, without an additional link.
   @inlinable
   var source: Promise<Value> {
     if Self.self == Guarantee<Value>.self, let guarantee = self as? Guarantee<Value> {

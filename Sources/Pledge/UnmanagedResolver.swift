@@ -1,7 +1,7 @@
 /// The write side of a ``Promise`` that does not notice that it was dropped.
 ///
-/// For types that have a lifetime of their own to go by: whatever makes one has to settle or to
-/// abandon the promise in the end. It saves the object that a ``Resolver`` is.
+/// For types with their own lifetime: code that creates one must eventually settle or abandon the
+/// promise. It saves the object that a ``Resolver`` is.
 public struct UnmanagedResolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 

@@ -46,7 +46,7 @@ final class TransferProgress: @unchecked Sendable {
 }
 
 extension Promise {
-  /// Returns a promise for all the values, in the order of `promises`, that tells how far it is.
+  /// Returns a promise for all the values, in the order of `promises`, and reports progress.
   ///
   /// ```swift
   /// let progress = Progress(totalUnitCount: -1)

@@ -74,7 +74,7 @@ public func withDeadline<Value: Sendable>(
 /// the calling task is cancelled: then it throws `CancellationError` immediately, and a resource
 /// that is acquired later is released.
 ///
-/// **Execution.** Each closure runs in a task of its own, in the isolation in which it was written.
+/// **Execution.** Each closure runs in its own task, in the isolation in which it was written.
 public func withResource<Resource: Sendable, Value: Sendable>(
   @_inheritActorContext acquire: @escaping @Sendable @isolated(any) () async throws -> Resource,
   @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) async throws -> Void,
@@ -93,7 +93,7 @@ public func withResource<Resource: Sendable, Value: Sendable>(
 /// The first error, or the cancellation of the calling task, cancels the calls in progress and is
 /// thrown immediately. No further elements are taken.
 ///
-/// **Execution.** Each call runs in a task of its own, in the isolation in which `transform` was
+/// **Execution.** Each call runs in its own task, in the isolation in which `transform` was
 /// written.
 public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
   _ elements: S, limit: Int,
@@ -111,7 +111,7 @@ public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
 /// let page = try await firstToFinish({ try await cache.load(url) }, { try await download(url) })
 /// ```
 ///
-/// **Execution.** Each operation runs in a task of its own.
+/// **Execution.** Each operation runs in its own task.
 public func firstToFinish<Value: Sendable>(
   _ operations: (@Sendable () async throws -> Value)...
 ) async throws -> Value {
@@ -124,7 +124,7 @@ public func firstToFinish<Value: Sendable>(
 /// The other operations are cancelled. If all throw, the error is an ``AggregateError``. No
 /// operations throw ``PromiseError/emptyInput``.
 ///
-/// **Execution.** Each operation runs in a task of its own.
+/// **Execution.** Each operation runs in its own task.
 public func firstToSucceed<Value: Sendable>(
   _ operations: (@Sendable () async throws -> Value)...
 ) async throws -> Value {

@@ -2,7 +2,7 @@ import Dispatch
 
 /// The error of a blocking ``Promise/wait()`` that would never return.
 public struct DeadlockError: Error, Sendable, CustomStringConvertible {
-  /// Says which thread waits for what.
+  /// A description of which thread waits for what.
   public let description: String
 }
 

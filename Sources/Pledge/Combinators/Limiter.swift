@@ -47,7 +47,7 @@ public final class Limiter: Sendable {
   private let rate: Rate?
   private let time: TimeSource
 
-  /// Creates a limiter .
+  /// Creates a limiter.
   ///
   /// With a limit of less than one, each operation is rejected with
   /// ``PromiseError/invalidArgument(_:)``.
@@ -65,7 +65,7 @@ public final class Limiter: Sendable {
     self.init(limit, rate, queueCapacity, TimeSource(clock))
   }
 
-  /// Creates a limiter ; see ``init(_:rate:queueCapacity:clock:)``.
+  /// Creates a limiter; see ``init(_:rate:queueCapacity:clock:)``.
   public convenience init(_ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil) {
     self.init(limit, rate, queueCapacity, .continuous)
   }
@@ -219,7 +219,7 @@ extension Limiter {
   /// Cancelling the returned promise rejects it immediately, and removes the operation from the
   /// queue or cancels its task.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func run<T: Sendable>(
     priority: Int = 0,
@@ -237,7 +237,7 @@ extension Limiter {
   /// Cancelling the calling task removes the operation from the queue, or cancels its task, and
   /// this call throws `CancellationError` immediately.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func perform<T: Sendable>(
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T

@@ -78,7 +78,7 @@ extension Promise {
   ///
   /// The other operations are cancelled. Otherwise, the same as for promises.
   ///
-  /// **Execution.** Each operation runs in a task of its own.
+  /// **Execution.** Each operation runs in its own task.
   @_disfavoredOverload
   public static func race(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
     .race(operations.map { operation in Promise { try await operation() } })
@@ -88,7 +88,7 @@ extension Promise {
   ///
   /// The other operations are cancelled. Otherwise, the same as for promises.
   ///
-  /// **Execution.** Each operation runs in a task of its own.
+  /// **Execution.** Each operation runs in its own task.
   @_disfavoredOverload
   public static func any(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
     .any(operations.map { operation in Promise { try await operation() } })

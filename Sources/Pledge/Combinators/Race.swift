@@ -24,7 +24,8 @@ extension Promise {
     race(promises, cancellingLosers: cancellingLosers)
   }
 
-  /// Returns a promise for the first value: rejections are passed over as long as there is hope.
+  /// Returns a promise for the first value; rejections are ignored unless every promise is
+  /// rejected.
   ///
   /// If all promises are rejected, the result is rejected with an ``AggregateError`` that contains
   /// their errors in order. The losers are removed immediately: those that have no other consumer
@@ -45,7 +46,8 @@ extension Promise {
     }
   }
 
-  /// Returns a promise for the first value: rejections are passed over as long as there is hope.
+  /// Returns a promise for the first value; rejections are ignored unless every promise is
+  /// rejected.
   ///
   /// Otherwise, the same as the form that takes a sequence.
   @inlinable

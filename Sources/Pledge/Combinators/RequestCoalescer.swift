@@ -6,7 +6,7 @@
 /// func image(at url: URL) -> Promise<Image> { images.promise(for: url) { download(url) } }
 /// ```
 ///
-/// Each caller gets a promise of its own. Cancelling it, or letting it time out, doesn't affect the
+/// Each caller gets its own promise. Cancelling it, or letting it time out, doesn't affect the
 /// other callers; when all callers have cancelled, the work is cancelled. Failures are not cached:
 /// the next request starts new work.
 ///
@@ -17,7 +17,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
 
   private let store: CoalescerStore<Value>
 
-  /// Creates an empty table .
+  /// Creates an empty table.
   ///
   /// - Parameters:
   ///   - caching: Whether, and for how long, to cache values; nil for no cache.
@@ -27,7 +27,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
     store = CoalescerStore(caching: caching, age: TimeSource(clock).stopwatch())
   }
 
-  /// Creates an empty table ; see ``init(caching:clock:)``.
+  /// Creates an empty table; see ``init(caching:clock:)``.
   public init(caching: Caching? = nil) {
     store = CoalescerStore(caching: caching, age: TimeSource.continuous.stopwatch())
   }
@@ -74,7 +74,7 @@ extension RequestCoalescer where Key: Hashable {
   /// When all callers have cancelled, the task of `operation` is cancelled. Otherwise, the same as
   /// ``promise(for:_:)``.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func promise(
     for key: Key,
@@ -117,7 +117,7 @@ extension RequestCoalescer where Key: Hashable {
   /// Cancelling the calling task abandons the wait immediately; the operation is cancelled when no
   /// other caller waits for it.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func value(
     for key: Key, isolation: isolated (any Actor)? = #isolation,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

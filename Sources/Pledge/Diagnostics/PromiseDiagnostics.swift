@@ -33,8 +33,9 @@ public enum PromiseDiagnostics {
   /// Sends all future events of promises to `tracer`; nil ends tracing.
   ///
   /// `tracer` runs on the thread on which an event happens, during the event: it must be fast and
-  /// must not use promises. Events of one promise come in order, but for those of threads that meet
-  /// there at that moment. For a tracer that keeps books see the module `PledgeDiagnostics`.
+  /// must not use promises. Events of one promise arrive in order, except for those of threads that
+  /// use it at the same moment. The module `PledgeDiagnostics` provides a tracer that records
+  /// events.
   public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
     guard let tracer else { return Instrumentation.setTracer(nil) }
     Instrumentation.setTracer { cell, step in tracer(TraceEvent(cell, step)) }

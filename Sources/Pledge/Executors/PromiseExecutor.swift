@@ -3,7 +3,7 @@ import Dispatch
 /// A type that runs the handlers of promises.
 ///
 /// `DispatchQueue` conforms, and so do the executors `.main`, `.immediate`, `.global` and
-/// `.actor(_:)`. To run handlers somewhere else, conform a type of your own:
+/// `.actor(_:)`. To run handlers somewhere else, conform your own type:
 ///
 /// ```swift
 /// struct LoopExecutor: PromiseExecutor {

@@ -2,7 +2,7 @@ import Dispatch
 
 /// An executor that submits each handler to a queue separately.
 ///
-/// A `DispatchQueue` used as an executor may run a chain of handlers in one visit. This one takes a
+/// A `DispatchQueue` used as an executor can run a chain of handlers in one visit. This one takes a
 /// visit for each: work that the program itself sends to the queue keeps its place between them. On
 /// a serial queue handlers run in the order in which they were attached.
 public struct QueueExecutor: PromiseExecutor {

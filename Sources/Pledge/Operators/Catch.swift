@@ -2,7 +2,7 @@ extension Promise {
   /// Handles the error and ends the chain.
   ///
   /// The result is fulfilled once the error has been handled, or immediately if there was none, so
-  /// that `finally` may follow. It cannot fail.
+  /// that `finally` can follow. It cannot fail.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult
@@ -17,7 +17,7 @@ extension Promise {
   /// Handles the error and ends the chain.
   ///
   /// The result is fulfilled once the error has been handled, or immediately if there was none, so
-  /// that `finally` may follow. It cannot fail.
+  /// that `finally` can follow. It cannot fail.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload

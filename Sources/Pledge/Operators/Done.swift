@@ -61,7 +61,7 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the outcome and passes it on.
+  /// Calls `body` with the result, and passes it on.
   ///
   /// This doesn't count as handling an error.
   ///
@@ -76,7 +76,7 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
   }
 
-  /// Calls `body` with the outcome and passes it on.
+  /// Calls `body` with the result, and passes it on.
   ///
   /// This doesn't count as handling an error.
   ///

@@ -222,9 +222,9 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable 
 }
 
 extension Guarantee {
-  /// Calls `body` with the outcome, and passes the value on.
+  /// Calls `body` with the result, and passes the value on.
   ///
-  /// The outcome of a guarantee that was broken is its error.
+  /// The result of a broken guarantee is its error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable

@@ -106,7 +106,7 @@ extension Thenable {
     }
   }
 
-  /// Returns a promise that is fulfilled, without a value, when this one is.
+  /// Returns a promise that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Promise<Void> { mapped(HandlerTarget(immediate: ())) { _ in } }
 }
@@ -141,7 +141,7 @@ extension Guarantee {
     Guarantee<U>(cell: mapped(target, transform).cell)
   }
 
-  /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  /// Returns a guarantee that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Guarantee<Void> { guaranteedMap(HandlerTarget(immediate: ())) { _ in } }
 }

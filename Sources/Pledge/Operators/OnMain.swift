@@ -14,13 +14,13 @@ extension Thenable {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> U?
   ) -> Promise<U> { compactMap(body) }
 
-  /// Returns a promise that adopts the one that `body`, on the main actor, returns.
+  /// Returns a promise that settles as the one that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> { then(body) }
 
-  /// Returns a promise that adopts the thenable that `body`, on the main actor, returns.
+  /// Returns a promise that settles as the thenable that `body`, on the main actor, returns.
   @inlinable @_disfavoredOverload
   public func then<T: Thenable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> T
@@ -38,7 +38,7 @@ extension Thenable {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Void
   ) -> Promise<Value> { get(body) }
 
-  /// Calls `body` with the outcome on the main actor, and passes it on.
+  /// Calls `body` with the result on the main actor, and passes it on.
   @inlinable
   public func tap(
     on executor: MainExecutor,
@@ -73,7 +73,7 @@ extension Guarantee {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> U
   ) -> Guarantee<U> { map(body) }
 
-  /// Returns a guarantee that adopts the one that `body`, on the main actor, returns.
+  /// Returns a guarantee that settles as the one that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> Guarantee<U>

@@ -1,5 +1,5 @@
 extension Promise {
-  /// Replaces an error, whatever it is, with `value`.
+  /// Replaces any error with `value`.
   ///
   /// A value passes through. Nothing is left that could fail, so the result is a guarantee.
   ///

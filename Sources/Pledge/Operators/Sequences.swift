@@ -2,7 +2,7 @@
 // for one element after the other, in order.
 
 extension Thenable where Value: Sequence, Value.Element: Sendable {
-  /// Returns a promise for what `transform` makes of each element.
+  /// Returns a promise for the results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -17,7 +17,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
   }
 
-  /// Returns a promise for what `transform` makes of each element.
+  /// Returns a promise for the results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -56,7 +56,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     flatMappedValues(HandlerTarget(executor), transform)
   }
 
-  /// Returns a promise for what `transform` makes of each element, without the nils.
+  /// Returns a promise for the non-nil results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -71,7 +71,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U?).self))
   }
 
-  /// Returns a promise for what `transform` makes of each element, without the nils.
+  /// Returns a promise for the non-nil results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -251,7 +251,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
 }
 
 extension Thenable where Value: Collection, Value.Element: Sendable {
-  /// A promise of the first element; rejected with ``PromiseError/noElement`` if there is none.
+  /// A promise for the first element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var firstValue: Promise<Value.Element> {
     mapped(HandlerTarget(immediate: ())) { value in
@@ -262,7 +262,7 @@ extension Thenable where Value: Collection, Value.Element: Sendable {
 }
 
 extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable {
-  /// A promise of the last element; rejected with ``PromiseError/noElement`` if there is none.
+  /// A promise for the last element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var lastValue: Promise<Value.Element> {
     mapped(HandlerTarget(immediate: ())) { value in

@@ -25,7 +25,7 @@ extension Promise {
   ///
   /// See ``hedged(attempts:delay:clock:_:)``.
   ///
-  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
@@ -79,7 +79,7 @@ extension Promise {
 ///
 /// See `Promise.hedged(attempts:delay:clock:_:)`.
 ///
-/// **Execution.** Each call runs in a task of its own, in the isolation in which `operation` was
+/// **Execution.** Each call runs in its own task, in the isolation in which `operation` was
 /// written.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func hedged<Value: Sendable>(

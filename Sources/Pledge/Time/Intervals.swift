@@ -70,7 +70,7 @@ extension Promise {
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
   /// attempts, when no attempts are left, the last error isn't retryable, or the policy's deadline
   /// has passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one
-  /// attempt. Cancelling it cancels the attempt or the delay that is under way.
+  /// attempt. Cancelling it cancels the attempt or the current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -109,7 +109,7 @@ extension Promise {
   /// Cancelling the returned promise rejects it immediately and cancels the task of the attempt.
   /// Otherwise, the same as ``retry(_:clock:_:)``.
   ///
-  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
   @_disfavoredOverload
   public static func retry(
@@ -142,7 +142,9 @@ extension Guarantee {
 // MARK: - Policies
 
 extension RetryPolicy {
-  /// Creates a policy with delays of your own.
+  /// Creates a policy with custom delays.
+  ///
+  /// `delay` is called before each attempt after the first.
   @_disfavoredOverload
   public init(
     attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> DispatchTimeInterval

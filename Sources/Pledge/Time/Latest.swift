@@ -53,7 +53,7 @@ public final class Latest<Value: Sendable>: Sendable {
   /// The promise of an operation that is superseded is rejected with `CancellationError`, and its
   /// task is cancelled.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

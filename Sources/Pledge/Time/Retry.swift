@@ -4,7 +4,7 @@ extension Promise {
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
   /// attempts, when no attempts are left, the last error isn't retryable, or the policy's deadline
   /// has passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one
-  /// attempt. Cancelling it cancels the attempt or the delay that is under way.
+  /// attempt. Cancelling it cancels the attempt or the current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -48,7 +48,7 @@ extension Promise {
   /// Cancelling the returned promise rejects it immediately and cancels the task of the attempt.
   /// Otherwise, the same as ``retry(_:clock:_:)``.
   ///
-  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload

@@ -1,6 +1,6 @@
 /// A shared limit on retries that prevents clients from multiplying the load of a failing service.
 ///
-/// Each retry takes one token, and each success earns a part of one. When most requests fail, the
+/// Each retry takes one token, and each success adds a part of one. When most requests fail, the
 /// tokens run out and operations fail after their first attempt; when requests succeed again,
 /// retries are possible again. Share one budget among all policies for the same service.
 ///
@@ -13,7 +13,7 @@ public final class RetryBudget: Sendable {
   private let tokensPerSuccess: Double
   private let state: Mutex<Double>
 
-  /// Creates a full budget .
+  /// Creates a full budget.
   ///
   /// - Parameters:
   ///   - capacity: The number of consecutive retries without a success. Negative counts as zero.

@@ -57,7 +57,9 @@ public struct RetryPolicy: Sendable {
     requestedPause(error) ?? pause(attemptsMade)
   }
 
-  /// Creates a policy with delays of your own.
+  /// Creates a policy with custom delays.
+  ///
+  /// `delay` is called before each attempt after the first.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> Duration) {
     self.init(attempts: attempts, pause: { made in TimeSpan(delay(made)) })

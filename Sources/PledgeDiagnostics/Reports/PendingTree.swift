@@ -21,7 +21,8 @@ public struct PendingTree: Sendable, CustomStringConvertible {
       case adopting
       /// Its handler runs since that time of the trace.
       case running(since: Duration, thread: String)
-      /// Its handler may run since that time of the trace, but its executor has not started it.
+      /// Its handler has been ready since that time of the trace, but its executor hasn't started
+      /// it.
       case queued(since: Duration)
       /// A task awaits the promise above it.
       case awaited

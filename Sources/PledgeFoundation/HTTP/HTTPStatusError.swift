@@ -5,9 +5,9 @@ import Pledge
   import FoundationNetworking
 #endif
 
-/// The error of an HTTP answer whose status does not tell of success.
+/// The error of an HTTP response whose status doesn't indicate success.
 public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
-  /// The statuses that tell of success.
+  /// The statuses that indicate success.
   public static let successes = 200..<300
 
   /// The status, such as 404.
@@ -23,12 +23,12 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   public var retryAfter: Duration? { wait?.duration }
   /// ``retryAfter`` as a number of seconds.
   public var secondsToRetry: Double? { wait?.inSeconds }
-  /// What came with the status; for a download the first 64 KiB of it.
+  /// The body of the response; for a download, its first 64 KiB.
   public let body: Data
 
   let wait: TimeSpan?
 
-  /// Makes the error of `response`, which came with `body`.
+  /// Creates the error for `response` with `body`.
   public init(_ response: HTTPURLResponse, body: Data = Data()) {
     var headers: [String: String] = [:]
     for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
@@ -39,9 +39,9 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - status: The status, such as 404.
-  ///   - url: Where the answer came from.
-  ///   - headers: The header fields. The names may be in upper or lower case.
-  ///   - body: What came with the status.
+  ///   - url: The source of the response.
+  ///   - headers: The header fields. Names are case-insensitive.
+  ///   - body: The body of the response.
   public init(status: Int, url: URL?, headers: [String: String] = [:], body: Data = Data()) {
     self.status = status
     self.url = url
@@ -55,7 +55,7 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Says which status came from where.
+  /// A description of the status and its source.
   public var description: String {
     let reason = HTTPURLResponse.localizedString(forStatusCode: status)
     return "HTTP status \(status) (\(reason))" + (url.map { " from \($0.absoluteString)" } ?? "")

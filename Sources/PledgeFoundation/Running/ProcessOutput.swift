@@ -65,7 +65,7 @@ import Foundation
       self.output = output
     }
 
-    /// Says how the process ended, and the last line it wrote to standard error.
+    /// A description of how the process ended, with the last line of its standard error.
     public var description: String {
       let name = command.first ?? "A process"
       let ending =
@@ -80,13 +80,13 @@ import Foundation
 
   /// The error of a program that is not there.
   public struct ProgramNotFoundError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The path or name that was asked for.
+    /// The requested path or name.
     public let program: String
 
     /// Makes the error of `program`, which is not there.
     public init(program: String) { self.program = program }
 
-    /// Says which program was not found, and where.
+    /// A description of the program that wasn't found, and of where it was searched.
     public var description: String {
       program.contains("/")
         ? "There is no program at \(program)."

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// Tells whether the calling code runs on a certain executor.
+/// Checks whether the calling code runs on a specific executor.
 ///
 /// ```swift
 /// let probe = ExecutorProbe(queue)

@@ -6,7 +6,7 @@ import Pledge
 public enum SimulatedTime: Sendable, Hashable {
   /// When nothing else can run, as if all steps took no time.
   case passesWhenIdle
-  /// At any moment: a timer may go off before a handler that is ready runs, however far off its
+  /// At any moment: a timer can fire before a handler that is ready runs, however distant its
   /// deadline is.
   case passesAnytime
 }
@@ -83,7 +83,7 @@ public struct ExplorationReport: Sendable, Hashable {
   public internal(set) var orderCount = 0
   /// How many steps they took together.
   public internal(set) var stepCount = 0
-  /// Whether there are no other orders within the bounds that were given.
+  /// Whether there are no other orders within the bounds.
   ///
   /// False for random orders, and where a limit was reached or work came from outside.
   public internal(set) var isComplete = false

@@ -16,13 +16,13 @@ public final class Simulation: Sendable {
 
   init() {}
 
-  /// Creates an executor that runs its handlers one at a time, in the order in which they come, as
-  /// a serial queue does.
+  /// Creates an executor that runs its handlers one at a time, in the order in which they arrive,
+  /// as a serial queue does.
   public func executor(_ name: String) -> SimulatedExecutor {
     SimulatedExecutor(name: name, isSerial: true, steps: steps)
   }
 
-  /// Creates an executor that may run its handlers in any order, as a concurrent queue does.
+  /// Creates an executor that can run its handlers in any order, as a concurrent queue does.
   public func concurrentExecutor(_ name: String) -> SimulatedExecutor {
     SimulatedExecutor(name: name, isSerial: false, steps: steps)
   }

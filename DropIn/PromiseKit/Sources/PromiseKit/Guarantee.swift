@@ -123,7 +123,7 @@ extension Guarantee {
     return Guarantee<U>(core: core, watch: watch)
   }
 
-  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  /// Returns a guarantee that settles as the one that `body` returns.
   @discardableResult
   @inlinable
   public func then<U>(
@@ -140,7 +140,7 @@ extension Guarantee {
     return Guarantee<U>(core: core, watch: watch)
   }
 
-  /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  /// Returns a guarantee that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Guarantee<Void> { map(on: nil) { _ in } }
 

@@ -60,7 +60,7 @@ public final class Promise<T>: Thenable, CatchMixin {
     openBox = (bridge as? Promise<T>)?.openBox
   }
 
-  /// Creates a promise that `body` resolves through the resolver it is given, now or later.
+  /// Creates a promise that `body` resolves through its resolver, now or later.
   ///
   /// `body` runs inside this call. If it throws, the promise is rejected with that error.
   @inlinable
@@ -92,7 +92,7 @@ public final class Promise<T>: Thenable, CatchMixin {
     attach().observe(on: .immediate) { handler(Result($0)) }
   }
 
-  /// The outcome as it stands now: nil while the promise is pending.
+  /// The current result; nil while the promise is pending.
   @inlinable
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }

@@ -14,7 +14,7 @@ public protocol Thenable: AnyObject {
 }
 
 extension Thenable {
-  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  /// Returns a promise that settles as the thenable that `body` returns.
   ///
   /// If this one is rejected, or `body` throws, the result is rejected with that error. A `body`
   /// that returns the very promise that this call returned rejects it with
@@ -85,7 +85,7 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the outcome and passes it on.
+  /// Calls `body` with the result, and passes it on.
   @inlinable
   public func tap(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -100,7 +100,7 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise that is fulfilled, without a value, when this one is.
+  /// Returns a promise that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
 

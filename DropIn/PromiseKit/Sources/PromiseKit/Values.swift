@@ -3,7 +3,7 @@ import Dispatch
 // One hop for the whole sequence: the closure is called for one element after the other, in order.
 
 extension Thenable where T: Sequence {
-  /// Returns a promise for what `transform` makes of each element.
+  /// Returns a promise for the results of applying `transform` to each element.
   @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -21,7 +21,7 @@ extension Thenable where T: Sequence {
     map(on: on, flags: flags) { try $0.flatMap(transform) }
   }
 
-  /// Returns a promise for what `transform` makes of each element, without the nils.
+  /// Returns a promise for the non-nil results of applying `transform` to each element.
   @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
