@@ -108,6 +108,8 @@ extension Guarantee {
   }
 
   /// Returns a guarantee for what `body` makes of the value.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -124,6 +126,8 @@ extension Guarantee {
   }
 
   /// Returns a guarantee that settles as the one that `body` returns.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
   @inlinable
   public func then<U>(

@@ -4,6 +4,8 @@ import Dispatch
 
 extension Guarantee where T: Sequence {
   /// Returns a guarantee for what `transform` makes of each element.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -13,6 +15,8 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee for the elements of all the sequences that `transform` returns, in order.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -22,6 +26,8 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee for what `transform` makes of each element, without the nils.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -56,6 +62,8 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee for the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -65,6 +73,8 @@ extension Guarantee where T: Sequence {
   }
 
   /// Returns a guarantee for the elements in the order that `areInIncreasingOrder` says.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,

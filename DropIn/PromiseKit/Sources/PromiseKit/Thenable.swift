@@ -34,6 +34,8 @@ extension Thenable {
   /// Returns a promise for what `transform` makes of the value.
   ///
   /// If this one is rejected, or `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -49,6 +51,8 @@ extension Thenable {
   /// Returns a promise for what `transform` makes of the value, unless that is nil.
   ///
   /// Nil rejects the result with ``PMKError/compactMap(_:_:)``.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func compactMap<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,

@@ -4,6 +4,8 @@ import Dispatch
 
 extension Thenable where T: Sequence {
   /// Returns a promise for the results of applying `transform` to each element.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -13,6 +15,8 @@ extension Thenable where T: Sequence {
   }
 
   /// Returns a promise for the elements of all the sequences that `transform` returns, in order.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -22,6 +26,8 @@ extension Thenable where T: Sequence {
   }
 
   /// Returns a promise for the non-nil results of applying `transform` to each element.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -50,6 +56,8 @@ extension Thenable where T: Sequence {
   }
 
   /// Returns a promise for the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -72,6 +80,8 @@ extension Thenable where T: Collection {
   /// Returns a promise for the first element that `test` accepts.
   ///
   /// It is rejected with ``PMKError/emptySequence`` if there is none.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func firstValue(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
