@@ -12,8 +12,9 @@ build: ## Build the four libraries
 test: ## Run the tests of every package; end with a table of the results
 	./run-tests
 
-lint: ## Check the format of all Swift sources
+lint: ## Check the format of all Swift sources, and the documentation's words and links
 	.ci/format --lint
+	Documentation/check
 
 format: ## Format all Swift sources
 	.ci/format

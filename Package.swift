@@ -32,7 +32,8 @@ let package = Package(
     .testTarget(
       name: "PledgeDiagnosticsTests", dependencies: ["PledgeDiagnostics", "PledgeTesting"]),
     .testTarget(
-      name: "DocumentationTests", dependencies: ["Pledge", "PledgeDiagnostics", "PledgeTesting"]),
+      name: "DocumentationTests",
+      dependencies: ["Pledge", "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting"]),
   ],
   swiftLanguageModes: [.v6]
 )

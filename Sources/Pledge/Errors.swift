@@ -1,10 +1,10 @@
-/// The error of a promise whose resolver, or whose executor, went away without settling it.
+/// The error of a promise whose resolver or executor was deallocated without settling it.
 public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
-  /// What went away.
+  /// The cause.
   public enum Reason: Sendable, Hashable {
-    /// The last reference to the resolver went away.
+    /// The resolver was deallocated.
     case resolverDropped
-    /// An executor dropped a handler that it had been given to run.
+    /// An executor dropped a handler without running it.
     case executorDroppedJob
     /// The promise was abandoned: see ``Resolver/abandon()``.
     case abandoned
@@ -12,9 +12,9 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     case guaranteeCancelled
   }
 
-  /// Where the promise was made, where that is known.
+  /// The source location that created the promise, if known.
   public let origin: PromiseDiagnostics.SourceLocation?
-  /// What went away.
+  /// The cause.
   public let reason: Reason
 
   init(origin: SourceLocation?, reason: Reason) {
@@ -22,7 +22,7 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// The error of a guarantee whose value a task awaits in vain.
+  /// The error of a guarantee whose value a task awaits that will never be available.
   init(breakingGuarantee rejection: Rejection) {
     if let error = rejection.error as? BrokenPromiseError {
       self = error
@@ -31,7 +31,7 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Says what happened and where the promise was made.
+  /// A description of what happened and where the promise was created.
   public var description: String {
     let place = origin.map { "The promise made at \($0)" } ?? "A promise"
     switch reason {
@@ -50,24 +50,24 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// What was wrong with the way a promise was used.
+/// An error in the use of a promise.
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A handler returned the promise that waits for that handler (Promises/A+ 2.3.1).
   case returnedItself
-  /// A combinator that picks one promise was given none.
+  /// A combinator that selects one promise received none.
   case emptyInput
-  /// A count, a limit or a duration made no sense; the text says which and why.
+  /// A count, a limit, or a duration is invalid; the text explains which and why.
   case invalidArgument(String)
   /// A callback delivered neither a value nor an error.
   case noValueAndNoError
   /// `validate` did not accept the value.
   case validationFailed
-  /// A sequence was empty, or had no element that fits.
+  /// A sequence was empty, or had no matching element.
   case noElement
   /// A `compactMap` closure returned nil.
   case noValue
 
-  /// Says what was wrong and what to do.
+  /// A description of the mistake and of how to correct it.
   public var description: String {
     switch self {
     case .returnedItself:
@@ -99,7 +99,7 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
 
   /// Lists the errors.
   ///
-  /// Errors that are nested very deep are left out.
+  /// Deeply nested errors are omitted.
   public var description: String { description(depth: ErrorList.describedDepth) }
 
   fileprivate func description(depth: Int) -> String {
@@ -107,7 +107,7 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error of a retried operation all of whose attempts failed.
+/// The error of a retried operation whose attempts all failed.
 public struct RetryError: Error, Sendable, CustomStringConvertible {
   /// The error of each attempt, in order.
   ///
@@ -124,7 +124,7 @@ public struct RetryError: Error, Sendable, CustomStringConvertible {
 
   /// Lists the errors.
   ///
-  /// Errors that are nested very deep are left out.
+  /// Deeply nested errors are omitted.
   public var description: String { description(depth: ErrorList.describedDepth) }
 
   fileprivate func description(depth: Int) -> String {
@@ -135,7 +135,7 @@ public struct RetryError: Error, Sendable, CustomStringConvertible {
 
 /// Errors that are released one after the other, however deep they are nested.
 ///
-/// `@unchecked Sendable`: immutable until nobody else has a reference.
+/// `@unchecked Sendable`: immutable until there is no other reference.
 private final class ErrorList: @unchecked Sendable {
   /// How many levels of nested errors a description goes down: a report must not overflow the stack.
   static let describedDepth = 8

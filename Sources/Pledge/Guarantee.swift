@@ -1,9 +1,9 @@
-/// A promise that cannot fail.
+/// A promise that can't fail.
 ///
 /// It has no `catch`, and its operators take closures that do not throw. A closure that throws, or
 /// that returns a ``Promise``, makes a ``Promise`` of it.
 ///
-/// Handlers run where they were written, as those of ``Promise`` do.
+/// Handlers run in the isolation in which they were written, as those of ``Promise`` do.
 ///
 /// There are two ways to break a guarantee: dropping its resolver, and cancelling every promise made
 /// from it. Its own handlers then never run; promises made from it are rejected with
@@ -16,7 +16,7 @@ public struct Guarantee<Value: Sendable>: Sendable {
 }
 
 extension Guarantee: Hashable {
-  /// Whether both stand for the same guarantee.
+  /// Whether both refer to the same guarantee.
   public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
 
   /// Hashes the identity of the guarantee.
@@ -24,13 +24,13 @@ extension Guarantee: Hashable {
 }
 
 extension Guarantee {
-  /// Makes a guarantee that is fulfilled with `value`.
+  /// Creates a guarantee that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: Value) -> Guarantee {
     Guarantee(cell: Root<Value?>(value: value))
   }
 
-  /// Makes a pending guarantee and the resolver that fulfills it.
+  /// Creates a pending guarantee and the resolver that fulfills it.
   @inlinable
   public static func withResolvers(
     fileID: StaticString = #fileID, line: UInt = #line
@@ -39,7 +39,7 @@ extension Guarantee {
     return (Guarantee(cell: promise.cell), GuaranteeResolver(resolver: resolver))
   }
 
-  /// Makes a guarantee that `body` fulfills through the resolver it is given, now or later.
+  /// Creates a guarantee that `body` fulfills through its resolver, now or later.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -52,7 +52,7 @@ extension Guarantee {
     self = guarantee
   }
 
-  /// Makes a guarantee with the value of `work`, which runs on `executor`.
+  /// Creates a guarantee for the value of `work`, which runs on `executor`.
   @inlinable @_disfavoredOverload
   public init(on executor: some PromiseExecutor, _ work: @escaping @Sendable () -> Value) {
     self = Guarantee<Void>.value(()).map(on: executor) { work() }
@@ -71,8 +71,8 @@ extension Guarantee {
 
   /// A promise for the value: one more consumer of this guarantee.
   ///
-  /// Cancelling it is the way to say that the value is not needed here. Other consumers are not
-  /// affected; if there are none, the producer is asked to stop.
+  /// Cancel it when the value isn't needed. Other consumers are not affected; if there are none,
+  /// the producer is asked to stop.
   @inlinable
   public var promise: Promise<Value> { cell.looksPending ? base.share() : base }
 
@@ -82,7 +82,7 @@ extension Guarantee {
 }
 
 extension Guarantee where Value == Void {
-  /// Makes a guarantee that is fulfilled.
+  /// Creates a guarantee that is fulfilled.
   @inlinable
   public init() { self = .value(()) }
 }

@@ -1,4 +1,4 @@
-/// A value that will be there later, or the error that tells why it will not.
+/// The eventual result of an operation: a value or an error.
 ///
 /// ```swift
 /// fetchUser(id: 7)
@@ -7,21 +7,22 @@
 ///   .catch { error in show(error) }
 /// ```
 ///
-/// A promise is *pending* until it *settles*, once and for good: it is *fulfilled* with a value or
-/// *rejected* with an error. Like `Task`, `Promise` is a handle: copies stand for the same promise,
-/// and are equal.
+/// A promise is *pending* until it *settles*, once and permanently: it is *fulfilled* with a value
+/// or *rejected* with an error. Like `Task`, `Promise` is a handle: copies refer to the same
+/// promise, and are equal.
 ///
 /// ## Where handlers run
 ///
 /// A closure given without `on:` runs in the isolation in which it was written: a closure in
-/// `@MainActor` code on the main actor, one in an actor's method on that actor, and any other one on
-/// the global concurrent executor. The compiler checks what it captures accordingly. With `on:` it
-/// runs on the executor named there. A handler never runs inside the call that attached it nor
+/// `@MainActor` code on the main actor, one in an actor's method on that actor, and any other
+/// closure on the global concurrent executor. The compiler checks what it captures accordingly.
+/// With `on:`, it runs on that executor. A handler never runs inside the call that attached it nor
 /// inside the call that settled the promise (Promises/A+ 2.2.4); only `on: .immediate` opts out.
 ///
 /// ## Lifetime
 ///
-/// Handlers are kept by the promise they wait for, so a chain needs no variable to live on.
+/// A promise retains the handlers that wait for it, so you don't need to store a chain to keep it
+/// alive.
 public struct Promise<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
@@ -30,7 +31,7 @@ public struct Promise<Value: Sendable>: Sendable {
 }
 
 extension Promise: Hashable {
-  /// Whether both stand for the same promise.
+  /// Whether both refer to the same promise.
   public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
 
   /// Hashes the identity of the promise.
@@ -40,11 +41,11 @@ extension Promise: Hashable {
 // MARK: - Making promises
 
 extension Promise {
-  /// Makes a promise that is fulfilled with `value`.
+  /// Creates a promise that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: Value) -> Promise { Promise(cell: Root<Value?>(value: value)) }
 
-  /// Makes a promise that is rejected with `error`.
+  /// Creates a promise that is rejected with `error`.
   @inlinable
   public static func rejected(
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
@@ -55,9 +56,9 @@ extension Promise {
     return Promise(cell: cell)
   }
 
-  /// Makes a pending promise and the resolver that settles it.
+  /// Creates a pending promise and the resolver that settles it.
   ///
-  /// If the last reference to the resolver goes away unused, the promise is rejected with
+  /// If the resolver is deallocated without being used, the promise is rejected with
   /// ``BrokenPromiseError``, which names `fileID` and `line`.
   @inlinable
   public static func withResolvers(
@@ -69,10 +70,10 @@ extension Promise {
     return (Promise(cell: cell), resolver)
   }
 
-  /// Makes a promise that `body` settles through the resolver it is given, now or later.
+  /// Creates a promise that `body` settles through its resolver, now or later.
   ///
   /// `body` runs inside this call. If it throws, the promise is rejected with that error, unless it
-  /// is settled already.
+  /// is already settled.
   @inlinable
   public init(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -87,9 +88,9 @@ extension Promise {
     self = promise
   }
 
-  /// Makes a promise with the outcome of `work`, which runs on `executor`.
+  /// Creates a promise for the result of `work`, which runs on `executor`.
   ///
-  /// Cancelling the promise before `work` has started keeps it from running.
+  /// Cancelling the promise before `work` has started prevents it from running.
   @inlinable @_disfavoredOverload
   public init(
     on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
@@ -99,7 +100,7 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// Makes a promise that is fulfilled.
+  /// Creates a promise that is fulfilled.
   @inlinable
   public init() { self = .value(()) }
 }
@@ -107,9 +108,9 @@ extension Promise where Value == Void {
 // MARK: - Looking at a promise
 
 extension Promise {
-  /// The outcome as it stands now: nil while the promise is pending.
+  /// The current result; nil while the promise is pending.
   ///
-  /// Looking at an error this way does not count as handling it.
+  /// This doesn't count as handling an error.
   @inlinable
   public var currentResult: Result<Value, any Error>? {
     if cell.looksPending { return nil }
@@ -121,9 +122,9 @@ extension Promise {
   @inlinable
   public var isPending: Bool { cell.looksPending }
 
-  /// Calls `handler` on `executor` with the outcome, once; nothing comes of it.
+  /// Calls `handler` on `executor` once, with the result; returns no promise.
   ///
-  /// The lowest-level way to listen; it makes no promise. The error, if any, counts as handled.
+  /// This is the lowest-level way to observe a promise. The error, if any, counts as handled.
   @inlinable @_disfavoredOverload
   public func observe(
     on executor: some PromiseExecutor,

@@ -1,8 +1,8 @@
 /// The write side of a ``Promise``: settles it, once.
 ///
-/// The first settlement wins; later ones are ignored and return `false`. All methods may be called
-/// from any thread. If the last reference to a resolver goes away and the promise is still pending,
-/// the promise is rejected with ``BrokenPromiseError``.
+/// The first settlement wins; later ones are ignored and return `false`. All methods can be called
+/// from any thread. If a resolver is deallocated while its promise is pending, the promise is
+/// rejected with ``BrokenPromiseError``.
 public final class Resolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
   @usableFromInline let origin: SourceLocation
@@ -15,19 +15,19 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   deinit { cell.breakUnlessCancelled(origin: origin) }
 
-  /// Fulfills the promise with `value`, unless it is settled already.
+  /// Fulfills the promise with `value`, unless it is already settled.
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { cell.fulfill(value) }
 
-  /// Rejects the promise with `error`, unless it is settled already.
+  /// Rejects the promise with `error`, unless it is already settled.
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func reject(_ error: any Error) -> Bool { cell.reject(error, origin: origin) }
 
-  /// Settles the promise with `result`, unless it is settled already.
+  /// Settles the promise with `result`, unless it is already settled.
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
@@ -38,7 +38,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     }
   }
 
-  /// Settles the promise with `result`, unless it is settled already.
+  /// Settles the promise with `result`, unless it is already settled.
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
@@ -51,10 +51,10 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   /// Settles the promise as `promise` settles.
   ///
-  /// Until then, another call on this resolver can settle the promise first; `promise` goes on, and
-  /// its error counts as handled. Cancelling this promise cancels `promise`, unless that has other
-  /// consumers. Promises that are resolved with each other, in a circle, stay pending until one of
-  /// them is cancelled.
+  /// Until then, another call on this resolver can settle the promise first; `promise` continues,
+  /// and its error counts as handled. Cancelling this promise cancels `promise`, unless that has
+  /// other consumers. Promises that are resolved with each otherin a cycle, stay pending until one
+  /// of them is cancelled.
   @inlinable
   public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(
@@ -70,12 +70,12 @@ public final class Resolver<Value: Sendable>: Sendable {
     cell.addForwarder(forwarder)
   }
 
-  /// Gives the promise up unsettled: it looks pending for ever.
+  /// Abandons the promise: it stays pending forever.
   ///
   /// No closure that waits for it is called: they are released, and the promises made from it are
-  /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()` throw
-  /// ``BrokenPromiseError``. For adapters to libraries whose promises may be dropped in silence;
-  /// elsewhere release the resolver, which rejects the promise.
+  /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()`
+  /// throw ``BrokenPromiseError``. For adapters to libraries whose promises can be dropped
+  /// silently; elsewhere release the resolver, which rejects the promise.
   @inlinable
   public func abandon() { cell.abandon() }
 
@@ -112,7 +112,7 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   @inlinable
   init(resolver: Resolver<Value>) { self.resolver = resolver }
 
-  /// Fulfills the guarantee with `value`, unless it is fulfilled already.
+  /// Fulfills the guarantee with `value`, unless it is already fulfilled.
   ///
   /// - Returns: Whether this call fulfilled it.
   @inlinable @discardableResult
@@ -132,7 +132,8 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
 // MARK: - Completion handlers of every shape
 
 extension Resolver {
-  /// Settles the promise with what a completion handler was given: an error wins over a value.
+  /// Settles the promise with the arguments of a completion handler; an error takes precedence over
+  /// a value.
   ///
   /// With neither, the promise is rejected with ``PromiseError/noValueAndNoError``.
   @inlinable
@@ -146,13 +147,14 @@ extension Resolver {
     }
   }
 
-  /// Settles the promise with what a completion handler was given: an error wins over a value.
+  /// Settles the promise with the arguments of a completion handler; an error takes precedence over
+  /// a value.
   @inlinable
   public func resolve(_ error: (any Error)?, _ value: Value?) { resolve(value, error) }
 }
 
 extension Resolver where Value == Void {
-  /// Fulfills the promise, unless it is settled already.
+  /// Fulfills the promise, unless it is already settled.
   @inlinable @discardableResult
   public func fulfill() -> Bool { fulfill(()) }
 
@@ -164,7 +166,7 @@ extension Resolver where Value == Void {
 }
 
 extension GuaranteeResolver where Value == Void {
-  /// Fulfills the guarantee, unless it is fulfilled already.
+  /// Fulfills the guarantee, unless it is already fulfilled.
   @inlinable @discardableResult
   public func fulfill() -> Bool { fulfill(()) }
 }

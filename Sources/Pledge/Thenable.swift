@@ -1,22 +1,23 @@
-/// What can be waited for: a ``Promise``, a ``Guarantee``, or a promise type of another library.
+/// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a promise type
+/// of another library.
 ///
-/// A handler of `then` may return any thenable; its promise takes on that one's fate. Conform a
-/// foreign type by implementing ``observe(_:)``.
+/// A handler of `then` can return any thenable; its promise settles as that thenable does. Conform
+/// a foreign type by implementing ``observe(_:)``.
 public protocol Thenable<Value>: Sendable {
   /// The type of the value.
   associatedtype Value: Sendable
 
-  /// Calls `handler` with the outcome, now or later, on any thread.
+  /// Calls `handler` with the result, now or later, on any thread.
   ///
   /// Only the first call of `handler` counts (Promises/A+ 2.3.3.3.3).
   func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void)
 
-  /// A promise with the fate of this thenable. Implemented for you.
+  /// A promise that settles as this thenable does. Implemented for you.
   var promise: Promise<Value> { get }
 }
 
 extension Thenable {
-  /// A promise with the fate of this thenable.
+  /// A promise that settles as this thenable does.
   @_disfavoredOverload
   public var promise: Promise<Value> {
     Promise { resolver in observe { resolver.resolve($0) } }
@@ -24,7 +25,7 @@ extension Thenable {
 }
 
 extension Thenable {
-  /// The promise that operators are applied to: for a guarantee without a link of its own.
+  /// The promise to which operators are applied; for a guarantee, without an additional link.
   @inlinable
   var source: Promise<Value> {
     if Self.self == Guarantee<Value>.self, let guarantee = self as? Guarantee<Value> {
@@ -38,7 +39,7 @@ extension Promise: Thenable {
   /// This promise.
   @inlinable public var promise: Promise<Value> { self }
 
-  /// Calls `handler` with the outcome, in place on the thread that settles the promise.
+  /// Calls `handler` with the result, in place on the thread that settles the promise.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
     observe(on: .immediate, handler)
@@ -46,7 +47,7 @@ extension Promise: Thenable {
 }
 
 extension Guarantee: Thenable {
-  /// Calls `handler` with the outcome, in place on the thread that fulfills the guarantee.
+  /// Calls `handler` with the result, in place on the thread that fulfills the guarantee.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
     base.observe(on: .immediate, handler)

@@ -1,26 +1,26 @@
 /// The write side of a ``Promise`` that does not notice that it was dropped.
 ///
-/// For types that have a lifetime of their own to go by: whatever makes one has to settle or to
-/// abandon the promise in the end. It saves the object that a ``Resolver`` is.
+/// For types with their own lifetime: code that creates one must eventually settle or abandon the
+/// promise. It saves the object that a ``Resolver`` is.
 public struct UnmanagedResolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
   @inlinable
   init(cell: Cell) { self.cell = cell }
 
-  /// Fulfills the promise with `value`, unless it is settled already.
+  /// Fulfills the promise with `value`, unless it is already settled.
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { cell.fulfill(value) }
 
-  /// Rejects the promise with `error`, unless it is settled already.
+  /// Rejects the promise with `error`, unless it is already settled.
   ///
   /// - Returns: Whether this call settled the promise.
   @inlinable @discardableResult
   public func reject(_ error: any Error) -> Bool { cell.reject(Rejection(error, origin: nil)) }
 
-  /// Gives the promise up unsettled: see ``Resolver/abandon()``.
+  /// Abandons the promise: see ``Resolver/abandon()``.
   @inlinable
   public func abandon() { cell.abandon() }
 
@@ -30,7 +30,7 @@ public struct UnmanagedResolver<Value: Sendable>: Sendable {
 }
 
 extension Promise {
-  /// Makes a pending promise and a resolver that does not notice that it was dropped.
+  /// Creates a pending promise and a resolver that does not notice that it was dropped.
   @inlinable
   public static func withUnmanagedResolver() -> (
     promise: Promise, resolver: UnmanagedResolver<Value>

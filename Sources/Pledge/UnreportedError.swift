@@ -7,7 +7,7 @@ public struct UnreportedError: Error {
   /// The error that the promise is rejected with.
   public let error: any Error
 
-  /// Makes an error that rejects a promise with `error`.
+  /// Creates an error that rejects a promise with `error`.
   @inlinable
   public init(_ error: any Error) { self.error = error }
 

@@ -2,7 +2,7 @@ import Pledge
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Promise {
-  /// Gives this promise a name for the reports of a ``Trace``, which put it beside the operation:
+  /// Gives this promise a name for the reports of a ``Trace``, which show it next to the operation:
   /// in trees, error paths, wait cycles and timelines.
   ///
   /// ```swift

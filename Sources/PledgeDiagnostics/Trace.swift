@@ -38,9 +38,9 @@ public final class Trace: Sendable {
   /// before is stopped.
   ///
   /// - Parameters:
-  ///   - limit: How many promises are kept in the record, at least one; nil for all. Beyond it the
-  ///     promises that settled first are forgotten first, then the oldest; ``forgotten`` and every
-  ///     report tell how many. One promise takes about a kilobyte.
+  ///   - limit: The maximum number of promises in the record, at least one; nil for no limit.
+  ///     Beyond it the promises that settled first are forgotten first, then the oldest;
+  ///     ``forgotten`` and every report tell how many. One promise takes about a kilobyte.
   ///   - capturesPlaces: Whether to find out where in the source operators are called, which takes
   ///     some 5 µs a promise. Promises with a resolver know their location in any case. On Apple
   ///     platforms, locations of operators are left out.
@@ -100,7 +100,9 @@ public final class Trace: Sendable {
     return RunningTraces.ofProcess
   }
 
-  /// Ends the recording; the reports still tell what was recorded.
+  /// Stops recording.
+  ///
+  /// Reports about what was recorded remain available.
   public func stop() {
     RunningTraces.remove(self)
     close()
@@ -112,7 +114,7 @@ public final class Trace: Sendable {
   /// How many promises, and observers that make none, are in the record.
   public var count: Int { log.withLock { $0.records.count } }
 
-  /// What the record no longer tells, since its limit was reached.
+  /// What the record has discarded because its limit was reached.
   public var forgotten: Forgotten { log.withLock { $0.forgotten } }
 
   /// Takes no more events.

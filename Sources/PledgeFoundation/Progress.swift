@@ -22,7 +22,7 @@ final class TransferProgress: @unchecked Sendable {
     if progress.isCancelled { cancel() }
   }
 
-  /// A negative total: nobody knows.
+  /// A negative total means that it is unknown.
   func expect(_ total: Int64) {
     progressQueue.sync {
       if progress.totalUnitCount != total { progress.totalUnitCount = total }
@@ -46,27 +46,28 @@ final class TransferProgress: @unchecked Sendable {
 }
 
 extension Promise {
-  /// Returns a promise of all the values, in the order of `promises`, that tells how far it is.
+  /// Returns a promise for all the values, in the order of `promises`, and reports progress.
   ///
   /// ```swift
   /// let progress = Progress(totalUnitCount: -1)
   /// Promise.all(chapters.map(typeset), progress: progress, weights: chapters.map(\.pageCount))
   /// ```
   ///
-  /// `progress` gets the sum of the weights as its total; if that is 0, as for no promises at all,
-  /// it is finished at once, with a total of 1. Each promise that is fulfilled adds its
-  /// weight to what is completed, before the result is fulfilled. The first rejection rejects the
-  /// result, and `progress` moves no more. To tell the progress inside a promise, too, use
-  /// `Progress.addChild(_:withPendingUnitCount:)` and give the promise's own work the child.
+  /// The total of `progress` is the sum of the weights. If that is 0, as for no promises, `progress` is
+  /// finished immediately, with a total of 1. Each promise that is fulfilled adds its weight to the
+  /// completed units before the result is fulfilled. The first rejection rejects the result, and
+  /// `progress` doesn't change after that. To report progress within a promise, use
+  /// `Progress.addChild(_:withPendingUnitCount:)` and pass the child to the promise's own work.
   ///
-  /// **Execution.** What observes `progress` is called on a serial queue of Pledge's own.
+  /// **Execution.** Observers of `progress` are called on a serial queue that belongs to Pledge.
   ///
-  /// **Cancellation.** Cancelling the result, or `progress`, withdraws from all promises.
+  /// **Cancellation.** Cancelling the result, or `progress`, cancels all promises that have no other
+  /// consumer.
   ///
   /// - Parameters:
-  ///   - promises: What to wait for.
-  ///   - progress: What tells how far it is; its units are those of `weights`.
-  ///   - weights: One for each promise, none negative; nil counts each promise as 1. Other weights
+  ///   - promises: The promises to wait for.
+  ///   - progress: The progress to update; its units are those of `weights`.
+  ///   - weights: One nonnegative weight for each promise; nil for a weight of 1 each. Other values
   ///     reject the result with `PromiseError.invalidArgument`.
   ///   - cancellingRest: Whether a rejection cancels the promises that have no other consumer.
   public static func all<T: Sendable>(

@@ -34,7 +34,7 @@ private func sharing() {
   let name = user.map { user in user.name }
   let avatar = user.then { user in fetchAvatar(of: user) }
 
-  // Nobody needs the name any more. `user` goes on, for the avatar.
+  // The name isn't needed anymore. `user` continues, for the avatar.
   name.cancel()
 
   _ = avatar

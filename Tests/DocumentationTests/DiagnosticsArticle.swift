@@ -12,7 +12,7 @@ private func openProfile() -> Promise<Profile> { .value(Profile()) }
 private func hanging() {
   let trace = Trace.start()
   loadEverything()
-  // … some time later, when it should have been over:
+  // … later, when everything should have settled:
   print(trace.pendingTree())
 }
 

@@ -9,7 +9,7 @@ private func ending() {
     .then { user in fetchAvatar(of: user) }
     .done { avatar in print(avatar.byteCount) }
     .catch { error in print("no avatar: \(error)") }
-    .finally { print("done, well or not") }
+    .finally { print("done") }
 }
 
 private func catchingOnly() {
@@ -21,13 +21,13 @@ private func catchingOnly() {
 }
 
 private func recovering() {
-  // A value: nothing is left that could fail, so this is a guarantee.
+  // A value. Nothing can fail anymore, so this is a guarantee.
   let name: Guarantee<String> = fetchUser(id: 7).map { $0.name }.replaceError { _ in "nobody" }
 
   // A promise.
   let page = downloadPage(from: "mirror-1").recover { _ in downloadPage(from: "mirror-2") }
 
-  // A closure that may throw: what it does not want goes on.
+  // A closure that can throw. Errors that it rethrows stay in the chain.
   let news = fetchNews().recover { error in
     guard error is Offline else { throw error }
     return .value(["You are offline."])

@@ -11,20 +11,20 @@ private struct Declared {
 }
 
 private func makingPromises() {
-  // A value, or an error, that is there already.
+  // A value, or an error, that already exists.
   let seven = Promise.value(7)
   let failed = Promise<Int>.rejected(Offline())
 
-  // An asynchronous closure, which runs in a task of its own.
+  // An asynchronous closure, which runs in its own task.
   let page = Promise { try await download("index.html") }
 
-  // A closure that takes its time, on an executor.
+  // A slow closure, on an executor.
   let checksum = Promise(on: .global) { slowChecksum(of: "index.html") }
 
   // A function that takes a completion handler.
   let setting = Promise.wrap { readSetting("color", completion: $0) }
 
-  // Anything else: keep the resolver and settle the promise by hand, once.
+  // Anything else: keep the resolver and settle the promise once.
   let (answer, resolver) = Promise<String>.withResolvers()
   resolver.fulfill("yes")
 
@@ -50,16 +50,16 @@ private func gathering() {
   // All of them, of one type: an array, in the same order.
   let users = Promise.all([1, 2, 3].map { fetchUser(id: $0) })
 
-  // The same with at most four requests at a time, which start when there is room.
+  // The same with at most four requests at a time.
   let manyUsers = Promise.all(1...100, concurrently: 4) { fetchUser(id: $0) }
 
   // The first that succeeds.
   let mirrored = Promise.any(downloadPage(from: "mirror-1"), downloadPage(from: "mirror-2"))
 
-  // The first that settles, well or not.
+  // The first to settle, fulfilled or rejected.
   let first = Promise.race(downloadPage(from: "mirror-1"), downloadPage(from: "mirror-2"))
 
-  // What became of each of them: an array of results.
+  // The result of each: an array of `Result` values.
   let outcomes = Promise.allSettled([1, 2, 3].map { fetchUser(id: $0) })
 
   _ = (users, manyUsers, mirrored, first, outcomes)

@@ -46,17 +46,17 @@ private func tour(label: Label) async throws {
     .catch(only: TimeoutError.self) { error in print("no answer within \(error.duration)") }
     .catch { error in print("no avatar: \(error)") }
 
-  // Combine: a tuple of any number, an array, a bounded number at a time, the first success.
+  // Combine: a tuple of any size, an array with limited concurrency, the first success.
   let both = Promise.all(fetchUser(id: 7), fetchNews())
   let users = Promise.all(1...100, concurrently: 4) { fetchUser(id: $0) }
   let page = Promise.any(downloadPage(from: "mirror-1"), downloadPage(from: "mirror-2"))
 
-  // Retry and time out. What is given up is told so.
+  // Retry with a timeout for each attempt. Abandoned attempts are cancelled.
   let news = Promise.retry(.exponential(attempts: 5, from: .milliseconds(200)).withJitter()) {
     fetchNews().timeout(after: .seconds(2))
   }
 
-  // Cancel. The request climbs to the producer unless somebody else waits for it.
+  // Cancel. The producer stops unless it has another consumer.
   news.cancel()
 
   // From callbacks and from async code, and back.
@@ -68,7 +68,7 @@ private func tour(label: Label) async throws {
 }
 
 extension Thenable {
-  /// Returns a promise of the value and of what `transform` makes of it.
+  /// Returns a promise for the value and the result of applying `transform` to it.
   ///
   /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
   ///

@@ -51,7 +51,7 @@ struct LoopExecutor: PromiseExecutor {
 @MainActor
 func refresh(_ badge: Badge) {
   fetchNews().done { news in badge.text = "\(news.count)" }.cauterize()
-  // Always before the handler: it needs the main actor, which we have until we return.
+  // Always runs before the handler, which needs the main actor.
   badge.text = "…"
 }
 

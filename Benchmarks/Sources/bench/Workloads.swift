@@ -17,7 +17,7 @@ struct Workload: Sendable {
   /// Whether one thread always waits for another, so that a second core has nothing to do.
   ///
   /// Such workloads run on one core. Else the time would be that of waking another core, which
-  /// differs tenfold from one round to the next, however much the library does meanwhile.
+  /// differs tenfold from one round to the next, however much the library does in that time.
   var isLockStep = false
   let summary: String
 

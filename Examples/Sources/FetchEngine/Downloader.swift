@@ -57,7 +57,7 @@ public struct Downloader: Sendable {
       .get(on: .immediate) { outcome in report(.ended(outcome)) }
   }
 
-  /// Downloads one file, unless it is there and shall stay.
+  /// Downloads one file, unless it exists and must be kept.
   func download(_ file: Download) -> Promise<Saved> {
     Promise(on: disk) { try storage.present(file) }
       .then(on: disk) { present in
@@ -115,7 +115,7 @@ public struct Downloader: Sendable {
 
   /// Asks the mirrors for a segment, each a little later than the one before it.
   ///
-  /// The first good answer wins, and the other requests are canceled.
+  /// The first good answer wins, and the other requests are cancelled.
   func connect(_ copy: Copy, _ claim: Copy.Claim) -> Promise<Opened> {
     let ranked = mirrors.ranked(copy.file.mirrors, rotation: claim.start / options.minimumSegment)
     let request = Request(

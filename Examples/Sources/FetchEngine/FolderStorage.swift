@@ -5,7 +5,7 @@ extension PartialFile: Part {}
 
 /// The files of a folder.
 public struct FolderStorage: Storage {
-  /// What to do with a file that is there already.
+  /// What to do with a file that already exists.
   public enum Existing: Sendable {
     /// It is replaced when the new one is whole.
     case replaced

@@ -5,7 +5,7 @@ import Pledge
 public protocol Transport: Sendable {
   /// Sends a GET request; follows no redirection.
   ///
-  /// The promise is fulfilled when the head of the answer has arrived. Canceling it closes the
+  /// The promise is fulfilled when the head of the answer has arrived. Cancelling it closes the
   /// connection.
   func get(_ url: URL, headers: [String: String]) -> Promise<any Answer>
 }
@@ -19,7 +19,7 @@ public protocol Answer: Sendable {
 
   /// Hands the body on as it arrives; the server is held back while `receive` runs.
   ///
-  /// To be called once. Canceling the promise, and an error of `receive`, which rejects it, close the
+  /// To be called once. Cancelling the promise, and an error of `receive`, which rejects it, close the
   /// connection. The promise is rejected as well if the body ends too early.
   ///
   /// - Parameter receive: Takes the pieces in their order; one call at a time.

@@ -19,7 +19,7 @@ public enum ChecksumAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the checksum protects against accidents, but not against somebody who means harm.
+  /// Whether the checksum protects against accidents, but not against an attacker.
   public var isWeak: Bool { self != .sha256 }
 
   fileprivate var kind: Int32 {

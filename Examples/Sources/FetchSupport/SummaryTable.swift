@@ -47,7 +47,7 @@ public struct SummaryRow: Sendable, Equatable {
   }
 }
 
-/// A table of what became of each download, with totals.
+/// A table of the result of each download, with totals.
 public enum SummaryTable {
   /// Returns the table as text.
   ///

@@ -79,7 +79,7 @@ private final class Exchange: HTTPClientResponseDelegate {
   private struct State {
     /// Settles the head until that has arrived.
     var head: Resolver<any Answer>?
-    /// Holds the body back until somebody asks for it.
+    /// Holds the body back until it is requested.
     var gate: EventLoopPromise<Void>?
     var receive: (@Sendable (UnsafeRawBufferPointer) throws -> Void)?
     var body: Resolver<Void>?
@@ -159,7 +159,7 @@ private final class Exchange: HTTPClientResponseDelegate {
     gate?.succeed()
   }
 
-  /// Nobody wants the body.
+  /// The body isn't wanted.
   func drop() {
     state.withLock { $0.gate.take() }?.fail(CancellationError())
   }

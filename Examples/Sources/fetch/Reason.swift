@@ -26,7 +26,7 @@ private func place(of url: URL?) -> String {
   return "\(url.host() ?? "")\(port)\(url.path())"
 }
 
-/// What the status means to somebody who wants a file.
+/// What the status means to a user who wants a file.
 private func advice(for status: Int) -> String {
   switch status {
   case 401: ", a user and a password are needed (see --netrc and --header),"

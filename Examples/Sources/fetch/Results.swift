@@ -5,7 +5,7 @@ import Foundation
 import PledgeFoundation
 import Synchronization
 
-/// What became of each file.
+/// The result of each file.
 final class Results: Sendable {
   /// Why it ended.
   enum Ending {

@@ -172,7 +172,7 @@ private final class SimulatedAnswer: Answer, @unchecked Sendable {
       if end == reply.body.count {
         resolver.fulfill()
       } else if end == reply.stop {
-        // A silent connection stays as it is until somebody gives it up.
+        // A silent connection stays as it is until it is given up.
         if reply.isSilent {
           world.schedule(after: .seconds(100_000)) { resolver.reject(ConnectionFailure("late")) }
         } else {

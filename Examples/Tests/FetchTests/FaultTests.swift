@@ -81,7 +81,7 @@ import UnreliableServer
         atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty, "nothing partial is left")
 
-      // Once more: all is there, and nobody is asked.
+      // Again: everything exists, and no request is sent.
       let askedByThen = server.tally.requests
       #expect(askedByThen > asked || before.count == server.files.count)
       let again = try await FetchProcess(arguments, in: scratch).ending()

@@ -16,7 +16,7 @@ struct FetchProcess {
     output = folder.appending(component: "fetch-\(UUID().uuidString).log")
     try Data().write(to: output)
     let log = try FileHandle(forWritingTo: output)
-    // The tests lie beside the program that they test.
+    // The tests are next to the program that they test.
     let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =

@@ -1,7 +1,7 @@
 // The policies for programs of `async` functions. Each runs its operation in a task of its own, so
 // that it can return on time whatever the operation does.
 
-/// Calls `operation` until it returns, as `policy` says.
+/// Calls `operation` until it returns, according to `policy`.
 ///
 /// ```swift
 /// let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
@@ -9,9 +9,9 @@
 /// }
 /// ```
 ///
-/// Throws ``RetryError`` with the errors of all attempts when there are none left, or the policy's
+/// Throws ``RetryError`` with the errors of all attempts when no attempts are left or the policy's
 /// deadline has passed. Cancelling the calling task cancels the attempt, and throws
-/// `CancellationError` at once.
+/// `CancellationError` immediately.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -28,8 +28,8 @@ public func retry<Value: Sendable>(
 /// let page = try await withTimeout(.seconds(5)) { try await download(url) }
 /// ```
 ///
-/// At the timeout, or when the calling task is cancelled, the operation's task is cancelled and this
-/// call throws at once, even if the operation ignores cancellation and goes on.
+/// At the timeout, or when the calling task is cancelled, the operation's task is cancelled and
+/// this call throws immediately, even if the operation ignores cancellation and continues.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -62,7 +62,7 @@ public func withDeadline<Value: Sendable>(
   try await withDeadline(deadline, clock: ContinuousClock(), operation)
 }
 
-/// Acquires a resource, calls `body` with it, and releases it, whatever happens.
+/// Acquires a resource, calls `body` with it, and releases it, in every case.
 ///
 /// ```swift
 /// try await withResource(acquire: pool.connect, release: { await $0.close() }) { connection in
@@ -71,10 +71,10 @@ public func withDeadline<Value: Sendable>(
 /// ```
 ///
 /// `release` runs exactly once for a resource that was acquired, and this call waits for it, unless
-/// the calling task is cancelled: then it throws `CancellationError` at once, and a resource that is
-/// acquired later is released.
+/// the calling task is cancelled: then it throws `CancellationError` immediately, and a resource
+/// that is acquired later is released.
 ///
-/// **Execution.** Each closure runs in a task of its own, in the isolation in which it was written.
+/// **Execution.** Each closure runs in its own task, in the isolation in which it was written.
 public func withResource<Resource: Sendable, Value: Sendable>(
   @_inheritActorContext acquire: @escaping @Sendable @isolated(any) () async throws -> Resource,
   @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) async throws -> Void,
@@ -91,9 +91,9 @@ public func withResource<Resource: Sendable, Value: Sendable>(
 /// ```
 ///
 /// The first error, or the cancellation of the calling task, cancels the calls in progress and is
-/// thrown at once. No further elements are taken.
+/// thrown immediately. No further elements are taken.
 ///
-/// **Execution.** Each call runs in a task of its own, in the isolation in which `transform` was
+/// **Execution.** Each call runs in its own task, in the isolation in which `transform` was
 /// written.
 public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
   _ elements: S, limit: Int,
@@ -103,7 +103,7 @@ public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
   try await Promise.all(elements, concurrently: limit, cancellingRest: true, transform).value
 }
 
-/// Calls all `operations` at once and returns the first result, or throws the first error.
+/// Starts all `operations` concurrently and returns the first result, or throws the first error.
 ///
 /// The other operations are cancelled. No operations throw ``PromiseError/emptyInput``.
 ///
@@ -111,19 +111,20 @@ public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
 /// let page = try await firstToFinish({ try await cache.load(url) }, { try await download(url) })
 /// ```
 ///
-/// **Execution.** Each operation runs in a task of its own.
+/// **Execution.** Each operation runs in its own task.
 public func firstToFinish<Value: Sendable>(
   _ operations: (@Sendable () async throws -> Value)...
 ) async throws -> Value {
   try await Promise.race(operations.map { operation in Promise { try await operation() } }).value
 }
 
-/// Calls all `operations` at once and returns the first result; throws only if all of them throw.
+/// Starts all `operations` concurrently and returns the first result; throws only if all of them
+/// throw.
 ///
 /// The other operations are cancelled. If all throw, the error is an ``AggregateError``. No
 /// operations throw ``PromiseError/emptyInput``.
 ///
-/// **Execution.** Each operation runs in a task of its own.
+/// **Execution.** Each operation runs in its own task.
 public func firstToSucceed<Value: Sendable>(
   _ operations: (@Sendable () async throws -> Value)...
 ) async throws -> Value {

@@ -1,10 +1,11 @@
 extension Promise {
-  /// The value, once it is there; throws the error if the promise is rejected.
+  /// The value, when the promise is fulfilled; throws the error if it is rejected.
   ///
   /// No thread is blocked, and a settled promise is read without suspending. Cancelling the task
-  /// ends the wait at once with `CancellationError`; that counts as this consumer's cancellation, so
-  /// a promise that nobody else waits for is cancelled. The error counts as handled. For a promise
-  /// that was abandoned (see ``Resolver/abandon()``) it is ``BrokenPromiseError``.
+  /// ends the wait immediately with `CancellationError`; that counts as this consumer's
+  /// cancellation, so the promise is cancelled if it has no other consumer. The error counts as
+  /// handled. For a promise that was abandoned (see ``Resolver/abandon()``) it is
+  /// ``BrokenPromiseError``.
   @inlinable
   public var value: Value {
     get async throws {
@@ -19,9 +20,9 @@ extension Promise {
     }
   }
 
-  /// The outcome, once it is there.
+  /// The result, when the promise has settled.
   ///
-  /// Cancelling the task abandons the wait at once: the outcome is then `CancellationError`.
+  /// Cancelling the task ends the wait immediately: the result is then `CancellationError`.
   @inlinable
   public var result: Result<Value, any Error> {
     get async {
@@ -50,7 +51,7 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// The value, once it is there.
+  /// The value, when the guarantee is fulfilled.
   ///
   /// Like `Task<Value, Never>.value`, this cannot throw, and cancelling the task does not end the wait.
   /// A guarantee that was broken (its resolver dropped, or every promise made from it cancelled before)
@@ -116,7 +117,7 @@ private final class Waiter: Sendable {
 }
 
 extension Promise {
-  /// Makes a promise with the outcome of an asynchronous `operation`.
+  /// Creates a promise for the result of an asynchronous `operation`.
   ///
   /// The operation runs in a new task, in the isolation in which it was written. Cancelling the
   /// promise cancels the task and rejects the promise with `CancellationError`.
@@ -169,7 +170,7 @@ private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
 }
 
 extension Guarantee {
-  /// Makes a guarantee with the value of an asynchronous `operation` that does not throw.
+  /// Creates a guarantee for the value of an asynchronous `operation` that does not throw.
   ///
   /// The operation runs in a new task, in the isolation in which it was written.
   public init(

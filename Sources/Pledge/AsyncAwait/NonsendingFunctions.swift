@@ -1,6 +1,7 @@
 #if compiler(>=6.2)
   extension Promise {
-    /// Makes a promise with the outcome of an asynchronous function that runs wherever it is called.
+    /// Creates a promise for the result of an asynchronous function that runs wherever it is
+    /// called.
     ///
     /// For a reference to a function of a module with `NonisolatedNonsendingByDefault`, as in
     /// `Promise(loadSettings)`. Cancelling the promise cancels the task and rejects the promise with

@@ -1,14 +1,14 @@
 extension Promise {
-  /// The outcomes of `promises` as they come: an asynchronous sequence in order of completion.
+  /// Returns the results of `promises` as an asynchronous sequence, in order of completion.
   ///
   /// ```swift
   /// for await result in Promise.results(of: downloads) { show(result) }
   /// ```
   ///
-  /// The sequence ends when all promises have settled; for no promises, at once. The errors count as
-  /// handled. Leaving the loop, or cancelling its task, cancels the promises that are still pending
-  /// and that nobody else waits for. Results that nobody has asked for yet are kept. A promise that
-  /// was abandoned has no result, and does not hold up the end.
+  /// The sequence ends when all promises have settled; for no promises, immediately. The errors
+  /// count as handled. Leaving the loop, or cancelling its task, cancels the promises that are
+  /// still pending and have no other consumer.Results that haven't been requested yet are kept. A
+  /// promise that was abandoned has no result, and doesn't delay the end.
   public static func results(
     of promises: some Sequence<Promise>
   ) -> AsyncStream<Result<Value, any Error>> {

@@ -2,7 +2,7 @@ import Dispatch
 
 /// The error of a blocking ``Promise/wait()`` that would never return.
 public struct DeadlockError: Error, Sendable, CustomStringConvertible {
-  /// Says which thread waits for what.
+  /// A description of which thread waits for what.
   public let description: String
 }
 
@@ -143,7 +143,7 @@ private struct BlockingWait {
   }
 }
 
-/// A block on a queue, to find out whether that runs anything beside the present turn.
+/// A block on a queue, to find out whether that runs anything besides the current turn.
 private final class QueueProbe: Sendable {
   private let hasRun = AtomicFlag(false)
   private let start = SystemClock.now

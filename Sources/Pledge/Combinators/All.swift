@@ -1,9 +1,9 @@
 extension Promise {
-  /// Returns a promise of all the values, in the order of `promises`.
+  /// Returns a promise for all the values, in the order of `promises`.
   ///
-  /// The first rejection rejects the result at once. The other promises go on; with
+  /// The first rejection rejects the result immediately. The other promises continue; with
   /// `cancellingRest` those that have no other consumer are cancelled. No promises give an empty
-  /// array at once. Cancelling the result withdraws from all promises.
+  /// array immediately. Cancelling the result cancels every promise that has no other consumer.
   ///
   /// - Complexity: O(number of promises).
   @inlinable
@@ -26,11 +26,11 @@ extension Promise {
     return Promise<[T]>(cell: result)
   }
 
-  /// Returns a promise of a tuple of all the values: any number of promises, of any types.
+  /// Returns a promise for a tuple of all the values: any number of promises, of any types.
   ///
-  /// The first rejection rejects the result at once. The other promises go on; with
+  /// The first rejection rejects the result immediately. The other promises continue; with
   /// `cancellingRest` those that have no other consumer are cancelled. Cancelling the result
-  /// withdraws from all promises.
+  /// cancels every promise that has no other consumer.
   ///
   /// ```swift
   /// Promise.all(user(), settings(), news()).done { user, settings, news in … }
@@ -52,11 +52,11 @@ extension Promise {
     return Promise(cell: result)
   }
 
-  /// Returns a promise of the outcomes of all promises, in their order.
+  /// Returns a promise for the results of all promises, in order.
   ///
   /// It waits for every one of them and fails only if it is cancelled.
   ///
-  /// The errors count as handled. No promises give an empty array at once.
+  /// The errors count as handled. No promises give an empty array immediately.
   @inlinable
   public static func allSettled<T: Sendable>(
     _ promises: some Sequence<Promise<T>>

@@ -1,25 +1,26 @@
-/// How long a ``RequestCoalescer`` keeps values after they have arrived.
+/// How long a ``RequestCoalescer`` caches values.
 public struct CoalescerCaching: Sendable, Hashable {
-  /// How long a value is kept; nil for as long as there is room.
+  /// The time for which a value is cached; nil for no limit other than the capacity.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var lifetime: Duration? {
     get { fresh?.duration }
     set { fresh = newValue.map { TimeSpan($0) } }
   }
-  /// For how long after its lifetime a value is still served, while new work replaces it.
+  /// The time after its lifetime during which a stale value is still returned while new work
+  /// replaces it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var staleLifetime: Duration {
     get { stale.duration }
     set { stale = TimeSpan(newValue) }
   }
-  /// How many values are kept; the one that was used least recently makes room.
+  /// The maximum number of cached values; the least recently used one is removed first.
   public var capacity: Int?
 
   fileprivate var fresh: TimeSpan?
   fileprivate var stale: TimeSpan
 
-  /// Keeps values for `lifetime`, and serves them for `staleLifetime` more while they are fetched
-  /// anew ("stale while revalidate").
+  /// Caches values for `lifetime`, and returns stale values for another `staleLifetime` while they
+  /// are refreshed ("stale while revalidate").
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(
     lifetime: Duration? = nil, staleLifetime: Duration = .zero, capacity: Int? = nil
@@ -142,7 +143,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       withExtendedLifetime(removed) {}
     }
     fresh.resolver.resolve(with: ending)
-    // The caller has a value: nobody waits for this error.
+    // The caller has a value: this error has no consumer.
     fresh.promise.cauterize()
   }
 

@@ -27,7 +27,7 @@ class CombinatorState: @unchecked Sendable {
     result?.noteCreation(nil)
   }
 
-  /// Observes `cell`; if the combinator has finished already, leaves it at once.
+  /// Observes `cell`; if the combinator has finished already, leaves it immediately.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
     let phase = phase.load(ordering: .acquiring)
@@ -61,7 +61,7 @@ class CombinatorState: @unchecked Sendable {
   /// Removes all observers that have not been called; before `endObserving()` that is left to it.
   ///
   /// So the thread that makes the state hands out nothing before `endObserving()`. An observer that
-  /// is removed with `.cancelling` is told so, and finds the combinator finished.
+  /// is removed with `.cancelling` is notified, and finds the combinator finished.
   ///
   /// - Returns: Whether this call finished it, and thus may settle the result.
   @usableFromInline @discardableResult

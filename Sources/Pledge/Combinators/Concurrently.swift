@@ -1,11 +1,12 @@
 extension Promise {
   /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
   ///
-  /// Elements are taken lazily, and started in order, when there is room. The values come in the
-  /// order of the elements. The first rejection, or throw, rejects the result; then no more
-  /// elements are taken, and what is pending goes on, or is cancelled with `cancellingRest`.
-  /// A `limit` of less than one rejects the result with ``PromiseError/invalidArgument(_:)``.
-  /// Cancelling the result cancels what is pending and takes no more elements.
+  /// Elements are taken lazily and in order, when fewer than `limit` promises are pending. The
+  /// values are in the order of the elements. The first rejection, or throw, rejects the result;
+  /// then no more elements are taken, and pending work continues, or is cancelled with
+  /// `cancellingRest`. A `limit` of less than one rejects the result with
+  /// ``PromiseError/invalidArgument(_:)``. Cancelling the result cancels what is pending and takes
+  /// no more elements.
   ///
   /// **Execution.** `transform`, and the iterator of `elements`, run in the isolation in which
   /// `transform` was written, one call at a time.
@@ -50,7 +51,7 @@ extension Promise {
   ///
   /// See the form whose closure returns a promise.
   ///
-  /// **Execution.** Each call runs in a task of its own, in the isolation in which `transform` was
+  /// **Execution.** Each call runs in its own task, in the isolation in which `transform` was
   /// written.
   @_disfavoredOverload
   public static func all<S: Sequence & Sendable, T: Sendable>(
@@ -65,9 +66,11 @@ extension Promise {
     }
   }
 
-  /// Calls `transform` for each of `elements` as they come, with at most `limit` promises pending.
+  /// Calls `transform` for each of `elements` as they arrive, with at most `limit` promises
+  /// pending.
   ///
-  /// As for sequences; while there is no room no element is awaited.
+  /// Otherwise, the same as for sequences. The next element is awaited only when fewer than `limit`
+  /// promises are pending.
   public static func all<S: AsyncSequence & Sendable, T: Sendable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
     @_inheritActorContext _ transform:

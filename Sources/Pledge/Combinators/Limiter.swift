@@ -1,4 +1,4 @@
-/// Runs operations with a fixed concurrency limit, in the order of their priority and submission.
+/// Runs operations with a concurrency limit, in the order of their priority and submission.
 ///
 /// ```swift
 /// let limiter = Limiter(4)
@@ -6,11 +6,12 @@
 /// ```
 ///
 /// Operations are started in the order in which they were submitted, those of a higher `priority`
-/// first. A limiter may also limit the rate at which operations start, and how many may wait.
+/// first. A limiter can also limit the rate at which operations start and the number of waiting
+/// operations.
 public final class Limiter: Sendable {
-  /// How many operations may start in a period of time.
+  /// The number of operations that can start in a period of time.
   public struct Rate: Sendable, Hashable {
-    /// How many operations may start in one period; less than one counts as one.
+    /// The number of operations that can start in one period; values below one count as one.
     public var count: Int
     /// The length of a period.
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -21,7 +22,7 @@ public final class Limiter: Sendable {
 
     fileprivate var span: TimeSpan
 
-    /// Makes a rate of `count` operations in each `period`.
+    /// Creates a rate of `count` operations in each `period`.
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
     public init(_ count: Int, per period: Duration) { self.init(count, TimeSpan(period)) }
 
@@ -31,12 +32,12 @@ public final class Limiter: Sendable {
     }
   }
 
-  /// The error of an operation for which a limiter's queue had no room.
+  /// The error of an operation that a limiter rejects because its queue is full.
   public struct QueueFullError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// How many operations may wait.
+    /// The maximum number of waiting operations.
     public let capacity: Int
 
-    /// Says how many operations may wait.
+    /// A description that states the capacity.
     public var description: String {
       "The limiter's queue is full: \(capacity) operations are waiting already."
     }
@@ -46,16 +47,16 @@ public final class Limiter: Sendable {
   private let rate: Rate?
   private let time: TimeSource
 
-  /// Makes a limiter.
+  /// Creates a limiter.
   ///
   /// With a limit of less than one, each operation is rejected with
   /// ``PromiseError/invalidArgument(_:)``.
   ///
   /// - Parameters:
-  ///   - limit: How many operations may run at a time.
-  ///   - rate: How many operations may start in a period of time; nil for any number.
-  ///   - queueCapacity: How many operations may wait; nil for any number. An operation for which
-  ///     there is no room is rejected with ``QueueFullError``.
+  ///   - limit: The maximum number of operations that run at the same time.
+  ///   - rate: The number of operations that can start in a period of time; nil for no limit.
+  ///   - queueCapacity: The maximum number of waiting operations; nil for no limit. An operation
+  ///     for which there is no room is rejected with ``QueueFullError``.
   ///   - clock: The clock of `rate`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public convenience init(
@@ -64,7 +65,7 @@ public final class Limiter: Sendable {
     self.init(limit, rate, queueCapacity, TimeSource(clock))
   }
 
-  /// Makes a limiter; see ``init(_:rate:queueCapacity:clock:)``.
+  /// Creates a limiter; see ``init(_:rate:queueCapacity:clock:)``.
   public convenience init(_ limit: Int, rate: Rate? = nil, queueCapacity: Int? = nil) {
     self.init(limit, rate, queueCapacity, .continuous)
   }
@@ -75,11 +76,11 @@ public final class Limiter: Sendable {
     self.time = time
   }
 
-  /// How many operations may run at a time.
+  /// The maximum number of operations that run at the same time.
   ///
-  /// When the limit is raised, waiting operations start at once; when it is lowered, running
-  /// operations go on, and none starts until fewer are running. A value of less than one counts as
-  /// one.
+  /// When the limit is raised, waiting operations start immediately; when it is lowered, running
+  /// operations continue, and none starts until fewer are running. A value of less than one counts
+  /// as one.
   public var limit: Int {
     get { state.withLock { $0.limit } }
     set {
@@ -88,29 +89,29 @@ public final class Limiter: Sendable {
     }
   }
 
-  /// How many operations are running.
+  /// The number of running operations.
   public var runningCount: Int { state.withLock { $0.running } }
 
-  /// How many operations wait for their turn.
+  /// The number of waiting operations.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-  /// Starts no more operations until ``resume()``; those that run go on.
+  /// Stops starting operations until ``resume()``; running operations continue.
   public func pause() { state.withLock { $0.isPaused = true } }
 
-  /// Goes on after ``pause()``.
+  /// Continues after ``pause()``.
   public func resume() {
     state.withLock { $0.isPaused = false }
     startNext()
   }
 
-  /// Rejects all operations that wait with `CancellationError`; those that run go on.
+  /// Rejects all waiting operations with `CancellationError`; running operations continue.
   public func clear() {
     let cleared = state.withLock { $0.removeAll() }
     for operation in cleared { operation.reject(CancellationError()) }
     tellIfIdle()
   }
 
-  /// A promise that is fulfilled when nothing runs and nothing waits; at once if that is so now.
+  /// Returns a promise that is fulfilled when no operation is running or waiting.
   public func idle() -> Promise<Void> {
     let (promise, resolver) = Promise<Void>.withResolvers()
     state.withLock { $0.idle.append(resolver) }
@@ -177,10 +178,10 @@ public final class Limiter: Sendable {
 }
 
 extension Limiter {
-  /// Runs `operation` as soon as there is room for it.
+  /// Runs `operation` as soon as the limits allow.
   ///
-  /// Cancelling the returned promise takes the operation out of the queue, or cancels its promise if
-  /// it is running. Operations of a higher `priority` start first.
+  /// Cancelling the returned promise removes the operation from the queue, or cancels its promise
+  /// if it is running. Operations of a higher `priority` start first.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   public func run<T: Sendable>(
@@ -192,7 +193,7 @@ extension Limiter {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
   }
 
-  /// Runs `operation` as soon as there is room for it.
+  /// Runs `operation` as soon as the limits allow.
   ///
   /// See `run(priority:_:)`.
   ///
@@ -205,7 +206,7 @@ extension Limiter {
     submit(priority, HandlerTarget(executor), operation)
   }
 
-  /// Runs `operation`, on the main actor, as soon as there is room for it.
+  /// Runs `operation`, on the main actor, as soon as the limits allow.
   ///
   /// See `run(priority:_:)`.
   public func run<T: Sendable>(
@@ -213,12 +214,12 @@ extension Limiter {
     _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>
   ) -> Promise<T> { run(priority: priority, operation) }
 
-  /// Runs an asynchronous `operation` as soon as there is room for it.
+  /// Runs an asynchronous `operation` as soon as the limits allow.
   ///
-  /// Cancelling the returned promise rejects it at once, and takes the operation out of the queue or
-  /// cancels its task.
+  /// Cancelling the returned promise rejects it immediately, and removes the operation from the
+  /// queue or cancels its task.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func run<T: Sendable>(
     priority: Int = 0,
@@ -228,16 +229,16 @@ extension Limiter {
     return submit(priority, HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
   }
 
-  /// Runs an asynchronous `operation` as soon as there is room for it, and returns its value.
+  /// Runs an asynchronous `operation` as soon as the limits allow, and returns its value.
   ///
   /// ```swift
   /// let page = try await limiter.perform { try await download(url) }
   /// ```
   ///
-  /// Cancelling the calling task takes the operation out of the queue, or cancels its task, and this
-  /// call throws `CancellationError` at once.
+  /// Cancelling the calling task removes the operation from the queue, or cancels its task, and
+  /// this call throws `CancellationError` immediately.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func perform<T: Sendable>(
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
@@ -271,7 +272,7 @@ final class LimitedOperation: Sendable {
   }
 }
 
-/// The state of a limiter: pure bookkeeping that calls nobody.
+/// The state of a limiter: pure bookkeeping that calls no other code.
 struct LimiterQueue {
   struct Ticket: Hashable {
     let priority: Int
@@ -374,7 +375,7 @@ struct LimiterQueue {
     }.map(\.value)
   }
 
-  /// Those who wait for the limiter to be idle, if it is.
+  /// The resolvers of promises that wait for the limiter to be idle, if it is.
   mutating func takeIdle() -> [Resolver<Void>] {
     guard running == 0, waiting.isEmpty else { return [] }
     return exchange(&idle, with: [])

@@ -1,5 +1,5 @@
 extension Promise {
-  /// Returns a promise for a tuple of the outcomes of all promises, of any number and types.
+  /// Returns a promise for a tuple of the results of all promises, of any number and types.
   ///
   /// It waits for every promise, and fails only if it is cancelled. The errors count as handled.
   ///
@@ -15,7 +15,7 @@ extension Promise {
 
   /// Returns a promise for a dictionary of all the values, under the keys of their promises.
   ///
-  /// The first rejection rejects the result at once. The other promises go on; with
+  /// The first rejection rejects the result immediately. The other promises continue; with
   /// `cancellingRest` those that have no other consumer are cancelled.
   ///
   /// - Complexity: O(number of promises).
@@ -32,7 +32,7 @@ extension Promise {
   /// Returns a promise for a tuple of all the values: any number of thenables, such as promises and
   /// guarantees, of any types.
   ///
-  /// Otherwise, as for promises.
+  /// Otherwise, the same as for promises.
   ///
   /// ```swift
   /// Promise.all(fetchUser(id: 7), Guarantee.after(.seconds(1))).done { user, _ in show(user) }
@@ -46,7 +46,7 @@ extension Promise {
 
   /// Returns a promise for all the values of thenables of one type, such as guarantees, in order.
   ///
-  /// Otherwise, as for promises.
+  /// Otherwise, the same as for promises.
   @_disfavoredOverload
   public static func all<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingRest: Bool = false
@@ -56,7 +56,7 @@ extension Promise {
 
   /// Returns a promise that settles as the first of `thenables` to settle.
   ///
-  /// Otherwise, as for promises.
+  /// Otherwise, the same as for promises.
   @_disfavoredOverload
   public static func race<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
@@ -66,7 +66,7 @@ extension Promise {
 
   /// Returns a promise for the first value of `thenables`; errors are ignored unless all fail.
   ///
-  /// Otherwise, as for promises.
+  /// Otherwise, the same as for promises.
   @_disfavoredOverload
   public static func any<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
@@ -74,21 +74,21 @@ extension Promise {
     .any(thenables.map(\.source), cancellingLosers: cancellingLosers)
   }
 
-  /// Calls all asynchronous `operations` at once; settles as the first of them to end.
+  /// Starts all asynchronous `operations` concurrently; settles as the first of them to end.
   ///
-  /// The other operations are cancelled. Otherwise, as for promises.
+  /// The other operations are cancelled. Otherwise, the same as for promises.
   ///
-  /// **Execution.** Each operation runs in a task of its own.
+  /// **Execution.** Each operation runs in its own task.
   @_disfavoredOverload
   public static func race(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
     .race(operations.map { operation in Promise { try await operation() } })
   }
 
-  /// Calls all asynchronous `operations` at once; the result is that of the first to succeed.
+  /// Starts all asynchronous `operations` concurrently; the result is that of the first to succeed.
   ///
-  /// The other operations are cancelled. Otherwise, as for promises.
+  /// The other operations are cancelled. Otherwise, the same as for promises.
   ///
-  /// **Execution.** Each operation runs in a task of its own.
+  /// **Execution.** Each operation runs in its own task.
   @_disfavoredOverload
   public static func any(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
     .any(operations.map { operation in Promise { try await operation() } })
@@ -96,16 +96,16 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Returns a guarantee of all the values, in the order of `guarantees`.
+  /// Returns a guarantee for all the values, in the order of `guarantees`.
   ///
-  /// No guarantees give an empty array at once.
+  /// No guarantees give an empty array immediately.
   public static func all<T: Sendable>(
     _ guarantees: some Sequence<Guarantee<T>>
   ) -> Guarantee where Value == [T] {
     Guarantee(cell: Promise<[T]>.all(guarantees.map(\.base)).cell)
   }
 
-  /// Returns a guarantee of a tuple of all the values: any number of guarantees, of any types.
+  /// Returns a guarantee for a tuple of all the values: any number of guarantees, of any types.
   public static func all<each T: Sendable>(
     _ guarantees: repeat Guarantee<each T>
   ) -> Guarantee<(repeat each T)> where Value == (repeat each T) {

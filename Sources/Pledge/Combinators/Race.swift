@@ -1,10 +1,11 @@
 extension Promise {
   /// Returns a promise that settles as the first of `promises` to settle, fulfilled or rejected.
   ///
-  /// Among promises that have settled already the first in order wins. The errors of the losers
-  /// count as handled. The losers are let go at once: those that have no other consumer are
-  /// cancelled, unless `cancellingLosers` is false. No promises give a rejection with
-  /// ``PromiseError/emptyInput``. Cancelling the result withdraws from all promises.
+  /// If several promises have already settled, the first one in order wins. The errors of the
+  /// losers count as handled. The losers are removed immediately: those that have no other consumer
+  /// are cancelled, unless `cancellingLosers` is false. No promises give a rejection with
+  /// ``PromiseError/emptyInput``. Cancelling the result cancels every promise that has no other
+  /// consumer.
   @inlinable
   public static func race(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
@@ -17,18 +18,20 @@ extension Promise {
 
   /// Returns a promise that settles as the first of the promises to settle, fulfilled or rejected.
   ///
-  /// All else is as in the form that takes a sequence.
+  /// Otherwise, the same as the form that takes a sequence.
   @inlinable
   public static func race(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
     race(promises, cancellingLosers: cancellingLosers)
   }
 
-  /// Returns a promise of the first value: rejections are passed over as long as there is hope.
+  /// Returns a promise for the first value; rejections are ignored unless every promise is
+  /// rejected.
   ///
-  /// If all promises are rejected, the result is rejected with an ``AggregateError`` that holds
-  /// their errors in order. The losers are let go at once: those that have no other consumer are
-  /// cancelled, unless `cancellingLosers` is false. No promises give a rejection with
-  /// ``PromiseError/emptyInput``. Cancelling the result withdraws from all promises.
+  /// If all promises are rejected, the result is rejected with an ``AggregateError`` that contains
+  /// their errors in order. The losers are removed immediately: those that have no other consumer
+  /// are cancelled, unless `cancellingLosers` is false. No promises give a rejection with
+  /// ``PromiseError/emptyInput``. Cancelling the result cancels every promise that has no other
+  /// consumer.
   @inlinable
   public static func any(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
@@ -43,9 +46,10 @@ extension Promise {
     }
   }
 
-  /// Returns a promise of the first value: rejections are passed over as long as there is hope.
+  /// Returns a promise for the first value; rejections are ignored unless every promise is
+  /// rejected.
   ///
-  /// All else is as in the form that takes a sequence.
+  /// Otherwise, the same as the form that takes a sequence.
   @inlinable
   public static func any(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
     any(promises, cancellingLosers: cancellingLosers)
@@ -63,7 +67,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
 
   private struct Losers {
     var errors: [Int: any Error] = [:]
-    /// How many inputs nobody will ever settle.
+    /// The number of inputs that will never settle.
     var abandonedCount = 0
     /// How many inputs there are.
     let count: Int

@@ -1,41 +1,41 @@
-/// Work that is shared, by key, by all callers that ask for it while it is in progress ("single
-/// flight"), and optionally for some time after.
+/// Shares work by key among all callers that request it while it is in progress ("single flight"),
+/// and optionally caches its values.
 ///
 /// ```swift
 /// let images = RequestCoalescer<URL, Image>()
 /// func image(at url: URL) -> Promise<Image> { images.promise(for: url) { download(url) } }
 /// ```
 ///
-/// Each caller gets a promise of its own. Cancelling it, or letting it time out, does not affect the
+/// Each caller gets its own promise. Cancelling it, or letting it time out, doesn't affect the
 /// other callers; when all callers have cancelled, the work is cancelled. Failures are not cached:
 /// the next request starts new work.
 ///
 /// Keys are hashed and compared in the isolation of the code that calls, never under a lock.
 public final class RequestCoalescer<Key, Value: Sendable> {
-  /// How long values are kept after they have arrived.
+  /// How long values are cached.
   public typealias Caching = CoalescerCaching
 
   private let store: CoalescerStore<Value>
 
-  /// Makes an empty table.
+  /// Creates an empty table.
   ///
   /// - Parameters:
-  ///   - caching: Whether, and for how long, values are kept for later callers; nil to keep none.
+  ///   - caching: Whether, and for how long, to cache values; nil for no cache.
   ///   - clock: The clock of the lifetimes.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(caching: Caching? = nil, clock: any Clock<Duration>) {
     store = CoalescerStore(caching: caching, age: TimeSource(clock).stopwatch())
   }
 
-  /// Makes an empty table; see ``init(caching:clock:)``.
+  /// Creates an empty table; see ``init(caching:clock:)``.
   public init(caching: Caching? = nil) {
     store = CoalescerStore(caching: caching, age: TimeSource.continuous.stopwatch())
   }
 
-  /// How many keys are in progress or kept.
+  /// The number of keys whose work is in progress or whose value is cached.
   public var count: Int { store.table.withLock { $0.count } }
 
-  /// Forgets all values; work in progress goes on for the callers that wait for it.
+  /// Forgets all values; work in progress continues for its callers.
   public func removeAll() {
     let removed = store.table.withLock { exchange(&$0, with: CoalescerTable()) }
     withExtendedLifetime(removed) {}
@@ -46,7 +46,8 @@ public final class RequestCoalescer<Key, Value: Sendable> {
 extension RequestCoalescer: @unchecked Sendable where Key: Sendable {}
 
 extension RequestCoalescer where Key: Hashable {
-  /// Returns a promise for the value for `key`; calls `start` unless it is in progress or kept.
+  /// Returns a promise for the value for `key`; calls `start` unless its work is in progress or its
+  /// value is cached.
   ///
   /// A request for a key that is made, and waited for, by that key's own work would wait for itself;
   /// it is rejected with ``PromiseError/returnedItself``.
@@ -67,12 +68,13 @@ extension RequestCoalescer where Key: Hashable {
     return result
   }
 
-  /// Returns a promise for the value for `key`; runs `operation` unless it is in progress or kept.
+  /// Returns a promise for the value for `key`; runs `operation` unless its work is in progress or
+  /// its value is cached.
   ///
-  /// When all callers have cancelled, the task of `operation` is cancelled. Otherwise, as
+  /// When all callers have cancelled, the task of `operation` is cancelled. Otherwise, the same as
   /// ``promise(for:_:)``.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func promise(
     for key: Key,
@@ -82,7 +84,7 @@ extension RequestCoalescer where Key: Hashable {
     return promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }
   }
 
-  /// Forgets the value for `key`; work in progress goes on for the callers that wait for it.
+  /// Forgets the value for `key`; work in progress continues for its callers.
   public func removeValue(for key: Key) {
     let hash = key.hashValue
     let candidates = store.table.withLock { $0.candidates(hash) }
@@ -106,16 +108,17 @@ extension RequestCoalescer where Key: Hashable {
 }
 
 extension RequestCoalescer where Key: Hashable {
-  /// Returns the value for `key`; runs `operation` unless it is in progress or kept.
+  /// Returns the value for `key`; runs `operation` unless its work is in progress or its value is
+  /// cached.
   ///
   /// ```swift
   /// let user = try await users.value(for: id) { try await fetchUser(id) }
   /// ```
   ///
-  /// Cancelling the calling task abandons the wait at once; the operation is cancelled when no other
-  /// caller waits for it.
+  /// Cancelling the calling task abandons the wait immediately; the operation is cancelled when no
+  /// other caller waits for it.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func value(
     for key: Key, isolation: isolated (any Actor)? = #isolation,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

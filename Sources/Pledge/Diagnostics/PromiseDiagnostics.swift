@@ -1,18 +1,19 @@
-/// Reports of errors that a program did not handle, and traces of what promises do.
+/// Reports unhandled errors, and lets tools trace promises.
 public enum PromiseDiagnostics {
-  /// An error that a program should have handled.
+  /// An unhandled rejection.
   ///
   /// The last promise that was rejected with the error has been deallocated, and no handler had seen
   /// the error.
   public struct UnhandledRejection: Sendable, CustomStringConvertible {
     /// The error.
     public let error: any Error
-    /// Where the promise was made that was rejected first, if that is known.
+    /// The source location that created the first promise that was rejected, if known.
     public let origin: SourceLocation?
 
   }
 
-  /// Sends reports of unhandled rejections to `handler` instead of standard error; nil restores that.
+  /// Sends reports of unhandled rejections to `handler` instead of standard error; nil restores the
+  /// default.
   ///
   /// `handler` runs on the thread that released the last reference to the rejection, never under a
   /// lock. A cancellation (`CancellationError`) is not reported.
@@ -29,11 +30,12 @@ public enum PromiseDiagnostics {
     Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
-  /// Tells `tracer` all that happens to promises from now on; nil ends that, and makes it free.
+  /// Sends all future events of promises to `tracer`; nil ends tracing.
   ///
-  /// `tracer` runs on the thread on which a thing happens, in the midst of it: it must be quick and
-  /// must not use promises. Events of one promise come in order, but for those of threads that meet
-  /// there at that moment. For a tracer that keeps books see the module `PledgeDiagnostics`.
+  /// `tracer` runs on the thread on which an event happens, during the event: it must be fast and
+  /// must not use promises. Events of one promise arrive in order, except for those of threads that
+  /// use it at the same moment. The module `PledgeDiagnostics` provides a tracer that records
+  /// events.
   public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
     guard let tracer else { return Instrumentation.setTracer(nil) }
     Instrumentation.setTracer { cell, step in tracer(TraceEvent(cell, step)) }

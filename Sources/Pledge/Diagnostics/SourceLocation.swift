@@ -1,5 +1,5 @@
 extension PromiseDiagnostics {
-  /// A line of a source file, such as the one that made a promise.
+  /// A line of a source file, such as the one that created a promise.
   ///
   /// `@unchecked Sendable`: `file` points to a string literal of the program, which is never changed.
   public struct SourceLocation: @unchecked Sendable, Hashable, CustomStringConvertible {

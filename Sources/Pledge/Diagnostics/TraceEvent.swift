@@ -1,45 +1,46 @@
 extension PromiseDiagnostics {
-  /// One thing that happened to one promise, as told to the handler of ``setTracer(_:)``.
+  /// An event of a promise, as passed to the handler of ``setTracer(_:)``.
   public struct TraceEvent: Sendable {
     /// What happened.
     public enum Kind: Sendable {
-      /// The promise was made together with its resolver, at `origin`; or by a combinator, or in
-      /// another way that leaves the place unknown.
+      /// The promise was created with its resolver, at `origin`; or by a combinator, or in another
+      /// way without a known source location.
       case created(origin: SourceLocation?)
-      /// The promise was made by an operator and waits for `source`, which may have settled before.
+      /// An operator created the promise, which waits for `source`; `source` can already be
+      /// settled.
       ///
-      /// Observers that make no promise, as `await` and the combinators attach them, are told of in
-      /// the same way. `executor` says where the handler will run; `isOperator` whether it has a
-      /// closure of the user's. A promise whose handler returned another one may be attached once
-      /// more, to that one.
+      /// Observers that create no promise, such as those of `await` and of combinators, are
+      /// reported in the same way. `executor` says where the handler will run; `isOperator` whether
+      /// it has a user's closure. A promise whose handler returned another one can be attached a
+      /// second time, to that one.
       case attached(source: PromiseID, isSettled: Bool, executor: Executor, isOperator: Bool)
       /// The observer, which makes no promise itself, works for `result`, the promise of a
       /// combinator for instance.
       ///
-      /// Told before the observer is attached.
+      /// Reported before the observer is attached.
       case observes(for: PromiseID)
       /// The handler that settles the promise began to run; `callsClosure` says whether the outcome
-      /// of its source is one for the user's closure, or passes by.
+      /// of its source is passed to the user's closure, or past it.
       case handlerStarted(callsClosure: Bool)
       /// That handler returned.
       case handlerReturned
-      /// The handler returned another promise, `inner`, whose fate this promise takes on; it may
-      /// have settled before.
+      /// The handler returned another promise, `inner`, as which this promise settles; it can
+      /// already be settled.
       ///
       /// Where no second `attached` follows, the two promises are one from now on, and the events of
       /// its settlement bear this promise's name.
       case adopted(inner: PromiseID, isSettled: Bool)
       /// The promise was fulfilled, or rejected.
       case settled(Rejection?)
-      /// The observer turned away and will not be called.
+      /// The observer was removed and will not be called.
       case withdrawn
-      /// Somebody cancelled the promise by name.
+      /// The promise was cancelled directly.
       case cancellationRequested
       /// A thread began to block until the promise settles.
       case waitStarted
-      /// That thread goes on.
+      /// That thread continues.
       case waitEnded
-      /// The last reference to the promise is gone; its ID may stand for another one from now on.
+      /// The promise was deallocated; its ID can be reused for another promise from now on.
       case released
     }
 
@@ -49,18 +50,18 @@ extension PromiseDiagnostics {
     public let kind: Kind
   }
 
-  /// An error on its way from promise to promise.
+  /// An error that propagates from promise to promise.
   public struct Rejection: Sendable {
     /// The error.
     public let error: any Error
-    /// The same for all promises down a chain that the error was passed along; not for a promise
-    /// whose handler threw it anew.
+    /// The same for all promises of a chain through which the error propagated; different for a
+    /// promise whose handler threw it again.
     public let id: UInt
     /// Where the promise was made at which it began, where that is known.
     public let origin: SourceLocation?
   }
 
-  /// Where handlers run, as traces tell it.
+  /// Where handlers run, as reported to tracers.
   public struct Executor: Hashable, Sendable {
     /// What it is called: a queue's label, an actor's type, or the type of the executor.
     public let name: String
@@ -83,8 +84,7 @@ extension PromiseDiagnostics {
 extension Promise {
   /// What trace events call this promise.
   ///
-  /// A promise that was returned from a handler goes on under the name of the promise that adopted
-  /// it.
+  /// A promise that a handler returned continues under the name of the promise that adopted it.
   public var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
 }
 

@@ -1,9 +1,9 @@
 import Dispatch
 
-/// Something that runs handlers: where a promise's closures are executed.
+/// A type that runs the handlers of promises.
 ///
-/// `DispatchQueue` conforms, and so do the executors that can be named by `.main`, `.immediate`,
-/// `.global` and `.actor(_:)`. To run handlers somewhere else, conform a type of your own:
+/// `DispatchQueue` conforms, and so do the executors `.main`, `.immediate`, `.global` and
+/// `.actor(_:)`. To run handlers somewhere else, conform your own type:
 ///
 /// ```swift
 /// struct LoopExecutor: PromiseExecutor {
@@ -20,7 +20,7 @@ public protocol PromiseExecutor: Sendable {
   func enqueue(_ job: PromiseJob)
 }
 
-/// A handler on its way to the executor that shall run it.
+/// A handler that an executor is to run.
 public struct PromiseJob: Sendable {
   private let token: Token
 
@@ -80,7 +80,7 @@ private final class DroppedJob: Job, @unchecked Sendable {
 public struct ImmediateExecutor: PromiseExecutor {
   @inlinable init() {}
 
-  /// Runs the job here.
+  /// Runs the job on the current thread.
   public func enqueue(_ job: PromiseJob) { job.run() }
 }
 
@@ -88,13 +88,13 @@ public struct ImmediateExecutor: PromiseExecutor {
 public struct GlobalExecutor: PromiseExecutor {
   @usableFromInline static var queue: DispatchQueue { Queues.global }
 
-  /// Has the job run on the global concurrent queue.
+  /// Runs the job on the global concurrent queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.global) { job.run() } }
 }
 
 /// Runs handlers on the main actor, which is the main thread.
 public struct MainExecutor: PromiseExecutor {
-  /// Has the job run on the main actor.
+  /// Runs the job on the main actor.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.main) { job.run() } }
 }
 
@@ -102,7 +102,7 @@ public struct MainExecutor: PromiseExecutor {
 public struct ActorExecutor: PromiseExecutor {
   let actor: any Actor
 
-  /// Has the job run on the actor.
+  /// Runs the job on the actor.
   public func enqueue(_ job: PromiseJob) { ActorScheduler.hop(to: actor) { job.run() } }
 }
 
@@ -127,6 +127,6 @@ extension PromiseExecutor where Self == ActorExecutor {
 }
 
 extension DispatchQueue: PromiseExecutor {
-  /// Has the job run on this queue.
+  /// Runs the job on this queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: self) { job.run() } }
 }

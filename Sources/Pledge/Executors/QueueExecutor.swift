@@ -1,14 +1,14 @@
 import Dispatch
 
-/// Sends every handler to a queue by itself.
+/// An executor that submits each handler to a queue separately.
 ///
-/// A `DispatchQueue` used as an executor may run a chain of handlers in one visit. This one takes a
+/// A `DispatchQueue` used as an executor can run a chain of handlers in one visit. This one takes a
 /// visit for each: work that the program itself sends to the queue keeps its place between them. On
 /// a serial queue handlers run in the order in which they were attached.
 public struct QueueExecutor: PromiseExecutor {
   private let scheduler: VisitScheduler?
 
-  /// Makes an executor for `queue`.
+  /// Creates an executor for `queue`.
   ///
   /// - Parameters:
   ///   - queue: Where handlers run; nil runs them in place, as ``PromiseExecutor/immediate`` does.
@@ -20,7 +20,7 @@ public struct QueueExecutor: PromiseExecutor {
     scheduler = queue.map { VisitScheduler(queue: $0, group: group, flags: flags) }
   }
 
-  /// Has the job run on the queue, or in place.
+  /// Runs the job on the queue, or in place.
   public func enqueue(_ job: PromiseJob) {
     if let scheduler { scheduler.send { job.run() } } else { job.run() }
   }

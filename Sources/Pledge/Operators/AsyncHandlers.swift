@@ -6,14 +6,14 @@ extension Thenable {
   /// value.
   ///
   /// If this promise is rejected, or `transform` throws, the returned promise is rejected with that
-  /// error. Cancelling the returned promise rejects it at once and cancels the task, whether or not
-  /// `transform` heeds that.
+  /// error. Cancelling the returned promise rejects it immediately and cancels the task, even if
+  /// `transform` ignores the cancellation.
   ///
   /// ```swift
   /// fetchUser(id: 7).asyncMap { user in try await store.save(user) }
   /// ```
   ///
-  /// **Execution.** `transform` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `transform` runs in its own task, in the isolation in which it was written.
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value) async throws -> U
@@ -29,10 +29,10 @@ extension Promise {
   /// Replaces an error with the value that an asynchronous `body` returns.
   ///
   /// A value passes through. If `body` throws, the returned promise is rejected with that error.
-  /// Cancelling the returned promise rejects it at once and cancels the task, whether or not `body`
-  /// heeds that.
+  /// Cancelling the returned promise rejects it immediately and cancels the task, even if `body`
+  /// ignores the cancellation.
   ///
-  /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `body` runs in its own task, in the isolation in which it was written.
   public func asyncRecover(
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) async throws -> Value
@@ -43,13 +43,13 @@ extension Promise {
     }
   }
 
-  /// Calls an asynchronous `body` when this promise has settled, whatever the outcome, waits for it,
-  /// and passes the outcome on.
+  /// Calls an asynchronous `body` when this promise has settled, waits for it, and passes the
+  /// result on.
   ///
   /// `body` runs also when the promise is cancelled, and is not cancelled along with it. If `body`
   /// throws, the returned promise is rejected with that error.
   ///
-  /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `body` runs in its own task, in the isolation in which it was written.
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
   ) -> Promise<Value> {
@@ -59,9 +59,10 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Returns a guarantee of the result of applying an asynchronous `transform` to this one's value.
+  /// Returns a guarantee for the result of applying an asynchronous `transform` to this guarantee's
+  /// value.
   ///
-  /// **Execution.** `transform` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `transform` runs in its own task, in the isolation in which it was written.
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
   ) -> Guarantee<U> {
@@ -74,7 +75,7 @@ extension Guarantee {
   /// Calls an asynchronous `body` when this guarantee is fulfilled, or broken, waits for it, and
   /// passes the value on.
   ///
-  /// **Execution.** `body` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `body` runs in its own task, in the isolation in which it was written.
   @discardableResult
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void

@@ -1,5 +1,5 @@
 extension Promise {
-  /// Makes a promise that adopts the one `body` returns; if `body` throws, it is rejected.
+  /// Creates a promise that adopts the one `body` returns; if `body` throws, it is rejected.
   ///
   /// A chain can start with it, so that what `body` throws is handled like the chain's other errors.
   /// If `body` computes a value and no promise, use ``init(catching:fileID:line:)``.
@@ -16,7 +16,8 @@ extension Promise {
     }
   }
 
-  /// Makes a promise that adopts the guarantee that `body` returns; if `body` throws, it is rejected.
+  /// Creates a promise that adopts the guarantee that `body` returns; if `body` throws, it is
+  /// rejected.
   ///
   /// **Execution.** `body` runs inside this call.
   @inlinable @_disfavoredOverload
@@ -26,7 +27,7 @@ extension Promise {
     attempt(fileID: fileID, line: line) { try body().base }
   }
 
-  /// Makes a settled promise with the value that `body` returns, or the error that it throws.
+  /// Creates a settled promise with the value that `body` returns, or the error that it throws.
   ///
   /// **Execution.** `body` runs inside this call.
   @inlinable @_disfavoredOverload
@@ -40,7 +41,7 @@ extension Promise {
     }
   }
 
-  /// Makes a settled promise with the value, or the error, of `result`.
+  /// Creates a settled promise with the value, or the error, of `result`.
   @inlinable
   public init(
     _ result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
@@ -51,7 +52,7 @@ extension Promise {
     }
   }
 
-  /// Makes a settled promise with the value, or the error, of `result`.
+  /// Creates a settled promise with the value, or the error, of `result`.
   @inlinable
   public init(
     _ result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line

@@ -1,8 +1,8 @@
 extension Promise {
-  /// Handles the error, whatever it is, and ends the chain.
+  /// Handles the error and ends the chain.
   ///
-  /// The result is fulfilled once the error has been handled, or at once if there was none, so that
-  /// `finally` may follow. It cannot fail.
+  /// The result is fulfilled once the error has been handled, or immediately if there was none, so
+  /// that `finally` can follow. It cannot fail.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult
@@ -14,10 +14,10 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Void).self))
   }
 
-  /// Handles the error, whatever it is, and ends the chain.
+  /// Handles the error and ends the chain.
   ///
-  /// The result is fulfilled once the error has been handled, or at once if there was none, so that
-  /// `finally` may follow. It cannot fail.
+  /// The result is fulfilled once the error has been handled, or immediately if there was none, so
+  /// that `finally` can follow. It cannot fail.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
@@ -45,7 +45,7 @@ extension Promise {
       })
   }
 
-  /// Handles errors of the type `only`; the chain goes on with all others.
+  /// Handles errors of the type `only`; other errors stay in the chain.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -59,7 +59,7 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (E) -> Void).self))
   }
 
-  /// Handles errors of the type `only`; the chain goes on with all others.
+  /// Handles errors of the type `only`; other errors stay in the chain.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -71,7 +71,7 @@ extension Promise {
     caughtOnly(HandlerTarget(executor), body)
   }
 
-  /// Handles the error `only`; the chain goes on with all others.
+  /// Handles the error `only`; other errors stay in the chain.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -85,7 +85,7 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable () -> Void).self))
   }
 
-  /// Handles the error `only`; the chain goes on with all others.
+  /// Handles the error `only`; other errors stay in the chain.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -113,7 +113,7 @@ extension Promise {
     asVoid().recovered(target, when: { $0 as? E == only }) { _ in body() }
   }
 
-  /// Ends the chain and drops its error, if any, unseen.
+  /// Ends the chain and ignores its error, if any.
   @inlinable
   public func cauterize() { _ = caught(HandlerTarget(immediate: ())) { _ in } }
 }

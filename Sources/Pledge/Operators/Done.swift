@@ -1,5 +1,5 @@
 extension Thenable {
-  /// Calls `body` with the value; what comes of it has none.
+  /// Calls `body` with the value; the returned promise has no value.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
@@ -13,7 +13,7 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
   }
 
-  /// Calls `body` with the value; what comes of it has none.
+  /// Calls `body` with the value; the returned promise has no value.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
@@ -61,9 +61,9 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the outcome, whatever it is, and passes it on.
+  /// Calls `body` with the result, and passes it on.
   ///
-  /// Looking at an error this way does not count as handling it.
+  /// This doesn't count as handling an error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -76,9 +76,9 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
   }
 
-  /// Calls `body` with the outcome, whatever it is, and passes it on.
+  /// Calls `body` with the result, and passes it on.
   ///
-  /// Looking at an error this way does not count as handling it.
+  /// This doesn't count as handling an error.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -112,7 +112,7 @@ extension Thenable {
 }
 
 extension Guarantee {
-  /// Calls `body` with the value; what comes of it has none.
+  /// Calls `body` with the value; the returned promise has no value.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult
@@ -124,7 +124,7 @@ extension Guarantee {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Void).self))
   }
 
-  /// Calls `body` with the value; what comes of it has none.
+  /// Calls `body` with the value; the returned promise has no value.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
@@ -173,7 +173,7 @@ extension Guarantee {
 extension Thenable {
   /// Calls `body` with the value, and ignores what it returns.
   ///
-  /// Otherwise, as ``done(_:)``.
+  /// Otherwise, the same as ``done(_:)``.
   @inlinable @_disfavoredOverload
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Bool
@@ -185,9 +185,9 @@ extension Thenable {
 }
 
 extension Promise {
-  /// Handles the error, whatever it is, and ends the chain; ignores what `body` returns.
+  /// Handles the error and ends the chain; ignores what `body` returns.
   ///
-  /// Otherwise, as ``catch(_:)``.
+  /// Otherwise, the same as ``catch(_:)``.
   @inlinable @discardableResult @_disfavoredOverload
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool

@@ -1,5 +1,5 @@
 extension Promise {
-  /// Calls `body` when this promise has settled, whatever the outcome, and passes the outcome on.
+  /// Calls `body` when this promise has settled, and passes the result on.
   ///
   /// `body` runs also when the promise is cancelled. If `body` returns a promise or another
   /// ``Thenable``, the returned promise waits for it; any other result is ignored. If `body` throws,
@@ -19,7 +19,7 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable () throws -> Result).self))
   }
 
-  /// Calls `body` when this promise has settled, whatever the outcome, and passes the outcome on.
+  /// Calls `body` when this promise has settled, and passes the result on.
   ///
   /// See ``finally(_:)``.
   ///
@@ -33,7 +33,7 @@ extension Promise {
 
   /// Waits for what `body` returns if that is thenable.
   ///
-  /// One generic operator, and not one for closures that return nothing beside one for those that
+  /// One generic operator, and not one for closures that return nothing and one for those that
   /// return a promise: the compiler would try each combination of the two along a chain.
   @inlinable
   func finishedWaiting<Result>(
@@ -104,7 +104,7 @@ extension Promise where Value == Void {
 
   /// A promise that waits for `result` if that is thenable, and is fulfilled then.
   ///
-  /// An error of `result` that nobody handles is reported as any other.
+  /// An unhandled error of `result` is reported as any other.
   @usableFromInline
   static func endIgnoringErrors(of result: Any) -> Promise<Void> {
     guard let thenable = result as? any Thenable else { return .value(()) }
@@ -121,9 +121,9 @@ extension Thenable {
 extension Guarantee {
   /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
   ///
-  /// If `body` returns a ``Guarantee`` or another ``Thenable``, the returned guarantee waits for it;
-  /// if that is rejected and nobody handles the error, the error is reported. Any other result is
-  /// ignored.
+  /// If `body` returns a ``Guarantee`` or another ``Thenable``, the returned guarantee waits for
+  /// it; if that is rejected and its error isn't handled, the error is reported. Any other result
+  /// is ignored.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult

@@ -2,7 +2,7 @@
 // Closures that throw make a promise of it.
 
 extension Guarantee where Value: Sequence, Value.Element: Sendable {
-  /// Returns a guarantee of the results of applying `transform` to each element.
+  /// Returns a guarantee for the results of applying `transform` to each element.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -14,7 +14,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.map(transform) }
   }
 
-  /// Returns a guarantee of the results of applying `transform` to each element.
+  /// Returns a guarantee for the results of applying `transform` to each element.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -24,7 +24,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.map(transform) }
   }
 
-  /// Returns a guarantee of the results of applying `transform` to each element.
+  /// Returns a guarantee for the results of applying `transform` to each element.
   ///
   /// **Execution.** `transform` runs on the main actor.
   @inlinable
@@ -32,7 +32,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U
   ) -> Guarantee<[U]> { mapValues(transform) }
 
-  /// Returns a guarantee of the non-nil results of applying `transform` to each element.
+  /// Returns a guarantee for the non-nil results of applying `transform` to each element.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -44,7 +44,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.compactMap(transform) }
   }
 
-  /// Returns a guarantee of the non-nil results of applying `transform` to each element.
+  /// Returns a guarantee for the non-nil results of applying `transform` to each element.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -54,7 +54,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.compactMap(transform) }
   }
 
-  /// Returns a guarantee of the non-nil results of applying `transform` to each element.
+  /// Returns a guarantee for the non-nil results of applying `transform` to each element.
   ///
   /// **Execution.** `transform` runs on the main actor.
   @inlinable
@@ -62,7 +62,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U?
   ) -> Guarantee<[U]> { compactMapValues(transform) }
 
-  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  /// Returns a guarantee for the elements that `isIncluded` accepts.
   ///
   /// **Execution.** `isIncluded` runs in the isolation in which it was written.
   @inlinable
@@ -75,7 +75,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.filter(isIncluded) }
   }
 
-  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  /// Returns a guarantee for the elements that `isIncluded` accepts.
   ///
   /// **Execution.** `isIncluded` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -85,7 +85,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.filter(isIncluded) }
   }
 
-  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  /// Returns a guarantee for the elements that `isIncluded` accepts.
   ///
   /// **Execution.** `isIncluded` runs on the main actor.
   @inlinable
@@ -95,7 +95,8 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Guarantee where Value: Sequence, Value.Element: Sendable {
-  /// Returns a guarantee of the elements of the sequences that `transform` makes of each element.
+  /// Returns a guarantee for the elements of the sequences that `transform` returns for each
+  /// element.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -107,7 +108,8 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.flatMap(transform) }
   }
 
-  /// Returns a guarantee of the elements of the sequences that `transform` makes of each element.
+  /// Returns a guarantee for the elements of the sequences that `transform` returns for each
+  /// element.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -117,7 +119,8 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.flatMap(transform) }
   }
 
-  /// Returns a guarantee of the elements of the sequences that `transform` makes of each element.
+  /// Returns a guarantee for the elements of the sequences that `transform` returns for each
+  /// element.
   ///
   /// **Execution.** `transform` runs on the main actor.
   @inlinable
@@ -125,7 +128,8 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U
   ) -> Guarantee<[U.Element]> where U.Element: Sendable { flatMapValues(transform) }
 
-  /// Returns a guarantee of the values of the guarantees that `transform` makes of each element.
+  /// Returns a guarantee for the values of the guarantees that `transform` returns for each
+  /// element.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -139,7 +143,8 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedThen(target) { value in .all(value.map(transform)) }
   }
 
-  /// Returns a guarantee of the values of the guarantees that `transform` makes of each element.
+  /// Returns a guarantee for the values of the guarantees that `transform` returns for each
+  /// element.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -150,7 +155,8 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedThen(HandlerTarget(executor)) { value in .all(value.map(transform)) }
   }
 
-  /// Returns a guarantee of the values of the guarantees that `transform` makes of each element.
+  /// Returns a guarantee for the values of the guarantees that `transform` returns for each
+  /// element.
   ///
   /// **Execution.** `transform` runs on the main actor.
   @inlinable
@@ -159,7 +165,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     _ transform: @escaping @MainActor @Sendable (Value.Element) -> Guarantee<U>
   ) -> Guarantee<[U]> { thenMap(transform) }
 
-  /// Returns a guarantee of the result of combining all elements, beginning with `initial`.
+  /// Returns a guarantee for the result of combining all elements, beginning with `initial`.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
   @inlinable
@@ -172,7 +178,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.reduce(initial, combine) }
   }
 
-  /// Returns a guarantee of the result of combining all elements, beginning with `initial`.
+  /// Returns a guarantee for the result of combining all elements, beginning with `initial`.
   ///
   /// **Execution.** `combine` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -183,7 +189,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.reduce(initial, combine) }
   }
 
-  /// Returns a guarantee of the result of combining all elements, beginning with `initial`.
+  /// Returns a guarantee for the result of combining all elements, beginning with `initial`.
   ///
   /// **Execution.** `combine` runs on the main actor.
   @inlinable
@@ -192,7 +198,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     _ combine: @escaping @MainActor @Sendable (U, Value.Element) -> U
   ) -> Guarantee<U> { reduceValues(initial, combine) }
 
-  /// Returns a guarantee of the elements sorted by `areInIncreasingOrder`.
+  /// Returns a guarantee for the elements sorted by `areInIncreasingOrder`.
   ///
   /// **Execution.** `areInIncreasingOrder` runs in the isolation in which it was written.
   @inlinable
@@ -208,7 +214,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable {
-  /// Returns a guarantee of the elements in ascending order; sorted in place where they settle.
+  /// Returns a guarantee for the elements in ascending order; sorted in place where they settle.
   @inlinable
   public func sortedValues() -> Guarantee<[Value.Element]> {
     guaranteedMap(HandlerTarget(immediate: ())) { $0.sorted() }
@@ -216,9 +222,9 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable 
 }
 
 extension Guarantee {
-  /// Calls `body` with the outcome, and passes the value on.
+  /// Calls `body` with the result, and passes the value on.
   ///
-  /// The outcome of a guarantee that was broken is its error.
+  /// The result of a broken guarantee is its error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable

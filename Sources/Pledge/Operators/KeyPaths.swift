@@ -29,7 +29,7 @@ extension Thenable {
 }
 
 extension Guarantee {
-  /// Returns a guarantee of the value's property at `keyPath`.
+  /// Returns a guarantee for the value's property at `keyPath`.
   ///
   /// **Execution.** The property is read in the isolation of the caller.
   @inlinable @_disfavoredOverload

@@ -1,5 +1,5 @@
 extension Thenable {
-  /// Returns a promise of what `transform` makes of this one's value.
+  /// Returns a promise for the result of applying `transform` to this promise's value.
   ///
   /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
   ///
@@ -13,7 +13,7 @@ extension Thenable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
   }
 
-  /// Returns a promise of what `transform` makes of this one's value.
+  /// Returns a promise for the result of applying `transform` to this promise's value.
   ///
   /// If this promise is rejected, or `transform` throws, the result is rejected with that error.
   ///
@@ -56,7 +56,7 @@ extension Thenable {
       })
   }
 
-  /// What `mapped` returns for a settled `source`, at once.
+  /// What `mapped` returns for a settled `source`, immediately.
   @inlinable
   func mappedNow<U: Sendable>(
     _ source: Cell, _ transform: (Value) throws -> U
@@ -68,7 +68,7 @@ extension Thenable {
     }
   }
 
-  /// Returns a promise of what `transform` makes of this one's value, unless that is nil.
+  /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
   ///
   /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``; if this promise is
   /// rejected, or `transform` throws, with that error.
@@ -83,7 +83,7 @@ extension Thenable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U?).self))
   }
 
-  /// Returns a promise of what `transform` makes of this one's value, unless that is nil.
+  /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
   ///
   /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``; if this promise is
   /// rejected, or `transform` throws, with that error.
@@ -106,13 +106,13 @@ extension Thenable {
     }
   }
 
-  /// Returns a promise that is fulfilled, without a value, when this one is.
+  /// Returns a promise that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Promise<Void> { mapped(HandlerTarget(immediate: ())) { _ in } }
 }
 
 extension Guarantee {
-  /// Returns a guarantee of what `transform` makes of this one's value.
+  /// Returns a guarantee for the result of applying `transform` to this guarantee's value.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -124,7 +124,7 @@ extension Guarantee {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value) -> U).self))
   }
 
-  /// Returns a guarantee of what `transform` makes of this one's value.
+  /// Returns a guarantee for the result of applying `transform` to this guarantee's value.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -141,7 +141,7 @@ extension Guarantee {
     Guarantee<U>(cell: mapped(target, transform).cell)
   }
 
-  /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  /// Returns a guarantee that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Guarantee<Void> { guaranteedMap(HandlerTarget(immediate: ())) { _ in } }
 }

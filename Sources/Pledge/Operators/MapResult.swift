@@ -1,8 +1,8 @@
 extension Promise {
-  /// Returns a promise for the result of applying `transform` to this promise's outcome.
+  /// Returns a promise for the result of applying `transform` to this promise's result.
   ///
-  /// `transform` is given the value or the error, and may return a value for either; a
-  /// `CancellationError` is an error like any other. The error counts as handled. If `transform`
+  /// `transform` receives the value or the error as a `Result`, and can return a value for either;
+  /// a `CancellationError` is an error like any other. The error counts as handled. If `transform`
   /// throws, the returned promise is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
@@ -16,7 +16,7 @@ extension Promise {
         as: (@Sendable (Result<Value, any Error>) throws -> U).self))
   }
 
-  /// Returns a promise for the result of applying `transform` to this promise's outcome.
+  /// Returns a promise for the result of applying `transform` to this promise's result.
   ///
   /// See ``mapResult(_:)``.
   ///
@@ -30,7 +30,7 @@ extension Promise {
   }
 
   /// Returns a promise for the result of applying `transform`, on the main actor, to this promise's
-  /// outcome.
+  /// result.
   ///
   /// See ``mapResult(_:)``.
   public func mapResult<U: Sendable>(

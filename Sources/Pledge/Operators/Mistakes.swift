@@ -105,6 +105,8 @@ extension Thenable {
 
 extension Thenable where Value: Thenable {
   /// Explains a mistake: the value is a promise, for which nothing waits.
+  ///
+  /// `body` is called with that promise.
   @available(
     *, deprecated,
     message: "the value is a promise, which is not waited for; use 'then' where it was returned"
@@ -209,6 +211,8 @@ extension Guarantee {
   // Deprecated and not unavailable: otherwise the compiler would take the operator before it for
   // the one that makes a promise of the guarantee, and say nothing.
   /// Explains a mistake: a guarantee has no error.
+  ///
+  /// The closure is never called.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to handle; remove this"
   )
@@ -218,6 +222,8 @@ extension Guarantee {
   }
 
   /// Explains a mistake: a guarantee has no error.
+  ///
+  /// The closure is never called.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to replace; remove this"
   )
@@ -226,6 +232,8 @@ extension Guarantee {
   }
 
   /// Explains a mistake: a guarantee has no error.
+  ///
+  /// The closure is never called.
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
   )

@@ -14,13 +14,13 @@ extension Thenable {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> U?
   ) -> Promise<U> { compactMap(body) }
 
-  /// Returns a promise that adopts the one that `body`, on the main actor, returns.
+  /// Returns a promise that settles as the one that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> { then(body) }
 
-  /// Returns a promise that adopts the thenable that `body`, on the main actor, returns.
+  /// Returns a promise that settles as the thenable that `body`, on the main actor, returns.
   @inlinable @_disfavoredOverload
   public func then<T: Thenable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> T
@@ -38,7 +38,7 @@ extension Thenable {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Void
   ) -> Promise<Value> { get(body) }
 
-  /// Calls `body` with the outcome on the main actor, and passes it on.
+  /// Calls `body` with the result on the main actor, and passes it on.
   @inlinable
   public func tap(
     on executor: MainExecutor,
@@ -61,19 +61,19 @@ extension Thenable {
 }
 
 extension Guarantee {
-  /// Makes a guarantee with the value of `work`, which runs on the main actor.
+  /// Creates a guarantee for the value of `work`, which runs on the main actor.
   @inlinable
   public init(on executor: MainExecutor, _ work: @escaping @MainActor @Sendable () -> Value) {
     self = Guarantee<Void>.value(()).map { @MainActor _ in work() }
   }
 
-  /// Returns a guarantee of the result of applying `body`, on the main actor, to the value.
+  /// Returns a guarantee for the result of applying `body`, on the main actor, to the value.
   @inlinable
   public func map<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> U
   ) -> Guarantee<U> { map(body) }
 
-  /// Returns a guarantee that adopts the one that `body`, on the main actor, returns.
+  /// Returns a guarantee that settles as the one that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> Guarantee<U>
@@ -99,7 +99,7 @@ extension Guarantee {
 }
 
 extension Promise {
-  /// Handles the error on the main actor, whatever it is, and ends the chain.
+  /// Handles the error on the main actor and ends the chain.
   @inlinable @discardableResult
   public func `catch`(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (any Error) -> Void
@@ -171,20 +171,20 @@ extension Promise {
     _ body: @escaping @MainActor @Sendable (any Error) throws -> any Error
   ) -> Promise<Value> { mapError(body) }
 
-  /// Calls `body` on the main actor when this promise has settled, whatever the outcome.
+  /// Calls `body` on the main actor when this promise has settled.
   @inlinable
   public func finally<R>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable () throws -> R
   ) -> Promise<Value> { finally(body) }
 
-  /// Makes a promise with the outcome of `work`, which runs on the main actor.
+  /// Creates a promise for the result of `work`, which runs on the main actor.
   @inlinable
   public init(on executor: MainExecutor, _ work: @escaping @MainActor @Sendable () throws -> Value)
   {
     self = Promise<Void>.value(()).map { @MainActor _ in try work() }
   }
 
-  /// Calls `handler` on the main actor with the outcome, once; returns no promise.
+  /// Calls `handler` on the main actor once, with the result; returns no promise.
   ///
   /// The error, if any, counts as handled.
   public func observe(

@@ -1,5 +1,5 @@
 extension Promise {
-  /// Replaces an error, whatever it is, with `value`.
+  /// Replaces any error with `value`.
   ///
   /// A value passes through. Nothing is left that could fail, so the result is a guarantee.
   ///
@@ -17,7 +17,7 @@ extension Promise {
   /// `recover(_:)`.
   ///
   /// ```swift
-  /// let name: Guarantee<String> = fetchName().replaceError { _ in "nobody" }
+  /// let name: Guarantee<String> = fetchName().replaceError { _ in "guest" }
   /// ```
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.

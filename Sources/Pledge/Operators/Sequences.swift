@@ -2,7 +2,7 @@
 // for one element after the other, in order.
 
 extension Thenable where Value: Sequence, Value.Element: Sendable {
-  /// Returns a promise of what `transform` makes of each element.
+  /// Returns a promise for the results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -17,7 +17,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
   }
 
-  /// Returns a promise of what `transform` makes of each element.
+  /// Returns a promise for the results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -29,7 +29,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     mappedValues(HandlerTarget(executor), transform)
   }
 
-  /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  /// Returns a promise for the elements of all the sequences that `transform` returns, in order.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -44,7 +44,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U).self))
   }
 
-  /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  /// Returns a promise for the elements of all the sequences that `transform` returns, in order.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -56,7 +56,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     flatMappedValues(HandlerTarget(executor), transform)
   }
 
-  /// Returns a promise of what `transform` makes of each element, without the nils.
+  /// Returns a promise for the non-nil results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -71,7 +71,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(transform).assumingIsolated(as: (@Sendable (Value.Element) throws -> U?).self))
   }
 
-  /// Returns a promise of what `transform` makes of each element, without the nils.
+  /// Returns a promise for the non-nil results of applying `transform` to each element.
   ///
   /// If `transform` throws, the result is rejected with that error.
   ///
@@ -83,7 +83,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     compactMappedValues(HandlerTarget(executor), transform)
   }
 
-  /// Returns a promise of the elements that `isIncluded` accepts.
+  /// Returns a promise for the elements that `isIncluded` accepts.
   ///
   /// If `isIncluded` throws, the result is rejected with that error.
   ///
@@ -98,7 +98,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(isIncluded).assumingIsolated(as: (@Sendable (Value.Element) throws -> Bool).self))
   }
 
-  /// Returns a promise of the elements that `isIncluded` accepts.
+  /// Returns a promise for the elements that `isIncluded` accepts.
   ///
   /// If `isIncluded` throws, the result is rejected with that error.
   ///
@@ -113,7 +113,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 
   /// Calls `transform` with each element and returns a promise of all the values, in order.
   ///
-  /// All promises are started at once. The first rejection rejects the result.
+  /// All promises are started immediately. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -129,7 +129,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 
   /// Calls `transform` with each element and returns a promise of all the values, in order.
   ///
-  /// All promises are started at once. The first rejection rejects the result.
+  /// All promises are started immediately. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -142,7 +142,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 
   /// Calls `transform` with each element and returns a promise of the elements of all the values.
   ///
-  /// All promises are started at once. The first rejection rejects the result.
+  /// All promises are started immediately. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -158,7 +158,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 
   /// Calls `transform` with each element and returns a promise of the elements of all the values.
   ///
-  /// All promises are started at once. The first rejection rejects the result.
+  /// All promises are started immediately. The first rejection rejects the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -169,7 +169,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     flatChainedValues(HandlerTarget(executor), transform)
   }
 
-  /// Returns a promise of the first element that `predicate` accepts.
+  /// Returns a promise for the first element that `predicate` accepts.
   ///
   /// If there is none, the result is rejected with ``PromiseError/noElement``.
   ///
@@ -184,7 +184,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(predicate).assumingIsolated(as: (@Sendable (Value.Element) throws -> Bool).self))
   }
 
-  /// Returns a promise of the first element that `predicate` accepts.
+  /// Returns a promise for the first element that `predicate` accepts.
   ///
   /// If there is none, the result is rejected with ``PromiseError/noElement``.
   ///
@@ -197,7 +197,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     firstMatch(HandlerTarget(executor), predicate)
   }
 
-  /// Returns a promise of the elements combined into one value, from left to right.
+  /// Returns a promise for the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
   @inlinable
@@ -211,7 +211,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
       Isolated(combine).assumingIsolated(as: (@Sendable (U, Value.Element) throws -> U).self))
   }
 
-  /// Returns a promise of the elements combined into one value, from left to right.
+  /// Returns a promise for the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -224,7 +224,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Thenable where Value: Sequence, Value.Element: Sendable {
-  /// Returns a promise of the elements sorted by `areInIncreasingOrder`.
+  /// Returns a promise for the elements sorted by `areInIncreasingOrder`.
   ///
   /// For elements without an order of their own, and for those whose `Comparable` conformance is
   /// isolated to an actor: `sortedValues { $0 < $1 }`.
@@ -243,7 +243,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
-  /// Returns a promise of the elements in ascending order; sorted in place where they settle.
+  /// Returns a promise for the elements in ascending order; sorted in place where they settle.
   @inlinable
   public func sortedValues() -> Promise<[Value.Element]> {
     mapped(HandlerTarget(immediate: ())) { $0.sorted() }
@@ -251,7 +251,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
 }
 
 extension Thenable where Value: Collection, Value.Element: Sendable {
-  /// A promise of the first element; rejected with ``PromiseError/noElement`` if there is none.
+  /// A promise for the first element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var firstValue: Promise<Value.Element> {
     mapped(HandlerTarget(immediate: ())) { value in
@@ -262,7 +262,7 @@ extension Thenable where Value: Collection, Value.Element: Sendable {
 }
 
 extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable {
-  /// A promise of the last element; rejected with ``PromiseError/noElement`` if there is none.
+  /// A promise for the last element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var lastValue: Promise<Value.Element> {
     mapped(HandlerTarget(immediate: ())) { value in

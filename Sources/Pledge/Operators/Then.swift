@@ -1,10 +1,10 @@
 extension Thenable {
-  /// Returns a promise that takes on the fate of the one that `body` returns.
+  /// Returns a promise that settles as the one that `body` returns.
   ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If `body`
-  /// returns the very promise that this call returned, that is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise that
-  /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
+  /// `body` returns the very promise that this call returned, that is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise
+  /// that `body` returned, too. An endless chain through `then` takes constant memory.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -16,12 +16,12 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
   }
 
-  /// Returns a promise that takes on the fate of the one that `body` returns.
+  /// Returns a promise that settles as the one that `body` returns.
   ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If `body`
-  /// returns the very promise that this call returned, that is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise that
-  /// `body` returned, too. A chain that goes on for ever through `then` takes constant memory.
+  /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
+  /// `body` returns the very promise that this call returned, that is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise
+  /// that `body` returned, too. An endless chain through `then` takes constant memory.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -31,7 +31,7 @@ extension Thenable {
     chained(HandlerTarget(executor), body)
   }
 
-  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  /// Returns a promise that settles as the thenable that `body` returns.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
@@ -45,7 +45,7 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> T).self))
   }
 
-  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  /// Returns a promise that settles as the thenable that `body` returns.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
@@ -96,7 +96,7 @@ extension Thenable {
 }
 
 extension Guarantee {
-  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  /// Returns a guarantee that settles as the one that `body` returns.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -108,7 +108,7 @@ extension Guarantee {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Guarantee<U>).self))
   }
 
-  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  /// Returns a guarantee that settles as the one that `body` returns.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload

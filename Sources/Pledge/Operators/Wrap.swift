@@ -1,7 +1,9 @@
 extension Promise {
-  /// Makes a promise of what `body` hands to a completion handler `(Value?, Error?)`.
+  /// Creates a promise for what `body` passes to a completion handler `(Value?, Error?)`.
   ///
-  /// An error wins over a value; with neither, the promise is rejected with
+  /// `body` runs inside this call.
+  ///
+  /// An error takes precedence over a value; with neither, the promise is rejected with
   /// ``PromiseError/noValueAndNoError``. `body` runs inside this call; if it throws, the promise is
   /// rejected with that error.
   ///
@@ -18,7 +20,9 @@ extension Promise {
     }
   }
 
-  /// Makes a promise of what `body` hands to a completion handler `(Error?, Value?)`.
+  /// Creates a promise for what `body` passes to a completion handler `(Error?, Value?)`.
+  ///
+  /// `body` runs inside this call.
   @inlinable
   public static func wrap(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -29,10 +33,12 @@ extension Promise {
     }
   }
 
-  /// Makes a promise of what `body` hands to a completion handler `(Wrapped?, Error?)` to which nil is a
-  /// value like any other.
+  /// Creates a promise for what `body` passes to a completion handler `(Wrapped?, Error?)`, where
+  /// nil is a valid value.
   ///
-  /// An error wins over a value; with neither, the promise is fulfilled with nil.
+  /// `body` runs inside this call.
+  ///
+  /// An error takes precedence over a value; with neither, the promise is fulfilled with nil.
   @inlinable
   public static func wrap<Wrapped: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -45,7 +51,9 @@ extension Promise {
     }
   }
 
-  /// Makes a promise of what `body` hands to a completion handler `(Result)`.
+  /// Creates a promise for what `body` passes to a completion handler `(Result)`.
+  ///
+  /// `body` runs inside this call.
   @inlinable
   public static func wrap<Failure: Error>(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -56,8 +64,10 @@ extension Promise {
     }
   }
 
-  /// Makes a promise of what `body` hands to a completion handler `(A?, B?, Error?)`, of which both
-  /// values are wanted.
+  /// Creates a promise for what `body` passes to a completion handler `(A?, B?, Error?)`, where
+  /// both values are required.
+  ///
+  /// `body` runs inside this call.
   @inlinable
   public static func wrap<A: Sendable, B: Sendable>(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -76,7 +86,9 @@ extension Promise {
     }
   }
 
-  /// Makes a promise of what `body` hands to a completion handler `(Value)`.
+  /// Creates a promise for what `body` passes to a completion handler `(Value)`.
+  ///
+  /// `body` runs inside this call.
   @inlinable @_disfavoredOverload
   public static func wrap(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -89,7 +101,9 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// Makes a promise of what `body` hands to a completion handler `(Error?)`.
+  /// Creates a promise for what `body` passes to a completion handler `(Error?)`.
+  ///
+  /// `body` runs inside this call.
   @inlinable
   public static func wrap(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -100,7 +114,7 @@ extension Promise where Value == Void {
     }
   }
 
-  /// Makes a promise that is fulfilled when `body` calls a completion handler without arguments.
+  /// Creates a promise that is fulfilled when `body` calls a completion handler without arguments.
   @inlinable
   public static func wrap(
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -113,7 +127,9 @@ extension Promise where Value == Void {
 }
 
 extension Guarantee {
-  /// Makes a guarantee of what `body` hands to a completion handler `(Value)`.
+  /// Creates a guarantee for what `body` passes to a completion handler `(Value)`.
+  ///
+  /// `body` runs inside this call.
   ///
   /// ```swift
   /// let isAllowed = Guarantee.wrap { camera.requestAccess(completion: $0) }
@@ -130,7 +146,8 @@ extension Guarantee {
 }
 
 extension Guarantee where Value == Void {
-  /// Makes a guarantee that is fulfilled when `body` calls a completion handler without arguments.
+  /// Creates a guarantee that is fulfilled when `body` calls a completion handler without
+  /// arguments.
   @inlinable
   public static func wrap(
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -127,7 +127,7 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
 
   private static let all = Mutex<[ObjectIdentifier: Weak]>([:])
 
-  /// The scheduler of `actor`: the same one for as long as anybody uses it.
+  /// The scheduler of `actor`: the same one for as long as it is in use.
   static func of(_ actor: any Actor) -> ActorScheduler {
     let id = ObjectIdentifier(actor)
     return all.withLock { all in

@@ -1,9 +1,9 @@
 /// All pending timers of the continuous clock.
 ///
-/// A timer that is released leaves the heap at once: nothing of it stays until it would have fired.
-/// Actions run on the timers' own thread, which no blocked pool can delay; so they must not block,
-/// and run no code of the program. What would run some is postponed, and goes to the global queue: all
-/// that one action postpones together, in its order.
+/// A timer that is released leaves the heap immediately: nothing of it stays until it would have
+/// fired. Actions run on the timers' own thread, which no blocked pool can delay; so they must not
+/// block, and run no code of the program. What would run some is postponed, and goes to the global
+/// queue: all that one action postpones together, in its order.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 

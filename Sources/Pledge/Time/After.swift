@@ -1,9 +1,9 @@
 extension Guarantee where Value == Void {
-  /// Makes a guarantee that is fulfilled after `duration`.
+  /// Creates a guarantee that is fulfilled after `duration`.
   ///
-  /// A duration of zero or less counts as over. The timer is released at once when everything made
-  /// from the guarantee is cancelled or deallocated. Pass a test clock as `clock` to decide when
-  /// time passes.
+  /// A duration of zero or less fulfills it immediately. The timer is removed immediately when
+  /// everything made from the guarantee is cancelled or deallocated. In tests, pass a test clock as
+  /// `clock`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -15,7 +15,7 @@ extension Guarantee where Value == Void {
     guard span > .zero else { return .value(()) }
     let cell = Root<Void?>()
     cell.noteCreation(nil)
-    // The cell keeps the timer and not the other way round: a time that nobody waits for is over.
+    // The cell keeps the timer and not the other way round: a timer without a consumer is removed.
     let timer = time.startTimer(after: span) { [weak cell] in
       cell?.fulfill(())
     }
@@ -25,7 +25,7 @@ extension Guarantee where Value == Void {
 }
 
 extension Promise where Value == Void {
-  /// Makes a promise that is fulfilled after `duration`.
+  /// Creates a promise that is fulfilled after `duration`.
   ///
   /// See ``Guarantee/after(_:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -41,9 +41,9 @@ extension Promise where Value == Void {
 }
 
 extension Promise {
-  /// Passes the value on after `duration`; an error passes at once.
+  /// Passes the value on after `duration`; an error passes immediately.
   ///
-  /// The time starts when this promise is fulfilled. Cancelling releases the timer at once.
+  /// The time starts when this promise is fulfilled. Cancelling removes the timer immediately.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -61,7 +61,7 @@ extension Promise {
 extension Guarantee {
   /// Passes the value on after `duration`.
   ///
-  /// The time starts when this guarantee is fulfilled. Cancelling releases the timer at once.
+  /// The time starts when this guarantee is fulfilled. Cancelling removes the timer immediately.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()

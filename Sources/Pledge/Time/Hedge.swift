@@ -2,12 +2,12 @@ extension Promise {
   /// Starts `operation`, and starts it again each time that `delay` passes without a value, until
   /// one of at most `attempts` has a value.
   ///
-  /// "Hedged requests" cut the slowest answers of a service off: the second request overtakes a
-  /// first one that is stuck. The first value wins, and the other attempts are cancelled. An attempt
-  /// that fails, other than by cancellation, lets the next one start at once. When all have failed,
-  /// the returned promise is rejected with an ``AggregateError`` of their errors; with less than one
-  /// attempt, with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels all attempts. Only
-  /// hedge operations that may run more than once.
+  /// Hedged requests reduce the latency of a service's slowest responses: the second request can
+  /// overtake a first one that is stuck. The first value wins, and the other attempts are
+  /// cancelled. An attempt that fails, other than by cancellation, lets the next one start
+  /// immediately. When all have failed, the returned promise is rejected with an ``AggregateError``
+  /// of their errors; with less than one attempt, with ``PromiseError/invalidArgument(_:)``.
+  /// Cancelling it cancels all attempts. Only hedge operations that may run more than once.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -25,7 +25,7 @@ extension Promise {
   ///
   /// See ``hedged(attempts:delay:clock:_:)``.
   ///
-  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
@@ -57,7 +57,7 @@ extension Promise {
         inputs.append(work)
         break
       }
-      // In the chain: an observer beside it would keep the attempt from being cancelled.
+      // In the chain: a separate observer would keep the attempt from being cancelled.
       let (failure, resolver) = Promise<Void>.withResolvers()
       inputs.append(
         work.tapped(immediate) { result in
@@ -80,7 +80,7 @@ extension Promise {
 ///
 /// See `Promise.hedged(attempts:delay:clock:_:)`.
 ///
-/// **Execution.** Each call runs in a task of its own, in the isolation in which `operation` was
+/// **Execution.** Each call runs in its own task, in the isolation in which `operation` was
 /// written.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func hedged<Value: Sendable>(

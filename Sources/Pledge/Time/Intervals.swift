@@ -10,9 +10,10 @@ import Dispatch
 // of the two is meant. None takes a clock, since `Clock` is as new as `Duration`.
 
 extension Guarantee where Value == Void {
-  /// Makes a guarantee that is fulfilled after `interval`.
+  /// Creates a guarantee that is fulfilled after `interval`.
   ///
-  /// As ``after(_:clock:)``, also on systems without `Duration`. After `.never` it is never fulfilled.
+  /// The same as ``after(_:clock:)``, for systems without `Duration`. After `.never` it is never
+  /// fulfilled.
   @_disfavoredOverload
   public static func after(_ interval: DispatchTimeInterval) -> Guarantee<Void> {
     after(TimeSpan(interval), .continuous)
@@ -20,9 +21,10 @@ extension Guarantee where Value == Void {
 }
 
 extension Promise where Value == Void {
-  /// Makes a promise that is fulfilled after `interval`.
+  /// Creates a promise that is fulfilled after `interval`.
   ///
-  /// As ``after(_:clock:)``, also on systems without `Duration`. After `.never` it is never fulfilled.
+  /// The same as ``after(_:clock:)``, for systems without `Duration`. After `.never` it is never
+  /// fulfilled.
   @_disfavoredOverload
   public static func after(_ interval: DispatchTimeInterval) -> Promise<Void> {
     after(TimeSpan(interval), .continuous)
@@ -30,9 +32,9 @@ extension Promise where Value == Void {
 }
 
 extension Promise {
-  /// Passes the value on after `interval`; an error passes at once.
+  /// Passes the value on after `interval`; an error passes immediately.
   ///
-  /// As ``delay(_:clock:)``, also on systems without `Duration`.
+  /// The same as ``delay(_:clock:)``, for systems without `Duration`.
   @_disfavoredOverload
   public func delay(_ interval: DispatchTimeInterval) -> Promise {
     delayed(TimeSpan(interval), .continuous)
@@ -41,7 +43,7 @@ extension Promise {
   /// Returns a promise with the same outcome that is rejected with ``TimeoutError`` if that takes
   /// longer than `interval`.
   ///
-  /// As ``timeout(after:clock:)``, also on systems without `Duration`. `.never` sets no limit.
+  /// The same as ``timeout(after:clock:)``, for systems without `Duration`. `.never` sets no limit.
   @_disfavoredOverload
   public func timeout(after interval: DispatchTimeInterval) -> Promise {
     timeout(TimeSpan(interval), .continuous)
@@ -50,7 +52,7 @@ extension Promise {
   /// Starts `operation`, and starts it again each time that `interval` passes without a value, until
   /// one of at most `attempts` has a value.
   ///
-  /// As ``hedged(attempts:delay:clock:_:)``, also on systems without `Duration`.
+  /// The same as ``hedged(attempts:delay:clock:_:)``, for systems without `Duration`.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @_disfavoredOverload
@@ -63,12 +65,12 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
-  /// Calls `operation` until its promise is fulfilled, as `policy` says.
+  /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
-  /// The returned promise is rejected with a ``RetryError`` that holds the errors of all attempts,
-  /// when there are none left, the last error is not worth another one, or the policy's deadline has
-  /// passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one attempt.
-  /// Cancelling it cancels the attempt or the delay that is under way.
+  /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
+  /// attempts, when no attempts are left, the last error isn't retryable, or the policy's deadline
+  /// has passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one
+  /// attempt. Cancelling it cancels the attempt or the current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -81,7 +83,7 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
-  /// Calls `operation` until its promise is fulfilled, as `policy` says.
+  /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// See ``retry(_:clock:_:)``.
   ///
@@ -94,7 +96,7 @@ extension Promise {
     retried(policy, .continuous, HandlerTarget(executor), operation)
   }
 
-  /// Calls `operation`, on the main actor, until its promise is fulfilled, as `policy` says.
+  /// Calls `operation`, on the main actor, until its promise is fulfilled, according to `policy`.
   ///
   /// See ``retry(_:clock:_:)``.
   public static func retry(
@@ -102,12 +104,12 @@ extension Promise {
     _ operation: @escaping @MainActor @Sendable () throws -> Promise
   ) -> Promise { retry(policy, operation) }
 
-  /// Calls an asynchronous `operation` until it returns, as `policy` says.
+  /// Calls an asynchronous `operation` until it returns, according to `policy`.
   ///
-  /// Cancelling the returned promise rejects it at once and cancels the task of the attempt.
-  /// Otherwise, as ``retry(_:clock:_:)``.
+  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempt.
+  /// Otherwise, the same as ``retry(_:clock:_:)``.
   ///
-  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
   @_disfavoredOverload
   public static func retry(
@@ -124,16 +126,16 @@ extension Promise {
 extension Guarantee {
   /// Passes the value on after `interval`.
   ///
-  /// As ``delay(_:clock:)``, also on systems without `Duration`.
+  /// The same as ``delay(_:clock:)``, for systems without `Duration`.
   @_disfavoredOverload
   public func delay(_ interval: DispatchTimeInterval) -> Guarantee {
     Guarantee(cell: base.delay(interval).cell)
   }
 
-  /// Returns a promise of the value that is rejected with ``TimeoutError`` if it takes longer than
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if it takes longer than
   /// `interval`.
   ///
-  /// As ``timeout(after:clock:)``, also on systems without `Duration`.
+  /// The same as ``timeout(after:clock:)``, for systems without `Duration`.
   @_disfavoredOverload
   public func timeout(after interval: DispatchTimeInterval) -> Promise<Value> {
     base.timeout(after: interval)
@@ -143,7 +145,9 @@ extension Guarantee {
 // MARK: - Policies
 
 extension RetryPolicy {
-  /// Makes a policy with delays of your own.
+  /// Creates a policy with custom delays.
+  ///
+  /// `delay` is called before each attempt after the first.
   @_disfavoredOverload
   public init(
     attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> DispatchTimeInterval
@@ -151,7 +155,7 @@ extension RetryPolicy {
     self.init(attempts: attempts, pause: { made in TimeSpan(delay(made)) })
   }
 
-  /// Waits the same time before each attempt.
+  /// Returns a policy with the same delay before each attempt.
   @_disfavoredOverload
   public static func fixed(
     attempts: Int, delay: DispatchTimeInterval = .seconds(1)
@@ -159,13 +163,14 @@ extension RetryPolicy {
     fixed(attempts, TimeSpan(delay))
   }
 
-  /// Waits `step` longer before each attempt.
+  /// Returns a policy whose delay grows by `step` with each attempt.
   @_disfavoredOverload
   public static func linear(attempts: Int, step: DispatchTimeInterval) -> RetryPolicy {
     linear(attempts, TimeSpan(step))
   }
 
-  /// Waits twice as long (or `factor` times) before each attempt, but never longer than `maximum`.
+  /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
+  /// `maximum`.
   @_disfavoredOverload
   public static func exponential(
     attempts: Int, from first: DispatchTimeInterval, factor: Double = 2,
@@ -174,22 +179,24 @@ extension RetryPolicy {
     exponential(attempts, TimeSpan(first), factor, TimeSpan(maximum))
   }
 
-  /// Gives each attempt at most `interval`, as ``attemptTimeout`` does.
+  /// Returns this policy with a time limit of `interval` for each attempt, as ``attemptTimeout``
+  /// does.
   public func withAttemptTimeout(_ interval: DispatchTimeInterval) -> RetryPolicy {
     var policy = self
     policy.attemptTime = TimeSpan(interval)
     return policy
   }
 
-  /// Gives all attempts and delays together at most `interval`, as ``deadline`` does.
+  /// Returns this policy with a time limit of `interval` for all attempts and delays together, as
+  /// ``deadline`` does.
   public func withDeadline(_ interval: DispatchTimeInterval) -> RetryPolicy {
     var policy = self
     policy.totalTime = TimeSpan(interval)
     return policy
   }
 
-  /// Waits as long as an error asks for, where `requested` returns an interval, as
-  /// ``requestedDelay`` does.
+  /// Returns this policy with the delays that errors request: `requested` is called with each error
+  /// and can return a delay, as ``requestedDelay`` does.
   public func withRequestedDelay(
     _ requested: @escaping @Sendable (any Error) -> DispatchTimeInterval?
   ) -> RetryPolicy {
@@ -200,13 +207,13 @@ extension RetryPolicy {
 }
 
 extension TimeoutError {
-  /// Makes the error of a wait of `interval`.
+  /// Creates the error for a wait of `interval`.
   @_disfavoredOverload
   public init(duration interval: DispatchTimeInterval) { self.init(TimeSpan(interval)) }
 }
 
 extension Limiter.Rate {
-  /// Makes a rate of `count` operations in each `period`.
+  /// Creates a rate of `count` operations in each `period`.
   @_disfavoredOverload
   public init(_ count: Int, per period: DispatchTimeInterval) {
     self.init(count, TimeSpan(period))
@@ -214,8 +221,8 @@ extension Limiter.Rate {
 }
 
 extension CoalescerCaching {
-  /// Keeps values for `lifetime`, and serves them for `staleLifetime` more while they are fetched
-  /// anew ("stale while revalidate").
+  /// Caches values for `lifetime`, and returns stale values for another `staleLifetime` while they
+  /// are refreshed ("stale while revalidate").
   @_disfavoredOverload
   public init(
     lifetime: DispatchTimeInterval? = nil, staleLifetime: DispatchTimeInterval = .seconds(0),
@@ -226,7 +233,7 @@ extension CoalescerCaching {
 }
 
 extension Latest {
-  /// Makes an object that runs nothing yet.
+  /// Creates an object that runs nothing yet.
   ///
   /// - Parameter debounce: How long to wait for a newer operation before one starts.
   @_disfavoredOverload
@@ -237,7 +244,7 @@ extension Latest {
 
 // MARK: - Asynchronous functions
 
-/// Calls `operation` until it returns, as `policy` says.
+/// Calls `operation` until it returns, according to `policy`.
 ///
 /// ```swift
 /// let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
@@ -245,9 +252,9 @@ extension Latest {
 /// }
 /// ```
 ///
-/// Throws ``RetryError`` with the errors of all attempts when there are none left, or the policy's
+/// Throws ``RetryError`` with the errors of all attempts when no attempts are left or the policy's
 /// deadline has passed. Cancelling the calling task cancels the attempt, and throws
-/// `CancellationError` at once.
+/// `CancellationError` immediately.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
 public func retry<Value: Sendable>(
@@ -259,7 +266,7 @@ public func retry<Value: Sendable>(
 
 /// Returns what `operation` returns, or throws ``TimeoutError`` if that takes longer than `interval`.
 ///
-/// As ``withTimeout(_:clock:_:)``, also on systems without `Duration`.
+/// The same as ``withTimeout(_:clock:_:)``, for systems without `Duration`.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
 @_disfavoredOverload

@@ -1,8 +1,8 @@
-/// Runs only the latest of several operations: each new one cancels the one before.
+/// Runs only the latest of several operations: each new one cancels the previous one.
 ///
-/// For searches while the user types, previews, and other work whose earlier results nobody wants.
-/// With a `debounce`, an operation starts only when that time has passed without a newer one. When
-/// the object is deallocated, the operation in progress is cancelled.
+/// For searches while the user types, previews, and other work whose earlier results become
+/// useless. With a `debounce`, an operation starts only when that time has passed without a newer
+/// one. When the object is deallocated, the operation in progress is cancelled.
 ///
 /// ```swift
 /// let search = Latest<[Hit]>(debounce: .milliseconds(300))
@@ -15,7 +15,7 @@ public final class Latest<Value: Sendable>: Sendable {
   private let debounce: TimeSpan
   private let time: TimeSource
 
-  /// Makes an object that runs nothing yet.
+  /// Creates an object that runs nothing yet.
   ///
   /// - Parameters:
   ///   - debounce: How long to wait for a newer operation before one starts.
@@ -34,9 +34,9 @@ public final class Latest<Value: Sendable>: Sendable {
 
   deinit { cancel() }
 
-  /// Cancels the operation before, and runs `operation` after the debounce time.
+  /// Cancels the previous operation, and runs `operation` after the debounce time.
   ///
-  /// The promise of an operation that is overtaken is rejected with `CancellationError`.
+  /// The promise of an operation that is superseded is rejected with `CancellationError`.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   public func run(
@@ -48,12 +48,12 @@ public final class Latest<Value: Sendable>: Sendable {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
   }
 
-  /// Cancels the operation before, and runs an asynchronous `operation` after the debounce time.
+  /// Cancels the previous operation, and runs an asynchronous `operation` after the debounce time.
   ///
-  /// The promise of an operation that is overtaken is rejected with `CancellationError`, and its task
-  /// is cancelled.
+  /// The promise of an operation that is superseded is rejected with `CancellationError`, and its
+  /// task is cancelled.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

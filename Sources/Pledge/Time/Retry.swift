@@ -1,10 +1,10 @@
 extension Promise {
-  /// Calls `operation` until its promise is fulfilled, as `policy` says.
+  /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
-  /// The returned promise is rejected with a ``RetryError`` that holds the errors of all attempts,
-  /// when there are none left, the last error is not worth another one, or the policy's deadline has
-  /// passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one attempt.
-  /// Cancelling it cancels the attempt or the delay that is under way.
+  /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
+  /// attempts, when no attempts are left, the last error isn't retryable, or the policy's deadline
+  /// has passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one
+  /// attempt. Cancelling it cancels the attempt or the current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -18,7 +18,7 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
-  /// Calls `operation` until its promise is fulfilled, as `policy` says.
+  /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// See ``retry(_:clock:_:)``.
   ///
@@ -33,7 +33,7 @@ extension Promise {
     retried(policy, TimeSource(clock), HandlerTarget(executor), operation)
   }
 
-  /// Calls `operation`, on the main actor, until its promise is fulfilled, as `policy` says.
+  /// Calls `operation`, on the main actor, until its promise is fulfilled, according to `policy`.
   ///
   /// See ``retry(_:clock:_:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -43,12 +43,12 @@ extension Promise {
     _ operation: @escaping @MainActor @Sendable () throws -> Promise
   ) -> Promise { retry(policy, clock: clock, operation) }
 
-  /// Calls an asynchronous `operation` until it returns, as `policy` says.
+  /// Calls an asynchronous `operation` until it returns, according to `policy`.
   ///
-  /// Cancelling the returned promise rejects it at once and cancels the task of the attempt.
-  /// Otherwise, as ``retry(_:clock:_:)``.
+  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempt.
+  /// Otherwise, the same as ``retry(_:clock:_:)``.
   ///
-  /// **Execution.** Each attempt runs in a task of its own, in the isolation in which `operation` was
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload

@@ -1,6 +1,6 @@
-/// A common limit on retries, so that clients do not multiply the load of a service that fails.
+/// A shared limit on retries that prevents clients from multiplying the load of a failing service.
 ///
-/// Each retry takes one token, and each success earns a part of one. When most requests fail, the
+/// Each retry takes one token, and each success adds a part of one. When most requests fail, the
 /// tokens run out and operations fail after their first attempt; when requests succeed again,
 /// retries are possible again. Share one budget among all policies for the same service.
 ///
@@ -13,20 +13,19 @@ public final class RetryBudget: Sendable {
   private let tokensPerSuccess: Double
   private let state: Mutex<Double>
 
-  /// Makes a full budget.
+  /// Creates a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: How many retries may follow each other without a success. Negative counts as
-  ///     zero.
-  ///   - tokensPerSuccess: Which part of a retry a success earns: 0.1 for one retry in ten successes.
-  ///     Negative counts as zero.
+  ///   - capacity: The number of consecutive retries without a success. Negative counts as zero.
+  ///   - tokensPerSuccess: The part of a retry that each success adds: 0.1 for one retry per ten
+  ///     successes. Negative counts as zero.
   public init(capacity: Int = 10, tokensPerSuccess: Double = 0.1) {
     self.capacity = Double(max(capacity, 0))
     self.tokensPerSuccess = tokensPerSuccess > 0 ? tokensPerSuccess : 0
     state = Mutex(self.capacity)
   }
 
-  /// How many retries are left.
+  /// The number of retries that are left.
   public var remaining: Int { state.withLock { Int($0) } }
 
   /// Takes a token for a retry; false if there is none.

@@ -1,4 +1,4 @@
-/// When and how often to try again.
+/// Defines when and how often to retry an operation.
 ///
 /// ```swift
 /// Promise.retry(.exponential(attempts: 5, from: .milliseconds(200)).withJitter()) { download(url) }
@@ -6,37 +6,38 @@
 ///
 /// For an `async` operation, see ``retry(_:clock:_:)``.
 public struct RetryPolicy: Sendable {
-  /// How many attempts there are at the most, the first one included.
+  /// The maximum number of attempts, including the first.
   public var attempts: Int
-  /// How long to wait before another attempt; the argument is the number of attempts made.
+  /// Returns the delay before the next attempt, given the number of attempts made.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var delay: @Sendable (_ attemptsMade: Int) -> Duration {
     get { { [pause] made in pause(made).duration } }
     set { pause = { made in TimeSpan(newValue(made)) } }
   }
-  /// Whether an error is worth another attempt.
+  /// Returns whether to retry after an error.
   ///
-  /// `CancellationError` never is.
+  /// A `CancellationError` is never retried.
   public var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
-  /// A delay that an error asks for, which then replaces the policy's own ("retry after").
+  /// Returns the delay that an error requests ("retry after"), which replaces the policy's own
+  /// delay.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var requestedDelay: @Sendable (any Error) -> Duration? {
     get { { [requestedPause] error in requestedPause(error)?.duration } }
     set { requestedPause = { error in newValue(error).map { TimeSpan($0) } } }
   }
-  /// How long one attempt may take; nil for as long as it likes.
+  /// The time limit for one attempt; nil for no limit.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var attemptTimeout: Duration? {
     get { attemptTime?.duration }
     set { attemptTime = newValue.map { TimeSpan($0) } }
   }
-  /// How long all attempts and delays may take together; nil for as long as they like.
+  /// The time limit for all attempts and delays together; nil for no limit.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var deadline: Duration? {
     get { totalTime?.duration }
     set { totalTime = newValue.map { TimeSpan($0) } }
   }
-  /// What limits the retries of all operations that share it; nil for no common limit.
+  /// The budget that limits the retries of all operations that share it; nil for no shared limit.
   public var budget: RetryBudget?
 
   // What the properties above stand for: a `Duration` cannot be stored where the system may be older
@@ -56,13 +57,15 @@ public struct RetryPolicy: Sendable {
     requestedPause(error) ?? pause(attemptsMade)
   }
 
-  /// Makes a policy with delays of your own.
+  /// Creates a policy with custom delays.
+  ///
+  /// `delay` is called before each attempt after the first.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> Duration) {
     self.init(attempts: attempts, pause: { made in TimeSpan(delay(made)) })
   }
 
-  /// Waits the same time before each attempt.
+  /// Returns a policy with the same delay before each attempt.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func fixed(attempts: Int, delay: Duration = .seconds(1)) -> RetryPolicy {
     fixed(attempts, TimeSpan(delay))
@@ -72,7 +75,7 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(attempts: attempts, pause: { _ in delay })
   }
 
-  /// Waits `step` longer before each attempt.
+  /// Returns a policy whose delay grows by `step` with each attempt.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func linear(attempts: Int, step: Duration) -> RetryPolicy {
     linear(attempts, TimeSpan(step))
@@ -82,7 +85,8 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(attempts: attempts, pause: { made in step * Double(made) })
   }
 
-  /// Waits twice as long (or `factor` times) before each attempt, but never longer than `maximum`.
+  /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
+  /// `maximum`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func exponential(
     attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
@@ -104,10 +108,11 @@ public struct RetryPolicy: Sendable {
     }
   }
 
-  /// Waits for a random part of the delay ("full jitter"), so that clients do not come back all at
-  /// once.
+  /// Returns this policy with random delays from zero to the full delay ("full jitter"), so that
+  /// clients don't retry at the same time.
   ///
-  /// `random` returns a number from 0 up to, but not including, 1.
+  /// `random` returns a number from 0 up to, but not including, 1. It is called once for each
+  /// delay.
   public func withJitter(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
@@ -116,17 +121,19 @@ public struct RetryPolicy: Sendable {
     return policy
   }
 
-  /// Tries again only after errors of the type `type`.
+  /// Returns this policy, limited to errors of the type `type`.
   public func retrying<E: Error>(only type: E.Type) -> RetryPolicy { retrying { $0 is E } }
 
-  /// Tries again only while `budget` has retries left.
+  /// Returns this policy, limited by the retries that `budget` has left.
   public func withBudget(_ budget: RetryBudget) -> RetryPolicy {
     var policy = self
     policy.budget = budget
     return policy
   }
 
-  /// Tries again only after errors that `predicate` accepts.
+  /// Returns this policy, limited to errors that `predicate` accepts.
+  ///
+  /// It is called once after each failed attempt.
   public func retrying(when predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
     var policy = self
     policy.isRetryable = predicate

@@ -66,7 +66,7 @@ private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
       // Detached, so that the handlers of other pieces of work that it runs see none of this one's
       // task-local values.
       task: Task.detached(priority: Task.currentPriority) { [clock] in
-        // Only a cancelled sleep throws, and then nobody wants to be called.
+        // Only a cancelled sleep throws, and then nothing must be called.
         guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
         action()
       })

@@ -1,21 +1,21 @@
-/// The error of a promise that took longer than it was given.
+/// The error of a promise that exceeded its time limit.
 public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The time that was given; zero or less for a deadline that had passed before the call.
+  /// The time limit; zero or less for a deadline that had already passed.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var duration: Duration { span.duration }
 
-  /// The same as a number of seconds.
+  /// The time limit in seconds.
   public var seconds: Double { span.inSeconds }
 
   let span: TimeSpan
 
-  /// Says after how long, or that the deadline had passed before.
+  /// A description that states the time limit, or that the deadline had already passed.
   public var description: String {
     span > .zero
       ? "Timed out after \(span)." : "Timed out: the deadline had passed already."
   }
 
-  /// Makes the error of a wait of `duration`.
+  /// Creates the error for a wait of `duration`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(duration: Duration) { span = TimeSpan(duration) }
 
@@ -26,10 +26,10 @@ extension Promise {
   /// Returns a promise with the same outcome that is rejected with ``TimeoutError`` if that takes
   /// longer than `duration`.
   ///
-  /// The time starts at the call. On time-out the result is rejected at once and withdraws from
-  /// this promise, which is cancelled if nobody else waits for it. The timer is released as soon as
-  /// this promise settles. A duration of zero or less rejects at once, unless this promise has
-  /// settled already.
+  /// The time starts at the call. When the time is over, the returned promise is rejected
+  /// immediately and stops being a consumer of this promise, which is cancelled if it has no other
+  /// consumer. The timer is removed as soon as this promise settles. A duration of zero or less
+  /// rejects immediately, unless this promise has settled already.
   ///
   /// - Complexity: O(log of the number of pending timers).
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -93,7 +93,7 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Returns a promise of the value that is rejected with ``TimeoutError`` if it takes longer than
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if it takes longer than
   /// `duration`.
   ///
   /// See ``Promise/timeout(after:clock:)``.
@@ -108,7 +108,7 @@ extension Guarantee {
 extension Handler {
   fileprivate final func expire(after span: TimeSpan) {
     let rejection = Rejection(TimeoutError(span), origin: nil)
-    // Too late: nobody will see the error.
+    // Too late: no handler will receive the error.
     if !remove(finding: Root<Never?>(rejection: rejection)) { rejection.markHandled() }
   }
 }

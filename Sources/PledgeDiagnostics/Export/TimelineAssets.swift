@@ -219,7 +219,7 @@ extension TimelinePage {
       const area = (counts, color) => {
         context.fillStyle = color;
         for (let x = 0; x < counts.length - 1; x++) {
-          // By the root, so that one promise is seen beside a thousand.
+          // By the root, so that one promise is visible among a thousand.
           const size = Math.sqrt(Math.max(0, counts[x]) / most) * (height - 8);
           if (size > 0) context.fillRect(x, height - size, 1, size);
         }

@@ -48,13 +48,13 @@ extension Trace {
   }
 }
 
-/// The error for the name of a file that does not tell a ``Trace/Format``.
+/// The error for a file name whose extension isn't that of a ``Trace/Format``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct UnknownTraceFormatError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The name.
   public let fileName: String
 
-  /// Says which extensions there are.
+  /// A description that lists the extensions.
   public var description: String {
     let extensions = Trace.Format.allCases.map { ".\($0.rawValue)" }.joined(separator: " or ")
     return "\u{201C}\(fileName)\u{201D} is no name for a trace: it must end in \(extensions)"

@@ -46,7 +46,7 @@ struct Log: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
-  /// Whether an event belongs to a trace that only records what its body does, and what comes of
+  /// Whether an event belongs to a trace that only records what its body does, and the results of
   /// that.
   ///
   /// - Parameter isInScope: Whether it happens in the task of the body, or in one that was made there.
@@ -175,7 +175,7 @@ extension Log {
     return number
   }
 
-  /// The number of a promise that somebody waits for; nil if it is over and not in the books.
+  /// The number of a promise that has a consumer; nil if it is over and not in the books.
   private mutating func find(
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {

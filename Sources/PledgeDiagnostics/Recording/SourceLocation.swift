@@ -29,7 +29,7 @@ extension Trace {
       self.operation = operation
     }
 
-    /// The modules that are not the user's code, beside those of this package.
+    /// The modules that are not the user's code, besides those of this package.
     private static let dropIns = ["PromiseKit", "PMKFoundation", "Promises"]
 
     static func isInLibrary(fileID: String) -> Bool {

@@ -1,12 +1,12 @@
 import Pledge
 
-/// The way of an error: from where it was thrown, along the promises that it rejected, to where it
-/// was handled, or was left.
+/// The path of an error: from where it was thrown, through the promises that it rejected, to where
+/// it was handled, or was left.
 ///
-/// Its description is the way as text.
+/// Its description is the path as text.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct ErrorPath: Sendable, CustomStringConvertible {
-  /// One promise on the way.
+  /// A promise on the path.
   public struct Step: Sendable {
     /// What happened to the error there.
     public enum Event: Sendable, Hashable {
@@ -16,7 +16,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
       case thrown
       /// The promise was cancelled.
       case cancelled
-      /// It came from a promise that is not in the record.
+      /// It came from a promise that isn't in the record.
       case appeared
       /// It was passed along; no handler was called.
       case passed
@@ -32,7 +32,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
       case replaced(by: String)
       /// A handler took it and has yet to settle its promise, or has yet to start.
       case pending
-      /// A task that awaited it, or a thread that blocked in `wait()`, goes on with it.
+      /// A task that awaited it, or a thread that blocked in `wait()`, received it.
       case delivered
       /// Nothing in the record has taken it.
       ///
@@ -53,7 +53,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
     public let location: Trace.SourceLocation?
     /// What happened to the error there.
     public let event: Event
-    /// How many branches of the way have been taken up to here.
+    /// The number of branches of the path up to here.
     public let depth: Int
     /// When it happened, as the time of the trace.
     public let time: Duration?
@@ -68,7 +68,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
   /// What the trace no longer knows.
   public let forgotten: Forgotten
 
-  /// The way as text, a line for each step.
+  /// The path as text, one line per step.
   public var description: String {
     let lines = steps.map { step in
       String(repeating: "  ", count: min(step.depth, 40) + 1) + step.description
@@ -80,16 +80,16 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// The way of the error with which `promise` was rejected; nil if it was not, or is not in the
+  /// The path of the error with which `promise` was rejected; nil if it was not, or is not in the
   /// record.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func errorPath(of promise: Promise<some Any>) -> ErrorPath? { errorPath(of: promise.id) }
 
-  /// The way of the error with which the promise of this name was rejected; nil if it was not, or
+  /// The path of the error with which the promise of this name was rejected; nil if it was not, or
   /// is not in the record.
   ///
-  /// A name may be used again: the latest promise counts.
+  /// A name can be reused: the latest promise counts.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
@@ -98,7 +98,7 @@ extension Trace {
       .flatMap { ErrorTracer(snapshot)?.path(through: $0) }
   }
 
-  /// The way of the error that was left last without a consumer in the record; nil if there is none.
+  /// The path of the latest error in the record without a consumer; nil if there is none.
   ///
   /// Meant for the handler of `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which knows that an error was not
   /// handled. A trace alone may be wrong about it: see ``ErrorPath/Step/Event/unhandled``.

@@ -68,7 +68,7 @@ struct ErrorTracer {
     return ErrorPath(error: rejection.error, steps: steps, forgotten: snapshot.log.forgotten)
   }
 
-  /// Those who had the outcome of a promise next; in place of a combinator's observer its result.
+  /// The promises that received the outcome of a promise next; in place of a combinator's observer its result.
   private func next(after number: Int) -> [Int] {
     (consumers[number] ?? []).compactMap { consumer in
       guard let record = record(consumer) else { return nil }

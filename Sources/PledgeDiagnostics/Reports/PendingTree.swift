@@ -21,7 +21,8 @@ public struct PendingTree: Sendable, CustomStringConvertible {
       case adopting
       /// Its handler runs since that time of the trace.
       case running(since: Duration, thread: String)
-      /// Its handler may run since that time of the trace, but its executor has not started it.
+      /// Its handler has been ready since that time of the trace, but its executor hasn't started
+      /// it.
       case queued(since: Duration)
       /// A task awaits the promise above it.
       case awaited
@@ -123,7 +124,7 @@ extension Snapshot {
       }
     }
     for number in pending where dependencies[number] == nil { expand(from: number) }
-    // What waits in a circle has no root.
+    // A wait cycle has no root.
     for cycle in cycles {
       if let first = cycle.steps.first?.number, !seen.contains(first) { expand(from: first) }
     }

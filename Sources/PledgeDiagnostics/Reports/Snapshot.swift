@@ -70,7 +70,7 @@ enum Dependency: Sendable, Hashable {
   case input
   /// The handler blocks in `wait()`.
   case blocking
-  /// Another handler has not returned that was called inside this one's.
+  /// Another handler, which was called inside this promise's handler, hasn't returned.
   case nested
   /// A thread blocks in `wait()` that its executor needs; `isCertain` if that has no other one.
   case executor(isCertain: Bool)

@@ -17,8 +17,8 @@ public struct WaitCycle: Sendable, CustomStringConvertible {
 
   /// The steps; the last one waits for the first.
   public let steps: [Step]
-  /// False if it depends on whether a queue, which does not tell, is serial and has no thread to
-  /// spare.
+  /// False if it depends on whether a queue is serial or has no spare thread, which can't be
+  /// determined.
   public let isCertain: Bool
 
   /// The chain of steps as text, a line for each.
@@ -33,7 +33,7 @@ extension Trace {
   /// The promises that wait for each other: through what their handlers returned, through threads
   /// that block in `wait()`, and through executors that such a thread keeps busy.
   ///
-  /// Of several circles that have a promise in common at least one is told.
+  /// Of several cycles that share a promise, at least one is reported.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func waitCycles() -> [WaitCycle] {

@@ -30,16 +30,16 @@ struct PreparedTask: Sendable {
 
   /// A session like the user's, with a delegate that tells each task's transfer what happens.
   ///
-  /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and the
-  /// delegate of a session is fixed. Nor may a task of a session with a cache be canceled: if the
-  /// cache has not answered yet, that is a fatal error inside Foundation. So a companion has no
+  /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and
+  /// the delegate of a session is fixed. Nor may a task of a session with a cache be cancelled: if
+  /// the cache has not answered yet, that is a fatal error inside Foundation. So a companion has no
   /// cache.
   ///
   /// A companion outlives its last transfer for a while, for its open connections to serve the next
   /// ones. Then it does not keep the user's session.
   ///
   /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original` and `closing` are guarded by
-  /// `companions`; `session` is set once, before the companion is seen by anybody else.
+  /// `companions`; `session` is set once, before another thread can see the companion.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
     /// How long connections without a user are kept.

@@ -5,9 +5,9 @@ import Pledge
   import FoundationNetworking
 #endif
 
-/// The error of an HTTP answer whose status does not tell of success.
+/// The error of an HTTP response whose status doesn't indicate success.
 public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
-  /// The statuses that tell of success.
+  /// The statuses that indicate success.
   public static let successes = 200..<300
 
   /// The status, such as 404.
@@ -23,12 +23,12 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   public var retryAfter: Duration? { wait?.duration }
   /// ``retryAfter`` as a number of seconds.
   public var secondsToRetry: Double? { wait?.inSeconds }
-  /// What came with the status; for a download the first 64 KiB of it.
+  /// The body of the response; for a download, its first 64 KiB.
   public let body: Data
 
   let wait: TimeSpan?
 
-  /// Makes the error of `response`, which came with `body`.
+  /// Creates the error for `response` with `body`.
   public init(_ response: HTTPURLResponse, body: Data = Data()) {
     var headers: [String: String] = [:]
     for (name, value) in response.allHeaderFields { headers["\(name)"] = "\(value)" }
@@ -39,9 +39,9 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - status: The status, such as 404.
-  ///   - url: Where the answer came from.
-  ///   - headers: The header fields. The names may be in upper or lower case.
-  ///   - body: What came with the status.
+  ///   - url: The source of the response.
+  ///   - headers: The header fields. Names are case-insensitive.
+  ///   - body: The body of the response.
   public init(status: Int, url: URL?, headers: [String: String] = [:], body: Data = Data()) {
     self.status = status
     self.url = url
@@ -55,7 +55,7 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// Says which status came from where.
+  /// A description of the status and its source.
   public var description: String {
     let reason = HTTPURLResponse.localizedString(forStatusCode: status)
     return "HTTP status \(status) (\(reason))" + (url.map { " from \($0.absoluteString)" } ?? "")
@@ -90,11 +90,11 @@ enum HTTPDate {
 }
 
 extension Promise where Value == (data: Data, response: URLResponse) {
-  /// Passes the answer on if its HTTP status tells of success.
+  /// Passes the response on if its HTTP status indicates success.
   ///
-  /// Otherwise, that is outside of 200..<300, the result is rejected with ``HTTPStatusError``, which
-  /// holds the body. Answers that did not come by HTTP pass. No closure runs. Cancelling the result
-  /// cancels this promise.
+  /// If the status is outside of 200..<300, the result is rejected with an ``HTTPStatusError`` that
+  /// contains the body. Responses of other protocols than HTTP pass. No closure runs. Cancelling the
+  /// result cancels this promise.
   public func validate() -> Promise {
     validate(on: .immediate) { data, response in
       try response.requireSuccess(body: data)
@@ -104,9 +104,9 @@ extension Promise where Value == (data: Data, response: URLResponse) {
 }
 
 extension Promise where Value == (Data, URLResponse) {
-  /// Passes the answer on if its HTTP status tells of success.
+  /// Passes the response on if its HTTP status indicates success.
   ///
-  /// For what Foundation's own methods return: `Promise { try await session.data(from: url) }`.
+  /// For the results of Foundation's own methods: `Promise { try await session.data(from: url) }`.
   /// A status outside of 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
   /// Cancelling the result cancels this promise.
   public func validate() -> Promise {

@@ -14,7 +14,7 @@ final class PartialFile {
   init(for destination: URL) throws {
     // The file that a link points to is replaced, and not the link.
     self.destination = destination.resolvingSymlinksInPath()
-    // Beside the destination, for only within a file system can a file be renamed in one step.
+    // Next to the destination, because only within a file system can a file be renamed in one step.
     path = self.destination.deletingLastPathComponent()
       .appendingPathComponent(".\(UUID().uuidString).partial")
     let old = try? FileManager.default.attributesOfItem(atPath: self.destination.path)

@@ -7,31 +7,31 @@ import Pledge
 #endif
 
 extension RetryPolicy {
-  /// Returns the same policy, which tries again only after errors that may go away by themselves.
+  /// Returns this policy, limited to errors that can disappear without intervention.
   ///
   /// ```swift
   /// let policy = RetryPolicy.exponential(attempts: 5, from: .milliseconds(200))
   ///   .withJitter().retryingTransientErrors().honoringRetryAfter()
   /// ```
   ///
-  /// Those are the errors for which ``isTransient(_:)`` is true and that the policy retried before.
+  /// The result retries an error if ``isTransient(_:)`` is true for it and this policy retries it.
   public func retryingTransientErrors() -> RetryPolicy {
     retrying { [isRetryable] error in Self.isTransient(error) && isRetryable(error) }
   }
 
-  /// Returns whether another attempt may succeed where this error occurred.
+  /// Returns whether another attempt can succeed after this error.
   ///
   /// | error | transient |
   /// |---|---|
   /// | ``HTTPStatusError`` | 408, 425, 429 and all of 500 to 599 |
-  /// | `URLError` | connections that failed, were lost or timed out, and answers that make no sense |
-  /// | `POSIXError` | connections that were refused, reset or aborted, and networks out of reach |
+  /// | `URLError` | connections that failed, were lost, or timed out, and invalid responses |
+  /// | `POSIXError` | connections that were refused, reset, or aborted, and unreachable networks |
   /// | `TimeoutError` | always |
   /// | `AggregateError` | if one of its errors is |
   /// | `RetryError` | if its last error is |
   ///
-  /// Everything else is not: a request that the server refuses, such as with 404, and a file that
-  /// cannot be written, will fare no better the next time.
+  /// Other errors aren't transient. For example, a request that the server refuses with 404, or a file
+  /// that can't be written, fails again.
   public static func isTransient(_ error: any Error) -> Bool {
     switch error {
     case let error as HTTPStatusError:
@@ -56,21 +56,21 @@ extension RetryPolicy {
     .EHOSTDOWN, .EHOSTUNREACH, .ENOTCONN,
   ]
 
-  /// Returns the same policy, which waits as long as the server asked for in
+  /// Returns this policy with the delays that the server requests in
   /// ``HTTPStatusError/retryAfter``.
   ///
-  /// Where several servers were asked, and the error is an `AggregateError`, the shortest wait that
-  /// any of them asked for counts; of a `RetryError`, the last error does.
+  /// For an `AggregateError`, the shortest delay that any server requested counts; for a `RetryError`, the
+  /// delay of the last error.
   ///
-  /// - Parameter limit: The longest wait that a server may ask for; a longer one becomes this.
+  /// - Parameter limit: The longest delay that a server can request; longer ones are reduced to it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func honoringRetryAfter(limit: Duration = .seconds(300)) -> RetryPolicy {
     honoringRetryAfter(TimeSpan(limit))
   }
 
-  /// Returns the same policy, which waits as long as the server asked for.
+  /// Returns this policy with the delays that the server requests.
   ///
-  /// As ``honoringRetryAfter(limit:)``, also on systems without `Duration`.
+  /// The same as ``honoringRetryAfter(limit:)``, for systems without `Duration`.
   @_disfavoredOverload
   public func honoringRetryAfter(limit: DispatchTimeInterval = .seconds(300)) -> RetryPolicy {
     honoringRetryAfter(TimeSpan(limit))

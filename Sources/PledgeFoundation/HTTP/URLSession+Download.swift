@@ -12,25 +12,27 @@ extension URLSession {
   /// URLSession.shared.download(url, to: file).done { file, _ in open(file) }
   /// ```
   ///
-  /// The bytes go to a hidden file beside `destination`, which takes that name in one step when the
-  /// last byte has arrived; a file that was there is replaced, and its permissions are kept. Where
-  /// `destination` is a symbolic link, the file that it points to is replaced. Whatever goes wrong,
-  /// `destination` is left as it was, and the hidden file is removed.
+  /// The bytes are written to a hidden file next to `destination`, which is renamed in one step when the
+  /// last byte has arrived. An existing file is replaced, and its permissions are kept. If `destination`
+  /// is a symbolic link, the file that it points to is replaced. After a failure, `destination` is
+  /// unchanged, and the hidden file is removed.
   ///
-  /// The promise is rejected with ``HTTPStatusError`` if the HTTP status is not one of success,
-  /// with `URLError` if the request fails, and with the error of the file system if the file cannot
-  /// be written; if it cannot be created, nothing is sent.
+  /// The promise is rejected with ``HTTPStatusError`` if the HTTP status doesn't indicate success,
+  /// with `URLError` if the request fails, and with the file system's error if the file can't
+  /// be written. If the file can't be created, no request is sent.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and removes the hidden
-  /// file inside that call. The promise is then rejected with `CancellationError`.
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and removes the
+  /// hidden file inside that call. The promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - url: What to download.
-  ///   - destination: The file to make; its folder must exist.
-  ///   - acceptsAnyStatus: Whether the body of an answer that does not tell of success, such as 404,
-  ///     shall be stored like any other.
-  ///   - progress: Counts the bytes as they arrive. Its total is negative, which is to say
-  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
+  ///   - destination: The file to create; its folder must exist.
+  ///   - acceptsAnyStatus: Whether to store the body of a response whose status doesn't indicate
+  ///     success, such as 404.
+  ///   - progress: Counts the bytes as they arrive. Its total is negative (indeterminate)
+  ///     until the server states the length. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func download(
     _ url: URL, to destination: URL, acceptsAnyStatus: Bool = false, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -42,25 +44,27 @@ extension URLSession {
 
   /// Downloads what `request` asks for into the file `destination`.
   ///
-  /// The bytes go to a hidden file beside `destination`, which takes that name in one step when the
-  /// last byte has arrived; a file that was there is replaced, and its permissions are kept. Where
-  /// `destination` is a symbolic link, the file that it points to is replaced. Whatever goes wrong,
-  /// `destination` is left as it was, and the hidden file is removed.
+  /// The bytes are written to a hidden file next to `destination`, which is renamed in one step when the
+  /// last byte has arrived. An existing file is replaced, and its permissions are kept. If `destination`
+  /// is a symbolic link, the file that it points to is replaced. After a failure, `destination` is
+  /// unchanged, and the hidden file is removed.
   ///
-  /// The promise is rejected with ``HTTPStatusError`` if the HTTP status is not one of success,
-  /// with `URLError` if the request fails, and with the error of the file system if the file cannot
-  /// be written; if it cannot be created, nothing is sent.
+  /// The promise is rejected with ``HTTPStatusError`` if the HTTP status doesn't indicate success,
+  /// with `URLError` if the request fails, and with the file system's error if the file can't
+  /// be written. If the file can't be created, no request is sent.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and removes the hidden
-  /// file inside that call. The promise is then rejected with `CancellationError`.
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and removes the
+  /// hidden file inside that call. The promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - request: What to download, and how.
-  ///   - destination: The file to make; its folder must exist.
-  ///   - acceptsAnyStatus: Whether the body of an answer that does not tell of success, such as 404,
-  ///     shall be stored like any other.
-  ///   - progress: Counts the bytes as they arrive. Its total is negative, which is to say
-  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
+  ///   - destination: The file to create; its folder must exist.
+  ///   - acceptsAnyStatus: Whether to store the body of a response whose status doesn't indicate
+  ///     success, such as 404.
+  ///   - progress: Counts the bytes as they arrive. Its total is negative (indeterminate)
+  ///     until the server states the length. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func download(
     _ request: URLRequest, to destination: URL, acceptsAnyStatus: Bool = false,
     progress: Progress? = nil, fileID: StaticString = #fileID, line: UInt = #line

@@ -24,33 +24,37 @@ extension URLSession {
   /// ```
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status counts as a success, unless `validate()` follows.
+  /// HTTP status fulfills it, unless you add `validate()`.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - url: What to load.
-  ///   - progress: Counts the bytes as they arrive. Its total is negative, which is to say
-  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
+  ///   - progress: Counts the bytes as they arrive. Its total is negative (indeterminate)
+  ///     until the server states the length. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func load(
     _ url: URL, progress: Progress? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
     load(URLRequest(url: url), progress: progress, fileID: fileID, line: line)
   }
 
-  /// Loads what `request` asks for.
+  /// Performs `request` and loads the body.
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status counts as a success.
+  /// HTTP status fulfills it.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
-  ///   - request: What to load, and how.
-  ///   - progress: Counts the bytes as they arrive. Its total is negative, which is to say
-  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
+  ///   - request: The request.
+  ///   - progress: Counts the bytes as they arrive. Its total is negative (indeterminate)
+  ///     until the server states the length. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func load(
     _ request: URLRequest, progress: Progress? = nil, fileID: StaticString = #fileID,
     line: UInt = #line
@@ -62,16 +66,18 @@ extension URLSession {
   /// Sends `data` to `url` and loads the answer.
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status counts as a success.
+  /// HTTP status fulfills it.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - data: The body.
-  ///   - url: Where to.
+  ///   - url: The destination.
   ///   - method: The HTTP method.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func upload(
     _ data: Data, to url: URL, method: String = "POST", progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -84,15 +90,17 @@ extension URLSession {
   /// Sends `data` as the body of `request` and loads the answer.
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status counts as a success.
+  /// HTTP status fulfills it.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - data: The body.
   ///   - request: Where to, and how; its own body is ignored.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func upload(
     _ data: Data, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -109,14 +117,16 @@ extension URLSession {
   /// rejected with `URLError` if the file cannot be read or the request fails. Any HTTP status
   /// counts as a success.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - file: The file that is the body.
-  ///   - url: Where to.
+  ///   - url: The destination.
   ///   - method: The HTTP method.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func upload(
     fileAt file: URL, to url: URL, method: String = "POST", progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
@@ -132,13 +142,15 @@ extension URLSession {
   /// rejected with `URLError` if the file cannot be read or the request fails. Any HTTP status
   /// counts as a success.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
   ///   - file: The file that is the body.
   ///   - request: Where to, and how; its own body is ignored.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func upload(
     fileAt file: URL, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line

@@ -6,37 +6,38 @@ import Pledge
 #endif
 
 extension URLSession {
-  /// Loads the contents of `url` and hands them on as they arrive.
+  /// Loads the contents of `url` and passes them to a closure as they arrive.
   ///
   /// ```swift
   /// URLSession.shared.stream(url) { data in hash.update(data) }
   ///   .done { _ in print(hash.finalize()) }
   /// ```
   ///
-  /// The request starts inside this call. The promise is fulfilled when the last piece was handed
-  /// on. It is rejected with ``HTTPStatusError`` if the HTTP status is not one of success, and
-  /// `receive` gets nothing of such an answer; with `URLError` if the request fails; and with the
-  /// error that `receive` throws, which ends the request.
+  /// The request starts inside this call. The promise is fulfilled when `receive` has processed the last
+  /// piece. It is rejected with ``HTTPStatusError`` if the HTTP status doesn't indicate success, in which
+  /// case `receive` isn't called; with `URLError` if the request fails; and with the error that `receive`
+  /// throws, which ends the request.
   ///
-  /// **Execution.** `receive` runs on a thread of the session, and never twice at a time. While it
-  /// runs, `receive` of no other transfer of this session is called: leave long work to others.
+  /// **Execution.** `receive` runs on a thread of the session, one call at a time. While it runs, the
+  /// session calls no `receive` of another transfer, so don't perform long work in it.
   ///
-  /// **Memory.** Foundation on Linux reads on while `receive` runs, and keeps in memory what has
-  /// arrived: a receiver that is slower than the network needs memory for the whole difference.
-  /// Where bodies are large and the receiver is slow, use a client that holds the server back, such
-  /// as AsyncHTTPClient.
+  /// **Memory.** On Linux, Foundation continues to read while `receive` runs and buffers what arrives. A
+  /// receiver that is slower than the network therefore needs memory for the difference. If bodies are
+  /// large and the receiver is slow, use a client with back pressure, such as AsyncHTTPClient.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
-  /// connection; the promise is then rejected with `CancellationError`. `receive` is not called any
-  /// more; if it is running, it runs to its end.
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
+  /// connection; the promise is then rejected with `CancellationError`. `receive` isn't called
+  /// again; if it is running, it runs to completion.
   ///
   /// - Parameters:
   ///   - url: What to load.
-  ///   - acceptsAnyStatus: Whether the body of an answer that does not tell of success, such as 404,
-  ///     shall be handed on like any other.
-  ///   - progress: Counts the bytes once they were handed on. Its total is negative, which is to say
-  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
-  ///   - receive: Takes the pieces, in their order and of whatever size they arrive in.
+  ///   - acceptsAnyStatus: Whether to pass the body of a response whose status doesn't indicate
+  ///     success, such as 404, to `receive`.
+  ///   - progress: Counts the bytes that `receive` has processed. Its total is negative (indeterminate)
+  ///     until the server states the length. Cancelling it cancels the promise.
+  ///   - receive: Receives the pieces in order, in the sizes in which they arrive.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func stream(
     _ url: URL, acceptsAnyStatus: Bool = false, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -47,32 +48,33 @@ extension URLSession {
       fileID: fileID, line: line, to: receive)
   }
 
-  /// Loads what `request` asks for and hands it on as it arrives.
+  /// Performs `request` and passes the body to a closure as it arrives.
   ///
-  /// The request starts inside this call. The promise is fulfilled when the last piece was handed
-  /// on. It is rejected with ``HTTPStatusError`` if the HTTP status is not one of success, and
-  /// `receive` gets nothing of such an answer; with `URLError` if the request fails; and with the
-  /// error that `receive` throws, which ends the request.
+  /// The request starts inside this call. The promise is fulfilled when `receive` has processed the last
+  /// piece. It is rejected with ``HTTPStatusError`` if the HTTP status doesn't indicate success, in which
+  /// case `receive` isn't called; with `URLError` if the request fails; and with the error that `receive`
+  /// throws, which ends the request.
   ///
-  /// **Execution.** `receive` runs on a thread of the session, and never twice at a time. While it
-  /// runs, `receive` of no other transfer of this session is called: leave long work to others.
+  /// **Execution.** `receive` runs on a thread of the session, one call at a time. While it runs, the
+  /// session calls no `receive` of another transfer, so don't perform long work in it.
   ///
-  /// **Memory.** Foundation on Linux reads on while `receive` runs, and keeps in memory what has
-  /// arrived: a receiver that is slower than the network needs memory for the whole difference.
-  /// Where bodies are large and the receiver is slow, use a client that holds the server back, such
-  /// as AsyncHTTPClient.
+  /// **Memory.** On Linux, Foundation continues to read while `receive` runs and buffers what arrives. A
+  /// receiver that is slower than the network therefore needs memory for the difference. If bodies are
+  /// large and the receiver is slow, use a client with back pressure, such as AsyncHTTPClient.
   ///
-  /// **Cancellation.** Cancelling the promise cancels the request at once and closes its
-  /// connection; the promise is then rejected with `CancellationError`. `receive` is not called any
-  /// more; if it is running, it runs to its end.
+  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
+  /// connection; the promise is then rejected with `CancellationError`. `receive` isn't called
+  /// again; if it is running, it runs to completion.
   ///
   /// - Parameters:
-  ///   - request: What to load, and how.
-  ///   - acceptsAnyStatus: Whether the body of an answer that does not tell of success, such as 404,
-  ///     shall be handed on like any other.
-  ///   - progress: Counts the bytes once they were handed on. Its total is negative, which is to say
-  ///     indeterminate, while the server has not told the length. Cancelling it cancels the promise.
-  ///   - receive: Takes the pieces, in their order and of whatever size they arrive in.
+  ///   - request: The request.
+  ///   - acceptsAnyStatus: Whether to pass the body of a response whose status doesn't indicate
+  ///     success, such as 404, to `receive`.
+  ///   - progress: Counts the bytes that `receive` has processed. Its total is negative (indeterminate)
+  ///     until the server states the length. Cancelling it cancels the promise.
+  ///   - receive: Receives the pieces in order, in the sizes in which they arrive.
+  ///   - fileID: The file to name in reports; the default is the caller's.
+  ///   - line: The line to name in reports; the default is the caller's.
   public func stream(
     _ request: URLRequest, acceptsAnyStatus: Bool = false, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line,

@@ -3,19 +3,19 @@
   import Pledge
 
   extension NSObjectProtocol where Self: NSObject {
-    /// Makes a guarantee of the next value of a property that can be observed by key-value observing.
+    /// Creates a guarantee for the next value of a property that can be observed by key-value
+    /// observing.
     ///
-    /// The value it has now does not count. The observation ends at once when the guarantee is
+    /// The value it has now does not count. The observation ends immediately when the guarantee is
     /// fulfilled. The object is kept until then.
     ///
     /// **Execution.** `condition` runs on the thread that sets the property, inside that call.
     ///
-    /// **Cancellation.** Cancelling all that came of the guarantee ends the observation at once.
+    /// **Cancellation.** Cancelling every promise created from the guarantee ends the observation.
     ///
     /// - Parameters:
     ///   - keyPath: The property.
-    ///   - condition: Whether the value is the one that is wanted; otherwise the guarantee waits for
-    ///     another change.
+    ///   - condition: Whether to accept the value; otherwise the guarantee waits for another change.
     public func next<Value: Sendable>(
       _ keyPath: KeyPath<Self, Value>,
       where condition: @escaping @Sendable (Value) -> Bool = { _ in true }

@@ -2,38 +2,38 @@ import Foundation
 import Pledge
 
 extension NotificationCenter {
-  /// Makes a guarantee that is fulfilled when the next notification of that name is posted.
+  /// Creates a guarantee that is fulfilled when the next notification with a name is posted.
   ///
-  /// Its observer is removed at once when that happens.
+  /// Its observer is removed immediately after that.
   ///
-  /// **Cancellation.** Cancelling all that came of the guarantee removes the observer at once.
+  /// **Cancellation.** Cancelling every promise created from the guarantee removes the observer.
   ///
   /// - Parameters:
-  ///   - name: Which notification.
-  ///   - object: Whose notification; nil for that of any object.
+  ///   - name: The name of the notification.
+  ///   - object: The object that posts the notification; nil for any object.
   public func next(_ name: Notification.Name, object: AnyObject? = nil) -> Guarantee<Void> {
     next(name, object: object) { _ in () }
   }
 
-  /// Makes a guarantee of what `transform` takes from the next notification of that name.
+  /// Creates a guarantee for a value that `transform` extracts from the next notification with a name.
   ///
-  /// A notification holds values of any type, so it cannot be passed to other threads as it is:
+  /// A notification contains values of any type, so it can't be passed to another thread:
   ///
   /// ```swift
   /// center.next(.downloaded) { $0.userInfo?["file"] as? URL }.done { file in … }
   /// ```
   ///
   /// If `transform` returns nil, the guarantee waits for another notification. The observer is
-  /// removed at once when the guarantee is fulfilled.
+  /// removed when the guarantee is fulfilled.
   ///
   /// **Execution.** `transform` runs on the thread that posts, inside that call, never under a lock.
   ///
-  /// **Cancellation.** Cancelling all that came of the guarantee removes the observer at once.
+  /// **Cancellation.** Cancelling every promise created from the guarantee removes the observer.
   ///
   /// - Parameters:
-  ///   - name: Which notification.
-  ///   - object: Whose notification; nil for that of any object.
-  ///   - transform: Takes what is wanted from the notification, or returns nil to wait for another.
+  ///   - name: The name of the notification.
+  ///   - object: The object that posts the notification; nil for any object.
+  ///   - transform: Extracts a value from the notification, or returns nil to wait for another one.
   public func next<Value: Sendable>(
     _ name: Notification.Name, object: AnyObject? = nil,
     transform: @escaping @Sendable (Notification) -> Value?

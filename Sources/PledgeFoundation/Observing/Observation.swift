@@ -3,7 +3,7 @@ import Pledge
 
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 extension Guarantee {
-  /// Makes a guarantee of the next value of an expression over `@Observable` objects.
+  /// Creates a guarantee for the next value of an expression over `@Observable` objects.
   ///
   /// ```swift
   /// Guarantee.next { model.title }.done { title in … }
@@ -11,20 +11,19 @@ extension Guarantee {
   /// ```
   ///
   /// The guarantee is fulfilled after the next change of a property that `expression` reads, with
-  /// the value that `expression` has when the actor gets to it: several changes in one go count as
-  /// one. The value it has now does not count. The objects are kept until then.
+  /// the value that `expression` has when the actor evaluates it: several changes in one turn count as
+  /// one. The current value doesn't count. The guarantee retains the objects until then.
   ///
   /// **Execution.** `expression` and `condition` run in the actor that calls this method: once inside
-  /// this call, and then soon after each change. Code that belongs to no actor cannot call it, for it
-  /// could read the object while another thread changes it.
+  /// this call, and then soon after each change. Code that isn't isolated to an actor can't call this
+  /// method, because it could read the object while another thread changes it.
   ///
-  /// **Cancellation.** Cancelling every promise that was derived from the guarantee releases
-  /// `expression` and ends the observation at once.
+  /// **Cancellation.** Cancelling every promise created from the guarantee releases `expression` and ends
+  /// the observation immediately.
   ///
   /// - Parameters:
   ///   - expression: Reads the properties.
-  ///   - condition: Whether the value is the one that is wanted; otherwise the guarantee waits for
-  ///     another change.
+  ///   - condition: Whether to accept the value; otherwise the guarantee waits for another change.
   ///   - isolation: The actor that calls this method.
   public static func next(
     isolation: isolated any Actor = #isolation, of expression: @escaping () -> Value,

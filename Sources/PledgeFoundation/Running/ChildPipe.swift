@@ -19,7 +19,7 @@ import Foundation
   }
 
   extension FileHandle {
-    /// Has reads and writes return at once, with EAGAIN if there is nothing to do.
+    /// Has reads and writes return immediately, with EAGAIN if there is nothing to do.
     func setNonblocking() {
       let flags = fcntl(fileDescriptor, F_GETFL)
       _ = fcntl(fileDescriptor, F_SETFL, flags | O_NONBLOCK)

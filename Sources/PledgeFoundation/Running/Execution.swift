@@ -4,7 +4,7 @@ import Pledge
 #if os(macOS) || os(Linux)
   /// A process that runs, and what it has written so far.
   ///
-  /// `@unchecked Sendable`: the process is configured before anybody else sees it; what changes is
+  /// `@unchecked Sendable`: the process is configured before another thread sees it; what changes is
   /// guarded by `state`.
   final class Execution: @unchecked Sendable {
     private struct State {

@@ -36,7 +36,7 @@ import Pledge
 
   /// Writes the input and reads the outputs of all processes on one thread.
   ///
-  /// Not with dispatch sources: on Linux, canceling one while its pipe becomes readable crashes
+  /// Not with dispatch sources: on Linux, cancelling one while its pipe becomes readable crashes
   /// inside libdispatch now and then.
   final class PipeHub: Sendable {
     static let shared = PipeHub()
@@ -76,7 +76,7 @@ import Pledge
       }
     }
 
-    /// Closes the pipes of a job, whose completion is not called any more; soon, not at once.
+    /// Closes the pipes of a job, whose completion is not called any more; soon, not immediately.
     func remove(_ id: Int) {
       change { $0.changes.append((id, nil)) }
     }

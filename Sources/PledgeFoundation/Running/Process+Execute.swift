@@ -3,23 +3,26 @@ import Pledge
 
 #if os(macOS) || os(Linux)
   extension Process {
-    /// Runs a program and makes a promise of what it writes.
+    /// Runs a program and returns a promise for its output.
     ///
     /// ```swift
     /// Process.execute("git", "rev-parse", "HEAD").done { print($0.text) }
     /// ```
     ///
-    /// It is launched inside this call. The promise is rejected with ``ProgramNotFoundError`` if there is
-    /// no such program, and otherwise as that of the method `execute`; canceling it ends the program
-    /// as described there. To limit the time, add `.timeout(after:)`, which does the same.
+    /// The program is launched inside this call. The promise is rejected with ``ProgramNotFoundError`` if
+    /// there is no such program, and otherwise for the same reasons as that of the method `execute`.
+    /// Cancelling the promise ends the program as described there. To limit the time, add
+    /// `.timeout(after:)`, which cancels in the same way.
     ///
     /// - Parameters:
-    ///   - program: A path, or a name that is looked up in the folders of `PATH`.
-    ///   - arguments: The arguments, as the program shall see them: no shell interprets them.
+    ///   - program: A path, or a name to look up in the folders of `PATH`.
+    ///   - arguments: The arguments, as the program receives them: no shell interprets them.
     ///   - directory: The program's working directory; nil for that of this process.
     ///   - environment: The program's environment; nil for that of this process.
-    ///   - input: What the program reads as its standard input; nil leaves it that of this process.
-    ///   - acceptsAnyStatus: Whether a status other than 0 is a success as well.
+    ///   - input: The program's standard input; nil for that of this process.
+    ///   - acceptsAnyStatus: Whether a status other than 0 fulfills the promise.
+    ///   - fileID: The file to name in reports; the default is the caller's.
+    ///   - line: The line to name in reports; the default is the caller's.
     public static func execute(
       _ program: String, _ arguments: String..., directory: URL? = nil,
       environment: [String: String]? = nil, input: Data? = nil,
@@ -38,27 +41,29 @@ import Pledge
         input: input, acceptsAnyStatus: acceptsAnyStatus, fileID: fileID, line: line)
     }
 
-    /// Launches this process and makes a promise of what it writes.
+    /// Launches this process and returns a promise for its output.
     ///
-    /// The process is launched inside this call. The promise settles when it has ended and nobody,
-    /// such as a process that it left running, can write to its output any more. Output of any size
-    /// is read as it comes. `standardOutput` and `standardError` are replaced; `terminationHandler`
+    /// The process is launched inside this call. The promise settles when the process has ended and
+    /// its output is closed, including by processes that it left running. Output of any size is read as
+    /// it arrives. `standardOutput` and `standardError` are replaced; `terminationHandler`
     /// is called as before.
     ///
     /// The promise is rejected with Foundation's error if the process cannot be launched, with a
-    /// `POSIXError` if there are too few file descriptors for that, and with ``ProcessError``, which
-    /// holds the output, if it does not end with status 0.
+    /// `POSIXError` if there are too few file descriptors, and with ``ProcessError``, which contains the
+    /// output, if it doesn't end with status 0.
     ///
     /// **Cancellation.** Cancelling the promise sends SIGTERM to the process, and to those it has
     /// started if it leads a group of its own (as it does on Linux); the promise is rejected with
-    /// `CancellationError` at once. What is still there after `gracePeriod` is killed. The process is
-    /// reaped when it is gone.
+    /// `CancellationError` immediately. Processes that are still running after `gracePeriod` are killed.
+    /// The process is reaped when it has ended.
     ///
     /// - Parameters:
-    ///   - input: What the process reads as its standard input, through a pipe; nil leaves
-    ///     `standardInput` as it is.
-    ///   - acceptsAnyStatus: Whether a status other than 0 is a success as well.
-    ///   - gracePeriod: How long after SIGTERM to send SIGKILL; nil for never.
+    ///   - input: The process's standard input, sent through a pipe; nil leaves
+    ///     `standardInput` unchanged.
+    ///   - acceptsAnyStatus: Whether a status other than 0 fulfills the promise.
+    ///   - gracePeriod: The time between SIGTERM and SIGKILL; nil for no SIGKILL.
+    ///   - fileID: The file to name in reports; the default is the caller's.
+    ///   - line: The line to name in reports; the default is the caller's.
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
     public func execute(
       input: Data? = nil, acceptsAnyStatus: Bool = false, gracePeriod: Duration? = .seconds(5),
@@ -69,8 +74,8 @@ import Pledge
 
     /// Runs the process.
     ///
-    /// As ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, also on systems without
-    /// `Duration`.
+    /// The same as ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, for systems
+    /// without `Duration`.
     @_disfavoredOverload
     public func execute(
       input: Data? = nil, acceptsAnyStatus: Bool = false,

@@ -1,31 +1,31 @@
 import Foundation
 
 #if os(macOS) || os(Linux)
-  /// What a process left behind.
+  /// The result of a process.
   public struct ProcessOutput: Sendable, Hashable {
     /// How a process ended.
     public enum Ending: Sendable, Hashable {
-      /// It ended by itself, with this status.
+      /// The process exited with this status.
       case exit(Int32)
-      /// This signal ended it.
+      /// This signal ended the process.
       case signal(Int32)
     }
 
-    /// How it ended.
+    /// How the process ended.
     public let ending: Ending
-    /// What it wrote to its standard output.
+    /// The data that the process wrote to its standard output.
     public let standardOutput: Data
-    /// What it wrote to its standard error.
+    /// The data that the process wrote to its standard error.
     public let standardError: Data
 
-    /// Makes the output of a process, say for a test.
+    /// Creates the result of a process, for example for a test.
     public init(ending: Ending, standardOutput: Data = Data(), standardError: Data = Data()) {
       self.ending = ending
       self.standardOutput = standardOutput
       self.standardError = standardError
     }
 
-    /// The exit status as a shell tells it: 128 and the number of the signal if one ended it.
+    /// The exit status as a shell reports it: 128 plus the signal number if a signal ended the process.
     public var status: Int32 {
       switch ending {
       case .exit(let status): status
@@ -33,10 +33,10 @@ import Foundation
       }
     }
 
-    /// Whether it ended by itself with status 0.
+    /// Whether the process exited with status 0.
     public var isSuccess: Bool { ending == .exit(0) }
 
-    /// What it wrote to its standard output, as text without the line breaks at the end.
+    /// The standard output as text, without trailing line breaks.
     ///
     /// Bytes that are not UTF-8 become replacement characters.
     public var text: String { Self.text(standardOutput) }
@@ -65,7 +65,7 @@ import Foundation
       self.output = output
     }
 
-    /// Says how the process ended, and the last line it wrote to standard error.
+    /// A description of how the process ended, with the last line of its standard error.
     public var description: String {
       let name = command.first ?? "A process"
       let ending =
@@ -80,13 +80,13 @@ import Foundation
 
   /// The error of a program that is not there.
   public struct ProgramNotFoundError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The path or name that was asked for.
+    /// The requested path or name.
     public let program: String
 
     /// Makes the error of `program`, which is not there.
     public init(program: String) { self.program = program }
 
-    /// Says which program was not found, and where.
+    /// A description of the program that wasn't found, and of where it was searched.
     public var description: String {
       program.contains("/")
         ? "There is no program at \(program)."

@@ -1,6 +1,6 @@
 import Pledge
 
-/// Tasks that wait for a condition which somebody else makes true.
+/// Tasks that wait for a condition that another task makes true.
 final class ChangeWaiters: Sendable {
   private struct Waiter {
     let isDue: @Sendable () -> Bool
@@ -27,7 +27,7 @@ final class ChangeWaiters: Sendable {
         state.withLock {
           $0.waiters[id] = Waiter(isDue: isDue, continuation: continuation)
         }
-        // What became true before the waiter was there was told to nobody.
+        // A condition that became true before the waiter existed was not reported.
         if isDue() || Task.isCancelled { resume(id) }
       }
     } onCancel: {

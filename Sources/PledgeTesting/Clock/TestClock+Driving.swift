@@ -2,8 +2,8 @@ import Pledge
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock {
-  /// Lets `duration` pass, and wakes the sleepers whose time has come, in the order of their
-  /// deadlines.
+  /// Advances the time by `duration`, and wakes sleepers whose deadline has passed, in the order of
+  /// their deadlines.
   ///
   /// While a sleeper's task runs, the clock shows that sleeper's deadline. The next sleeper is woken
   /// when the task is idle, that is, when it has ended or waits for something else; if it sleeps
@@ -33,8 +33,8 @@ extension TestClock {
 
   /// Lets time pass until there are no sleepers, as ``advance(by:)`` does.
   ///
-  /// It never returns while there is a task that always goes back to sleep, unless the calling task
-  /// is cancelled.
+  /// It doesn't return while a task repeatedly goes back to sleep, unless the calling task is
+  /// cancelled.
   public func run() async {
     await drive { clock, isCancelled in
       while !isCancelled(), clock.wakeNext(by: nil) {}
@@ -43,10 +43,10 @@ extension TestClock {
 
   /// Lets time pass, from one sleeper to the next, until `promise` has settled.
   ///
-  /// Where there is no sleeper, it waits for work that is under way to settle the promise or to
-  /// start a sleep. It goes on as soon as there is one: where two are to sleep side by side, such as
-  /// a deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)``
-  /// and advance by hand.
+  /// Where there is no sleeper, it waits for work that is in progress to settle the promise or to
+  /// start a sleep. It continues as soon as there is one. If two timers sleep at the same time,
+  /// such as a deadline and the delay between two attempts, wait for both with
+  /// ``sleepers(atLeast:)`` and advance the clock yourself.
   ///
   /// It returns with the promise pending only if the calling task is cancelled.
   public func run(until promise: Promise<some Sendable>) async {
@@ -59,7 +59,7 @@ extension TestClock {
     }
   }
 
-  /// Waits until at least `count` sleeps are under way, or the calling task is cancelled.
+  /// Waits until at least `count` tasks are sleeping, or the calling task is cancelled.
   ///
   /// Operators such as `timeout` start their timers inside the call, but a task that you start
   /// sleeps some time later: wait for that before you advance the clock.
@@ -67,12 +67,12 @@ extension TestClock {
     await wait { $0 >= count }
   }
 
-  /// Waits until no sleep is under way, or the calling task is cancelled.
+  /// Waits until no task is sleeping, or the calling task is cancelled.
   public func noSleepers() async {
     await wait { $0 == 0 }
   }
 
-  /// Waits until at least `count` sleeps are under way; a count of 0 waits until none is.
+  /// Waits until at least `count` tasks are sleeping; a count of 0 waits until none is.
   ///
   /// The same as ``sleepers(atLeast:)``, or ``noSleepers()`` for 0. Returns if the calling task is
   /// cancelled.

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// A clock whose time passes when the test says so: an hour takes no time.
+/// A clock whose time the test controls: an hour takes no time.
 ///
 /// Pass it wherever the library takes a clock.
 ///
@@ -28,7 +28,7 @@ public final class TestClock: Clock, Sendable {
     /// How long it is from this moment to `other`.
     public func duration(to other: Instant) -> Duration { other.offset - offset }
 
-    /// Whether one moment comes before another.
+    /// Whether one instant is before another.
     public static func < (first: Instant, second: Instant) -> Bool {
       first.offset < second.offset
     }
@@ -48,21 +48,21 @@ public final class TestClock: Clock, Sendable {
   /// One advance at a time, in the order of the calls.
   let driver = DispatchQueue(label: "TestClock")
 
-  /// Makes a clock at its beginning.
+  /// Creates a clock at its beginning.
   public init() {}
 
   /// The present moment.
   public var now: Instant { state.withLock { $0.now } }
 
-  /// The smallest step: there is none.
+  /// The minimum resolution, which is zero.
   public var minimumResolution: Duration { .zero }
 
-  /// The number of sleeps that are under way.
+  /// The number of sleeping tasks.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
   /// Suspends the task until the clock has been advanced to `deadline`.
   ///
-  /// Cancelling the task ends the sleep at once with `CancellationError`.
+  /// Cancelling the task ends the sleep immediately with `CancellationError`.
   ///
   /// - Complexity: O(log of the number of sleepers).
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// Tells whether the calling code runs on a certain executor.
+/// Checks whether the calling code runs on a specific executor.
 ///
 /// ```swift
 /// let probe = ExecutorProbe(queue)
@@ -12,13 +12,15 @@ public struct ExecutorProbe: Sendable {
   private let name: String
   private let check: @Sendable () -> Bool
 
-  /// Makes a probe that knows its executor by `isCurrent`.
+  /// Creates a probe for an executor.
+  ///
+  /// `isCurrent` is called to check whether the current thread is the executor's.
   public init(name: String, isCurrent: @escaping @Sendable () -> Bool) {
     self.name = name
     check = isCurrent
   }
 
-  /// Makes a probe for `queue` and the queues that have it as a target.
+  /// Creates a probe for `queue` and the queues that have it as a target.
   public init(_ queue: DispatchQueue) {
     let key = DispatchSpecificKey<Void>()
     queue.setSpecific(key: key, value: ())
@@ -28,7 +30,7 @@ public struct ExecutorProbe: Sendable {
     }
   }
 
-  /// Makes a probe for `executor`.
+  /// Creates a probe for `executor`.
   public init(_ executor: ManualExecutor) {
     self.init(name: "the manual executor") { executor.isCurrent }
   }

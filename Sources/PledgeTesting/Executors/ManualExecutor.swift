@@ -1,6 +1,6 @@
 import Pledge
 
-/// An executor whose handlers run when the test says so, and on the test's thread.
+/// An executor whose handlers run when the test runs them, on the test's thread.
 ///
 /// ```swift
 /// let executor = ManualExecutor()
@@ -17,10 +17,10 @@ public final class ManualExecutor: PromiseExecutor {
 
   private let state = Mutex(State())
 
-  /// Makes an executor with nothing to do.
+  /// Creates an executor with nothing to do.
   public init() {}
 
-  /// Keeps `job` until the test runs it.
+  /// Holds `job` until the test runs it.
   public func enqueue(_ job: PromiseJob) { state.withLock { $0.jobs.append(job) } }
 
   /// How many handlers wait to be run.
@@ -50,7 +50,8 @@ public final class ManualExecutor: PromiseExecutor {
     return true
   }
 
-  /// Runs handlers, in order, until none waits, those included that are enqueued on the way.
+  /// Runs handlers in order until none is waiting, including those that are enqueued in the
+  /// meantime.
   ///
   /// - Returns: How many were run.
   @discardableResult

@@ -2,7 +2,7 @@ import Pledge
 
 /// What a test expected and did not find.
 ///
-/// The helpers of this module throw it, so that any test framework can show it.
+/// The helpers of this module throw it, so any test framework can report it.
 public struct ExpectationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What was expected, and what was found instead.
   public let message: String

@@ -34,8 +34,9 @@ public func waitForPromises<T: Sendable>(
 
 /// Blocks the calling thread until all of `promises` have settled.
 ///
-/// For tests that are not asynchronous. Nothing that the promises wait for may need this thread.
-/// Throws an ``ExpectationError`` that lists the promises that are still pending after `limit`.
+/// For tests that are not asynchronous. The promises must not wait for anything that needs this
+/// thread. Throws an ``ExpectationError`` that lists the promises that are still pending after
+/// `limit`.
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func blockForPromises<T: Sendable>(

@@ -6,7 +6,7 @@ import Pledge
 public enum SimulatedTime: Sendable, Hashable {
   /// When nothing else can run, as if all steps took no time.
   case passesWhenIdle
-  /// At any moment: a timer may go off before a handler that is ready runs, however far off its
+  /// At any moment: a timer can fire before a handler that is ready runs, however distant its
   /// deadline is.
   case passesAnytime
 }
@@ -29,14 +29,14 @@ public enum SimulatedTime: Sendable, Hashable {
 /// that it uses; it fails if it throws, if it waits for something that never comes, or if it takes
 /// more than `steps` steps.
 ///
-/// What is not a step runs beside the simulation, and makes failures that cannot be replayed:
+/// What is not a step runs outside the simulation, and makes failures that cannot be replayed:
 /// handlers on queues of Dispatch and on the main actor, real timers and connections,
 /// `Task.yield()` in tasks that the program makes itself. No step may block its thread.
 ///
 /// - Parameters:
 ///   - orders: Which orders to try.
 ///   - time: When timers may go off.
-///   - steps: How many steps one run may take.
+///   - steps: How many steps one run can take.
 ///   - patience: How long, in real time, to wait for work from outside when the simulation has
 ///     nothing left to run.
 ///   - fileID: The file of the exploration.
@@ -83,7 +83,7 @@ public struct ExplorationReport: Sendable, Hashable {
   public internal(set) var orderCount = 0
   /// How many steps they took together.
   public internal(set) var stepCount = 0
-  /// Whether there are no other orders within the bounds that were given.
+  /// Whether there are no other orders within the bounds.
   ///
   /// False for random orders, and where a limit was reached or work came from outside.
   public internal(set) var isComplete = false

@@ -141,7 +141,7 @@ final class ExploredRun: @unchecked Sendable {
     log.append((step, "a timer, at \(time)"))
   }
 
-  /// Ends what the run has left, so that no task stays suspended for ever.
+  /// Ends what the run has left, so that no task stays suspended forever.
   private func tidyUp() {
     if outcome.value == nil { task.cancel() }
     simulation.clock.wokenTasks.runInPlace { simulation.clock.close() }

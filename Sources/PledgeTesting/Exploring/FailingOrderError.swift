@@ -9,9 +9,9 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
   public let error: any Error
   /// The steps in words, and what they noted.
   public let steps: [String]
-  /// How many orders were tried, this one included.
+  /// The number of orders that were tried, including this one.
   public let orderCount: Int
-  /// Whether nothing from outside of the simulation took part, so that the order fails again.
+  /// Whether nothing outside the simulation took part, so that the order fails again when replayed.
   public let isRepeatable: Bool
   /// The place of the exploration.
   public let origin: PromiseDiagnostics.SourceLocation

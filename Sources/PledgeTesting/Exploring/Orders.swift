@@ -11,12 +11,13 @@ public struct Orders: Sendable {
 
   /// All orders, beginning with the plain one, in which the oldest step is always next.
   ///
-  /// After it come the orders that deviate from it in one place, then those that do so in two
-  /// places, and so on: the first order that fails is one of the simplest.
+  /// It is followed by the orders that deviate from it in one place, then in two places, and so on:
+  /// the first order that fails is one of the simplest.
   ///
   /// - Parameters:
   ///   - limit: How many orders to try at most.
-  ///   - deviations: In how many places an order may deviate from the plain one; nil for any number.
+  ///   - deviations: The maximum number of places in which an order deviates from the default one;
+  ///     nil for no limit.
   public static func all(limit: Int = 10_000, deviations: Int? = nil) -> Orders {
     Orders(kind: .all(limit: limit, deviations: deviations))
   }

@@ -4,7 +4,7 @@ import Pledge
 /// order that ``explore(_:time:steps:patience:fileID:line:_:)`` chose.
 ///
 /// Give the program under test ``clock`` and executors made here in place of the ones that it uses
-/// otherwise. Its tasks, actors and the test body itself belong to the world without more ado.
+/// otherwise. Its tasks, actors and the test body itself take part automatically.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation: Sendable {
   /// The virtual time.
@@ -16,13 +16,13 @@ public final class Simulation: Sendable {
 
   init() {}
 
-  /// Makes an executor that runs its handlers one at a time, in the order in which they come, as a
-  /// serial queue does.
+  /// Creates an executor that runs its handlers one at a time, in the order in which they arrive,
+  /// as a serial queue does.
   public func executor(_ name: String) -> SimulatedExecutor {
     SimulatedExecutor(name: name, isSerial: true, steps: steps)
   }
 
-  /// Makes an executor that may run its handlers in any order, as a concurrent queue does.
+  /// Creates an executor that can run its handlers in any order, as a concurrent queue does.
   public func concurrentExecutor(_ name: String) -> SimulatedExecutor {
     SimulatedExecutor(name: name, isSerial: false, steps: steps)
   }

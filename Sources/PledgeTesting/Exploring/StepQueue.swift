@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// The steps that a simulated program may take next.
+/// The steps that a simulated program can take next.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class StepQueue: Sendable {
   struct Step: Sendable {

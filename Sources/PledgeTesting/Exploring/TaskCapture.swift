@@ -14,8 +14,8 @@ import Pledge
 ///
 /// A task can be given an executor where it is made, but not the tasks that the code under test
 /// makes itself, nor an actor. The concurrency runtime has a hook for what is sent to its global
-/// executor: a variable that holds a function. The function set here asks which thread calls; on all
-/// threads but those of a simulation it passes the job on, so other tests do not notice it.
+/// executor: a variable that contains a function. The function set here asks which thread calls; on
+/// all threads but those of a simulation it passes the job on, so other tests do not notice it.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum TaskCapture {
   private typealias Original = @convention(thin) (UnownedJob) -> Void
@@ -34,7 +34,7 @@ enum TaskCapture {
   private nonisolated(unsafe) static var previous: Hook?
 
   /// Whether the runtime has the hook and it could be found; without it, tasks that the code under
-  /// test makes run beside the simulation.
+  /// test makes run outside the simulation.
   static let isAvailable: Bool = {
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)

@@ -4,7 +4,7 @@ import Pledge
 public final class CallCounter: Sendable {
   private let calls = Mutex(0)
 
-  /// Makes a counter at zero.
+  /// Creates a counter at zero.
   public init() {}
 
   /// Counts one call.

@@ -11,7 +11,7 @@ import Pledge
 public final class LifetimeTracker: Sendable {
   /// An object that its tracker counts for as long as it lives.
   public final class Token: Sendable {
-    /// What the object stands for, as failures name it.
+    /// The name of the object in failures.
     public let label: String
     private let tracker: LifetimeTracker
 
@@ -32,10 +32,10 @@ public final class LifetimeTracker: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a tracker that has nothing to count yet.
+  /// Creates a tracker that has nothing to count yet.
   public init() {}
 
-  /// Makes an object that is counted for as long as it lives.
+  /// Creates an object that is counted for as long as it lives.
   ///
   /// Capture it in a closure, or use it as a value.
   public func track(_ label: String = "object") -> Token {
@@ -55,7 +55,7 @@ public final class LifetimeTracker: Sendable {
 
   /// Waits until no object is alive.
   ///
-  /// A handler's closure may be released on another thread, a moment after its promise settled; so
+  /// A handler's closure can be released on another thread, a moment after its promise settled; so
   /// this waits up to `limit`, and then throws an ``ExpectationError`` that names the objects that
   /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

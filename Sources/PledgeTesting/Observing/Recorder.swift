@@ -17,7 +17,7 @@ public final class Recorder<Event: Sendable>: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a recorder without events.
+  /// Creates a recorder without events.
   public init() {}
 
   /// Notes that `event` happened.

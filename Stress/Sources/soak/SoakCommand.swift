@@ -57,7 +57,7 @@ struct SoakCommand: ParsableCommand {
       seconds: minutes * 60, threads: threads, seed: seed, patience: patience,
       watchesMemory: memory)
     let summary = soak.run { say($0) }
-    // Queues let go of their last blocks a moment after these have run. A leak is what stays.
+    // Queues release their last blocks a moment after these have run. A leak is what stays.
     Thread.sleep(forTimeInterval: 0.3)
     say(summary.description)
     guard let failure = summary.failure else { return say("No difference found.") }

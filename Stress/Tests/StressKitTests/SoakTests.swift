@@ -46,7 +46,7 @@ extension StressTests {
       let meanwhile = Memory.heapBytes()
       for block in blocks { block.deallocate() }
       let after = Memory.heapBytes()
-      // What other tests have left behind may go meanwhile, but that is little.
+      // Objects of other tests can be released in the meantime, but they are few.
       #expect(meanwhile - before > size / 2)
       #expect(after - before < size / 2)
     }

@@ -128,7 +128,7 @@ struct CostComparison {
   }
 
   let rows: [Row]
-  /// What the baseline has and nobody measures any more.
+  /// Entries of the baseline that are no longer measured.
   let stale: [Cost]
 
   init(of now: CostTable, with baseline: CostTable, tolerance: Double) {

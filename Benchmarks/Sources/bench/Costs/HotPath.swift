@@ -43,7 +43,7 @@ struct HotPath {
 
   /// What is counted.
   ///
-  /// Where threads wait for each other the number of instructions depends on who comes first, by
+  /// Where threads wait for each other the number of instructions depends on which comes first, by
   /// some 5 %: of those paths only allocations are counted. In `queue-chain` it is below 1 %. In
   /// `contended-observe` an observer that comes late needs no handler, so nothing can be counted.
   static let all = [

@@ -105,7 +105,7 @@ private func serve(
   while true { sleep(.max) }
 }
 
-/// A cell that runs wild should hurt nobody else on the machine.
+/// A cell that runs wild must not affect other processes on the machine.
 private func limitResources() {
   #if os(Linux)
     var noCore = rlimit(rlim_cur: 0, rlim_max: 0)

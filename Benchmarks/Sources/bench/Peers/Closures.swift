@@ -158,7 +158,7 @@ private func extend(_ root: Node, by links: Int) {
 
 /// The least that could be called a promise.
 ///
-/// Nothing is inlined, for the optimiser would else see that no promise leaves the loop that makes
+/// Nothing is inlined, because the optimizer would otherwise see that no promise leaves the loop that makes
 /// it, and make none.
 private final class BarePromise {
   private var value: Int?

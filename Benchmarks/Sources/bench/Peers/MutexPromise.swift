@@ -113,7 +113,7 @@ private final class MutexPromise<Value: Sendable>: Sendable {
       case .settled(let value):
         return value
       case .pending(var observers):
-        // Let go of the array first, or appending would copy it.
+        // Release the array first, or appending would copy it.
         state = .pending([])
         observers.append(observer)
         state = .pending(observers)

@@ -151,7 +151,7 @@ private func step(_ round: Int, _ rounds: Int, on queue: DispatchQueue?) -> Prom
   return Promise.value(round &+ 1).then(on: queue) { step($0, rounds, on: queue) }
 }
 
-/// `async()` goes by the default queues; the main one would be served by nobody here.
+/// `async()` goes by the default queues; nothing serves the main one here.
 private func runHandlersInPlace() { conf.Q = (map: nil, return: nil) }
 
 private func addAwaiting(to registry: inout Registry, _ library: String) {

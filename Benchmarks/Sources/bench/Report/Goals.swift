@@ -82,7 +82,7 @@ struct Goal {
 }
 
 extension Goal {
-  /// What became of a goal in one run.
+  /// The result of a goal in one run.
   enum Outcome: Equatable {
     case met(Double)
     case missed(Double)

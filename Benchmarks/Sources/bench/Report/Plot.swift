@@ -44,7 +44,7 @@ struct Plot {
 
   struct Line {
     let name: String
-    /// Picks colour and marker, so that a library looks the same in every plot.
+    /// Picks color and marker, so that a library looks the same in every plot.
     let style: Int
     let points: [Point]
     /// Whether the library cannot go on after its last point.
@@ -141,7 +141,7 @@ struct Plot {
   /// The least distance between two names.
   static let labelPitch = 17
 
-  /// Where the names stand, from top to bottom: beside the ends of their lines, but moved apart
+  /// Where the names are, from top to bottom: next to the ends of their lines, but moved apart
   /// where they would overlap.
   func labelRows() -> [Int] {
     let frame = PlotFrame(points: lines.flatMap(\.points))

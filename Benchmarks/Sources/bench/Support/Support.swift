@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Takes a value, so that the work that made it cannot be optimised away.
+/// Takes a value, so that the work that made it cannot be optimized away.
 ///
 /// To keep an object alive, `withExtendedLifetime` is cheaper.
 @inline(never)

@@ -2,7 +2,7 @@ import Foundation
 import PromiseKit
 
 extension NotificationCenter {
-  /// Returns a guarantee of the next notification, resolved on the thread that posts it.
+  /// Returns a guarantee for the next notification, resolved on the thread that posts it.
   public func observe(
     once name: Notification.Name, object: Any? = nil
   ) -> Guarantee<Notification> {
@@ -21,7 +21,7 @@ extension NotificationCenter {
 
 #if canImport(Darwin)
   extension NSObject {
-    /// Returns a guarantee of the value at `keyPath` after its next change.
+    /// Returns a guarantee for the value at `keyPath` after its next change.
     ///
     /// It is resolved on the thread that makes the change. This object must live that long.
     public func observe(_: PMKNamespacer, keyPath: String) -> Guarantee<Any?> {

@@ -40,7 +40,7 @@ extension URLSession {
 
   /// Loads what `convertible` asks for into a file, which is moved to `saveLocation`.
   ///
-  /// A file that is there already is not replaced: the promise is then rejected.
+  /// A file that already exists is not replaced: the promise is then rejected.
   public func downloadTask(
     _: PMKNamespacer, with convertible: URLRequestConvertible, to saveLocation: URL
   ) -> Promise<(saveLocation: URL, response: URLResponse)> {

@@ -8,6 +8,8 @@ extension CatchMixin {
   /// Handles the error, and ends the chain.
   ///
   /// By default an error that says that something was cancelled does not reach `body`.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
   @inlinable
   public func `catch`(
@@ -40,6 +42,8 @@ extension CatchMixin {
   ///
   /// If `body` throws, the result is rejected with that error. By default an error that says that
   /// something was cancelled does not reach `body` and passes through.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func recover<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -49,6 +53,8 @@ extension CatchMixin {
   }
 
   /// Replaces an error, whatever it is, by the guarantee that `body` returns.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
   @inlinable
   public func recover(
@@ -70,7 +76,7 @@ extension CatchMixin {
     return Guarantee(core: core, watch: watch)
   }
 
-  /// Calls `body` when the outcome is there, whatever it is, and passes the outcome on.
+  /// Calls `body` when the outcome is there and passes the outcome on.
   @inlinable
   public func ensure(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
@@ -123,6 +129,8 @@ extension CatchMixin {
 
 extension CatchMixin where T == Void {
   /// Handles the error, whatever it is; the returned guarantee cannot fail.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
   @inlinable
   public func recover(
@@ -139,6 +147,8 @@ extension CatchMixin where T == Void {
   ///
   /// If `body` throws, the result is rejected with that error. By default an error that says that
   /// something was cancelled does not reach `body` and passes through.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func recover(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,

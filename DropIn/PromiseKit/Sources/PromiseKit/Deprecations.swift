@@ -4,31 +4,31 @@
   // Names of older versions. The original leaves them out of SwiftPM builds, so they come with the
   // package trait `Deprecations` only.
 
-  /// Makes a promise of what `body` hands to its completion handler.
+  /// Creates a promise of what `body` hands to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (T?, Error?) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.resolve($0, $1) } }
   }
 
-  /// Makes a promise of what `body` hands to its completion handler.
+  /// Creates a promise of what `body` hands to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (T, Error?) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.resolve($0, $1) } }
   }
 
-  /// Makes a promise of what `body` hands to its completion handler.
+  /// Creates a promise of what `body` hands to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (Error?, T?) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.resolve($0, $1) } }
   }
 
-  /// Makes a promise of what `body` hands to its completion handler.
+  /// Creates a promise of what `body` hands to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap(_ body: (@escaping (Error?) -> Void) throws -> Void) -> Promise<Void> {
     Promise { seal in try body { seal.resolve($0) } }
   }
 
-  /// Makes a promise of what `body` hands to its completion handler.
+  /// Creates a promise of what `body` hands to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (T) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.fulfill($0) } }
@@ -43,7 +43,7 @@
   }
 
   extension Thenable where T: Sequence {
-    /// Returns a promise of the elements that `test` accepts.
+    /// Returns a promise for the elements that `test` accepts.
     @available(*, deprecated, message: "See: `filterValues`")
     public func filter(
       on: DispatchQueue? = conf.Q.map, test: @escaping (T.Iterator.Element) -> Bool
@@ -63,7 +63,7 @@
   }
 
   extension Thenable where T: Sequence, T.Iterator.Element: Comparable {
-    /// Returns a promise of the elements in ascending order.
+    /// Returns a promise for the elements in ascending order.
     @available(*, deprecated, message: "See: `sortedValues`")
     public func sorted(on: DispatchQueue? = conf.Q.map) -> Promise<[T.Iterator.Element]> {
       sortedValues(on: on)

@@ -1,14 +1,14 @@
 import Foundation
 import Pledge
 
-/// A promise that cannot fail.
+/// A promise that can't fail.
 ///
 /// Its operators take closures that do not throw, and return guarantees. A closure that throws, or
 /// that returns a ``Promise``, makes a ``Promise`` of it. A guarantee that goes away before its
 /// value is there logs ``LogEvent/pendingGuaranteeDeallocated``.
 public final class Guarantee<T>: Thenable {
   @usableFromInline let core: Core<T>
-  /// Nil if the value is there already, or sure to come.
+  /// Nil if the value already exists, or is sure to arrive.
   @usableFromInline let watch: Watch?
 
   @inlinable
@@ -27,11 +27,11 @@ public final class Guarantee<T>: Thenable {
   @usableFromInline
   var box: GuaranteeBox<T> { GuaranteeBox(watch: watch as? ResolverWatch<T>) }
 
-  /// Makes a guarantee that is fulfilled with `value`.
+  /// Creates a guarantee that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: T) -> Guarantee<T> { Guarantee(core: .value(Boxed(value))) }
 
-  /// Makes a guarantee that `body` resolves through the function it is given, now or later.
+  /// Creates a guarantee that `body` resolves through the function it is given, now or later.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -40,7 +40,7 @@ public final class Guarantee<T>: Thenable {
     body(box.seal)
   }
 
-  /// Calls `to` with the value: inside this call if it is there already, else on the thread that
+  /// Calls `to` with the value: inside this call if it is already known, else on the thread that
   /// resolves the guarantee.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
@@ -63,7 +63,7 @@ public final class Guarantee<T>: Thenable {
     return .fulfilled(box.value)
   }
 
-  /// Makes a pending guarantee and the function that resolves it.
+  /// Creates a pending guarantee and the function that resolves it.
   @inlinable
   public class func pending() -> (guarantee: Guarantee<T>, resolve: (T) -> Void) {
     let guarantee = Guarantee<T>(.pending)
@@ -107,7 +107,9 @@ extension Guarantee {
     }
   }
 
-  /// Returns a guarantee of what `body` makes of the value.
+  /// Returns a guarantee for what `body` makes of the value.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -123,7 +125,9 @@ extension Guarantee {
     return Guarantee<U>(core: core, watch: watch)
   }
 
-  /// Returns a guarantee that takes on the fate of the one that `body` returns.
+  /// Returns a guarantee that settles as the one that `body` returns.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
   @inlinable
   public func then<U>(
@@ -140,7 +144,7 @@ extension Guarantee {
     return Guarantee<U>(core: core, watch: watch)
   }
 
-  /// Returns a guarantee that is fulfilled, without a value, when this one is.
+  /// Returns a guarantee that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Guarantee<Void> { map(on: nil) { _ in } }
 
@@ -156,7 +160,7 @@ extension Guarantee {
 }
 
 extension Guarantee where T == Void {
-  /// Makes a guarantee that is fulfilled.
+  /// Creates a guarantee that is fulfilled.
   @inlinable
   public convenience init() { self.init(core: .value(Boxed(()))) }
 

@@ -3,7 +3,9 @@ import Dispatch
 // As for any thenable, but the results cannot fail.
 
 extension Guarantee where T: Sequence {
-  /// Returns a guarantee of what `transform` makes of each element.
+  /// Returns a guarantee for what `transform` makes of each element.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -12,7 +14,9 @@ extension Guarantee where T: Sequence {
     map(on: on, flags: flags) { $0.map(transform) }
   }
 
-  /// Returns a guarantee of the elements of all the sequences that `transform` returns, in order.
+  /// Returns a guarantee for the elements of all the sequences that `transform` returns, in order.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -21,7 +25,9 @@ extension Guarantee where T: Sequence {
     map(on: on, flags: flags) { $0.flatMap(transform) }
   }
 
-  /// Returns a guarantee of what `transform` makes of each element, without the nils.
+  /// Returns a guarantee for what `transform` makes of each element, without the nils.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -55,7 +61,9 @@ extension Guarantee where T: Sequence {
     }.map(on: nil) { $0.flatMap { $0 } }
   }
 
-  /// Returns a guarantee of the elements that `isIncluded` accepts.
+  /// Returns a guarantee for the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -64,7 +72,9 @@ extension Guarantee where T: Sequence {
     map(on: on, flags: flags) { $0.filter(isIncluded) }
   }
 
-  /// Returns a guarantee of the elements in the order that `areInIncreasingOrder` says.
+  /// Returns a guarantee for the elements in the order that `areInIncreasingOrder` says.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -75,7 +85,7 @@ extension Guarantee where T: Sequence {
 }
 
 extension Guarantee where T: Sequence, T.Iterator.Element: Comparable {
-  /// Returns a guarantee of the elements in ascending order.
+  /// Returns a guarantee for the elements in ascending order.
   @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil

@@ -4,7 +4,7 @@ import Pledge
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
 #endif
 
-// The way to Pledge and back. Cancelling the Pledge promise, if nobody else waits for this one,
+// The way to Pledge and back. Cancelling the Pledge promise, if this one has no other consumer,
 // rejects this one with `CancellationError`, for which `isCancelled` is true.
 
 extension Promise where T: Sendable {

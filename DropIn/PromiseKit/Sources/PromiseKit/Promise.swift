@@ -42,25 +42,25 @@ public final class Promise<T>: Thenable, CatchMixin {
 
   var box: Box<T> { openBox ?? Box(sealedBy: core) }
 
-  /// Makes a promise that is fulfilled with `value`.
+  /// Creates a promise that is fulfilled with `value`.
   @inlinable
   public static func value(_ value: T) -> Promise<T> { Promise(core: .value(Boxed(value))) }
 
-  /// Makes a promise that is rejected with `error`.
+  /// Creates a promise that is rejected with `error`.
   @inlinable
   public init(error: Error) {
     core = .rejected(UnreportedError(error))
     openBox = nil
   }
 
-  /// Makes a promise with the fate of another thenable.
+  /// Creates a promise with the fate of another thenable.
   @inlinable
   public init<U: Thenable>(_ bridge: U) where U.T == T {
     core = bridge.attach()
     openBox = (bridge as? Promise<T>)?.openBox
   }
 
-  /// Makes a promise that `body` resolves through the resolver it is given, now or later.
+  /// Creates a promise that `body` resolves through its resolver, now or later.
   ///
   /// `body` runs inside this call. If it throws, the promise is rejected with that error.
   @inlinable
@@ -76,14 +76,14 @@ public final class Promise<T>: Thenable, CatchMixin {
     }
   }
 
-  /// Makes a pending promise and the resolver that resolves it.
+  /// Creates a pending promise and the resolver that resolves it.
   @inlinable
   public class func pending() -> (promise: Promise<T>, resolver: Resolver<T>) {
     let box = Box<T>()
     return (Promise(box), Resolver(box))
   }
 
-  /// Calls `to` with the outcome: inside this call if it is there already, else on the thread that
+  /// Calls `to` with the outcome: inside this call if it is already known, else on the thread that
   /// resolves the promise.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
@@ -92,7 +92,7 @@ public final class Promise<T>: Thenable, CatchMixin {
     attach().observe(on: .immediate) { handler(Result($0)) }
   }
 
-  /// The outcome as it stands now: nil while the promise is pending.
+  /// The current result; nil while the promise is pending.
   @inlinable
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }
@@ -114,7 +114,7 @@ extension Promise {
 }
 
 extension Promise where T == Void {
-  /// Makes a promise that is fulfilled.
+  /// Creates a promise that is fulfilled.
   @inlinable
   public convenience init() { self.init(core: .value(Boxed(()))) }
 

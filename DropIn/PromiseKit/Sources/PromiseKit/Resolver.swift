@@ -35,7 +35,7 @@ extension Resolver {
   @inlinable
   public func resolve(_ result: Result<T>) { box.seal(result) }
 
-  /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  /// Resolves the promise with the arguments of a completion handler: an error wins over a value.
   ///
   /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
   @inlinable
@@ -49,7 +49,7 @@ extension Resolver {
     }
   }
 
-  /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  /// Resolves the promise with the arguments of a completion handler: an error wins over a value.
   @inlinable
   public func resolve(_ obj: T, _ error: Error?) {
     if let error {
@@ -59,7 +59,7 @@ extension Resolver {
     }
   }
 
-  /// Resolves the promise with what a completion handler was given: an error wins over a value.
+  /// Resolves the promise with the arguments of a completion handler: an error wins over a value.
   ///
   /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
   @inlinable

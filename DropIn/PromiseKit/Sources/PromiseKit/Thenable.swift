@@ -6,7 +6,7 @@ public protocol Thenable: AnyObject {
   /// The type of the value.
   associatedtype T
 
-  /// Calls `to` with the outcome: inside this call if it is there already, else when it comes.
+  /// Calls `to` with the outcome: inside this call if it is already known, else when it comes.
   func pipe(to: @escaping (Result<T>) -> Void)
 
   /// The outcome as it stands now: nil while there is none.
@@ -14,7 +14,7 @@ public protocol Thenable: AnyObject {
 }
 
 extension Thenable {
-  /// Returns a promise that takes on the fate of the thenable that `body` returns.
+  /// Returns a promise that settles as the thenable that `body` returns.
   ///
   /// If this one is rejected, or `body` throws, the result is rejected with that error. A `body`
   /// that returns the very promise that this call returned rejects it with
@@ -31,9 +31,11 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise of what `transform` makes of the value.
+  /// Returns a promise for what `transform` makes of the value.
   ///
   /// If this one is rejected, or `transform` throws, the result is rejected with that error.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func map<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -46,9 +48,11 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise of what `transform` makes of the value, unless that is nil.
+  /// Returns a promise for what `transform` makes of the value, unless that is nil.
   ///
   /// Nil rejects the result with ``PMKError/compactMap(_:_:)``.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func compactMap<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -85,7 +89,7 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the outcome, whatever it is, and passes it on.
+  /// Calls `body` with the result, and passes it on.
   @inlinable
   public func tap(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -100,7 +104,7 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise that is fulfilled, without a value, when this one is.
+  /// Returns a promise that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
   public func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
 

@@ -3,7 +3,9 @@ import Dispatch
 // One hop for the whole sequence: the closure is called for one element after the other, in order.
 
 extension Thenable where T: Sequence {
-  /// Returns a promise of what `transform` makes of each element.
+  /// Returns a promise for the results of applying `transform` to each element.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func mapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -12,7 +14,9 @@ extension Thenable where T: Sequence {
     map(on: on, flags: flags) { try $0.map(transform) }
   }
 
-  /// Returns a promise of the elements of all the sequences that `transform` returns, in order.
+  /// Returns a promise for the elements of all the sequences that `transform` returns, in order.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func flatMapValues<U: Sequence>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -21,7 +25,9 @@ extension Thenable where T: Sequence {
     map(on: on, flags: flags) { try $0.flatMap(transform) }
   }
 
-  /// Returns a promise of what `transform` makes of each element, without the nils.
+  /// Returns a promise for the non-nil results of applying `transform` to each element.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func compactMapValues<U>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -49,7 +55,9 @@ extension Thenable where T: Sequence {
     thenMap(on: on, flags: flags, transform).map(on: nil) { $0.flatMap { $0 } }
   }
 
-  /// Returns a promise of the elements that `isIncluded` accepts.
+  /// Returns a promise for the elements that `isIncluded` accepts.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func filterValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -69,9 +77,11 @@ extension Thenable where T: Collection {
     }
   }
 
-  /// Returns a promise of the first element that `test` accepts.
+  /// Returns a promise for the first element that `test` accepts.
   ///
   /// It is rejected with ``PMKError/emptySequence`` if there is none.
+  ///
+  /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
   public func firstValue(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -96,7 +106,7 @@ extension Thenable where T: Collection {
 }
 
 extension Thenable where T: Sequence, T.Iterator.Element: Comparable {
-  /// Returns a promise of the elements in ascending order.
+  /// Returns a promise for the elements in ascending order.
   @inlinable
   public func sortedValues(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil

@@ -3,15 +3,15 @@ import Pledge
 
 /// Waits for all `thenables`; gives their values in the same order.
 ///
-/// The first rejection rejects the result at once; the others go on. No thenables give an empty
-/// array at once.
+/// The first rejection rejects the result immediately; the others go on. No thenables give an empty
+/// array immediately.
 public func when<U: Thenable>(fulfilled thenables: [U]) -> Promise<[U.T]> {
   all(thenables.map { $0.attach() }) { $0.map(\.value) }
 }
 
 /// Waits for all `thenables`, which may be of different types; gives their values in order.
 ///
-/// The first rejection rejects the result at once; the others go on.
+/// The first rejection rejects the result immediately; the others go on.
 public func when(fulfilled thenables: [any Thenable]) -> Promise<[Any]> {
   func erased<U: Thenable>(_ thenable: U) -> Core<Any> {
     thenable.attach().map(on: .immediate) { Boxed($0.value) }
@@ -21,19 +21,19 @@ public func when(fulfilled thenables: [any Thenable]) -> Promise<[Any]> {
 
 /// Waits for all `promises`.
 ///
-/// The first rejection rejects the result at once; the others go on.
+/// The first rejection rejects the result immediately; the others go on.
 public func when<U: Thenable>(fulfilled promises: U...) -> Promise<Void> where U.T == Void {
   when(fulfilled: promises)
 }
 
 /// Waits for all `promises`.
 ///
-/// The first rejection rejects the result at once; the others go on.
+/// The first rejection rejects the result immediately; the others go on.
 public func when<U: Thenable>(fulfilled promises: [U]) -> Promise<Void> where U.T == Void {
   all(promises.map { $0.attach() }) { _ in }
 }
 
-/// Waits for two thenables; the first rejection rejects the result at once.
+/// Waits for two thenables; the first rejection rejects the result immediately.
 public func when<U: Thenable, V: Thenable>(fulfilled pu: U, _ pv: V) -> Promise<(U.T, V.T)> {
   let (u, v) = (pu.attach(), pv.attach())
   WhenProgress.count(u, v)
@@ -41,7 +41,7 @@ public func when<U: Thenable, V: Thenable>(fulfilled pu: U, _ pv: V) -> Promise<
     core: Pledge.Promise.all(u, v).map(on: .immediate) { Boxed(($0.value, $1.value)) })
 }
 
-/// Waits for three thenables; the first rejection rejects the result at once.
+/// Waits for three thenables; the first rejection rejects the result immediately.
 public func when<U: Thenable, V: Thenable, W: Thenable>(
   fulfilled pu: U, _ pv: V, _ pw: W
 ) -> Promise<(U.T, V.T, W.T)> {
@@ -53,7 +53,7 @@ public func when<U: Thenable, V: Thenable, W: Thenable>(
     })
 }
 
-/// Waits for four thenables; the first rejection rejects the result at once.
+/// Waits for four thenables; the first rejection rejects the result immediately.
 public func when<U: Thenable, V: Thenable, W: Thenable, X: Thenable>(
   fulfilled pu: U, _ pv: V, _ pw: W, _ px: X
 ) -> Promise<(U.T, V.T, W.T, X.T)> {
@@ -65,7 +65,7 @@ public func when<U: Thenable, V: Thenable, W: Thenable, X: Thenable>(
     })
 }
 
-/// Waits for five thenables; the first rejection rejects the result at once.
+/// Waits for five thenables; the first rejection rejects the result immediately.
 public func when<U: Thenable, V: Thenable, W: Thenable, X: Thenable, Y: Thenable>(
   fulfilled pu: U, _ pv: V, _ pw: W, _ px: X, _ py: Y
 ) -> Promise<(U.T, V.T, W.T, X.T, Y.T)> {

@@ -99,7 +99,7 @@ final class FunctionTests: PromiseKitTestCase {
   }
 }
 
-/// The default log handler prints; its lines are part of the behaviour.
+/// The default log handler prints; its lines are part of the behavior.
 final class DefaultLogTests: XCTestCase {
   func testLines() throws {
     let pipe = Pipe()

@@ -4,7 +4,7 @@ import Pledge
 // A handler returned a promise, and the handler's own promise takes on its fate.
 
 extension Promise {
-  /// Makes a pending promise that can ``adopt(_:on:)`` another one.
+  /// Creates a pending promise that can ``adopt(_:on:)`` another one.
   @inlinable
   static func adopter() -> Promise<Value> {
     let (source, resolver) = Pledge.Promise<

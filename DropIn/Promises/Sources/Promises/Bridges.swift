@@ -7,7 +7,7 @@ import Pledge
 // To and from Pledge, and async/await.
 
 extension Promise where Value: Sendable {
-  /// Makes a promise that is resolved as `pledge` settles.
+  /// Creates a promise that is resolved as `pledge` settles.
   public convenience init(_ pledge: Pledge.Promise<Value>) {
     self.init()
     pledge.observe(on: .immediate) { self.resolve($0) }
@@ -16,7 +16,7 @@ extension Promise where Value: Sendable {
   /// A promise of Pledge that settles as this one is resolved.
   ///
   /// If this promise goes away unresolved, that one is rejected with `BrokenPromiseError`. Its errors are
-  /// reported if nobody handles them, as always with Pledge.
+  /// reported if they aren't handled, as always with Pledge.
   public var pledge: Pledge.Promise<Value> {
     Pledge.Promise { resolver in
       storage.observe(on: .immediate) { result in

@@ -8,7 +8,7 @@ enum Ending<Value>: Sendable {
 
   /// Settles it with another promise, whose fate it then shares.
   ///
-  /// The engine links the two if nobody else observes the other one. That is what keeps the memory
+  /// The engine links the two if the other one has no other observer. That is what keeps the memory
   /// of a recursive chain constant.
   case adopting(UnmanagedResolver<Pledge.Promise<UncheckedBox<Value>>>)
 

@@ -35,11 +35,11 @@ public final class Promise<Value> {
     if ending != nil { DispatchGroup.promises.enter() }
   }
 
-  /// Makes a promise that is pending until it is resolved by hand.
+  /// Creates a promise that is pending until it is resolved by hand.
   @inlinable
   public static func pending() -> Promise<Value> { Promise() }
 
-  /// Makes a promise that is pending until it is resolved by hand.
+  /// Creates a promise that is pending until it is resolved by hand.
   @inlinable
   public convenience init() {
     let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withUnmanagedResolver()
@@ -49,13 +49,13 @@ public final class Promise<Value> {
   // The two that follow are equally disfavored: between them the compiler has to choose as it would
   // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
 
-  /// Makes a promise that is rejected with `error`.
+  /// Creates a promise that is rejected with `error`.
   @inlinable @_disfavoredOverload
   public convenience init(_ error: Error) {
     self.init(storage: .rejected(UnreportedError(error)), ending: nil)
   }
 
-  /// Makes a promise that is fulfilled with the value of `work`, or rejected with what it throws.
+  /// Creates a promise that is fulfilled with the value of `work`, or rejected with what it throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
   @inlinable @_disfavoredOverload

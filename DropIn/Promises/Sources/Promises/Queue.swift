@@ -77,7 +77,7 @@ extension Promise {
     }
   }
 
-  /// Makes a pending promise that `handler` resolves, on `queue`, from this one's outcome.
+  /// Creates a pending promise that `handler` resolves, on `queue`, from this one's outcome.
   ///
   /// `handler` is given `work`, the user's closure, and captures nothing: so there is one context for
   /// all that the handler needs, and not one in another.

@@ -1,7 +1,7 @@
 import FBLPromises
 import Foundation
 
-/// Returns a promise of the value of `work`, which is tried again after it has failed.
+/// Returns a promise for the value of `work`, which is tried again after it has failed.
 ///
 /// The first try runs inside this call, later ones on `queue`.
 ///

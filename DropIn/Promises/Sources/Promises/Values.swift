@@ -65,7 +65,7 @@ enum ValueTypes {
     return known[place(of: address)].address.load(ordering: .relaxed) == address
   }
 
-  /// Notes that `value` hides no error, if that goes for all values of its type.
+  /// Notes that `value` hides no error, if that is true for all values of its type.
   @usableFromInline
   static func noteNoError<Value>(_ value: Value) {
     // Not where the value decides: `Any` and other protocols, optionals, classes, `AnyHashable`.

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Makes a promise of a call whose completion handler takes nothing.
+/// Creates a promise of a call whose completion handler takes nothing.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -16,7 +16,7 @@ public func wrap(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes a value.
+/// Creates a promise of a call whose completion handler takes a value.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -32,7 +32,7 @@ public func wrap<Value>(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes an optional value.
+/// Creates a promise of a call whose completion handler takes an optional value.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -48,7 +48,7 @@ public func wrap<Value>(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes a value and an error.
+/// Creates a promise of a call whose completion handler takes a value and an error.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -66,7 +66,7 @@ public func wrap<Value>(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes an error and a value.
+/// Creates a promise of a call whose completion handler takes an error and a value.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -84,7 +84,7 @@ public func wrap<Value>(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes an optional value and an error.
+/// Creates a promise of a call whose completion handler takes an optional value and an error.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -102,7 +102,7 @@ public func wrap<Value>(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes an error and an optional value.
+/// Creates a promise of a call whose completion handler takes an error and an optional value.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.
@@ -120,7 +120,7 @@ public func wrap<Value>(
   }
 }
 
-/// Makes a promise of a call whose completion handler takes two optional values and an error.
+/// Creates a promise of a call whose completion handler takes two optional values and an error.
 ///
 /// - Parameters:
 ///   - queue: Where `work` runs.

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import Promises
 
-/// Counts hops against blocks that hop beside the promises on the same serial queue.
+/// Counts hops against blocks that hop alongside the promises on the same serial queue.
 final class HopTests: XCTestCase {
   /// How many turns of the main queue go by until the promise of `make` is resolved.
   private func hops<Value>(_ make: () -> Promise<Value>) -> Int {

@@ -1,6 +1,6 @@
 /// Runs programs on Pledge and on the reference, and says where they differ.
 package struct Comparison: Sendable {
-  /// What became of one program.
+  /// The result of one program.
   package struct Verdict: Sendable {
     /// How Pledge differs from what is right; empty if it does not.
     package var complaints: [String] = []

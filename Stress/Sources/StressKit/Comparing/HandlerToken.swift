@@ -1,7 +1,7 @@
 import PledgeTesting
 import Synchronization
 
-/// What a handler holds, so that it can be seen when the handler is let go of.
+/// What a handler holds, so that tests can see when the handler is released.
 final class HandlerToken: Sendable {
   private static let live = Atomic(0)
   private let token: LifetimeTracker.Token

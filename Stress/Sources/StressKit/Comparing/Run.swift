@@ -17,7 +17,7 @@ final class Run<Engine: System>: @unchecked Sendable {
   private let run: Int
   private let system: Engine
   private let kind: Program.Kind
-  /// The promises that may stay pending, as nobody settles them; nil for any.
+  /// The promises that can stay pending because nothing settles them; nil for any.
   private let abandoned: Set<Int>?
   /// Each handler holds one of its objects.
   let lifetimes = LifetimeTracker()
@@ -44,7 +44,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     return state.withLock { $0.trace }
   }
 
-  /// Notes what became of all promises.
+  /// Records the results of all promises.
   private func settle(_ note: (inout Trace, [Int: Outcome]) -> Void) {
     let outcomes = state.withLock { $0.promises }.mapValues { promise in
       system.exclusively { system.outcome(promise) }
@@ -56,7 +56,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     let ids = program.allSteps.map(\.id)
     let following = Set(program.allSteps.compactMap(\.operation.follower))
     if kind == .sequential {
-      // Handlers that run meanwhile may make new promises.
+      // Handlers that run in the meantime can create promises.
       repeat {
         drain()
         dropResolvers(ids, following)

@@ -16,14 +16,14 @@ struct Event: Hashable, Sendable {
 /// All that could be observed of one run of a program.
 struct Trace: Sendable {
   var events: [Event] = []
-  /// What became of the promises by the end of the program's steps, and once all that was
+  /// The results of the promises by the end of the program's steps, and once all that was
   /// pending had been dropped.
   var outcomesAtEnd: [Int: Outcome] = [:]
   var finalOutcomes: [Int: Outcome] = [:]
   /// Steps whose handlers ran elsewhere than they were meant to.
   var misplaced: Set<Int> = []
   var unhandled: [Failure: Int] = [:]
-  /// Handlers that were not let go of.
+  /// Handlers that were not released.
   var leakCount = 0
   /// How many steps and handlers ran.
   var operationCount = 0

@@ -3,7 +3,7 @@
 /// A step that makes a promise names it by its id; other steps refer to it by that. A step that
 /// refers to a promise that is not there (not made yet, or dropped) does nothing, so a program
 /// stays valid when steps are taken out of it. A promise depends on promises with smaller ids only,
-/// so that none can wait for itself in a circle.
+/// so that none can wait for itself in a cycle.
 package struct Program: Sendable, Equatable {
   /// What the program's steps are chosen for, and so what may be compared.
   package enum Kind: Sendable, Equatable, CaseIterable {

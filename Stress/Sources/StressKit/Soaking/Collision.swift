@@ -93,7 +93,7 @@ private final class Round: Sendable {
     return calls.withLock { $0 }.filter { $0.value > 1 }.map { "handler \($0) ran \($1) times" }
   }
 
-  /// Does its act, and returns the promise that came of it.
+  /// Does its act, and returns the resulting promise.
   private func result(
     of act: Collision.Act, _ body: @escaping @Sendable () throws -> Void
   ) -> Pledge.Promise<Int>? {

@@ -4,7 +4,7 @@ import Synchronization
 /// Runs random programs and collisions on several threads for a given time, and watches over the
 /// memory and over what hangs.
 package final class Soak: Sendable {
-  /// What came of it.
+  /// The result.
   package struct Summary: Sendable {
     package var programs: [String: Int] = [:]
     package var exactPrograms = 0
@@ -105,9 +105,9 @@ package final class Soak: Sendable {
     }
   }
 
-  /// What of the heap is in use when the threads have let go of the last programs.
+  /// The heap in use when the threads have released the last programs.
   private func heapAtRest() -> Int {
-    // Queues let go of their last blocks a moment after these have run.
+    // Queues release their last blocks a moment after these have run.
     var least = Memory.heapBytes()
     for _ in 0..<10 {
       Thread.sleep(forTimeInterval: 0.001)

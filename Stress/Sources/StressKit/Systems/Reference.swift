@@ -93,7 +93,7 @@ final class Observer {
   weak var promise: ReferencePromise?
   /// It has started.
   var isTaken = false
-  /// It has turned away from its source, and sees what it has instead of it.
+  /// It was detached from its source, and sees the replacement.
   var isDetached = false
   var replacement = Rejection(.cancelled)
   var run: ((Settlement) -> Void)?
@@ -129,7 +129,7 @@ final class ReferenceResolver: @unchecked Sendable {
 
   deinit {
     world.lock.withLock {
-      // Who cancels it tells the producer, and rejects it after that.
+      // The caller that cancels it notifies the producer, and rejects it after that.
       if promise.outcome == nil, !promise.isCancelled {
         world.reject(promise, .resolverDropped(id))
       }
@@ -183,7 +183,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   @discardableResult
   func reject(_ promise: ReferencePromise, _ failure: Failure) -> Bool {
-    // Who has cancelled does not wait for an error.
+    // A consumer that has cancelled does not wait for an error.
     settle(promise, .rejection(Rejection(failure, isSilent: promise.isCancelled)))
   }
 
@@ -238,7 +238,7 @@ final class ReferenceWorld: @unchecked Sendable {
     let outcome = observer.isDetached ? .rejection(observer.replacement) : source?.outcome
     observer.source = nil
     observer.run = nil
-    // Who has cancelled does not wait for an error; others may.
+    // A consumer that has cancelled does not wait for an error; others may.
     if observer.promise?.isCancelled == true, observer.isDetached || (source?.takers ?? 0) <= 1 {
       outcome?.rejection?.isHandled = true
     }
@@ -304,7 +304,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   func cancel(_ promise: ReferencePromise) { climb(promise) }
 
-  /// Asks what feeds `promise` to stop, as far up as nobody else consumes it.
+  /// Asks what feeds `promise` to stop, as far up as it has no other consumer.
   private func climb(_ promise: ReferencePromise) {
     guard promise.outcome == nil, !promise.isCancelled else { return }
     promise.isCancelled = true
@@ -372,7 +372,7 @@ final class ReferenceWorld: @unchecked Sendable {
     keep(source)
   }
 
-  /// Has a promise go on, whoever else leaves it; its error is nobody's business.
+  /// Has a promise go on, even if other consumers are removed; its error isn't reported.
   func keep(_ promise: ReferencePromise) {
     promise.isKept = true
     promise.hasBeenLeft = true
@@ -429,7 +429,7 @@ final class ReferenceWorld: @unchecked Sendable {
     return (promise, { [self] in withdraw(observer, seeing: Rejection(failure)) })
   }
 
-  /// What nobody handled.
+  /// The unhandled rejections.
   var unhandled: ArraySlice<Failure> {
     var seen: Set<ObjectIdentifier> = []
     let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0.root)).inserted }

@@ -32,7 +32,7 @@ final class ReferenceGathering {
     return result
   }
 
-  /// Lets go of all inputs; false if that has happened before.
+  /// Releases all inputs; false if that has happened before.
   @discardableResult
   func finish(withdrawing: Bool) -> Bool {
     guard end == nil else { return false }

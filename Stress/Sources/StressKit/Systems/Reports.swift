@@ -8,7 +8,7 @@ enum Reports {
   /// More than there are steps in a program; less than there are runs.
   static let runs = 1_000_000
 
-  // Of the runs that are under way. What comes later is nobody's business, and must not pile up.
+  // Of the runs in progress. Later reports are ignored, and must not accumulate.
   private static let byRun = Lock<[Int: [Failure]]>([:])
 
   /// The line for a broken promise; greater than any line of source code, which leads to no run.

@@ -49,7 +49,7 @@ protocol System: Sendable {
   func isAt(_ place: Place) -> Bool
   /// Lets time pass up to the next timer, if that is due by then; false if none is.
   func passTime(to ticks: Int) -> Bool
-  /// Runs `body` with nobody else in the system, if the system cannot bear others.
+  /// Runs `body` alone in the system, if the system doesn't support others.
   func exclusively<Result>(_ body: () -> Result) -> Result
 }
 
@@ -84,7 +84,7 @@ enum Failure: Error, Hashable, Sendable {
   }
 }
 
-/// What became of a promise.
+/// The result of a promise.
 enum Outcome: Hashable, Sendable {
   case pending
   case value(Int)

@@ -3,7 +3,7 @@ import CExplorer
 /// Which older values a load may return, as the memory model of C++ has it.
 ///
 /// For each atomic value all stores of the run are kept, in order. A load may return the latest one,
-/// or an older one unless the thread knows of a later one: because it has read or written that itself,
+/// or an older one unless the thread knows about a later one: because it has read or written that itself,
 /// or by a chain of releasing writes and acquiring reads. Updates, sequentially consistent loads and
 /// failed exchanges see the latest value.
 enum Memory {

@@ -32,7 +32,7 @@ final class Box<T>: Sendable {
   @inlinable
   deinit { resolver?.abandon() }
 
-  /// Settles the promise, unless it is settled already.
+  /// Settles the promise, unless it is already settled.
   @inlinable
   func seal(_ result: Result<T>) {
     switch result {

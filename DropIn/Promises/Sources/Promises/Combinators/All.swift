@@ -1,13 +1,13 @@
 import Dispatch
 
-/// Returns a promise of all the values, in the order of `promises`.
+/// Returns a promise for all the values, in the order of `promises`.
 ///
-/// The first error rejects the result at once.
+/// The first error rejects the result immediately.
 ///
 /// - Parameters:
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
-/// - Returns: A new promise; no promises give an empty array at once.
+/// - Returns: A new promise; no promises give an empty array immediately.
 @inlinable
 @_disfavoredOverload
 public func all<Value>(
@@ -16,14 +16,14 @@ public func all<Value>(
   all(on: queue, promises)
 }
 
-/// Returns a promise of all the values, in the order of `promises`.
+/// Returns a promise for all the values, in the order of `promises`.
 ///
-/// The first error rejects the result at once.
+/// The first error rejects the result immediately.
 ///
 /// - Parameters:
 ///   - queue: Where the promises are waited for.
 ///   - promises: The promises to wait for.
-/// - Returns: A new promise; no promises give an empty array at once.
+/// - Returns: A new promise; no promises give an empty array immediately.
 @inlinable
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
@@ -35,7 +35,7 @@ public func all<Value, Container: Sequence>(
 
 /// Returns a promise of both values.
 ///
-/// The first error rejects the result at once.
+/// The first error rejects the result immediately.
 ///
 /// - Parameters:
 ///   - queue: Where the promises are waited for.
@@ -54,9 +54,9 @@ public func all<A, B>(
   }
 }
 
-/// Returns a promise of all three values.
+/// Returns a promise for all three values.
 ///
-/// The first error rejects the result at once.
+/// The first error rejects the result immediately.
 ///
 /// - Parameters:
 ///   - queue: Where the promises are waited for.
@@ -78,9 +78,9 @@ public func all<A, B, C>(
   }
 }
 
-/// Returns a promise of all four values.
+/// Returns a promise for all four values.
 ///
-/// The first error rejects the result at once.
+/// The first error rejects the result immediately.
 ///
 /// - Parameters:
 ///   - queue: Where the promises are waited for.

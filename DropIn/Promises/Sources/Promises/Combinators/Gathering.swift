@@ -84,7 +84,7 @@ extension Promise {
 /// How many promises, from the first one on, are known to have come as far as they should.
 ///
 /// Every observer that is called asks anew whether all have; what it found is kept, and only one is
-/// told so, so that this takes linear time altogether.
+/// notified, so that this takes linear time altogether.
 ///
 /// `@unchecked Sendable`: `count` is guarded by `lock`, one of Foundation's, since the thread
 /// sanitizer cannot follow `Synchronization.Mutex` on Linux.
@@ -106,8 +106,8 @@ final class Progress: @unchecked Sendable {
   }
 }
 
-/// Makes a promise that is fulfilled with `combine()` once all `inputs` are fulfilled, and rejected
-/// with the first error.
+/// Creates a promise that is fulfilled with `combine()` once all `inputs` are fulfilled, and
+/// rejected with the first error.
 @inlinable
 func gather<I: Input, Combined>(
   on queue: DispatchQueue, fulfilled inputs: [I], _ combine: @escaping () -> Combined
@@ -126,7 +126,7 @@ func gather<I: Input, Combined>(
   }
 }
 
-/// Makes a promise that is fulfilled once all `inputs` are resolved, one of them at least with a
+/// Creates a promise that is fulfilled once all `inputs` are resolved, one of them at least with a
 /// value, and rejected with the last error otherwise.
 @inlinable
 func gather<I: Input>(on queue: DispatchQueue, resolved inputs: [I]) -> Promise<Void> {

@@ -5,11 +5,11 @@ extension Promise {
   public typealias Async =
     (@escaping (Value) -> Void, @escaping (Error) -> Void) throws -> Void
 
-  /// Makes a pending promise that `work` resolves, now or later.
+  /// Creates a pending promise that `work` resolves, now or later.
   ///
-  /// `work` runs on `queue`, never inside this call. It is given a closure that fulfills the promise
-  /// and one that rejects it; both may be called from any thread, and only the first call counts.
-  /// If `work` throws, the promise is rejected with that error.
+  /// `work` runs on `queue`, never inside this call. It is given a closure that fulfills the
+  /// promise and one that rejects it; both can be called from any thread, and only the first call
+  /// counts. If `work` throws, the promise is rejected with that error.
   ///
   /// - Parameters:
   ///   - queue: Where `work` runs.

@@ -5,7 +5,7 @@ extension Promise {
   /// Work that makes the value of a promise.
   public typealias Do<T> = () throws -> T
 
-  /// Makes a pending promise with the result of `work`.
+  /// Creates a pending promise with the result of `work`.
   ///
   /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
   /// error. Its result has to be a `Value`; it is a programmer error to read the promise otherwise.
@@ -25,7 +25,7 @@ extension Promise {
     }
   }
 
-  /// Makes a pending promise that is resolved as the one that `work` returns.
+  /// Creates a pending promise that is resolved as the one that `work` returns.
   ///
   /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
   /// error. The value of the promise it returns has to be a `Value`.
@@ -60,7 +60,7 @@ extension Promise {
     }
   }
 
-  /// Fulfills the promise with a value that shall be a `Value`.
+  /// Fulfills the promise with a value that must be a `Value`.
   @usableFromInline
   func fulfill<T>(converting value: T) {
     if let error = rejection(hiddenIn: value) {

@@ -1,10 +1,10 @@
 import Dispatch
 
 extension Promise {
-  /// Makes a promise of what was accumulated so far and the next element.
+  /// Creates a promise of what was accumulated so far and the next element.
   public typealias Reducer<Element> = (Value, Element) throws -> Promise<Value>
 
-  /// Returns a promise of what `reducer` makes of this one's value and all `items`, in order.
+  /// Returns a promise for what `reducer` makes of this one's value and all `items`, in order.
   ///
   /// Each call waits for the promise that the one before returned. The first error ends it.
   ///
@@ -22,7 +22,7 @@ extension Promise {
     reduce(on: queue, items, reducer)
   }
 
-  /// Returns a promise of what `reducer` makes of this one's value and all `items`, in order.
+  /// Returns a promise for what `reducer` makes of this one's value and all `items`, in order.
   ///
   /// Each call waits for the promise that the one before returned. The first error ends it.
   ///

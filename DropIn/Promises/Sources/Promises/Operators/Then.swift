@@ -41,7 +41,7 @@ extension Promise {
     }
   }
 
-  /// Returns a promise of the same value, which is fulfilled when `work` has run.
+  /// Returns a promise for the same value, which is fulfilled when `work` has run.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
   ///

@@ -20,9 +20,9 @@ extension Promise {
     return result
   }
 
-  /// Returns a promise of the same value, which is fulfilled `interval` seconds later.
+  /// Returns a promise for the same value, which is fulfilled `interval` seconds later.
   ///
-  /// An error passes through at once.
+  /// An error passes through immediately.
   ///
   /// - Parameters:
   ///   - queue: Where the outcome is waited for, and where the timer fires.

@@ -1,7 +1,7 @@
 import Dispatch
 
 extension Promise {
-  /// Returns a promise of the same value if `predicate` accepts it.
+  /// Returns a promise for the same value if `predicate` accepts it.
   ///
   /// Otherwise the result is rejected with ``PromiseError/validationFailure``. An error passes
   /// through.

@@ -2,7 +2,7 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Where handlers run: turns, the trampoline, and reports of what nobody handled.
+/// Where handlers run: turns, the trampoline, and reports of unhandled rejections.
 let runningPrograms = [
   Program(name: "trampoline", make: trampoline),
   Program(name: "trampoline-cancel", make: trampolineAndCancel),

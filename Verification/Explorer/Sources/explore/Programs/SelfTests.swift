@@ -2,7 +2,7 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Programs that are wrong on purpose: the explorer has to say so.
+/// Programs that are wrong on purpose, which the explorer must report.
 let selfTests = [
   Program(
     name: "self-two-locks", mustFind: "deadlock: thread 0 waits for a lock that thread 1 holds",

@@ -1,0 +1,216 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+// The recipes of Cookbook.md about failures, time and lifetimes, each with a test in virtual time.
+
+// MARK: transient
+func loadNews(
+  clock: any Clock<Duration> = ContinuousClock(),
+  load: @escaping @Sendable () -> Promise<[String]>
+) -> Promise<[String]> {
+  let policy = RetryPolicy.exponential(attempts: 5, from: .milliseconds(200))
+    .withJitter()
+    .retrying(only: Offline.self)
+  return Promise.retry(policy, clock: clock) {
+    load().timeout(after: .seconds(2), clock: clock)
+  }
+}
+
+// MARK: fallback
+func newsOrCache(
+  fresh: Promise<[String]>, cached: [String], clock: any Clock<Duration> = ContinuousClock()
+) -> Guarantee<[String]> {
+  fresh.timeout(after: .seconds(2), clock: clock)
+    .replaceError { _ in cached }
+}
+
+// MARK: partial
+func loadUsers(
+  ids: [Int], load: @Sendable (Int) -> Promise<User>
+) -> Promise<(users: [User], errors: [any Error])> {
+  Promise.allSettled(ids.map(load)).map { results in
+    var users: [User] = []
+    var errors: [any Error] = []
+    for result in results {
+      switch result {
+      case .success(let user): users.append(user)
+      case .failure(let error): errors.append(error)
+      }
+    }
+    return (users, errors)
+  }
+}
+
+// MARK: fast
+func loadParts(_ names: [String], load: (String) -> Promise<Page>) -> Promise<[Page]> {
+  Promise.all(names.map(load), cancellingRest: true)
+}
+
+// MARK: mirrors
+func fastestPage(
+  from mirrors: [String], load: (String) -> Promise<Page>
+) -> Promise<Page> {
+  Promise.any(mirrors.map(load))
+}
+
+// MARK: hedge
+func hedgedPage(
+  clock: any Clock<Duration> = ContinuousClock(), load: @escaping @Sendable () -> Promise<Page>
+) -> Promise<Page> {
+  Promise.hedged(attempts: 2, delay: .milliseconds(50), clock: clock) { load() }
+}
+
+// MARK: polling
+enum JobStatus: Sendable {
+  case running, finished, failed
+}
+
+func waitForJob(
+  every interval: Duration, clock: any Clock<Duration> = ContinuousClock(),
+  status: @escaping @Sendable () -> Promise<JobStatus>
+) -> Promise<JobStatus> {
+  status().then { current -> Promise<JobStatus> in
+    guard current == .running else { return .value(current) }
+    return Promise.after(interval, clock: clock).then { _ in
+      waitForJob(every: interval, clock: clock, status: status)
+    }
+  }
+}
+
+// MARK: pages
+struct Batch: Sendable {
+  var items: [String]
+  var next: Int?
+}
+
+func allItems(
+  from page: Int = 0, after items: [String] = [],
+  load: @escaping @Sendable (_ page: Int) -> Promise<Batch>
+) -> Promise<[String]> {
+  load(page).then { batch -> Promise<[String]> in
+    guard let next = batch.next else { return .value(items + batch.items) }
+    return allItems(from: next, after: items + batch.items, load: load)
+  }
+}
+
+// MARK: results
+func report(
+  on pages: [Promise<Page>], to log: Recorder<String>
+) async {
+  for await result in Promise.results(of: pages) {
+    switch result {
+    case .success(let page): log.record("loaded \(page.text)")
+    case .failure(let error): log.record("failed: \(error)")
+    }
+  }
+}
+
+// MARK: resource
+func readIndex(
+  open: @escaping @Sendable () -> Promise<Connection>, log: Recorder<String>
+) -> Promise<Page> {
+  Promise.using(open(), release: { _ in log.record("closed") }) { connection in
+    connection.get("index.html")
+  }
+}
+// MARK: end
+
+@Suite struct CookbookFailures {
+  @Test func transientErrors_areRetried_andOthersAreNot() async throws {
+    let (clock, calls) = (TestClock(), CallCounter())
+    let news = loadNews(clock: clock) {
+      calls.call() < 3 ? .rejected(Offline()) : .value(["rain"])
+    }
+    await clock.run(until: news)
+    try await expectFulfillment(of: news, with: ["rain"])
+    let failed = loadNews(clock: clock) {
+      calls.call()
+      return .rejected(ServerError.notFound)
+    }
+    let error = try await expectRejection(of: failed, with: RetryError.self)
+    #expect(error.errors.count == 1 && calls.count == 4)
+  }
+
+  @Test func slowNews_areReplacedByTheCache() async throws {
+    let clock = TestClock()
+    let news = newsOrCache(fresh: .never, cached: ["old"], clock: clock)
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(2))
+    try await expectFulfillment(of: news.promise, with: ["old"])
+  }
+
+  @Test func partialFailure_keepsWhatSucceeded() async throws {
+    let (users, errors) = try await loadUsers(ids: [1, 2, 3]) { id in
+      id == 2 ? .rejected(Offline()) : .value(User(id: id))
+    }.value
+    #expect(users.map(\.id) == [1, 3] && errors.count == 1)
+  }
+
+  @Test func firstFailure_cancelsTheRest() async throws {
+    let slow = Promise<Page>.never
+    let parts = loadParts(["slow", "bad"]) { $0 == "bad" ? .rejected(Offline()) : slow }
+    try await expectRejection(of: parts, with: Offline.self)
+    #expect(slow.isCancelled)
+  }
+
+  @Test func slowerMirror_isCancelled() async throws {
+    let slow = Promise<Page>.never
+    let page = fastestPage(from: ["slow", "bad", "good"]) { mirror in
+      mirror == "slow" ? slow : mirror == "bad" ? .rejected(Offline()) : .value(Page(text: mirror))
+    }
+    #expect(try await page.value.text == "good")
+    #expect(slow.isCancelled)
+  }
+
+  @Test func secondAttempt_overtakesTheFirst() async throws {
+    let (clock, calls) = (TestClock(), CallCounter())
+    let page = hedgedPage(clock: clock) {
+      calls.call() == 1 ? .never : .value(Page(text: "second"))
+    }
+    await clock.run(until: page)
+    #expect(try await page.value.text == "second")
+  }
+
+  @Test func polling_endsWithTheJob() async throws {
+    let (clock, calls) = (TestClock(), CallCounter())
+    let job = waitForJob(every: .seconds(10), clock: clock) {
+      .value(calls.call() < 4 ? .running : .finished)
+    }
+    await clock.run(until: job)
+    try await expectFulfillment(of: job, with: .finished)
+    #expect(clock.now.offset == .seconds(30))
+  }
+
+  @Test func polling_thatIsCancelled_leavesNoTimer() async throws {
+    let clock = TestClock()
+    let job = waitForJob(every: .seconds(10), clock: clock) { .value(.running) }
+    await clock.sleepers(atLeast: 1)
+    job.cancel()
+    try await expectCancellation(of: job)
+    await clock.noSleepers()
+  }
+
+  @Test func pages_areJoined() async throws {
+    let items = allItems { page in
+      .value(Batch(items: ["item \(page)"], next: page < 2 ? page + 1 : nil))
+    }
+    try await expectFulfillment(of: items, with: ["item 0", "item 1", "item 2"])
+  }
+
+  @Test func results_arriveInOrderOfCompletion() async throws {
+    let (slow, resolver) = Promise<Page>.withResolvers()
+    let log = Recorder<String>()
+    let reporting = Promise { await report(on: [slow, .value(Page(text: "fast"))], to: log) }
+    _ = await log.reaches(1).value
+    resolver.reject(Offline())
+    try await expectFulfillment(of: reporting)
+    #expect(log.events == ["loaded fast", "failed: Offline()"])
+  }
+
+  @Test func resource_isReleased() async throws {
+    let log = Recorder<String>()
+    #expect(try await readIndex(open: openConnection, log: log).value.text == "index.html")
+    #expect(log.events == ["closed"])
+  }
+}
