@@ -75,7 +75,8 @@ document DropIn/Promises Promises
 rm -rf "$output"
 mkdir -p "$(dirname "$output")"
 "${docc[@]}" merge "${archives[@]}" --synthesized-landing-page-name Pledge \
-  --synthesized-landing-page-kind Package --output-path "$output"
+  --synthesized-landing-page-kind Package --synthesized-landing-page-topics-style list \
+  --output-path "$output"
 
 # The root of the site leads to the landing page.
 cat > "$output/index.html" <<HTML
