@@ -1,6 +1,6 @@
-// What a closure captured may be isolated as the closure is, and so may be its `deinit`. A closure that
-// is a handler's goes where the handler does. One that an operator keeps beside its handlers, to call it
-// several times or in a task, is kept in an object that releases it in its isolation.
+// What a closure captured may be isolated as the closure is, and so may be its `deinit`. A handler's
+// closure goes where the handler goes. A closure that an operator keeps in addition to its handlers, to
+// call it several times or in a task, is kept in an object that releases it in its isolation.
 
 /// Keeps a closure, and releases it in its isolation.
 ///

@@ -297,7 +297,7 @@ enum Scheduler {
       return
     }
     threads[current].spins += 1
-    // Not from the first time on: what comes of an unfair order is of interest, too.
+    // Not from the first time on: an unfair order can have interesting results, too.
     if threads[current].spins > 2 { threads[current].yieldsTo = enabled & ~timed & ~bit(current) }
     setWaiting(current, .spinning)
     threads[current].access = Access(address: 0, kind: .spin)
