@@ -194,7 +194,9 @@ class Cell: Job, @unchecked Sendable {
   }
 
   @inline(__always)
-  fileprivate final var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
+  fileprivate final var address: UInt {
+    UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
+  }
 
   /// Unlocks the cell and makes `next` its word.
   @inline(__always)

@@ -241,9 +241,10 @@ private func tail(cancelling index: Int?) -> Scenario {
 
 private enum End { case settle, cancel, attach }
 
-/// Four promises that adopt one another: `indices` of them, from the outermost, in threads of their
-/// own, and the others before that; while something happens to the innermost, or to the outermost.
-/// Nothing but the engine holds those in the middle; others may observe them.
+/// Four promises that adopt one another, while something happens to the outermost or the innermost.
+///
+/// Those with `indices`, counted from the outermost, adopt in threads of their own, and the others
+/// before that. Nothing but the engine holds those in the middle; others may observe them.
 private func row(
   adopting indices: [Int], then end: End, isObserved: Bool = false
 ) -> Scenario {
@@ -281,7 +282,10 @@ private func row(
       return expect(
         (outermost.state == outcome, "the outermost is \(outermost.state)"),
         (notes.agree(names, with: outcome), "heard: \(notes.text)"),
-        (!isObserved || notes.heard(by: "middle") == Array(repeating: outcome, count: 3), "heard: \(notes.text)"))
+        (
+          !isObserved || notes.heard(by: "middle") == Array(repeating: outcome, count: 3),
+          "heard: \(notes.text)"
+        ))
     })
 }
 
