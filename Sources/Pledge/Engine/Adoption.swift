@@ -146,7 +146,7 @@ extension Handler {
   /// Takes out what `cell` adopts, and what that adopts.
   private final func closeRow(below cell: Cell, _ patience: inout Int) {
     var cell = cell
-    while let innermost = cell.adoptedSource?.adoptedSource {
+    while cell.wasAdopting, let innermost = cell.adoptedSource?.adoptedSource {
       switch innermost.takeOutObserver() {
       case .notInTheMiddle: return
       case .takenOut: continue

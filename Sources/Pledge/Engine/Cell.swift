@@ -190,7 +190,10 @@ class Cell: Job, @unchecked Sendable {
   /// Threads wait for locks in the order of the addresses only; nil if this one would have to wait
   /// out of turn: it has to unlock the others and begin again.
   fileprivate final func lock(above highest: UInt) -> UInt64? {
-    address > highest ? lock() : tryLock(word.load(ordering: .relaxed))
+    if address > highest { return lock() }
+    // Not `tryLock`, which may see an old word: a thread that tries again has to see the lock free.
+    let seen = word.bitwiseOr(Mark.locked, ordering: .acquiring).oldValue
+    return seen & Mark.locked == 0 ? seen : nil
   }
 
   @inline(__always)
@@ -567,14 +570,16 @@ class Cell: Job, @unchecked Sendable {
 
   /// The cell whose fate this one's promise takes on, if it waits for one.
   final var adoptedSource: Cell? {
-    let waiting = Mark.adopting | Mark.started | Mark.detached
-    // Unlocked, for the many that adopt none.
-    if marks & waiting != Mark.adopting { return nil }
+    // Locked: of threads that close a cycle together, the last one must find it closed.
     let seen = lock()
-    let source = seen & waiting == Mark.adopting ? slot?.takeUnretainedValue() : nil
+    let isWaiting = seen & (Mark.adopting | Mark.started | Mark.detached) == Mark.adopting
+    let source = isWaiting ? slot?.takeUnretainedValue() : nil
     unlock(seen)
     return source.map { unsafeDowncast($0, to: Cell.self) }
   }
+
+  /// Whether the cell adopted one a moment ago.
+  final var wasAdopting: Bool { marks & Mark.adopting != 0 }
 
   /// What became of an attempt to take an observer out of the middle.
   enum Contraction {

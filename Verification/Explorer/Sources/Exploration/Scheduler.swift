@@ -161,7 +161,7 @@ enum Scheduler {
       return nil
     }
     if stepCount == capacity { grow() }
-    let enabled = withPrivilege(fair(enabled))
+    let enabled = fair(withPrivilege(enabled))
     // A thread that lets time run out gives way to all others.
     let canGoOn =
       current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
