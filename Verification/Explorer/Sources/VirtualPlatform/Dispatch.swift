@@ -106,6 +106,7 @@ public enum DispatchTimeInterval: Sendable {
   case milliseconds(Int)
   case microseconds(Int)
   case nanoseconds(Int)
+  case never
 
   var inNanoseconds: UInt64 {
     switch self {
@@ -113,6 +114,7 @@ public enum DispatchTimeInterval: Sendable {
     case .milliseconds(let count): UInt64(max(count, 0)) &* 1_000_000
     case .microseconds(let count): UInt64(max(count, 0)) &* 1_000
     case .nanoseconds(let count): UInt64(max(count, 0))
+    case .never: .max
     }
   }
 }
