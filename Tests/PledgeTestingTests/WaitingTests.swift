@@ -34,6 +34,13 @@ import Testing
     #expect(never.promise.isPending)
   }
 
+  @Test(arguments: [.zero, .seconds(-1), .seconds(Int64.min)] as [Duration])
+  func noTimeToWait_isTooLittle(limit: Duration) async {
+    await #expect(throws: ExpectationError.self) {
+      try await waitForPromises(never.promise, within: limit)
+    }
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func expectations_throwCancellationError() async {
     let lifetimes = LifetimeTracker()

@@ -83,6 +83,9 @@ public struct RetryPolicy: Sendable {
   }
 
   /// Waits twice as long (or `factor` times) before each attempt, but never longer than `maximum`.
+  ///
+  /// After a negative `factor` there is no wait; a `factor` that is not a number makes each wait but
+  /// the first one `maximum`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func exponential(
     attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
@@ -96,9 +99,12 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(attempts: attempts) { made in
       var delay = min(first, maximum)
       for _ in 1..<max(made, 1) {
-        delay = delay * factor
-        guard delay < maximum else { return maximum }
-        guard delay > .zero else { return .zero }
+        let next = delay * factor
+        guard next < maximum else { return maximum }
+        guard next > .zero else { return .zero }
+        // With a factor of 1, the number of attempts may be anything.
+        if next == delay { return delay }
+        delay = next
       }
       return delay
     }
@@ -107,12 +113,16 @@ public struct RetryPolicy: Sendable {
   /// Waits for a random part of the delay ("full jitter"), so that clients do not come back all at
   /// once.
   ///
-  /// `random` returns a number from 0 up to, but not including, 1.
+  /// `random` returns a number from 0 up to, but not including, 1. A smaller one counts as 0; a
+  /// larger one, or one that is not a number, as 1.
   public func withJitter(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
     var policy = self
-    policy.pause = { [pause] made in pause(made) * random() }
+    policy.pause = { [pause] made in
+      let part = random()
+      return part < 1 ? pause(made) * max(part, 0) : pause(made)
+    }
     return policy
   }
 
