@@ -11,7 +11,9 @@ extension Lifetimes {
     @Test func nothingIsLeft() async {
       await #expect(processExitsWith: .success) {
         for holder in Holder.all {
-          for ending in Ending.allCases { try await Releases.expectNothing(left: holder, by: ending) }
+          for ending in Ending.allCases {
+            try await Releases.expectNothing(left: holder, by: ending)
+          }
         }
       }
     }
