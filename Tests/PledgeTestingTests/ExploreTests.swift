@@ -277,7 +277,7 @@ private final class Account: Sendable {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func explorationsSideBySide_doNotMix() async throws {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {

@@ -176,8 +176,9 @@ import Testing
         default: isFulfilled.value = resolver.fulfill(1)
         }
       }
-      #expect(seen.count == 1)
-      #expect(told.count == (isFulfilled.value ? 0 : 1))
+      #expect(seen.count == 1 && !promise.isPending)
+      // A producer that was told may be the one to settle the promise all the same.
+      if !isFulfilled.value { #expect(told.count == 1) }
     }
   }
 

@@ -40,7 +40,7 @@ import Testing
     try await expectFulfillment(of: promise, with: 1)
   }
 
-  @Test func line9_manyReports_takeNoStack() {
+  @Test(.apart) func line9_manyReports_takeNoStack() {
     SmallThread.run(stackSize: 256 * 1024) {
       for _ in 0..<20_000 { _ = Promise<Void>.rejected(Boom()) }
     }

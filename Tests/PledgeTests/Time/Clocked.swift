@@ -351,7 +351,7 @@ import Testing
     try count.expectOnce()
   }
 
-  @Test func manyAttempts_areLinear() async throws {
+  @Test(.apart) func manyAttempts_areLinear() async throws {
     let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 100_000, delay: .zero)) {
       .rejected(Boom())
     }
