@@ -7,7 +7,7 @@ import Pledge
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectFulfillment<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(60),
+  of promise: Promise<T>, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> T {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -27,7 +27,7 @@ public func expectFulfillment<T: Sendable>(
 /// `CancellationError` as soon as the calling task is cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectFulfillment<T: Sendable & Equatable>(
-  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(60),
+  of promise: Promise<T>, with value: T, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let found = try await expectFulfillment(of: promise, within: limit, fileID: fileID, line: line)
@@ -43,7 +43,7 @@ public func expectFulfillment<T: Sendable & Equatable>(
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectRejection<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(60),
+  of promise: Promise<T>, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> any Error {
   try await waitForPromises(promise, within: limit, fileID: fileID, line: line)
@@ -64,7 +64,7 @@ public func expectRejection<T: Sendable>(
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 @discardableResult
 public func expectRejection<T: Sendable, E: Error>(
-  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(60),
+  of promise: Promise<T>, with type: E.Type, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws -> E {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
@@ -80,7 +80,7 @@ public func expectRejection<T: Sendable, E: Error>(
 /// `CancellationError` as soon as the calling task is cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectRejection<T: Sendable, E: Error & Equatable>(
-  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(60),
+  of promise: Promise<T>, with expected: E, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let error = try await expectRejection(of: promise, within: limit, fileID: fileID, line: line)
@@ -95,7 +95,7 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
 /// `CancellationError` as soon as the calling task is cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectCancellation<T: Sendable>(
-  of promise: Promise<T>, within limit: Duration = .seconds(60),
+  of promise: Promise<T>, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   try await expectRejection(

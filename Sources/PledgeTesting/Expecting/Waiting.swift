@@ -8,7 +8,7 @@ import Pledge
 /// cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<each T: Sendable>(
-  _ promises: repeat Promise<each T>, within limit: Duration = .seconds(60),
+  _ promises: repeat Promise<each T>, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let watch = Watch(limit: limit)
@@ -24,7 +24,7 @@ public func waitForPromises<each T: Sendable>(
 /// cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
+  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) async throws {
   let watch = Watch(limit: limit)
@@ -39,7 +39,7 @@ public func waitForPromises<T: Sendable>(
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func blockForPromises<T: Sendable>(
-  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(60),
+  _ promises: some Sequence<Promise<T>>, within limit: Duration = .seconds(300),
   fileID: StaticString = #fileID, line: UInt = #line
 ) throws {
   let watch = Watch(limit: limit)

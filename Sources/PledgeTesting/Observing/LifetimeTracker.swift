@@ -60,7 +60,7 @@ public final class LifetimeTracker: Sendable {
   /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func expectNoneAlive(
-    within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line
+    within limit: Duration = .seconds(300), fileID: StaticString = #fileID, line: UInt = #line
   ) async throws {
     let watch = Watch(limit: limit)
     watch.add(noneAlive().promise)

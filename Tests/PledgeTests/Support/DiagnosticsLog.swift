@@ -18,6 +18,7 @@ enum DiagnosticsLog {
 
   /// The places of origin of the reports on `error`.
   static func reports(of error: any Error) -> [PromiseDiagnostics.SourceLocation?] {
-    recorder.events.filter { $0.error == "\(error)" }.map(\.origin)
+    let text = "\(error)"
+    return recorder.events.filter { $0.error == text }.map(\.origin)
   }
 }

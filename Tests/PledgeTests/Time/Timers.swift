@@ -121,15 +121,7 @@ import Testing
   @Test func timersFireInTheOrderOfTheirDeadlines_andNotEarly() async {
     await #expect(processExitsWith: .success) {
       let order = Recorder<Int64>()
-      let start = SystemClock.now
-      // With deadlines from one moment on: this thread may be held up between two of them.
-      let timers = [30, 10, 20, 0, 25].map { (milliseconds: Int64) in
-        let deadline = start + milliseconds * 1_000_000
-        return TimerHeap.Timer(deadline: deadline) {
-          #expect(SystemClock.now >= deadline)
-          order.record(milliseconds)
-        }
-      }
+      let timers = timersOfOneMoment(milliseconds: [30, 10, 20, 0, 25], order)
       await order.reaches(5).value
       #expect(order.events == [0, 10, 20, 25, 30])
       #expect(count == 0)
@@ -163,6 +155,31 @@ import Testing
       #expect(count == 0)
     }
   }
+}
+
+/// Timers with deadlines so much after one moment, which record these when they fire.
+///
+/// None fires before all have been made, however long that takes: the first to fire blocks the timers'
+/// thread until then.
+private func timersOfOneMoment(
+  milliseconds: [Int64], _ order: Recorder<Int64>
+) -> [TimerHeap.Timer] {
+  let isBlocked = DispatchSemaphore(value: 0)
+  let gate = DispatchSemaphore(value: 0)
+  let start = SystemClock.now
+  let first = TimerHeap.Timer(deadline: start) {
+    isBlocked.signal()
+    gate.wait()
+  }
+  isBlocked.wait()
+  defer { gate.signal() }
+  return [first]
+    + milliseconds.map { milliseconds in
+      let deadline = start + milliseconds * 1_000_000
+      return TimerHeap.Timer(deadline: deadline) {
+        order.record(SystemClock.now >= deadline ? milliseconds : -1)
+      }
+    }
 }
 
 /// How many timers are pending in this process.
