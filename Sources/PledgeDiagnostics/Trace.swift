@@ -27,8 +27,7 @@ public final class Trace: Sendable {
   private init(
     limit: Int?, capturesPlaces: Bool, isScoped: Bool, time: @escaping @Sendable () -> Duration
   ) {
-    precondition(limit.map { $0 >= 1 } ?? true, "A trace keeps at least one promise.")
-    log = Mutex(Log(limit: limit))
+    log = Mutex(Log(limit: limit.map { max($0, 1) }))
     self.time = time
     self.isScoped = isScoped
     callStacks = capturesPlaces ? CallStackReader() : nil
@@ -38,8 +37,8 @@ public final class Trace: Sendable {
   /// before is stopped.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of promises in the record, at least one; nil for no limit.
-  ///     Beyond it the promises that settled first are forgotten first, then the oldest;
+  ///   - limit: The maximum number of promises in the record; less than one counts as one, nil is no
+  ///     limit. Beyond it the promises that settled first are forgotten first, then the oldest;
   ///     ``forgotten`` and every report tell how many. One promise takes about a kilobyte.
   ///   - capturesPlaces: Whether to find out where in the source operators are called, which takes
   ///     some 5 µs a promise. Promises with a resolver know their location in any case. On Apple

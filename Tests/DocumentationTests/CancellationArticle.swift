@@ -40,6 +40,11 @@ private func sharing() {
   _ = avatar
 }
 
+private func watching() {
+  let request = fetchUser(id: 7)
+  request.watch { result in print("user 7: \(result)") }
+}
+
 private func shielding() {
   let shared = fetchUser(id: 7)
   let forOthers = shared.uncancellable()
@@ -114,6 +119,24 @@ private func cancellingAGuarantee() -> Promise<Void> {
     second.cancel()
     try await expectCancellation(of: second)
     try work.stops.expectOnce()
+  }
+
+  @Test func watcher_isNoConsumer_andTapIsOne() async throws {
+    let work = Work()
+    let seen = CallCounter()
+    work.promise.watch { _ in seen.call() }
+    let only = work.promise.map { $0 + 1 }
+    only.cancel()
+    try await expectCancellation(of: only)
+    try work.stops.expectOnce()
+    while seen.count == 0 { await Task.yield() }
+
+    let tapped = Work()
+    tapped.promise.tap { _ in }.cauterize()
+    let other = tapped.promise.map { $0 + 1 }
+    other.cancel()
+    try await expectCancellation(of: other)
+    try expectPending(tapped.promise)
   }
 
   @Test func uncancellable_leavesThePromiseAlone() async throws {

@@ -63,6 +63,29 @@ extension TraceTests {
       }
     }
 
+    @Test func absurdLimits_countAsOne() {
+      for limit in [0, -1, .min] {
+        tracing(limit: limit, capturesPlaces: false) { trace in
+          let promises = (0..<3).map { _ in Promise<Int>.withResolvers() }
+          #expect(trace.count == 1)
+          withExtendedLifetime(promises) {}
+        }
+      }
+    }
+
+    @Test func absurdLinesAndTimes_arePrinted() async {
+      let clock = TestClock()
+      await tracing(clock: clock) { trace in
+        let (promise, resolver) = Promise<Int>.withResolvers(line: .max)
+        await clock.advance(by: .seconds(Int64.max))
+        let node = trace.pendingTree().roots.first
+        #expect(node?.location?.line == .max)
+        #expect(trace.pendingTree().description.contains("for 9.22"))
+        resolver.fulfill(1)
+        withExtendedLifetime(promise) {}
+      }
+    }
+
     @Test func limit_holdsAlsoForPendingPromises() {
       tracing(limit: 10, capturesPlaces: false) { trace in
         let pairs = (0..<100).map { _ in Promise<Int>.withResolvers() }

@@ -42,7 +42,7 @@ extension TraceTests {
 
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
-    @Test(.timeLimit(.minutes(1)))
+    @Test(.timeLimit(.minutes(10)))
     func whatComesOfThePromises_belongsToTheTrace() async throws {
       let queue = DispatchQueue(label: "queue")
       try await tracing(capturesPlaces: false) { trace in

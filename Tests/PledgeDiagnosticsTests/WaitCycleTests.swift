@@ -17,7 +17,7 @@ extension TraceTests {
     /// Blocks, as handlers may that are not asynchronous.
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func handlersThatBlockOnEachOther_areACircle() async {
       await tracing { trace in
         let first = Promise<Int>.withResolvers()
@@ -68,7 +68,7 @@ extension TraceTests {
       }
     }
 
-    @Test(.timeLimit(.minutes(2)))
+    @Test(.timeLimit(.minutes(10)))
     func queueThatAWaitKeepsBusy_isACircleIfItIsSerial() async {
       await tracing { trace in
         let queue = DispatchQueue(label: "busy")

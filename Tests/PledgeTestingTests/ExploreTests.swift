@@ -252,6 +252,14 @@ private final class Account: Sendable {
     #expect(failure.description.contains("a step that does not exist"))
   }
 
+  @Test(arguments: ["", "0:0", "1:2 1:3", "later"])
+  func textThatIsNoOrder_isAnError(text: String) async {
+    let error = await #expect(throws: PromiseError.self) {
+      try await explore(.replay(text)) { _ in Issue.record("There is no order to run in.") }
+    }
+    #expect(error?.description.contains("is no order") == true)
+  }
+
   @Test func taskLocals_ofTheCallerAreThere() async throws {
     enum Local { @TaskLocal static var value = 0 }
     try await Local.$value.withValue(5) {
@@ -269,7 +277,7 @@ private final class Account: Sendable {
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func explorationsSideBySide_doNotMix() async throws {
     try await withThrowingTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {

@@ -24,7 +24,7 @@ import Testing
     if case .failure(let error) = result { error is CancellationError } else { false }
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func clocks_returnEarly() async {
     for result in await cancelled({ [clock] in await clock.sleepers(atLeast: 1) }) {
       #expect(throws: Never.self) { try result.get() }
@@ -34,7 +34,14 @@ import Testing
     #expect(never.promise.isPending)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(arguments: [.zero, .seconds(-1), .seconds(Int64.min)] as [Duration])
+  func noTimeToWait_isTooLittle(limit: Duration) async {
+    await #expect(throws: ExpectationError.self) {
+      try await waitForPromises(never.promise, within: limit)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(10)))
   func expectations_throwCancellationError() async {
     let lifetimes = LifetimeTracker()
     let token = lifetimes.track()
@@ -48,7 +55,7 @@ import Testing
     withExtendedLifetime(token) {}
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func runOfAPeriodicTask_endsWhenItIsCancelled() async {
     let ticks = Recorder<Void>()
     let periodic = Task { [clock] in
@@ -81,7 +88,7 @@ import Testing
 
 /// How many sleepers a test waits for.
 @Suite struct WaitingForSleepers {
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func reach_meansAtLeast() async {
     let clock = TestClock()
     let tasks = (0..<3).map { _ in Task { try await clock.sleep(for: .seconds(1)) } }

@@ -162,7 +162,7 @@ enum CoalescedWork {
     for entry: CoalescerEntry<Value>, _ start: () throws -> Promise<Value>
   ) -> Promise<Value> {
     $current.withValue(current.union([ObjectIdentifier(entry)])) {
-      Promise<Value>.attempt { try start() }
+      Promise<Value>.attempted { try start() }
     }
   }
 }

@@ -84,7 +84,7 @@ extension Promise {
     let feeding = Promise<Void> {
       for try await element in elements {
         let started = Promise<Void>.value(()).mapped(target) {
-          work.add(Promise<T>.attempt { try body(element) })
+          work.add(Promise<T>.attempted { try body(element) })
         }
         try await started.value
         try await work.room(below: limit).value
@@ -117,7 +117,7 @@ extension Promise {
           work.close()
           return .value(())
         }
-        work.add(Promise<T>.attempt { try transform(element) })
+        work.add(Promise<T>.attempted { try transform(element) })
         return startNext()
       }
     }

@@ -115,26 +115,31 @@ extension Guarantee {
 
   /// Returns a guarantee that settles as the first of the guarantees to be fulfilled.
   ///
-  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false.
+  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. A
+  /// guarantee that is broken loses; the result is broken only if all are.
   public static func race(
     _ first: Guarantee, _ others: Guarantee..., cancellingLosers: Bool = true
   ) -> Guarantee {
-    let all = [first] + others
-    return Guarantee(
-      cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
+    race([first] + others, cancellingLosers: cancellingLosers)
   }
 
   /// Returns a guarantee that settles as the first of `guarantees` to be fulfilled.
   ///
-  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. For
-  /// no guarantees the result stays pending.
+  /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. A
+  /// guarantee that is broken loses; the result is broken only if all are. For no guarantees the
+  /// result stays pending.
   public static func race(
     _ guarantees: some Sequence<Guarantee>, cancellingLosers: Bool = true
   ) -> Guarantee {
     let all = Array(guarantees)
     if all.isEmpty { return .never }
-    return Guarantee(
-      cell: Promise.race(all.map(\.base), cancellingLosers: cancellingLosers).cell)
+    let winner = Promise.any(all.map(\.base), cancellingLosers: cancellingLosers)
+      .recoveredWithPromise(HandlerTarget(immediate: ())) { error in
+        // All are broken: the result is broken as one of them.
+        guard let errors = (error as? AggregateError)?.errors else { throw error }
+        throw errors.first { !($0 is CancellationError) } ?? CancellationError()
+      }
+    return Guarantee(cell: winner.cell)
   }
 
   /// Returns a guarantee of a dictionary of all the values, by the same keys.

@@ -31,6 +31,7 @@
 //
 // The consumers of a cell are the living observers in its list. An observer is removed at once if
 // it is the newest; otherwise it is marked, and swept out when the marked ones outnumber the living.
+// A watcher is in the list, too, but not counted: it is never removed, and has no say in cancellation.
 //
 // Locks: one bit of `word`, held for a handful of instructions. Only adoption takes several, in the
 // order of the cells' addresses.
@@ -114,24 +115,28 @@ class Cell: Job, @unchecked Sendable {
     static let hearsAbandonment: UInt64 = 1 << 18
     /// The closure belongs to the program and runs in place.
     static let programInPlace: UInt64 = 1 << 19
+    /// The handler only watches its source: it is no consumer.
+    static let watcher: UInt64 = 1 << 20
 
     /// The marks that say whether a cell waits for one that it adopts: `adopting` alone.
     static let adopter = adopting | started | detached | cancelled | settled
     /// The marks that say whether such a cell may be taken out: `adopting` and `adopted` alone.
-    static let middle = adopter | adopted | kept
+    static let middle = adopter | adopted | kept | watched
 
     /// A consumer was given the rejection of the settled cell.
-    static let hadOne: UInt64 = 1 << 20
+    static let hadOne: UInt64 = 1 << 21
     /// Several consumers were.
-    static let hadMany: UInt64 = 1 << 21
+    static let hadMany: UInt64 = 1 << 22
+    /// A watcher has been among the observers.
+    static let watched: UInt64 = 1 << 23
     /// One observer that was removed and is still in the list.
-    static let removed: UInt64 = 1 << 23
-    /// One observer that has not been removed.
-    static let living: UInt64 = 1 << 34
+    static let removed: UInt64 = 1 << 24
+    /// One consumer among the observers.
+    static let living: UInt64 = 1 << 35
 
     static let maximumRemoved: UInt64 = 0x7FF
-    static func removedCount(_ word: UInt64) -> UInt64 { (word >> 23) & maximumRemoved }
-    static func livingCount(_ word: UInt64) -> UInt64 { word >> 34 }
+    static func removedCount(_ word: UInt64) -> UInt64 { (word >> 24) & maximumRemoved }
+    static func livingCount(_ word: UInt64) -> UInt64 { word >> 35 }
     /// The word of a settled cell whose result is given to one consumer more.
     static func addingConsumer(_ word: UInt64) -> UInt64 {
       word | (word & hadOne == 0 ? hadOne : hadMany)
@@ -149,6 +154,7 @@ class Cell: Job, @unchecked Sendable {
     @usableFromInline static let uncancellable: UInt64 = 1 << 17
     @usableFromInline static let hearsAbandonment: UInt64 = 1 << 18
     @usableFromInline static let programInPlace: UInt64 = 1 << 19
+    @usableFromInline static let watcher: UInt64 = 1 << 21
   }
 
   // MARK: - The lock
@@ -304,7 +310,7 @@ class Cell: Job, @unchecked Sendable {
         return false
       }
       // The most frequent way to settle: a value, and one observer that runs in place.
-      if seen & Mark.hasExecutor == 0, Mark.livingCount(seen) == 1,
+      if seen & (Mark.hasExecutor | Mark.watched) == 0, Mark.livingCount(seen) == 1,
         Mark.removedCount(seen) == 0, !Instrumentation.isTracing, let only = list
       {
         list = nil
@@ -339,7 +345,10 @@ class Cell: Job, @unchecked Sendable {
       }
       let mustKeepOrder = seen & Mark.hasExecutor != 0
       unlock(mustKeepOrder ? settled | Mark.delivering : settled)
-      if let rejection, Mark.livingCount(seen) == 0 { rejection.markHandled() }
+      // Its consumers have left on purpose.
+      if let rejection, Mark.livingCount(seen) == 0, seen & (Mark.left | Mark.junction) != 0 {
+        rejection.markHandled()
+      }
       Delivery.deliver(
         observers, of: self, wanted: Delivery.wanted(rejection), inOrder: mustKeepOrder)
     } else {
@@ -364,15 +373,16 @@ class Cell: Job, @unchecked Sendable {
 
   /// Adds an observer; false if the result is there, to be delivered to it.
   final func add(_ observer: Handler) -> Bool {
+    let isWatcher = observer.marks & Mark.watcher != 0
     var seen = word.load(ordering: .acquiring)
     if seen & (Mark.settled | Mark.delivering) == Mark.settled {
-      noteConsumer()
+      if !isWatcher { noteConsumer() }
       return false
     }
     seen = lock(seen)
     if seen & Mark.settled != 0 {
       // One that runs in place has no order to keep, and waits for nobody.
-      seen = Mark.addingConsumer(seen)
+      if !isWatcher { seen = Mark.addingConsumer(seen) }
       if seen & Mark.delivering == 0 || observer.target == nil {
         unlock(seen)
         return false
@@ -380,7 +390,7 @@ class Cell: Job, @unchecked Sendable {
     }
     observer.next = HandlerLink(list, .listed)
     list = .passRetained(observer)
-    var next = seen &+ Mark.living
+    var next = isWatcher ? seen | Mark.watched : seen &+ Mark.living
     if observer.target != nil { next |= Mark.hasExecutor }
     unlock(next)
     return true
@@ -459,7 +469,7 @@ class Cell: Job, @unchecked Sendable {
     if seen & Mark.settled != 0 { rejection?.markHandled() }
   }
 
-  /// How many observers are in the list, those included that were removed and not yet swept out.
+  /// How many consumers are in the list, those included that were removed and not yet swept out.
   final var listedObserverCount: Int {
     let seen = word.load(ordering: .acquiring)
     return Int(Mark.livingCount(seen) + Mark.removedCount(seen))

@@ -2,11 +2,21 @@ extension Promise {
   /// Creates a promise that adopts the one `body` returns; if `body` throws, it is rejected.
   ///
   /// A chain can start with it, so that what `body` throws is handled like the chain's other errors.
-  /// If `body` computes a value and no promise, use ``init(catching:fileID:line:)``.
+  /// If `body` computes a value and no promise, use ``init(catching:fileID:line:)``. Cancelling the
+  /// result cancels the promise that `body` returned, unless that has other consumers.
   ///
   /// **Execution.** `body` runs inside this call.
   @inlinable
   public static func attempt(
+    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
+  ) -> Promise {
+    let promise = attempted(fileID: fileID, line: line, body)
+    return promise.isPending ? promise.share() : promise
+  }
+
+  /// The very promise that `body` returns, or one that is rejected with what it throws.
+  @inlinable
+  static func attempted(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
   ) -> Promise {
     do {

@@ -45,6 +45,13 @@ extension Thenable {
     _ body: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> { tap(body) }
 
+  /// Calls `body` with the outcome on the main actor, without being a consumer.
+  @inlinable
+  public func watch(
+    on executor: MainExecutor,
+    _ body: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
+  ) { watch(body) }
+
   /// Passes the value on if `body`, on the main actor, accepts it.
   @inlinable
   public func validate(

@@ -47,31 +47,56 @@ extension Promise {
       return .rejected(
         PromiseError.invalidArgument("hedged needs at least one attempt, not \(attempts)."))
     }
-    let immediate = HandlerTarget(immediate: ())
-    var inputs: [Promise] = []
-    // Each attempt waits for the one before to fail, or for its time to pass.
-    var start = Promise<Void>.value(())
-    for attempt in 1...attempts {
-      let work = start.chained(target, operation)
-      if attempt == attempts {
-        inputs.append(work)
-        break
+    let run = HedgeRun(
+      attempts: attempts, delay: delay, time: time, target: target,
+      operation: target.keeping(operation))
+    return run.attempt(1)
+      .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is AggregateError }) { _ in
+        throw AggregateError(errors: run.errors)
       }
-      // In the chain: a separate observer would keep the attempt from being cancelled.
-      let (failure, resolver) = Promise<Void>.withResolvers()
-      inputs.append(
-        work.tapped(immediate) { result in
-          // A cancelled attempt starts no other one: most often all of them are being cancelled.
-          if case .failure(let error) = result, !(error is CancellationError) {
-            resolver.fulfill()
-          } else {
-            resolver.abandon()
-          }
-        })
-      start = .race(
-        failure, start.chained(immediate) { Promise<Void>.after(delay, time) })
+  }
+}
+
+/// The attempts of one `hedged`, each of which is made when its time has come.
+private final class HedgeRun<Value: Sendable>: Sendable {
+  private let attempts: Int
+  private let delay: TimeSpan
+  private let time: TimeSource
+  private let target: HandlerTarget
+  private let operation: @Sendable () throws -> Promise<Value>
+  private let failures = Mutex<[Int: any Error]>([:])
+
+  init(
+    attempts: Int, delay: TimeSpan, time: TimeSource, target: HandlerTarget,
+    operation: @escaping @Sendable () throws -> Promise<Value>
+  ) {
+    self.attempts = attempts
+    self.delay = delay
+    self.time = time
+    self.target = target
+    self.operation = operation
+  }
+
+  /// The errors of the attempts, in the order in which these were started.
+  var errors: [any Error] {
+    failures.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
+  }
+
+  /// The first value of this attempt and those after it.
+  func attempt(_ number: Int) -> Promise<Value> {
+    let immediate = HandlerTarget(immediate: ())
+    let (failure, resolver) = Promise<Void>.withResolvers()
+    // In the chain: a separate observer would keep the attempt from being cancelled.
+    let work = Promise<Void>.value(()).chained(target, operation).tapped(immediate) { result in
+      // A cancelled attempt starts no other one: most often all of them are being cancelled.
+      guard case .failure(let error) = result else { return resolver.abandon() }
+      self.failures.withLock { $0[number] = error }
+      if error is CancellationError { resolver.abandon() } else { resolver.fulfill() }
     }
-    return .any(inputs)
+    if number == attempts { return .any([work]) }
+    let later = Promise<Void>.race([failure, .after(delay, time)])
+      .chained(immediate) { self.attempt(number + 1) }
+    return .any([work, later])
   }
 }
 

@@ -26,7 +26,10 @@ public final class RetryBudget: Sendable {
   }
 
   /// The number of retries that are left.
-  public var remaining: Int { state.withLock { Int($0) } }
+  public var remaining: Int {
+    // A `Double` rounds `Int.max` up, to what an `Int` has no room for.
+    state.withLock { $0 < 0x1p63 ? Int($0) : .max }
+  }
 
   /// Takes a token for a retry; false if there is none.
   func withdraw() -> Bool {

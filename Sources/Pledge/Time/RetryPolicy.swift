@@ -87,6 +87,9 @@ public struct RetryPolicy: Sendable {
 
   /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
   /// `maximum`.
+  ///
+  /// A negative `factor` means no delay. If `factor` isn't a number, each delay but the first is
+  /// `maximum`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func exponential(
     attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
@@ -100,9 +103,12 @@ public struct RetryPolicy: Sendable {
     RetryPolicy(attempts: attempts) { made in
       var delay = min(first, maximum)
       for _ in 1..<max(made, 1) {
-        delay = delay * factor
-        guard delay < maximum else { return maximum }
-        guard delay > .zero else { return .zero }
+        let next = delay * factor
+        guard next < maximum else { return maximum }
+        guard next > .zero else { return .zero }
+        // With a factor of 1, the number of attempts may be anything.
+        if next == delay { return delay }
+        delay = next
       }
       return delay
     }
@@ -111,13 +117,16 @@ public struct RetryPolicy: Sendable {
   /// Returns this policy with random delays from zero to the full delay ("full jitter"), so that
   /// clients don't retry at the same time.
   ///
-  /// `random` returns a number from 0 up to, but not including, 1. It is called once for each
-  /// delay.
+  /// `random` returns a number from 0 up to, but not including, 1. It is called once for each delay.
+  /// A smaller number counts as 0; a larger one, or one that isn't a number, as 1.
   public func withJitter(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
     var policy = self
-    policy.pause = { [pause] made in pause(made) * random() }
+    policy.pause = { [pause] made in
+      let part = random()
+      return part < 1 ? pause(made) * max(part, 0) : pause(made)
+    }
     return policy
   }
 

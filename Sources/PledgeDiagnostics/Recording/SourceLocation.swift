@@ -19,7 +19,8 @@ extension Trace {
     }
 
     init(_ origin: PromiseDiagnostics.SourceLocation) {
-      self.init(file: origin.fileID, line: Int(origin.line), function: nil, operation: nil)
+      self.init(
+        file: origin.fileID, line: Int(clamping: origin.line), function: nil, operation: nil)
     }
 
     init(file: String, line: Int, function: String?, operation: String?) {

@@ -158,6 +158,6 @@ extension Duration {
       default: (nanoseconds / 1e3, "µs")
       }
     let rounded = value < 100 ? (value * 100).rounded() / 100 : value.rounded()
-    return rounded == rounded.rounded() ? "\(Int(rounded)) \(unit)" : "\(rounded) \(unit)"
+    return "\(Int(exactly: rounded).map { "\($0)" } ?? "\(rounded)") \(unit)"
   }
 }

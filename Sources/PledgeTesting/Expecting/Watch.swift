@@ -87,9 +87,9 @@ struct UncheckedBox<Content>: @unchecked Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
-  /// The duration for Dispatch, at most a year.
+  /// The duration for Dispatch, at least zero and at most a year.
   var interval: DispatchTimeInterval {
-    let (seconds, attoseconds) = min(self, .seconds(31_536_000)).components
+    let (seconds, attoseconds) = max(.zero, min(self, .seconds(31_536_000))).components
     return .milliseconds(
       Int(clamping: seconds * 1000 + attoseconds / 1_000_000_000_000_000 + 1))
   }

@@ -45,7 +45,7 @@ public enum SimulatedTime: Sendable, Hashable {
 ///     task-local values of the caller.
 /// - Returns: How many orders were tried, and whether these were all.
 /// - Throws: ``FailingOrderError``; `CancellationError` if the calling task is cancelled, after the
-///   present run.
+///   present run; `PromiseError.invalidArgument` for an order to replay that cannot be read.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @discardableResult
 public func explore(
@@ -54,6 +54,10 @@ public func explore(
   _ body: @escaping @Sendable (Simulation) async throws -> Void
 ) async throws -> ExplorationReport {
   let settings = ExplorationSettings(time: time, stepLimit: steps, patience: patience)
+  if case .unreadable(let text) = orders.kind {
+    throw PromiseError.invalidArgument(
+      "\(quoted(text)) is no order; pass what a failure printed.")
+  }
   var exploration = Exploration(orders.kind)
   let thread = DispatchQueue(label: "explore")
   while let chooser = exploration.next() {
@@ -104,7 +108,7 @@ struct Exploration {
     switch kind {
     case .all: frontier = [Order()]
     case .one(let order): frontier = [order]
-    case .random: break
+    case .random, .unreadable: break
     }
   }
 

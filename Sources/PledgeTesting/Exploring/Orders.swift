@@ -5,6 +5,7 @@ public struct Orders: Sendable {
     case all(limit: Int, deviations: Int?)
     case random(seed: UInt64, count: Int)
     case one(Order)
+    case unreadable(String)
   }
 
   let kind: Kind
@@ -29,13 +30,9 @@ public struct Orders: Sendable {
 
   /// The one order that a ``FailingOrderError`` printed.
   ///
-  /// A text that is no order is a programming error and stops the program.
+  /// For a text that is no order, the exploration throws `PromiseError.invalidArgument`.
   public static func replay(_ order: String) -> Orders {
-    guard let order = Order(order) else {
-      preconditionFailure(
-        "PledgeTesting: \(quoted(order)) is no order; pass what a failure printed.")
-    }
-    return Orders(kind: .one(order))
+    Orders(kind: Order(order).map { .one($0) } ?? .unreadable(order))
   }
 }
 

@@ -3,7 +3,7 @@ import Pledge
 import Testing
 
 /// Everything that counts what the process holds open: one test at a time.
-@Suite(.serialized, .timeLimit(.minutes(1)))
+@Suite(.serialized, .timeLimit(.minutes(10)))
 enum FoundationTests {}
 
 /// Waits, without a thread being blocked, until `condition` holds.

@@ -5,7 +5,7 @@ import PledgeTesting
 import Testing
 
 /// Contract, line 14: `wait()` and its deadlocks.
-@Suite struct Waiting {
+@Suite(.apart) struct Waiting {
   @Test func line14_waitReturnsTheOutcome() async throws {
     let outcomes = Recorder<String>()
     await withCheckedContinuation { continuation in

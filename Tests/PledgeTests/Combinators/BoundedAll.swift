@@ -115,7 +115,7 @@ import Testing
     #expect(seen == [0, 1, 2, 3, 4])
   }
 
-  @Test func manyElements_settledAtOnce_needNoStack() async throws {
+  @Test(.apart) func manyElements_settledAtOnce_needNoStack() async throws {
     let all = Promise.all(on: .immediate, 0..<20_000, concurrently: 4) { Promise.value($0) }
     try await expectFulfillment(of: all.map { $0.count }, with: 20_000)
   }

@@ -3,7 +3,7 @@ import Pledge
 import Testing
 
 /// A caller of a coalescer that joins while the last of the others leaves.
-@Suite struct CoalescedCallers {
+@Suite(.apart) struct CoalescedCallers {
   @Test func whoJoins_isNotCancelledAlongWithTheOthers() throws {
     let coalescer = RequestCoalescer<Int, Int>()
     for _ in 0..<5_000 {

@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func manyOperations_settledAtOnce_needNoStack() async throws {
+  @Test(.apart) func manyOperations_settledAtOnce_needNoStack() async throws {
     let limiter = Limiter(1)
     limiter.pause()
     let promises = (0..<20_000).map { n in limiter.run { Promise.value(n) } }

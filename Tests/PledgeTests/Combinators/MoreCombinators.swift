@@ -143,6 +143,62 @@ import Testing
     try await expectRejection(of: none, with: PromiseError.self)
   }
 
+  @Test func anyNumberOfAttempts_areMadeOnlyWhenTheirTimeHasCome() async throws {
+    let count = CallCounter()
+    let stuck = Recorder<Promise<Int>>()
+    let promise = Promise<Int>.hedged(attempts: .max, delay: .seconds(1), clock: clock) {
+      switch count.call() {
+      case 1, 3:
+        let promise = Promise<Int>.never
+        stuck.record(promise)
+        return promise
+      case 2: throw Boom()
+      default: return .value(4)
+      }
+    }
+    await stuck.reaches(1).value
+    await clock.advance(by: .seconds(1))
+    // The second fails, which starts the third at once.
+    await stuck.reaches(2).value
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 4)
+    #expect(count.count == 4)
+    for promise in stuck.events { try await expectCancellation(of: promise) }
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func errorsAreTold_inTheOrderOfTheAttempts_howeverLateTheyCome() async throws {
+    let first = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+      let number = count.call()
+      return number == 1 ? first.promise : .rejected(Boom(code: number))
+    }
+    while count.count < 1 { await Task.yield() }
+    await clock.advance(by: .seconds(1))
+    while count.count < 3 { await Task.yield() }
+    first.resolver.reject(Boom(code: 1))
+    let error = try await expectRejection(of: promise, with: AggregateError.self)
+    #expect(error.errors.map { ($0 as? Boom)?.code } == [1, 2, 3])
+  }
+
+  @Test func cancelled_atAnyMoment_cancelsAllAttempts_andTheTimer() async throws {
+    let started = Recorder<Promise<Int>>()
+    let promise = Promise<Int>.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+      let promise = Promise<Int>.never
+      started.record(promise)
+      return promise
+    }
+    await clock.advance(by: .seconds(1))
+    await started.reaches(2).value
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    for promise in started.events { try await expectCancellation(of: promise) }
+    await clock.noSleepers()
+    #expect(started.count == 2)
+  }
+
   @Test func hedgedAsyncFunctions_areAwaitedDirectly() async throws {
     #expect(try await hedged(delay: .seconds(1), clock: clock) { 5 } == 5)
   }

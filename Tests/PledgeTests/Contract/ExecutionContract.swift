@@ -76,7 +76,7 @@ import Testing
 
   // A handler may block until another one on its concurrent queue has run: no handler that it
   // sets off may be held back for its sake.
-  @Test(.timeLimit(.minutes(1)), arguments: [true, false])
+  @Test(.timeLimit(.minutes(10)), arguments: [true, false])
   func line6_handlerThatBlocksForAnother_onOneConcurrentQueue(inPlaceBetween: Bool) async throws {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let (start, resolver) = Promise<Void>.withResolvers()
@@ -93,7 +93,7 @@ import Testing
     try await expectFulfillment(of: end)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func line6_handlerInPlaceThatBlocksForAnother_onOneConcurrentQueue() async throws {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
     let hasRun = DispatchSemaphore(value: 0)
@@ -107,7 +107,7 @@ import Testing
   }
 
   // The same from a `deinit` that the engine sets off while it has a handler to run next.
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func line6_deinitThatBlocksForAnother_onOneConcurrentQueue() async throws {
     final class Blocking: Sendable {
       let hasRun = DispatchSemaphore(value: 0)
@@ -152,7 +152,7 @@ import Testing
   }
 
   // Line 7, at a size for every run; `Stress/Depth.swift` has more.
-  @Test func line7_recursiveLoop_isConstantInStackAndMemory() async throws {
+  @Test(.apart) func line7_recursiveLoop_isConstantInStackAndMemory() async throws {
     @Sendable func work() -> Promise<Int> { .value(1) }
     let rounds = Box<Int>(0)
     @Sendable func step() -> Promise<Int> {
@@ -164,7 +164,7 @@ import Testing
     try await expectFulfillment(of: step(), with: 42, within: .seconds(60))
   }
 
-  @Test func line7_longChain_settlesInConstantStack() async throws {
+  @Test(.apart) func line7_longChain_settlesInConstantStack() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     var last = promise
     for _ in 0..<50_000 { last = last.map { $0 + 1 } }

@@ -6,7 +6,7 @@ import Testing
 /// Handlers of a settled promise that are cancelled while their executor is about to run them.
 ///
 /// In optimised code, which is where the compiler moves a retain, this crashed.
-@Suite struct CancelledOnTheirWay {
+@Suite(.apart) struct CancelledOnTheirWay {
   static let rounds = 200_000
 
   @Test func onTheGlobalQueue() throws {

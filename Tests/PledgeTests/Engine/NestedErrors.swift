@@ -2,7 +2,7 @@ import Pledge
 import Testing
 
 /// Errors that hold errors, very deep: they are described and released in little stack.
-@Suite struct NestedErrors {
+@Suite(.apart) struct NestedErrors {
   private struct Failure: Error {}
   private static let depth = 50_000
 

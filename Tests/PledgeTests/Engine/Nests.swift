@@ -4,7 +4,7 @@ import PledgeTesting
 import Testing
 
 /// Nests of any operators, to any depth, settle, cancel and are released in constant stack.
-@Suite struct Nests {
+@Suite(.apart) struct Nests {
   enum Kind: CaseIterable {
     case race
     case all

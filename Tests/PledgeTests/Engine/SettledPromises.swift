@@ -4,8 +4,8 @@ import PledgeTesting
 import Testing
 
 /// A settled promise serves everybody at once, whatever its handlers in place do.
-@Suite struct SettledPromises {
-  @Test(.timeLimit(.minutes(1)))
+@Suite(.apart) struct SettledPromises {
+  @Test(.timeLimit(.minutes(10)))
   func handlerInPlace_canWaitForAnotherHandlerOfItsPromise() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let seen = Box<Int?>(nil)
@@ -30,7 +30,7 @@ import Testing
     #expect(seen.value == ["fulfilled: 2", "fulfilled: [1, 1]", "fulfilled: 1"])
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func handlerInPlaceThatBlocks_holdsUpNobodyElse() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let gate = DispatchSemaphore(value: 0)
@@ -48,7 +48,7 @@ import Testing
     try await expectFulfillment(of: slow)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func handlerInPlaceThatBlocks_holdsUpNoAdopterThatCameLater() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let gate = DispatchSemaphore(value: 0)
@@ -64,7 +64,7 @@ import Testing
     try await expectFulfillment(of: slow)
   }
 
-  @Test(.timeLimit(.minutes(1)))
+  @Test(.timeLimit(.minutes(10)))
   func handlerInPlace_canWaitForAnAdopterThatCameLater() throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let seen = Box<Int?>(nil)

@@ -29,6 +29,7 @@ import Testing
       .cauterize()
     promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
     promise.observe(on: executor) { [t = token("observe")] _ in _ = t }
+    promise.watch(on: executor) { [t = token("watch")] _ in _ = t }
     promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count)
     }
     .cauterize()

@@ -6,7 +6,7 @@ import Testing
 @testable import Pledge
 
 /// What thousands of short-lived users leave behind on a promise that outlives them: next to nothing.
-@Suite struct LongLived {
+@Suite(.apart) struct LongLived {
   let lifetimes = LifetimeTracker()
   let longLived = Promise<Int>.withResolvers()
   let rounds = 10_000

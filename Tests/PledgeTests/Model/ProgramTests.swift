@@ -74,7 +74,7 @@ extension Specification.Outcome {
   }
 }
 
-@Suite struct ProgramTests {
+@Suite(.apart) struct ProgramTests {
   /// Whatever the threads of a program of four acts are, an interleaving of them is a sequence of
   /// four acts: so these are all interleavings of all such programs.
   @Test func everyInterleaving_ofFourActs_doesWhatTheSpecificationSays() {

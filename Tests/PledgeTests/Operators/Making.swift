@@ -60,6 +60,31 @@ import Testing
     try await expectFulfillment(of: Promise.attempt { Guarantee.value(3) }, with: 3)
   }
 
+  @Test func attempt_isAPromiseOfItsOwn() async throws {
+    let told = CallCounter()
+    let (shared, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { told.call() }
+    let other = shared.map(on: .immediate) { $0 + 1 }
+    let attempts = [Promise.attempt { shared }, Promise.attempt { shared }]
+    for attempt in attempts {
+      attempt.cancel()
+      try await expectCancellation(of: attempt)
+      try expectPending(shared)
+    }
+    try told.expectNever()
+    // As the only consumer, it cancels the promise.
+    let last = Promise.attempt { shared }
+    other.cancel()
+    try expectPending(shared)
+    last.cancel()
+    try told.expectOnce()
+    try await expectCancellation(of: shared)
+    let guarantee = Guarantee<Int>.never
+    let view = guarantee.map(on: .immediate) { $0 }
+    Promise.attempt { guarantee }.cancel()
+    #expect(guarantee.isPending && view.isPending)
+  }
+
   @Test func resultsAsPromises() async throws {
     try await expectFulfillment(of: Promise(Result<Int, Boom>.success(1)), with: 1)
     try await expectRejection(of: Promise(Result<Int, Boom>.failure(Boom())), with: Boom())

@@ -7,7 +7,7 @@ import Testing
 ///
 /// `PLEDGE_FULL=1` in the environment runs them at full size.
 @Suite(.serialized) struct Depth {
-  let links = isFullRun ? 1_000_000 : 100_000
+  let links = isFullRun ? 1_000_000 : 50_000
   let rounds = isFullRun ? 10_000_000 : 200_000
 
   enum Link: CaseIterable {

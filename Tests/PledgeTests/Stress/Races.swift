@@ -6,7 +6,7 @@ import Testing
 /// Threads that do everything to the same promises at once.
 ///
 /// Clean under ThreadSanitizer.
-@Suite(.serialized) struct Races {
+@Suite(.apart, .serialized) struct Races {
   let rounds = isFullRun ? 20_000 : 1_000
 
   @Test(arguments: 0..<4)

@@ -8,25 +8,17 @@ enum DiagnosticsLog {
   private static let recorder:
     Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)> = {
       let recorder = Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)>()
-      listen(recorder)
+      PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
+        recorder.record(("\(rejection.error)", rejection.origin))
+      }
       return recorder
     }()
 
   static func install() { _ = recorder }
 
-  /// For a test that has set a hook of its own.
-  static func reinstall() { listen(recorder) }
-
-  private static func listen(
-    _ recorder: Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)>
-  ) {
-    PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
-      recorder.record(("\(rejection.error)", rejection.origin))
-    }
-  }
-
   /// The places of origin of the reports on `error`.
   static func reports(of error: any Error) -> [PromiseDiagnostics.SourceLocation?] {
-    recorder.events.filter { $0.error == "\(error)" }.map(\.origin)
+    let text = "\(error)"
+    return recorder.events.filter { $0.error == text }.map(\.origin)
   }
 }

@@ -227,6 +227,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [(-1, 0), (-Double.infinity, 0), (1, 10), (.infinity, 10), (.nan, 10)])
+  func absurdJitter_countsAsNoneOrAllOfTheDelay(part: Double, seconds: Int) {
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(10)).withJitter { part }
+    #expect(policy.delay(1) == .seconds(seconds))
+  }
+
+  @Test func anyNumberOfAttempts_hasADelay() {
+    let policies = [
+      RetryPolicy.exponential(attempts: .max, from: .seconds(1), factor: 1),
+      .exponential(attempts: .max, from: .zero), .linear(attempts: .max, step: .zero),
+    ]
+    for policy in policies {
+      #expect(policy.delay(.max) <= .seconds(1) && policy.delay(.min) <= .seconds(1))
+    }
+  }
+
   @Test func allFail_theErrorTellsAllAttempts() async throws {
     let promise = await run(.fixed(attempts: 3, delay: .seconds(1)), failures: 9)
     let error = try await expectRejection(of: promise, with: RetryError.self)
@@ -335,7 +351,7 @@ import Testing
     try count.expectOnce()
   }
 
-  @Test func manyAttempts_areLinear() async throws {
+  @Test(.apart) func manyAttempts_areLinear() async throws {
     let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 100_000, delay: .zero)) {
       .rejected(Boom())
     }
@@ -359,6 +375,15 @@ import Testing
       _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
     }
     #expect(budget.remaining == 1)
+  }
+
+  @Test(arguments: [Int.min, -1, 0, .max], [-1, .nan, .infinity])
+  func absurdBudgets_haveARemainder(capacity: Int, tokensPerSuccess: Double) async throws {
+    let budget = RetryBudget(capacity: capacity, tokensPerSuccess: tokensPerSuccess)
+    #expect(budget.remaining == max(capacity, 0))
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withBudget(budget)
+    _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
+    #expect(budget.remaining == max(capacity, 0))
   }
 
   @Test func asyncOperation_isRetried_andAwaitedDirectly() async throws {

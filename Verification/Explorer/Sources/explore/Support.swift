@@ -43,6 +43,15 @@ extension Promise {
     }
   }
 
+  /// As `note`, for a watcher.
+  func noteWatching(_ name: String, in notes: Notes) {
+    let token = Token()
+    watch(on: .immediate) { result in
+      withExtendedLifetime(token) {}
+      notes.add("\(name) \(describe(result))")
+    }
+  }
+
   /// The outcome as it can be seen now.
   var state: String { describe(currentResult) }
 

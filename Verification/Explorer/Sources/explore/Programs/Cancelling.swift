@@ -12,6 +12,7 @@ let cancellingPrograms = [
   Program(name: "drop-cancel", make: dropAndCancel),
   Program(name: "cancel-chain", make: cancelAChain),
   Program(name: "cancel-two-consumers", make: cancelBothConsumers),
+  Program(name: "cancel-watched", make: cancelWhileWatching),
   Program(name: "cancel-consumer-attach", make: cancelWhileAttaching),
   Program(name: "cancel-running", make: cancelWhatRuns),
   Program(name: "cancel-finally", make: cancelBeforeFinally),
@@ -157,6 +158,27 @@ private func cancelBothConsumers() -> Scenario {
           [source.state, first.state, second.state] == ["cancelled", "cancelled", "cancelled"],
           "\(source.state), \(first.state), \(second.state)"
         ))
+    })
+}
+
+private func cancelWhileWatching() -> Scenario {
+  let (source, resolver) = Promise<Token>.withResolvers()
+  let told = Box(0)
+  let notes = Notes()
+  resolver.onCancel { told.value += 1 }
+  source.noteWatching("before", in: notes)
+  let first = source.counted()
+  let second = source.counted()
+  return Scenario(
+    { first.cancel() }, { second.cancel() }, { source.noteWatching("during", in: notes) },
+    check: {
+      withExtendedLifetime(resolver) {}
+      return expect(
+        (told.value == 1, "the producer was told \(told.value) times"),
+        (
+          [source.state, first.state, second.state] == ["cancelled", "cancelled", "cancelled"],
+          "\(source.state), \(first.state), \(second.state)"
+        ), (notes.agree(["before", "during"], with: "cancelled"), "heard: \(notes.text)"))
     })
 }
 

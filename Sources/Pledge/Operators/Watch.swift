@@ -1,0 +1,61 @@
+extension Thenable {
+  /// Calls `body` with the outcome, without being a consumer of the promise.
+  ///
+  /// For logs and statistics beside a shared promise: when all consumers have cancelled, the producer
+  /// is told to stop, and `body` gets the `CancellationError`. Looking at an error this way does not
+  /// count as handling it.
+  ///
+  /// ```swift
+  /// let request = fetchUser(id: 7)
+  /// request.watch { result in log("user 7: \(result)") }
+  /// ```
+  ///
+  /// Use ``tap(_:)`` for a handler that the rest of the chain has to wait for.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  ///
+  /// - Complexity: O(1).
+  @inlinable
+  public func watch(
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
+  ) {
+    watched(
+      HandlerTarget(isolation: body.isolation),
+      Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
+  }
+
+  /// Calls `body` with the outcome, without being a consumer of the promise.
+  ///
+  /// See ``watch(_:)``.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public func watch(
+    on executor: some PromiseExecutor,
+    _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    watched(HandlerTarget(executor), body)
+  }
+
+  @inlinable
+  func watched(
+    _ target: HandlerTarget, _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let cell = source.cell
+    let input =
+      Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.watcher | target.flags
+    cell.attach(
+      Handler(
+        input: input, source: cell, target: target.object, body: ErasedClosure(body),
+        run: { watcher, source in
+          typealias Body = @Sendable (Result<Value, any Error>) -> Void
+          let body = watcher.takeBody(as: Body.self)
+          if let rejection = source.rejection {
+            body(.failure(rejection.error))
+          } else {
+            body(.success(source.value(as: Value.self)))
+          }
+        }))
+  }
+}
