@@ -60,7 +60,7 @@ public struct PromiseJob: Sendable {
 }
 
 /// Rejects the promise of a handler that an executor dropped.
-private final class DroppedJob: Job, @unchecked Sendable {
+final class DroppedJob: Job, @unchecked Sendable {
   private let job: Job
 
   init(_ job: Job) { self.job = job }
