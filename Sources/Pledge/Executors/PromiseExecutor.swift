@@ -126,6 +126,11 @@ extension PromiseExecutor where Self == ActorExecutor {
   public static func actor(_ actor: any Actor) -> ActorExecutor { ActorExecutor(actor: actor) }
 }
 
+/// The executor of closures with this isolation.
+package func executor(for isolation: (any Actor)?) -> any PromiseExecutor {
+  isolation.map { ActorExecutor(actor: $0) } ?? GlobalExecutor()
+}
+
 extension DispatchQueue: PromiseExecutor {
   /// Has the job run on this queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: self) { job.run() } }
