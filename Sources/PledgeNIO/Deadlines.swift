@@ -30,7 +30,8 @@
 
     private func timeout(after amount: TimeAmount, on loop: (any EventLoop)?) -> Promise<Value> {
       promise.timeout(
-        .nanoseconds(amount.nanoseconds), loop.map { TimeSource(LoopTimers(loop: $0)) } ?? .continuous)
+        .nanoseconds(amount.nanoseconds),
+        loop.map { TimeSource(LoopTimers(loop: $0)) } ?? .continuous)
     }
   }
 

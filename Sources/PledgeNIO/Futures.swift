@@ -59,7 +59,7 @@
     ///
     /// The future is one more consumer of the promise, and never gives up. A promise that is abandoned
     /// fails it with `BrokenPromiseError`, and one that is cancelled with `CancellationError`. Keep the
-    /// promise to cancel it.
+    /// promise to cancel it. The loop must run until then, as for every promise of a loop.
     public func future(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopFuture<Value> {

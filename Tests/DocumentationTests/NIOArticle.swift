@@ -38,7 +38,9 @@
 
       reply.cancel()
       try await expectCancellation(of: reply)
-      await #expect(throws: CancellationError.self) { try await connection.reply.futureResult.get() }
+      await #expect(throws: CancellationError.self) {
+        try await connection.reply.futureResult.get()
+      }
     }
   }
 

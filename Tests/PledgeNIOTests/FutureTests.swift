@@ -146,7 +146,8 @@
 
     @Test func thereAndBackAgain() async throws {
       let loop = someLoop
-      let promise = Promise.value(1).future(on: loop).map { $0 + 1 }.promise.future(on: loop).promise
+      let promise = Promise.value(1).future(on: loop).map { $0 + 1 }.promise.future(on: loop)
+        .promise
       try await expectFulfillment(of: promise, with: 2)
     }
 

@@ -97,7 +97,8 @@ private struct BlockingWait {
     }
     let isOccupied =
       (needed as? Scheduler)?.occupiesCurrentThread == true
-      || needed === state.pointee.scheduler?.takeUnretainedValue() || isOccupiedQueue(needed, &probe)
+      || needed === state.pointee.scheduler?.takeUnretainedValue()
+      || isOccupiedQueue(needed, &probe)
     guard isOccupied else { return nil }
     return DeadlockError(
       description: """

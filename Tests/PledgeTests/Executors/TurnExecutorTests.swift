@@ -76,7 +76,8 @@ import Testing
     let executor = executor()
     let tracker = LifetimeTracker()
     let token = tracker.track()
-    let first = Promise.value(1).map(on: executor) { value in withExtendedLifetime(token) { value } }
+    let first = Promise.value(1).map(on: executor) { value in withExtendedLifetime(token) { value }
+    }
     let unrelated = Promise.value(2).map(on: executor) { $0 }
     dropTurns()
     for promise in [first, unrelated] {
