@@ -60,6 +60,7 @@
     /// The future is one more consumer of the promise, and never gives up. A promise that is abandoned
     /// fails it with `BrokenPromiseError`, and one that is cancelled with `CancellationError`. Keep the
     /// promise to cancel it. The loop must run until then, as for every promise of a loop.
+    @inlinable
     public func future(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopFuture<Value> {
@@ -73,6 +74,7 @@
     /// Completes this promise as `promise` settles; if that is abandoned, with `BrokenPromiseError`.
     ///
     /// Use it where an event loop's API hands out a promise to be completed.
+    @inlinable
     public func completeWith(_ promise: Promise<Value>) {
       promise.observeOutcome { self.completeWith($0) }
     }
@@ -91,6 +93,7 @@
     ///
     /// It has to be completed, as any promise of an event loop. If this resolver's promise was settled
     /// or cancelled before, completing it changes nothing.
+    @inlinable
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopPromise<Value> {
