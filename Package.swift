@@ -1,6 +1,28 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
+// The products of other packages, each behind the trait that needs it.
+
+func nio(_ products: String...) -> [Target.Dependency] {
+  products.map { .product(name: $0, package: "swift-nio", condition: .when(traits: ["NIO"])) }
+}
+
+func logging(_ product: String) -> Target.Dependency {
+  .product(name: product, package: "swift-log", condition: .when(traits: ["Logging"]))
+}
+
+func tracing(_ product: String) -> Target.Dependency {
+  .product(
+    name: product, package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
+}
+
+let serviceContext: Target.Dependency = .product(
+  name: "ServiceContextModule", package: "swift-service-context",
+  condition: .when(traits: ["Tracing"]))
+
+let openCombine: Target.Dependency = .product(
+  name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"]))
+
 let package = Package(
   name: "Pledge",
   platforms: [.macOS(.v12), .iOS(.v15), .tvOS(.v15), .watchOS(.v8), .visionOS(.v1)],
@@ -9,10 +31,33 @@ let package = Package(
     .library(name: "PledgeFoundation", targets: ["PledgeFoundation"]),
     .library(name: "PledgeTesting", targets: ["PledgeTesting"]),
     .library(name: "PledgeDiagnostics", targets: ["PledgeDiagnostics"]),
+    .library(name: "PledgeNIO", targets: ["PledgeNIO"]),
+    .library(name: "PledgeCombine", targets: ["PledgeCombine"]),
+    .library(name: "PledgeLogging", targets: ["PledgeLogging"]),
+    .library(name: "PledgeTracing", targets: ["PledgeTracing"]),
     // All modules in one dynamic library: two libraries would each have a copy of Pledge.
     .library(
       name: "Pledge-Dynamic", type: .dynamic,
-      targets: ["Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics"]),
+      targets: [
+        "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics", "PledgeNIO",
+        "PledgeCombine", "PledgeLogging", "PledgeTracing",
+      ]),
+  ],
+  // Each turns on the integration with a library. Without them no dependency is fetched, and the
+  // integrations' modules are empty.
+  traits: [
+    .trait(name: "NIO", description: "PledgeNIO: event loops, their futures and promises."),
+    .trait(
+      name: "OpenCombine", description: "PledgeCombine with OpenCombine in place of Combine."),
+    .trait(name: "Logging", description: "PledgeLogging: swift-log's loggers in handlers."),
+    .trait(name: "Tracing", description: "PledgeTracing: service contexts in handlers, and spans."),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-nio", from: "2.81.0"),
+    .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-service-context", from: "1.1.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.1.0"),
   ],
   targets: [
     .target(
@@ -25,6 +70,11 @@ let package = Package(
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
     .target(name: "PledgeDiagnostics", dependencies: ["Pledge"], exclude: ["Export/Page"]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),
+    .target(name: "PledgeNIO", dependencies: ["Pledge"] + nio("NIOCore", "NIOPosix")),
+    .target(name: "PledgeCombine", dependencies: ["Pledge", openCombine]),
+    .target(name: "PledgeLogging", dependencies: ["Pledge", logging("Logging")]),
+    .target(
+      name: "PledgeTracing", dependencies: ["Pledge", serviceContext, tracing("Tracing")]),
     .testTarget(name: "PledgeTestingTests", dependencies: ["PledgeTesting"]),
     .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(
@@ -32,8 +82,23 @@ let package = Package(
     .testTarget(
       name: "PledgeDiagnosticsTests", dependencies: ["PledgeDiagnostics", "PledgeTesting"]),
     .testTarget(
+      name: "PledgeNIOTests",
+      dependencies: ["PledgeNIO", "PledgeTesting"] + nio("NIOCore", "NIOPosix", "NIOEmbedded")),
+    .testTarget(
+      name: "PledgeCombineTests", dependencies: ["PledgeCombine", "PledgeTesting", openCombine]),
+    .testTarget(
+      name: "PledgeContextTests",
+      dependencies: [
+        "PledgeLogging", "PledgeTracing", "PledgeNIO", "PledgeTesting", serviceContext,
+        logging("Logging"), logging("InMemoryLogging"), tracing("Tracing"),
+        tracing("InMemoryTracing"),
+      ] + nio("NIOPosix")),
+    .testTarget(
       name: "DocumentationTests",
-      dependencies: ["Pledge", "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting"]),
+      dependencies: [
+        "Pledge", "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeNIO", "PledgeCombine",
+        "PledgeLogging", "PledgeTracing", openCombine, logging("Logging"), tracing("Tracing"),
+      ] + nio("NIOCore", "NIOPosix")),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -6,7 +6,7 @@ let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "Pledge", path: ".."),
+    .package(name: "Pledge", path: "..", traits: ["NIO"]),
     .package(path: "../DropIn/PromiseKit"),
     .package(path: "../DropIn/Promises"),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -22,6 +22,7 @@ let package = Package(
         "MallocCounter",
         "OneCore",
         .product(name: "Pledge", package: "Pledge"),
+        .product(name: "PledgeNIO", package: "Pledge"),
         .product(name: "PromiseKit", package: "PromiseKit"),
         .product(name: "Promises", package: "Promises"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),

@@ -15,6 +15,7 @@ extension Registry {
     addNIOEmbedded(to: &registry)
     addSwiftConcurrency(to: &registry)
     addOpenCombine(to: &registry)
+    addBridges(to: &registry)
     addPublishedSuites(to: &registry)
     return registry
   }

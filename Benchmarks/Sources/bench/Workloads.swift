@@ -118,6 +118,16 @@ extension Workload {
       name: "many-callbacks", unit: "future", floor: "NIO loop", sizes: [2_000],
       summary: "NIO's: one promise through every kind of callback, then it is settled."),
     Workload(
+      name: "loop-chain", unit: "link", floor: "NIO loop", sizes: [10_000],
+      unitsPerSize: chainLength,
+      summary: "Ten `map`s whose closures run on an event loop, built and settled there."),
+    Workload(
+      name: "future-to-promise", unit: "bridge", floor: "NIO loop", sizes: [100_000],
+      summary: "An event loop's pending future with one link, a promise; then it succeeds."),
+    Workload(
+      name: "promise-to-future", unit: "bridge", floor: "NIO loop", sizes: [100_000],
+      summary: "A pending promise with one link, an event loop's future; then it is fulfilled."),
+    Workload(
       name: "race", unit: "race", floor: "Swift Concurrency", sizes: [10_000],
       summary: "Race two pending promises, settle one of them; the other has no consumer left."),
     Workload(

@@ -14,7 +14,7 @@
 /// From then on each handler remembers the value that the key has where the operator is called.
 /// `Promise { … }` with an asynchronous closure needs none of this: a task inherits all values.
 public enum TaskLocals {
-  private static let keys = Mutex<[any PropagatedKey]>([])
+  private static let keys = Mutex<[any PropagatedContext]>([])
 
   /// Has the handlers of all promises find the value of `key` that it had where the operator that
   /// took them was called.
@@ -31,31 +31,92 @@ public enum TaskLocals {
     Instrumentation.setContextCapture { capture() }
   }
 
+  /// Has the handlers of all promises find a context of another library's as it was where the operator
+  /// that took them was called.
+  ///
+  /// For a context whose task-local key is not at hand, and for one that is not task-local:
+  ///
+  /// ```swift
+  /// TaskLocals.propagate(
+  ///   capturing: { Logger.current },
+  ///   restoring: { logger, work in withLogger(logger) { _ in work() } })
+  /// ```
+  ///
+  /// For all handlers made from now on, until the program ends. Each call adds one more context, which
+  /// is restored inside of those that were registered before.
+  ///
+  /// - Parameters:
+  ///   - capture: Returns the present context. Called wherever an operator is called, on its thread.
+  ///   - restore: Makes the context the present one while it calls its second argument, once, before it
+  ///     returns. Called wherever a handler runs, on its thread. If it calls the argument not at all,
+  ///     the handler runs without the context.
+  ///
+  /// - Complexity: Each handler costs one call of each function more.
+  public static func propagate<Context: Sendable>(
+    capturing capture: @escaping @Sendable () -> Context,
+    restoring restore: @escaping @Sendable (Context, () -> Void) -> Void
+  ) {
+    let context = CapturedContext(capture: capture, restore: restore)
+    keys.withLock { $0.append(context) }
+    Instrumentation.setContextCapture { self.capture() }
+  }
+
   /// The present values of the registered keys, as a function that sets them while it calls its
   /// argument; nil if no key is registered.
   static func snapshot() -> (@Sendable (() -> Void) -> Void)? { Instrumentation.snapshot() }
 
   private static func capture() -> @Sendable (() -> Void) -> Void {
     var result: @Sendable (() -> Void) -> Void = { $0() }
-    for key in keys.withLock({ $0 }) { result = key.capturing(around: result) }
+    // From the last to the first, so that what was registered first is restored outermost.
+    for key in keys.withLock({ $0 }).reversed() { result = key.capturing(around: result) }
     return result
   }
 }
 
-/// A task-local key, whatever the type of its value.
-private protocol PropagatedKey: AnyObject, Sendable {
-  /// Sets the key's present value before calling `inner`.
+/// What handlers find again: a task-local key, or a pair of functions.
+private protocol PropagatedContext: AnyObject, Sendable {
+  /// Restores the present value around a call of `inner`.
   func capturing(
     around inner: @escaping @Sendable (() -> Void) -> Void
   ) -> @Sendable (() -> Void) -> Void
 }
 
-extension TaskLocal: PropagatedKey where Value: Sendable {
+extension TaskLocal: PropagatedContext where Value: Sendable {
   fileprivate func capturing(
     around inner: @escaping @Sendable (() -> Void) -> Void
   ) -> @Sendable (() -> Void) -> Void {
     let value = get()
     return { work in self.withValue(value) { inner(work) } }
+  }
+}
+
+/// A context of another library's.
+private final class CapturedContext<Context: Sendable>: PropagatedContext {
+  private let capture: @Sendable () -> Context
+  private let restore: @Sendable (Context, () -> Void) -> Void
+
+  init(
+    capture: @escaping @Sendable () -> Context,
+    restore: @escaping @Sendable (Context, () -> Void) -> Void
+  ) {
+    self.capture = capture
+    self.restore = restore
+  }
+
+  func capturing(
+    around inner: @escaping @Sendable (() -> Void) -> Void
+  ) -> @Sendable (() -> Void) -> Void {
+    let context = capture()
+    return { [restore] work in
+      // A handler runs exactly once, whatever the program's function does.
+      var hasRun = false
+      restore(context) {
+        if hasRun { return }
+        hasRun = true
+        inner(work)
+      }
+      if !hasRun { inner(work) }
+    }
   }
 }
 

@@ -40,6 +40,7 @@ private struct BlockingWait {
     // What waits for this thread's stack to unwind may be what the promise needs.
     Trampoline.drainBeforeBlocking(state)
     if cell.isSettled { return }
+    if let objection = BlockingChecks.objection() { throw DeadlockError(description: objection) }
     if let error = certainDeadlock() { throw error }
     let handler = Handler(
       input: Cell.Input.hearsAbandonment, source: cell, target: nil, body: nil,
@@ -62,6 +63,7 @@ private struct BlockingWait {
   /// Whether this thread occupies an executor that the promise may need.
   private var mayDeadlock: Bool {
     state.pointee.scheduler != nil || state.pointee.turn.queue != nil || MainThread.isCurrent
+      || BlockingChecks.hasExecutorWithThread
   }
 
   /// What makes the wait hopeless from the start, if anything does.
@@ -93,12 +95,14 @@ private struct BlockingWait {
           """)
     }
     let isOccupied =
-      needed === state.pointee.scheduler?.takeUnretainedValue() || isOccupiedQueue(needed, &probe)
+      (needed as? Scheduler)?.occupiesCurrentThread == true
+      || needed === state.pointee.scheduler?.takeUnretainedValue()
+      || isOccupiedQueue(needed, &probe)
     guard isOccupied else { return nil }
     return DeadlockError(
       description: """
-        wait() inside a handler for a promise whose handlers run on the same executor would \
-        never return. Return the promise from `then` instead of waiting for it.
+        wait() on an executor for a promise whose handlers run on the same executor would never \
+        return. Return the promise from `then` instead of waiting for it.
         """)
   }
 
@@ -155,4 +159,29 @@ private final class QueueProbe: Sendable {
   var isStuck: Bool {
     !hasRun.load(ordering: .acquiring) && SystemClock.now - start > 1_000_000_000
   }
+}
+
+/// Which threads must not block in `wait()`, beside those that the library knows by itself.
+package enum BlockingChecks {
+  private static let checks = Mutex<[@Sendable () -> String?]>([])
+  private static let executorHasThread = AtomicFlag(false)
+
+  /// Has `check` asked before a thread blocks: what it returns is why the thread must not.
+  ///
+  /// For all waits from now on, until the program ends.
+  package static func add(_ check: @escaping @Sendable () -> String?) {
+    checks.withLock { $0.append(check) }
+  }
+
+  static func objection() -> String? {
+    for check in checks.withLock({ $0 }) {
+      if let objection = check() { return objection }
+    }
+    return nil
+  }
+
+  /// Notes that there are executors that can tell whether they occupy a thread.
+  static func noteExecutorWithThread() { executorHasThread.store(true, ordering: .releasing) }
+
+  static var hasExecutorWithThread: Bool { executorHasThread.load(ordering: .acquiring) }
 }

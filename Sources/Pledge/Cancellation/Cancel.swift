@@ -29,7 +29,7 @@ extension Promise {
 
   /// A promise with the same outcome whose cancellation counts as that of one consumer.
   @inlinable
-  func share() -> Promise {
+  package func share() -> Promise {
     Promise(
       cell: cell.derive(
         Value.self, wants: 0, target: HandlerTarget(immediate: ()), body: nil

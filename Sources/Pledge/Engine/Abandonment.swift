@@ -13,3 +13,30 @@ extension Cell {
   @usableFromInline
   final var looksPending: Bool { !isSettled || rejection?.isAbandonment == true }
 }
+
+extension Promise {
+  /// Calls `handler` in place with the outcome, once: that of an abandoned promise is a
+  /// ``BrokenPromiseError``.
+  ///
+  /// For bridges to libraries whose promises must be settled in the end. Otherwise as
+  /// ``observe(on:_:)``.
+  @inlinable
+  package func observeOutcome(
+    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    let target = HandlerTarget(programInPlace: ())
+    if cell.isReady(for: target), let call = InPlaceCall() {
+      defer { call.end() }
+      return handler(cell.handledResult())
+    }
+    cell.attach(
+      Handler(
+        input: Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.hearsAbandonment
+          | target.flags, source: cell, target: nil, body: ErasedClosure(handler),
+        run: { observer, source in
+          let body = observer.takeBody(
+            as: (@Sendable (Result<Value, any Error>) -> Void).self)
+          body(source.handledResult())
+        }))
+  }
+}

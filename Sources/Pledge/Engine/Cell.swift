@@ -154,7 +154,7 @@ class Cell: Job, @unchecked Sendable {
     @usableFromInline static let uncancellable: UInt64 = 1 << 17
     @usableFromInline static let hearsAbandonment: UInt64 = 1 << 18
     @usableFromInline static let programInPlace: UInt64 = 1 << 19
-    @usableFromInline static let watcher: UInt64 = 1 << 21
+    @usableFromInline static let watcher: UInt64 = 1 << 20
   }
 
   // MARK: - The lock
@@ -346,7 +346,7 @@ class Cell: Job, @unchecked Sendable {
       let mustKeepOrder = seen & Mark.hasExecutor != 0
       unlock(mustKeepOrder ? settled | Mark.delivering : settled)
       // Its consumers have left on purpose.
-      if let rejection, Mark.livingCount(seen) == 0, seen & (Mark.left | Mark.junction) != 0 {
+      if let rejection, Mark.livingCount(seen) == 0, seen & Mark.left != 0 {
         rejection.markHandled()
       }
       Delivery.deliver(

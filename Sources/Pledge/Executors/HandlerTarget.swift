@@ -22,6 +22,8 @@ struct HandlerTarget: @unchecked Sendable {
       self.init(isolation: MainActor.shared)
     } else if Executor.self == QueueExecutor.self, let executor = executor as? QueueExecutor {
       self = executor.target
+    } else if Executor.self == TurnExecutor.self, let executor = executor as? TurnExecutor {
+      self = executor.target
     } else if Executor.self == DispatchQueue.self, let queue = executor as? DispatchQueue {
       self.init(dispatchQueue: queue)
     } else {

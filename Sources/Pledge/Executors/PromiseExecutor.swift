@@ -60,7 +60,7 @@ public struct PromiseJob: Sendable {
 }
 
 /// Rejects the promise of a handler that an executor dropped.
-private final class DroppedJob: Job, @unchecked Sendable {
+final class DroppedJob: Job, @unchecked Sendable {
   private let job: Job
 
   init(_ job: Job) { self.job = job }
@@ -124,6 +124,11 @@ extension PromiseExecutor where Self == MainExecutor {
 extension PromiseExecutor where Self == ActorExecutor {
   /// Runs handlers on `actor`.
   public static func actor(_ actor: any Actor) -> ActorExecutor { ActorExecutor(actor: actor) }
+}
+
+/// The executor of closures with this isolation.
+package func executor(for isolation: (any Actor)?) -> any PromiseExecutor {
+  isolation.map { ActorExecutor(actor: $0) } ?? GlobalExecutor()
 }
 
 extension DispatchQueue: PromiseExecutor {

@@ -25,30 +25,30 @@ extension Cell {
 /// A generic argument of `@isolated(any)` type needs the run time of macOS 15. A stored property of
 /// that type does not, so there is a structure for each number of parameters.
 @usableFromInline
-struct Isolated<Closure> {
+package struct Isolated<Closure> {
   @usableFromInline let closure: Closure
 
   @inlinable
-  init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
+  package init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
   where Closure == @Sendable () throws -> Result {
     self = unsafeBitCast(IsolatedFunction0(function: closure), to: Self.self)
   }
 
   @inlinable
-  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
+  package init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
   where Closure == @Sendable (A) throws -> Result {
     self = unsafeBitCast(IsolatedFunction1(function: closure), to: Self.self)
   }
 
   @inlinable
-  init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
+  package init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
   where Closure == @Sendable (A, B) throws -> Result {
     self = unsafeBitCast(IsolatedFunction2(function: closure), to: Self.self)
   }
 
   /// The closure as the plain function type `Plain`, which may lack the `throws`.
   @inlinable
-  func assumingIsolated<Plain>(as type: Plain.Type) -> Plain {
+  package func assumingIsolated<Plain>(as type: Plain.Type) -> Plain {
     unsafeBitCast(self, to: Isolated<Plain>.self).closure
   }
 }

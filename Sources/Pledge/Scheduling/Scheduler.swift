@@ -13,4 +13,7 @@ class Scheduler: @unchecked Sendable {
 
   /// Whether jobs run one at a time, in an isolation that the compiler knows.
   var isIsolation: Bool { false }
+
+  /// Whether jobs run on the current thread and on no other, so that they cannot while it blocks.
+  var occupiesCurrentThread: Bool { false }
 }

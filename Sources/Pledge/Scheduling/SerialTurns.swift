@@ -64,6 +64,19 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
     defer { next += 1 }
     return exchange(&batch[next], with: nil)
   }
+
+  /// Takes off all jobs that wait, as the turn that was to run them is never going to run.
+  ///
+  /// Called in place of that turn.
+  final func takeJobs() -> [Job] {
+    let rest = exchange(&batch, with: []).dropFirst(next).compactMap { $0 }
+    next = 0
+    return rest
+      + queue.withLock { queue in
+        queue.isScheduled = false
+        return exchange(&queue.jobs, with: []).compactMap { $0 }
+      }
+  }
 }
 
 /// The main actor's turns, on the main queue.

@@ -7,6 +7,9 @@ package struct TimeSource: Sendable {
 
   package static var continuous: TimeSource { TimeSource(nil) }
 
+  /// The timers of another library.
+  package init(_ timers: some OtherClock) { other = timers }
+
   /// Starts a timer that fires when `span` has passed: calls `action` once, on some thread.
   ///
   /// `action` must not block. On the continuous clock it runs on the timers' thread.
@@ -31,11 +34,15 @@ package struct TimeSource: Sendable {
   private static let longest = TimeSpan.seconds(31_536_000_000)
 }
 
-/// A `Clock`, a protocol that needs macOS 13 and iOS 16.
-private protocol OtherClock: Sendable {
+/// A clock other than the continuous one: a `Clock`, which needs macOS 13 and iOS 16, or the timers of
+/// another library.
+package protocol OtherClock: Sendable {
+  /// Starts a timer that calls `action` once when `span` has passed, and not once the timer that is
+  /// returned has been released.
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable
+  /// A function that tells how much time has passed since now.
   func stopwatch() -> @Sendable () -> TimeSpan
 }
 

@@ -39,7 +39,7 @@ extension Promise {
     timeout(TimeSpan(duration), TimeSource(clock))
   }
 
-  func timeout(_ span: TimeSpan, _ time: TimeSource) -> Promise {
+  package func timeout(_ span: TimeSpan, _ time: TimeSource) -> Promise {
     if !isPending { return self }
     let timer = TimerSlot(span)
     let result = cell.derive(

@@ -1,0 +1,60 @@
+#if NIO
+  import NIOCore
+  import Pledge
+
+  extension Thenable {
+    /// Returns a promise with the same outcome that is rejected with `TimeoutError` if it has not
+    /// settled by `deadline`.
+    ///
+    /// The time that is left is measured at the call. On time-out the result is rejected at once and
+    /// withdraws from this promise, which is cancelled if nobody else waits for it. The timer is
+    /// released as soon as this promise settles.
+    ///
+    /// - Parameters:
+    ///   - deadline: In the time of `loop`.
+    ///   - loop: Whose timer is used: one with virtual time in tests, say. The timers of the library
+    ///     are used if it is nil.
+    public func deadline(_ deadline: NIODeadline, on loop: (any EventLoop)? = nil)
+      -> Promise<Value>
+    {
+      timeout(after: deadline - (loop?.now ?? .now()), on: loop)
+    }
+
+    /// Returns a promise with the same outcome that is rejected with `TimeoutError` if that takes
+    /// longer than `amount`, by the timers of `loop`.
+    ///
+    /// See ``deadline(_:on:)``.
+    public func timeout(after amount: TimeAmount, on loop: any EventLoop) -> Promise<Value> {
+      timeout(after: amount, on: loop as (any EventLoop)?)
+    }
+
+    private func timeout(after amount: TimeAmount, on loop: (any EventLoop)?) -> Promise<Value> {
+      promise.timeout(
+        .nanoseconds(amount.nanoseconds),
+        loop.map { TimeSource(LoopTimers(loop: $0)) } ?? .continuous)
+    }
+  }
+
+  /// The timers of an event loop.
+  private struct LoopTimers: OtherClock {
+    let loop: any EventLoop
+
+    func startTimer(
+      after span: TimeSpan, _ action: @escaping @Sendable () -> Void
+    ) -> AnyObject & Sendable {
+      Timer(loop.scheduleTask(in: .nanoseconds(span.inNanoseconds), action))
+    }
+
+    func stopwatch() -> @Sendable () -> TimeSpan {
+      let start = loop.now
+      return { .nanoseconds((loop.now - start).nanoseconds) }
+    }
+
+    /// A task that is cancelled with this object.
+    private final class Timer: Sendable {
+      let task: Scheduled<Void>
+      init(_ task: Scheduled<Void>) { self.task = task }
+      deinit { task.cancel() }
+    }
+  }
+#endif

@@ -1,0 +1,23 @@
+#if NIO
+  import NIOCore
+  import Pledge
+
+  extension Scheduled where T: Sendable {
+    /// A promise with the outcome of this task; cancelling it cancels the task.
+    ///
+    /// If the task is cancelled by other means, the promise is rejected with `CancellationError`.
+    @inlinable
+    public var promise: Promise<T> {
+      PromiseOfLoop.make(#fileID, #line) { resolver in
+        resolver.onCancel { self.cancel() }
+        futureResult.whenComplete { result in
+          if case .failure(EventLoopError.cancelled) = result {
+            resolver.reject(CancellationError())
+          } else {
+            resolver.resolve(result)
+          }
+        }
+      }
+    }
+  }
+#endif

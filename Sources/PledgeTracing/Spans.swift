@@ -1,0 +1,139 @@
+#if Tracing
+  import Pledge
+  import ServiceContextModule
+  import Tracing
+
+  extension Promise {
+    /// Starts a span, calls `operation` in its context, and ends the span when the promise that
+    /// `operation` returns has settled.
+    ///
+    /// ```swift
+    /// Promise.withSpan("checkout") { span in
+    ///   reserve(cart).then(span: "charge") { reservation in charge(reservation) }
+    /// }
+    /// ```
+    ///
+    /// An error is recorded in the span, and a cancellation as its event `cancelled`. A span of a promise
+    /// that is abandoned ends with the event `abandoned`. If `operation` throws, the returned promise is
+    /// rejected with that error.
+    ///
+    /// - Parameters:
+    ///   - name: The name of the operation.
+    ///   - kind: The kind of the span.
+    ///   - context: The context that the span belongs to.
+    ///   - operation: Starts the work. Called inside this call. Handlers that it attaches find the
+    ///     context of the span if `TaskLocals.propagateServiceContext()` was called.
+    public static func withSpan(
+      _ name: String, ofKind kind: SpanKind = .internal,
+      context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
+      function: String = #function, file: String = #fileID, line: UInt = #line,
+      _ operation: (any Span) throws -> Promise
+    ) -> Promise {
+      SpanDescription(name, kind, context(), function, file, line).begin().around(operation)
+    }
+
+    /// Returns a promise with the same outcome, and a span that begins now and ends with it.
+    ///
+    /// See ``withSpan(_:ofKind:context:function:file:line:_:)``.
+    public func traced(
+      as name: String, ofKind kind: SpanKind = .internal,
+      context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
+      function: String = #function, file: String = #fileID, line: UInt = #line
+    ) -> Promise {
+      SpanDescription(name, kind, context(), function, file, line).begin().around { _ in self }
+    }
+  }
+
+  /// What is needed to start a span, later and elsewhere.
+  struct SpanDescription: Sendable {
+    private let name: String
+    private let kind: SpanKind
+    private let context: ServiceContext
+    private let tracer: any Tracer
+    private let function: String
+    private let file: String
+    private let line: UInt
+
+    init(
+      _ name: String, _ kind: SpanKind, _ context: ServiceContext, _ function: String,
+      _ file: String, _ line: UInt
+    ) {
+      self.name = name
+      self.kind = kind
+      self.context = context
+      self.function = function
+      self.file = file
+      self.line = line
+      tracer = InstrumentationSystem.tracer
+    }
+
+    func begin() -> OpenSpan {
+      let span: any Span = tracer.startSpan(
+        name, context: context, ofKind: kind, at: DefaultTracerClock.now, function: function,
+        file: file, line: line)
+      return OpenSpan(span)
+    }
+  }
+
+  /// A span that ends once, at the latest with this object.
+  final class OpenSpan: Sendable {
+    private let span: any Span
+    private let isOpen = Mutex(true)
+
+    init(_ span: any Span) { self.span = span }
+
+    deinit {
+      // What was to end it was released uncalled.
+      end { $0.addEvent("abandoned") }
+    }
+
+    /// Calls `work` in the span's context and ends the span with the promise that it returns.
+    func around<Value>(_ work: (any Span) throws -> Promise<Value>) -> Promise<Value> {
+      do {
+        return try ServiceContext.withValue(span.context) { try work(span) }
+          .tap(on: .immediate) { result in
+            switch result {
+            case .success: self.end { _ in }
+            case .failure(let error): self.fail(error)
+            }
+          }
+      } catch {
+        fail(error)
+        return .rejected(error)
+      }
+    }
+
+    /// Calls `work` in the span's context and ends the span.
+    func around<Value>(value work: () throws -> Value) throws -> Value {
+      do {
+        let value = try ServiceContext.withValue(span.context) { try work() }
+        end { _ in }
+        return value
+      } catch {
+        fail(error)
+        throw error
+      }
+    }
+
+    private func fail(_ error: any Error) {
+      end { span in
+        if error is CancellationError {
+          span.addEvent("cancelled")
+        } else {
+          span.recordError(error)
+          span.setStatus(SpanStatus(code: .error))
+        }
+      }
+    }
+
+    private func end(_ describe: (any Span) -> Void) {
+      let mustEnd = isOpen.withLock { isOpen in
+        defer { isOpen = false }
+        return isOpen
+      }
+      guard mustEnd else { return }
+      describe(span)
+      span.end()
+    }
+  }
+#endif

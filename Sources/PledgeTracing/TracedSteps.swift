@@ -1,0 +1,79 @@
+#if Tracing
+  import Pledge
+  import ServiceContextModule
+  import Tracing
+
+  // Steps of a chain with a span of their own. It begins when the handler does, in the context in which
+  // the operator was called, and ends with what the handler returned.
+
+  extension Thenable {
+    /// As `then`, in a span that begins with `body` and ends with the promise that it returns.
+    ///
+    /// The span belongs to the context in which this operator is called; `body` runs in the context of
+    /// the span. Errors and cancellation are recorded as in
+    /// ``Pledge/Promise/withSpan(_:ofKind:context:function:file:line:_:)``. If `body` does not run there
+    /// is no span.
+    ///
+    /// **Execution.** `body` runs in the isolation in which it was written.
+    public func then<U: Sendable>(
+      span name: String, ofKind kind: SpanKind = .internal,
+      context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
+      function: String = #function, file: String = #fileID, line: UInt = #line,
+      @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Promise<U>
+    ) -> Promise<U> {
+      then(
+        span: name, ofKind: kind, context: context(), function: function, file: file, line: line,
+        on: executor(for: body.isolation),
+        Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
+    }
+
+    /// As `then`, in a span that begins with `body` and ends with the promise that it returns.
+    ///
+    /// See ``then(span:ofKind:context:function:file:line:_:)``.
+    ///
+    /// **Execution.** `body` runs on `executor`.
+    @_disfavoredOverload
+    public func then<U: Sendable>(
+      span name: String, ofKind kind: SpanKind = .internal,
+      context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
+      function: String = #function, file: String = #fileID, line: UInt = #line,
+      on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
+    ) -> Promise<U> {
+      let span = SpanDescription(name, kind, context(), function, file, line)
+      return then(on: executor) { value in span.begin().around { _ in try body(value) } }
+    }
+
+    /// As `map`, in a span around `body`.
+    ///
+    /// See ``then(span:ofKind:context:function:file:line:_:)``.
+    ///
+    /// **Execution.** `body` runs in the isolation in which it was written.
+    public func map<U: Sendable>(
+      span name: String, ofKind kind: SpanKind = .internal,
+      context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
+      function: String = #function, file: String = #fileID, line: UInt = #line,
+      @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> U
+    ) -> Promise<U> {
+      map(
+        span: name, ofKind: kind, context: context(), function: function, file: file, line: line,
+        on: executor(for: body.isolation),
+        Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
+    }
+
+    /// As `map`, in a span around `body`.
+    ///
+    /// See ``then(span:ofKind:context:function:file:line:_:)``.
+    ///
+    /// **Execution.** `body` runs on `executor`.
+    @_disfavoredOverload
+    public func map<U: Sendable>(
+      span name: String, ofKind kind: SpanKind = .internal,
+      context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
+      function: String = #function, file: String = #fileID, line: UInt = #line,
+      on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> U
+    ) -> Promise<U> {
+      let span = SpanDescription(name, kind, context(), function, file, line)
+      return map(on: executor) { value in try span.begin().around(value: { try body(value) }) }
+    }
+  }
+#endif

@@ -1,0 +1,32 @@
+#if OpenCombine || canImport(Combine)
+  #if OpenCombine
+    import OpenCombine
+  #else
+    import Combine
+  #endif
+  import Pledge
+  import PledgeCombine
+  import PledgeTesting
+  import Testing
+
+  /// The examples of the article on integrations that need publishers.
+  @Suite struct CombineArticle {
+    @Test func publishersAndPromises() async throws {
+      let names = PassthroughSubject<String, Never>()
+
+      let subscription = fetchUser(id: 7).publisher
+        .map { user in user.name }
+        .sink(receiveCompletion: { end in print(end) }, receiveValue: { name in print(name) })
+
+      let first = names.firstValue()
+      let all = names.allValues()
+
+      names.send("Ada")
+      names.send("Grace")
+      names.send(completion: .finished)
+      try await expectFulfillment(of: first, with: "Ada")
+      try await expectFulfillment(of: all, with: ["Ada", "Grace"])
+      subscription.cancel()
+    }
+  }
+#endif

@@ -1,0 +1,88 @@
+#if NIO
+  import NIOCore
+  import NIOEmbedded
+  import NIOPosix
+  import Pledge
+  import PledgeNIO
+  import PledgeTesting
+  import Testing
+
+  @Suite struct DeadlineTests {
+    @Test func deadlineOfALoop_rejectsWhenItsTimeHasCome() throws {
+      let loop = EmbeddedEventLoop()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let result = promise.deadline(.now() + .seconds(-1), on: loop)
+      let later = promise.deadline(loop.now + .seconds(5), on: loop)
+      loop.advanceTime(by: .seconds(4))
+      try expectPending(later)
+      loop.advanceTime(by: .seconds(1))
+      #expect(throws: TimeoutError.self) { try later.currentResult?.get() }
+      // That of this process's clock is far beyond the loop's, which began at zero.
+      try expectPending(result)
+      resolver.fulfill(1)
+      #expect(result.currentResult.map { try? $0.get() } == 1)
+    }
+
+    @Test func deadlineThatHasPassed_rejectsAtOnce_unlessSettled() throws {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let late = promise.deadline(.now() - .seconds(1))
+      #expect(throws: TimeoutError.self) { try late.currentResult?.get() }
+      #expect(try Promise.value(1).deadline(.now() - .seconds(1)).currentResult?.get() == 1)
+      withExtendedLifetime(resolver) {}
+    }
+
+    @Test func timeout_cancelsAPromiseThatNothingElseConsumes() throws {
+      let loop = EmbeddedEventLoop()
+      let told = CallCounter()
+      let promise = loop.makePromise(of: Int.self)
+      defer { promise.fail(Boom()) }
+      let result = promise.futureResult.promise(onCancel: { told.call() })
+        .timeout(after: .seconds(1), on: loop)
+      loop.advanceTime(by: .seconds(1))
+      let error = #expect(throws: TimeoutError.self) { try result.currentResult?.get() }
+      #expect(error?.seconds == 1)
+      try told.expectOnce()
+    }
+
+    @Test func timer_isGoneOnceThePromiseHasSettled() throws {
+      let loop = EmbeddedEventLoop()
+      let tracker = LifetimeTracker()
+      let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
+      var result: Promise<LifetimeTracker.Token>? = promise.timeout(after: .hours(1), on: loop)
+      resolver.fulfill(tracker.track())
+      #expect(result?.isPending == false)
+      // The loop removes a cancelled task as soon as it runs.
+      loop.run()
+      #expect(tracker.liveCount == 1)
+      result = nil
+      withExtendedLifetime(promise) {}
+    }
+
+    @Test func deadlineWithoutALoop_rejects() async throws {
+      let result = Promise<Int>.never.deadline(.now() + .milliseconds(1))
+      try await expectRejection(of: result, with: TimeoutError.self)
+    }
+
+    @Test func scheduledTask_isCancelledWithItsPromise() async throws {
+      let loop = EmbeddedEventLoop()
+      let ran = CallCounter()
+      let task = loop.scheduleTask(in: .seconds(1)) { ran.call() }
+      let promise = task.promise
+      promise.cancel()
+      loop.advanceTime(by: .seconds(2))
+      try await expectCancellation(of: promise)
+      try ran.expectNever()
+    }
+
+    @Test func cancelledScheduledTask_rejectsItsPromiseWithACancellation() async throws {
+      let loop = EmbeddedEventLoop()
+      let task = loop.scheduleTask(in: .seconds(1)) { 1 }
+      let promise = task.promise
+      task.cancel()
+      try await expectCancellation(of: promise)
+      let done = loop.scheduleTask(in: .seconds(1)) { 2 }.promise
+      loop.advanceTime(by: .seconds(1))
+      try await expectFulfillment(of: done, with: 2)
+    }
+  }
+#endif

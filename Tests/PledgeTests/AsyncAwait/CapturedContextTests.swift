@@ -1,0 +1,74 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// A context whose key is its own business, as that of a logging library.
+private enum Foreign {
+  enum Conduct { case restoresOnce, restoresTwice, restoresNever }
+
+  struct Context: Sendable {
+    var name = "none"
+    var conduct = Conduct.restoresOnce
+  }
+
+  @TaskLocal private static var key = Context()
+
+  static var current: Context { key }
+  static func with<T>(_ context: Context, _ body: () throws -> T) rethrows -> T {
+    try $key.withValue(context) { try body() }
+  }
+
+  /// Registered once, as it is for all handlers of the process.
+  static let isPropagated: Void = TaskLocals.propagate(
+    capturing: { current },
+    restoring: { context, work in
+      switch context.conduct {
+      case .restoresOnce: with(context, work)
+      case .restoresTwice:
+        with(context, work)
+        work()
+      case .restoresNever: break
+      }
+    })
+}
+
+/// `TaskLocals.propagate(capturing:restoring:)`.
+@Suite struct CapturedContextTests {
+  init() { Foreign.isPropagated }
+
+  @Test(arguments: When.allCases, Place.all)
+  func handlers_findTheContext_ofWhereTheyWereWritten(when: When, place: Place) async throws {
+    let written = Foreign.with(.init(name: "request 1")) {
+      when.fulfill(0) { promise in
+        promise.map(on: place.executor) { _ in Foreign.current.name }
+          .then(on: place.executor) { first in
+            Promise.value(()).map(on: place.executor) { [first, Foreign.current.name] }
+          }
+      }
+    }
+    try await expectFulfillment(of: written, with: ["request 1", "request 1"])
+  }
+
+  @Test func handlersWrittenWithoutAContext_findNoneOfTheSettlers() async throws {
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let seen = promise.map(on: .immediate) { Foreign.current.name }
+    Foreign.with(.init(name: "settler")) { _ = resolver.fulfill() }
+    try await expectFulfillment(of: seen, with: "none")
+  }
+
+  @Test func handler_runsOnce_whateverTheFunctionDoes() async throws {
+    for conduct in [Foreign.Conduct.restoresTwice, .restoresNever] {
+      let ran = CallCounter()
+      let (promise, resolver) = Promise<Void>.withResolvers()
+      let seen = Foreign.with(.init(name: "odd", conduct: conduct)) {
+        promise.map(on: .immediate) {
+          ran.call()
+          return Foreign.current.name
+        }
+      }
+      resolver.fulfill()
+      try await expectFulfillment(of: seen, with: conduct == .restoresNever ? "none" : "odd")
+      try ran.expectOnce()
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+@Suite struct TurnExecutorTests {
+  /// The turns that were asked for and have not run.
+  private let turns = Box<[@Sendable () -> Void]>([])
+  private let asked = CallCounter()
+
+  private func executor(isCurrent: @escaping @Sendable () -> Bool = { false }) -> TurnExecutor {
+    TurnExecutor(name: "by hand", isCurrent: isCurrent) { [turns, asked] turn in
+      asked.call()
+      turns.update { $0.append(turn) }
+    }
+  }
+
+  private func runTurn() {
+    var turn: (@Sendable () -> Void)?
+    turns.update { turn = $0.removeFirst() }
+    turn?()
+  }
+
+  private func dropTurns() {
+    var dropped: [@Sendable () -> Void] = []
+    turns.update { swap(&dropped, &$0) }
+    // Released outside the box, since what is dropped settles promises.
+    dropped.removeAll()
+  }
+
+  @Test func handlersThatWaitTogether_runInOneTurn_inOrder() throws {
+    let executor = executor()
+    let order = Recorder<Int>()
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    for number in 0..<50 { promise.done(on: executor) { order.record(number) }.cauterize() }
+    resolver.fulfill(())
+    #expect(order.count == 0)
+    runTurn()
+    #expect(order.events == Array(0..<50))
+    #expect(asked.count == 1)
+  }
+
+  @Test func longChain_takesATurnForEach128Handlers() throws {
+    let executor = executor()
+    var last = Promise.value(0)
+    for _ in 0..<300 { last = last.map(on: executor) { $0 + 1 } }
+    runTurn()
+    try expectPending(last)
+    runTurn()
+    runTurn()
+    #expect(last.state == "fulfilled: 300")
+    #expect(asked.count == 3)
+    #expect(turns.value.isEmpty)
+  }
+
+  @Test func executorThatIsGivenAsAny_keepsItsTurns() throws {
+    let executor: any PromiseExecutor = executor()
+    let promise = Promise.value(1)
+    let results = (0..<3).map { number in promise.map(on: executor) { $0 + number } }
+    runTurn()
+    #expect(results.map(\.state) == (1...3).map { "fulfilled: \($0)" })
+    #expect(asked.count == 1)
+  }
+
+  @Test func jobThatIsEnqueuedByHand_keepsItsPlace() throws {
+    let executor = executor()
+    let order = Recorder<String>()
+    let relay = RelayExecutor(executor: executor)
+    Promise.value(()).done(on: executor) { order.record("first") }.cauterize()
+    Promise.value(()).done(on: relay) { order.record("second") }.cauterize()
+    Promise.value(()).done(on: executor) { order.record("third") }.cauterize()
+    runTurn()
+    #expect(order.events == ["first", "second", "third"])
+  }
+
+  @Test func droppedTurn_breaksThePromisesOfItsHandlers_andThoseBehindThem() throws {
+    let executor = executor()
+    let tracker = LifetimeTracker()
+    let token = tracker.track()
+    let first = Promise.value(1).map(on: executor) { value in withExtendedLifetime(token) { value }
+    }
+    let unrelated = Promise.value(2).map(on: executor) { $0 }
+    dropTurns()
+    for promise in [first, unrelated] {
+      let error = #expect(throws: BrokenPromiseError.self) { try promise.currentResult?.get() }
+      #expect(error?.reason == .executorDroppedJob)
+    }
+    let recovered = first.recover(on: executor) { _ in .value(3) }
+    runTurn()
+    #expect(recovered.state == "fulfilled: 3")
+  }
+
+  @Test func turnThatIsDroppedHalfWay_breaksTheRest() throws {
+    let executor = executor()
+    let ran = CallCounter()
+    let promises = (0..<200).map { _ in Promise.value(()).map(on: executor) { _ = ran.call() } }
+    runTurn()
+    dropTurns()
+    #expect(ran.count == 128)
+    for promise in promises[128...] {
+      #expect(throws: BrokenPromiseError.self) { try promise.currentResult?.get() }
+    }
+  }
+
+  @Test func droppedTurnsOfALongChain_takeConstantStack() {
+    onNewThread {
+      let executor = TurnExecutor(name: "drops all") { _ in }
+      var last = Promise.value(0)
+      for _ in 0..<20_000 { last = last.recover(on: executor) { _ in .value(0) } }
+      let result = last.map(on: executor) { $0 }
+      #expect(throws: BrokenPromiseError.self) { try result.currentResult?.get() }
+    }
+  }
+
+  @Test func turnThatIsRunAtOnce_orTwice_runsEachHandlerOnce_inConstantStack() {
+    onNewThread {
+      let ran = CallCounter()
+      let executor = TurnExecutor(name: "at once") { turn in
+        turn()
+        turn()
+      }
+      let (first, resolver) = Promise<Int>.withResolvers()
+      var last = first
+      for _ in 0..<20_000 {
+        last = last.map(on: executor) { value in
+          ran.call()
+          return value + 1
+        }
+      }
+      resolver.fulfill(0)
+      #expect(last.state == "fulfilled: 20000")
+      #expect(ran.count == 20_000)
+    }
+  }
+
+  @Test func waitOnTheExecutorsThread_forAHandlerThere_throws() throws {
+    let executor = executor(isCurrent: { true })
+    let promise = Promise.value(1).map(on: executor) { $0 }
+    let deeper = promise.map(on: .immediate) { $0 }
+    #expect(throws: DeadlockError.self) { try deeper.wait() }
+    runTurn()
+    #expect(try deeper.wait() == 1)
+  }
+
+  @Test func handlersReleasedUncalled_areReleasedOnTheExecutor() throws {
+    let executor = executor()
+    let tracker = LifetimeTracker()
+    do {
+      let token = tracker.track()
+      Promise<Int>.rejected(Boom()).done(on: executor) { _ in _ = token }.cauterize()
+    }
+    #expect(tracker.liveCount == 1)
+    while !turns.value.isEmpty { runTurn() }
+    #expect(tracker.liveCount == 0)
+  }
+}
+
+/// Gives its jobs to a turn executor, as a wrapper around one does.
+private struct RelayExecutor: PromiseExecutor {
+  let executor: TurnExecutor
+  func enqueue(_ job: PromiseJob) { executor.enqueue(job) }
+}
