@@ -96,7 +96,8 @@ let package = Package(
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "Pledge", "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeNIO", "PledgeCombine",
+        "Pledge", "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeNIO",
+        "PledgeCombine",
         "PledgeLogging", "PledgeTracing", openCombine, logging("Logging"), tracing("Tracing"),
       ] + nio("NIOCore", "NIOPosix")),
   ],

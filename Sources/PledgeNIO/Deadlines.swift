@@ -7,7 +7,7 @@
     /// settled by `deadline`.
     ///
     /// The time that is left is measured at the call. On time-out the result is rejected at once and
-    /// withdraws from this promise, which is cancelled if nobody else waits for it. The timer is
+    /// withdraws from this promise, which is cancelled if it has no other consumer. The timer is
     /// released as soon as this promise settles.
     ///
     /// - Parameters:

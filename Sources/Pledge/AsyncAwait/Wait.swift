@@ -161,7 +161,7 @@ private final class QueueProbe: Sendable {
   }
 }
 
-/// Which threads must not block in `wait()`, beside those that the library knows by itself.
+/// Which threads must not block in `wait()`, in addition to those that the library knows by itself.
 package enum BlockingChecks {
   private static let checks = Mutex<[@Sendable () -> String?]>([])
   private static let executorHasThread = AtomicFlag(false)

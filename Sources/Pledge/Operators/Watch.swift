@@ -1,7 +1,7 @@
 extension Thenable {
   /// Calls `body` with the outcome, without being a consumer of the promise.
   ///
-  /// For logs and statistics beside a shared promise: when all consumers have cancelled, the producer
+  /// For logs and statistics of a shared promise: when all consumers have cancelled, the producer
   /// is told to stop, and `body` gets the `CancellationError`. Looking at an error this way does not
   /// count as handling it.
   ///

@@ -2,7 +2,7 @@ import NIOCore
 import Pledge
 import PledgeNIO
 
-/// Pledge on an event loop, beside the loop's own futures.
+/// Pledge on an event loop, compared with the loop's own futures.
 func addBridges(to registry: inout Registry) {
   registry.add("loop-chain", library: "NIO loop") { chains in
     onNIOLoop { nioInlineChains(chains, on: nioLoop) }
