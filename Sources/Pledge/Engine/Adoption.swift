@@ -117,14 +117,14 @@ extension Handler {
 extension Handler {
   /// Takes out what is in the middle of the row of adoptions in which this handler adopted `inner`.
   ///
-  /// A cell that is still held costs patience, of which there is little most of the time and, every
-  /// now and then, as much as would be needed for cells that stay held for long: every second time 2,
-  /// every fourth 4, every eighth 8. So none is forgotten, and a row of which the program holds every
+  /// A cell that is still held costs patience, of which there is enough for the handlers that still run
+  /// on other threads and, every now and then, for cells that stay held for long: every second time for
+  /// 8, every fourth for 16, and so on. So none is forgotten, and a row of which the program holds every
   /// promise costs O(log n) a round.
   fileprivate final func closeRow(around inner: Cell) {
     let state = ThreadState.current
     state.pointee.adoptions &+= 1
-    var patience = 1 << min(state.pointee.adoptions.trailingZeroBitCount, 62)
+    var patience = 4 << min(state.pointee.adoptions.trailingZeroBitCount, 60)
     closeRow(above: self, &patience)
     closeRow(below: inner, &patience)
   }

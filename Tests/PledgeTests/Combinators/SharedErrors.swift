@@ -7,7 +7,7 @@ import Testing
   @Test(arguments: [false, true])
   func errorThatTwoInputsShare_isReported_ifTheResultIsNotHandled(isSettledFirst: Bool) {
     DiagnosticsLog.install()
-    let code = isSettledFirst ? 7410 : 7400
+    let code = isSettledFirst ? 9310 : 9300
     let (all, race) = (Boom(code: code), Boom(code: code + 1))
     share(all, isSettledFirst) { _ = Promise.all($0) }
     share(race, isSettledFirst) { _ = Promise.race($0) }
@@ -18,7 +18,8 @@ import Testing
   @Test(arguments: [false, true])
   func errorThatTwoInputsShare_isNotReported_ifTheResultIsHandled(isSettledFirst: Bool) {
     DiagnosticsLog.install()
-    let (all, race) = (Boom(code: 7402), Boom(code: 7403))
+    let code = isSettledFirst ? 9312 : 9302
+    let (all, race) = (Boom(code: code), Boom(code: code + 1))
     share(all, isSettledFirst) { Promise.all($0).catch(on: .immediate) { _ in } }
     share(race, isSettledFirst) { Promise.race($0).catch(on: .immediate) { _ in } }
     #expect(DiagnosticsLog.reports(of: all).isEmpty)
