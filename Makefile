@@ -32,6 +32,7 @@ verify: ## Check the engine in all orders of its steps, races, and Apple's avail
 	Verification/Explorer/check
 	Verification/Apple/check
 	Stress/sanitize
+	Tests/check-races
 
 api: ## Compare the public API with the baseline
 	Release/check-api
