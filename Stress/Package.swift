@@ -23,6 +23,7 @@ let package = Package(
       name: "soak",
       dependencies: [
         "StressKit",
+        .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),

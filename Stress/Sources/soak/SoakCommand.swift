@@ -1,5 +1,6 @@
 import ArgumentParser
 import Foundation
+import PledgeDiagnostics
 import StressKit
 
 @main
@@ -35,6 +36,9 @@ struct SoakCommand: ParsableCommand {
   @Flag(inversion: .prefixedNo, help: "Whether memory that grows counts as a failure.")
   var memory = true
 
+  @Flag(help: "Record all promises, with source locations, while the programs run.")
+  var trace = false
+
   @Option(help: .hidden)
   var plant: PlantedFault?
 
@@ -56,7 +60,16 @@ struct SoakCommand: ParsableCommand {
     let soak = Soak(
       seconds: minutes * 60, threads: threads, seed: seed, patience: patience,
       watchesMemory: memory)
+    let trace = self.trace ? Trace.start() : nil
     let summary = soak.run { say($0) }
+    if let trace {
+      trace.stop()
+      say("Recorded: \(trace.count) promises at the end; forgotten: \(trace.forgotten)")
+      if trace.count == 0 {
+        say("FAILED: the trace recorded nothing.")
+        throw ExitCode(1)
+      }
+    }
     // Queues release their last blocks a moment after these have run. A leak is what stays.
     Thread.sleep(forTimeInterval: 0.3)
     say(summary.description)
