@@ -43,11 +43,11 @@ final class Rejection: Sendable {
     original = nil
   }
 
-  private init(passingOn original: Rejection) {
+  private init(passingOn original: Rejection, isSilent: Bool = false) {
     error = original.error
     origin = original.origin
     isAbandonment = original.isAbandonment
-    isSilent = original.isSilent
+    self.isSilent = isSilent
     isHandled = AtomicFlag(false)
     self.original = original.root
   }
@@ -58,6 +58,12 @@ final class Rejection: Sendable {
   /// hide that no handler takes the result's.
   @usableFromInline
   func passedOn() -> Rejection { isSilent ? self : Rejection(passingOn: self) }
+
+  /// The same error as a rejection that is never reported, for a promise that was cancelled.
+  func silenced() -> Rejection {
+    markHandled()
+    return isSilent ? self : Rejection(passingOn: self, isSilent: true)
+  }
 
   /// The rejection with which the error appeared.
   var root: Rejection { original ?? self }

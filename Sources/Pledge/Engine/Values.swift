@@ -85,8 +85,7 @@ extension Cell {
       return false
     }
     // A consumer that has cancelled does not wait for an error.
-    if isCancelled { rejection.markHandled() }
-    publish(rejection)
+    publish(isCancelled ? rejection.silenced() : rejection)
     return true
   }
 

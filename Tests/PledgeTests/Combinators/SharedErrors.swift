@@ -26,6 +26,18 @@ import Testing
     #expect(DiagnosticsLog.reports(of: race).isEmpty)
   }
 
+  @Test func errorOfACancelledPromise_isNotReported_byACombinatorThatCameLate() {
+    DiagnosticsLog.install()
+    let error = Boom(code: 9320)
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel {
+      _ = Promise.race([promise.map(on: .immediate) { $0 }])
+      resolver.reject(error)
+    }
+    promise.cancel()
+    #expect(DiagnosticsLog.reports(of: error).isEmpty)
+  }
+
   private func share(
     _ error: Boom, _ isSettledFirst: Bool, _ combine: ([Promise<Int>]) -> Void
   ) {
