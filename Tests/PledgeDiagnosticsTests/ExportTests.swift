@@ -191,7 +191,8 @@ extension TraceTests {
     #if os(Linux)
       @Test func loopInsideACombinator_doesNotNest() async throws {
         try await tracing { trace in
-          let all = Promise.all(0..<20, concurrently: 2) { number in
+          // On one actor: on the global queue, turns that nest would show as rows that nest.
+          let all = Promise.all(0..<20, concurrently: 2) { @MainActor number in
             // Without timers, which other tests count.
             Promise.value(number).map(on: .global) { $0 }.map(on: .global) { $0 }
           }

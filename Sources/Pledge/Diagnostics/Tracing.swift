@@ -18,6 +18,11 @@ extension PromiseDiagnostics.TraceEvent.Kind {
       self = .attached(
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
         executor: PromiseDiagnostics.Executor(of: observer), isOperator: observer.body != nil)
+    case .waits(let source, let handler):
+      // Not asked whether it has a closure: another thread may run it by now.
+      self = .attached(
+        source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
+        executor: PromiseDiagnostics.Executor(of: handler), isOperator: false)
     case .observes(let result):
       self = .observes(for: PromiseDiagnostics.PromiseID(result))
     case .handlerStarted(let source):

@@ -46,7 +46,7 @@ extension Handler {
       refuse(inner)
     case .adopted:
       noteAdoption(of: inner, isSettled: false)
-      Instrumentation.note(self, .attached(source: inner, observer: self))
+      Instrumentation.note(self, .waits(source: inner, handler: self))
       if wasAdopted { breakCircles() }
       closeRow(around: inner)
     }

@@ -9,6 +9,8 @@ enum Instrumentation {
   enum Step {
     case created(origin: SourceLocation?)
     case attached(source: Cell, observer: Handler)
+    /// The handler, whose closure has returned, waits for a promise that it adopted.
+    case waits(source: Cell, handler: Handler)
     case observes(result: Cell)
     case handlerStarted(source: Cell)
     case handlerReturned
