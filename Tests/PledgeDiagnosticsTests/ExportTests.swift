@@ -189,20 +189,22 @@ extension TraceTests {
     }
 
     #if os(Linux)
+      // In a process of its own: other tests register task-local values for all handlers.
       @Test func loopInsideACombinator_doesNotNest() async throws {
-        try await tracing { trace in
-          // On one actor: on the global queue, turns that nest would show as rows that nest.
-          let all = Promise.all(0..<20, concurrently: 2) { @MainActor number in
-            // Without timers, which other tests count.
-            Promise.value(number).map(on: .global) { $0 }.map(on: .global) { $0 }
+        await #expect(processExitsWith: .success) {
+          try await tracing { trace in
+            let all = Promise.all(0..<20, concurrently: 2) { number in
+              // Without timers, which other tests count.
+              Promise.value(number).map(on: .global) { $0 }.map(on: .global) { $0 }
+            }
+            let values = try await all.value
+            #expect(values.count == 20)
+            let rows = trace.snapshot().timeline().rows
+            #expect(rows.count >= 40)
+            #expect(rows.map(\.depth).max() ?? 0 <= 2)
+            #expect(rows.filter { $0.isInternal == nil }.count >= 40, "those of the user's code")
+            #expect(rows.contains { $0.isInternal == 1 })
           }
-          let values = try await all.value
-          #expect(values.count == 20)
-          let rows = trace.snapshot().timeline().rows
-          #expect(rows.count >= 40)
-          #expect(rows.map(\.depth).max() ?? 0 <= 2)
-          #expect(rows.filter { $0.isInternal == nil }.count >= 40, "those of the user's code")
-          #expect(rows.contains { $0.isInternal == 1 })
         }
       }
     #endif
