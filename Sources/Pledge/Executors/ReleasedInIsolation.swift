@@ -57,7 +57,6 @@ extension HandlerTarget {
 }
 
 /// Returns a function that calls `operation`, and releases it in its isolation.
-@usableFromInline
 func keeping<Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) -> @Sendable () async throws -> Value {
@@ -68,7 +67,6 @@ func keeping<Value: Sendable>(
 }
 
 /// Returns a function that calls `operation`, and releases it in its isolation.
-@usableFromInline
 func keeping<A: Sendable, Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value
 ) -> @Sendable (A) async throws -> Value {

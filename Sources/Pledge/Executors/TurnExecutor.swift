@@ -52,11 +52,12 @@ public struct TurnExecutor: PromiseExecutor {
     schedule: @escaping @Sendable (_ turn: @escaping @Sendable () -> Void) -> Void
   ) -> TurnExecutor {
     let id = ObjectIdentifier(owner)
-    if let scheduler = RequestedTurnScheduler.existing(for: id) { return TurnExecutor(scheduler) }
+    let registry = RequestedTurnScheduler.registry
+    if let scheduler = registry.existing(for: id) { return TurnExecutor(scheduler) }
     // The closures belong to the program, and so are made and released outside the lock.
     let new = RequestedTurnScheduler(
       name: name(), isCurrent: isCurrent, schedule: schedule, owner: id)
-    return TurnExecutor(RequestedTurnScheduler.registered(new, for: id))
+    return TurnExecutor(registry.registered(new, for: id))
   }
 }
 
@@ -99,43 +100,10 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
     state.pointee.enqueueDepth -= 1
   }
 
-  // MARK: - The registry
-
-  /// `@unchecked Sendable`: written once, in the initializer.
-  private final class Weak: @unchecked Sendable {
-    private(set) weak var scheduler: RequestedTurnScheduler?
-    let identity: ObjectIdentifier
-
-    init(_ scheduler: RequestedTurnScheduler) {
-      self.scheduler = scheduler
-      identity = ObjectIdentifier(scheduler)
-    }
-  }
-
-  private static let all = Mutex<[ObjectIdentifier: Weak]>([:])
-
-  static func existing(for owner: ObjectIdentifier) -> RequestedTurnScheduler? {
-    all.withLock { $0[owner]?.scheduler }
-  }
-
-  /// `new`, or the one that another thread has registered first.
-  static func registered(
-    _ new: RequestedTurnScheduler, for owner: ObjectIdentifier
-  ) -> RequestedTurnScheduler {
-    all.withLock { all in
-      if let scheduler = all[owner]?.scheduler { return scheduler }
-      all[owner] = Weak(new)
-      return new
-    }
-  }
+  static let registry = SchedulerRegistry<RequestedTurnScheduler>()
 
   deinit {
-    guard let owner else { return }
-    let identity = ObjectIdentifier(self)
-    Self.all.withLock { all in
-      // A new one may have taken the place in between.
-      if all[owner]?.identity == identity { all[owner] = nil }
-    }
+    if let owner { Self.registry.remove(ObjectIdentifier(self), for: owner) }
   }
 }
 

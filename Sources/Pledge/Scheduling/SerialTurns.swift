@@ -122,40 +122,13 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
     work()
   }
 
-  /// A reference that does not keep its object alive.
-  ///
-  /// An object, as a struct with a weak reference and another field is not copied rightly inside
-  /// an optional (Swift 6.3).
-  ///
-  /// `@unchecked Sendable`: written once, in the initializer.
-  private final class Weak: @unchecked Sendable {
-    private(set) weak var scheduler: ActorScheduler?
-    let identity: ObjectIdentifier
-
-    init(_ scheduler: ActorScheduler) {
-      self.scheduler = scheduler
-      identity = ObjectIdentifier(scheduler)
-    }
-  }
-
-  private static let all = Mutex<[ObjectIdentifier: Weak]>([:])
+  private static let registry = SchedulerRegistry<ActorScheduler>()
 
   /// The scheduler of `actor`: the same one for as long as it is in use.
   static func of(_ actor: any Actor) -> ActorScheduler {
     let id = ObjectIdentifier(actor)
-    return all.withLock { all in
-      if let scheduler = all[id]?.scheduler { return scheduler }
-      let scheduler = ActorScheduler(actor)
-      all[id] = Weak(scheduler)
-      return scheduler
-    }
+    return registry.existing(for: id) ?? registry.registered(ActorScheduler(actor), for: id)
   }
 
-  deinit {
-    let id = ObjectIdentifier(actor)
-    Self.all.withLock { all in
-      // A new one may have taken the place in between.
-      if all[id]?.identity == ObjectIdentifier(self) { all[id] = nil }
-    }
-  }
+  deinit { Self.registry.remove(ObjectIdentifier(self), for: ObjectIdentifier(actor)) }
 }

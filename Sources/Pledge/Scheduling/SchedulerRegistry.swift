@@ -1,0 +1,43 @@
+/// The schedulers of a kind, by the object that each is for.
+///
+/// It keeps neither alive.
+final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
+  /// A reference that does not keep its object alive.
+  ///
+  /// An object, as a struct with a weak reference and another field is not copied rightly inside
+  /// an optional (Swift 6.3).
+  ///
+  /// `@unchecked Sendable`: written once, in the initializer.
+  private final class Weak: @unchecked Sendable {
+    private(set) weak var scheduler: Scheduler?
+    let identity: ObjectIdentifier
+
+    init(_ scheduler: Scheduler) {
+      self.scheduler = scheduler
+      identity = ObjectIdentifier(scheduler)
+    }
+  }
+
+  private let all = Mutex<[ObjectIdentifier: Weak]>([:])
+
+  func existing(for owner: ObjectIdentifier) -> Scheduler? {
+    all.withLock { $0[owner]?.scheduler }
+  }
+
+  /// Registers `new`, and returns it; or the one that another thread has registered first.
+  func registered(_ new: Scheduler, for owner: ObjectIdentifier) -> Scheduler {
+    all.withLock { all in
+      if let scheduler = all[owner]?.scheduler { return scheduler }
+      all[owner] = Weak(new)
+      return new
+    }
+  }
+
+  /// Forgets a scheduler that is being deallocated.
+  func remove(_ identity: ObjectIdentifier, for owner: ObjectIdentifier) {
+    all.withLock { all in
+      // A new one may have taken the place in between.
+      if all[owner]?.identity == identity { all[owner] = nil }
+    }
+  }
+}
