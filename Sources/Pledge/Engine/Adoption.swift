@@ -21,7 +21,7 @@ extension Handler {
   /// source when it finds `body` gone.
   @inlinable
   final func adopt<Value>(_ inner: Cell, as type: Value.Type) {
-    if !inner.isSettled, waits(for: inner) { return }
+    if !inner.isSettled, startWaiting(for: inner) { return }
     noteAdoption(of: inner, isSettled: true)
     if isCancelled {
       inner.noteUnwanted()
@@ -34,7 +34,7 @@ extension Handler {
 
   /// Makes this handler wait for `inner`, or rejects its promise; false if `inner` has settled.
   @usableFromInline
-  final func waits(for inner: Cell) -> Bool {
+  final func startWaiting(for inner: Cell) -> Bool {
     if inner === self {
       fail(Rejection(PromiseError.returnedItself, origin: nil))
       return true
@@ -92,7 +92,7 @@ extension Handler {
   /// A cell of the circle that this one's promise waits for, if there is one.
   ///
   /// Brent's algorithm: one walker, that looks for a cell where it has been. Whatever other threads
-  /// take out meanwhile, each of its steps leads farther in, so it comes back in a circle only.
+  /// take out at the same time, each of its steps leads farther in, so it comes back in a circle only.
   private final var memberOfCircle: Cell? {
     var landmark: Cell = self
     var steps = 0
@@ -125,29 +125,18 @@ extension Handler {
     let state = ThreadState.current
     state.pointee.adoptions &+= 1
     var patience = 4 << min(state.pointee.adoptions.trailingZeroBitCount, 60)
-    closeRow(above: self, &patience)
-    closeRow(below: inner, &patience)
+    closeRow(from: self, &patience) { $0 }
+    closeRow(from: inner, &patience) { $0.wasAdopting ? $0.adoptedSource?.adoptedSource : nil }
   }
 
-  /// Takes out observers of `cell`, and theirs.
-  private final func closeRow(above cell: Cell, _ patience: inout Int) {
+  /// Takes out cells, beginning at `cell`: observers of the one that `source` tells for it, and so on.
+  @inline(__always)
+  private final func closeRow(
+    from cell: Cell, _ patience: inout Int, source: (Cell) -> Cell?
+  ) {
     var cell = cell
-    while true {
-      switch cell.takeOutObserver() {
-      case .notInTheMiddle: return
-      case .takenOut: continue
-      case .held(let middle): cell = middle
-      }
-      if patience == 0 { return }
-      patience -= 1
-    }
-  }
-
-  /// Takes out what `cell` adopts, and what that adopts.
-  private final func closeRow(below cell: Cell, _ patience: inout Int) {
-    var cell = cell
-    while cell.wasAdopting, let innermost = cell.adoptedSource?.adoptedSource {
-      switch innermost.takeOutObserver() {
+    while let source = source(cell) {
+      switch source.takeOutObserver() {
       case .notInTheMiddle: return
       case .takenOut: continue
       case .held(let middle): cell = middle

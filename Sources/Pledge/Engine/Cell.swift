@@ -338,6 +338,8 @@ class Cell: Job, @unchecked Sendable {
     list = nil
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
     var settled = seen & Mark.marks | Mark.settled
+    // Its consumers have left on purpose.
+    if let rejection, seen & Mark.left != 0, Mark.livingCount(seen) == 0 { rejection.markHandled() }
     if let observers {
       if rejection != nil {
         if Mark.livingCount(seen) > 0 { settled |= Mark.hadOne }
@@ -345,15 +347,10 @@ class Cell: Job, @unchecked Sendable {
       }
       let mustKeepOrder = seen & Mark.hasExecutor != 0
       unlock(mustKeepOrder ? settled | Mark.delivering : settled)
-      // Its consumers have left on purpose.
-      if let rejection, Mark.livingCount(seen) == 0, seen & Mark.left != 0 {
-        rejection.markHandled()
-      }
       Delivery.deliver(
         observers, of: self, wanted: Delivery.wanted(rejection), inOrder: mustKeepOrder)
     } else {
       unlock(settled)
-      if let rejection, seen & Mark.left != 0 { rejection.markHandled() }
     }
     // What the producer wanted to be told, unused, may run a `deinit` of the program: last.
     if let hooks { CancelHooks.discard(hooks) }
