@@ -123,9 +123,7 @@ extension RequestCoalescer where Key: Hashable {
     for key: Key, isolation: isolated (any Actor)? = #isolation,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) async throws -> Value {
-    let operation = keeping(operation)
-    return try await promise(for: key) { () -> Promise<Value> in
-      Promise { try await operation() }
-    }.value
+    let promise: Promise<Value> = promise(for: key, operation)
+    return try await promise.value
   }
 }
