@@ -177,9 +177,7 @@ extension Guarantee {
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async -> Value
   ) {
-    let promise = Promise<Value>(priority: priority, fileID: fileID, line: line) {
-      await operation()
-    }
+    let promise = Promise<Value>(priority: priority, fileID: fileID, line: line, operation)
     self = Guarantee(cell: promise.cell)
   }
 }

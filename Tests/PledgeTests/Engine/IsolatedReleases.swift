@@ -53,6 +53,23 @@ import Testing
     #expect(places.events.allSatisfy { $0 })
   }
 
+  @MainActor @Test func operationOfAGuarantee_isReleasedOnTheMainActor() async throws {
+    let places = Recorder<Bool>()
+    for _ in 0..<20 {
+      let guarantee: Guarantee<Int>
+      do {
+        let guarded = Guard(places)
+        guarantee = Guarantee {
+          await Task.yield()
+          return withExtendedLifetime(guarded) { 1 }
+        }
+      }
+      _ = await guarantee.value
+    }
+    try await places.waitForCount(20)
+    #expect(places.events.allSatisfy { $0 })
+  }
+
   /// The closures that an operator keeps beside its handlers, each used once and once left unused.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @MainActor private static let keepers:
