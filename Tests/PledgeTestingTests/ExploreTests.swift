@@ -235,8 +235,11 @@ private final class Account: Sendable {
 
   @Test func workFromOutside_isSaid() async throws {
     let failure = try await failure(patience: .seconds(30)) { simulation in
-      let outside = Promise.value(1).map(on: DispatchQueue(label: "outside")) { $0 }
-      _ = try await outside.map(on: simulation.executor("a")) { $0 }.value
+      let (outside, resolver) = Promise<Int>.withResolvers()
+      let inside = outside.map(on: simulation.executor("a")) { $0 }
+      // Not before the executor waits for it: else nothing comes from outside.
+      DispatchQueue(label: "outside").async { resolver.fulfill(1) }
+      _ = try await inside.value
       throw CancellationError()
     }
     #expect(!failure.isRepeatable)
