@@ -43,7 +43,7 @@ final class FoundationTests: XCTestCase {
   private func outcome<T>(of promise: Promise<T>) -> PromiseKit.Result<T>? {
     let done = expectation(description: "")
     promise.pipe { _ in done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     return promise.result
   }
 

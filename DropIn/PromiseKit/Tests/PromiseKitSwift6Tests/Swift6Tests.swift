@@ -76,7 +76,7 @@ final class Swift6Tests: XCTestCase {
     let finalizer = await Task { promise.catch { _ in } }.value
     let done = expectation(description: "done")
     finalizer.finally { done.fulfill() }
-    await fulfillment(of: [done], timeout: 10)
+    await fulfillment(of: [done], timeout: 60)
   }
 
   func testCompletionHandler() throws {
@@ -86,6 +86,6 @@ final class Swift6Tests: XCTestCase {
     let promise = Promise<Int> { seal in load { seal.resolve($0, $1) } }
     let done = expectation(description: "done")
     promise.done { XCTAssertEqual($0, 1) }.catch { XCTFail("\($0)") }.finally { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
   }
 }

@@ -17,14 +17,14 @@ final class CatchableTests: PromiseKitTestCase {
         done.fulfill()
       }
     XCTAssertEqual(recorder.values, [])
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertEqual(recorder.values, ["catch dummy", "finally"])
   }
 
   func testFinallyAfterAValue() {
     let done = expectation(description: "")
     Promise.value(1).catch { _ in XCTFail() }.finally { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     var count = 0
     Promise.value(1).catch(on: nil) { _ in XCTFail() }.finally(on: nil) { count += 1 }
     XCTAssertEqual(count, 1)
@@ -147,7 +147,7 @@ final class CatchableTests: PromiseKitTestCase {
     done.expectedFulfillmentCount = 2
     Promise<Int>(error: TestError.dummy).cauterize().finally { done.fulfill() }
     Promise<Int>(error: PMKError.cancelled).cauterize().finally { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertEqual(log.values, ["cauterized(PromiseKitTests.TestError.dummy)"])
   }
 

@@ -44,7 +44,7 @@ final class InternalTests: PromiseKitTestCase {
     done.expectedFulfillmentCount = 2
     Optional.some(DispatchQueue.main).async(flags: nil) { done.fulfill() }
     Optional.some(DispatchQueue.main).async(flags: .barrier) { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertTrue(Thread.isMainThread)
   }
 }

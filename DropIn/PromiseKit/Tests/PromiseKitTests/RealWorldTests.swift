@@ -195,7 +195,7 @@ final class RealWorldTests: PromiseKitTestCase {
     let chain = RequestChain()
     let done = expectation(description: "")
     chain.threeRequests(last: ["test3": "third"]) { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertEqual(chain.steps, ["one 1", "two 1", "done [\"test3\": \"third\"]", "finally"])
   }
 
@@ -203,7 +203,7 @@ final class RealWorldTests: PromiseKitTestCase {
     let chain = RequestChain()
     let done = expectation(description: "")
     chain.threeRequests(last: [:]) { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertEqual(chain.steps, ["one 1", "two 1", "catch dummy", "finally"])
   }
 
@@ -221,7 +221,7 @@ final class RealWorldTests: PromiseKitTestCase {
     let model = ProfileViewModel()
     let done = expectation(description: "")
     model.show(12).finally { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertEqual(model.message, "status 404")
     XCTAssertFalse(model.isLoading)
   }
@@ -290,6 +290,6 @@ final class RealWorldTests: PromiseKitTestCase {
     let done = expectation(description: "")
     cancelled.present().done { _ in XCTFail() }.catch { _ in XCTFail() }.finally { done.fulfill() }
     cancelled.cancel()
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
   }
 }

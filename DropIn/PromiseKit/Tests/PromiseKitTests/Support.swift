@@ -41,7 +41,7 @@ class PromiseKitTestCase: XCTestCase {
   ) -> PromiseKit.Result<U.T>? {
     let done = expectation(description: "resolved")
     promise.pipe { _ in done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 120)
     return promise.result
   }
 

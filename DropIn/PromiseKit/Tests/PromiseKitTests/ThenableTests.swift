@@ -106,7 +106,7 @@ final class ThenableTests: PromiseKitTestCase {
         dispatchPrecondition(condition: .onQueue(end))
         done.fulfill()
       }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     conf.Q = (map: nil, return: nil)
     XCTAssertEqual(Promise.value(1).map { $0 + 1 }.value, 2)
   }
@@ -166,7 +166,7 @@ final class ThenableTests: PromiseKitTestCase {
     foreign.catch { error in XCTAssertEqual(error as? TestError, .dummy) }
       .finally { done.fulfill() }
     foreign.resolve(.rejected(TestError.dummy))
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     XCTAssertTrue(foreign.isRejected)
     XCTAssertEqual(try value(of: foreign.recover { _ in Promise.value(3) }), 3)
   }

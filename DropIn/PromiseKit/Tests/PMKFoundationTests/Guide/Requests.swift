@@ -130,7 +130,10 @@ private final class After: Screen {
 }
 
 final class RequestsGuideTests: XCTestCase {
-  private lazy var answers = expectation(description: "shown")
+  /// Made before any thread that fulfills it.
+  private var answers: XCTestExpectation!
+
+  override func setUp() { answers = expectation(description: "shown") }
   private let shown = Shown()
 
   /// What was shown, from any thread.
@@ -152,7 +155,7 @@ final class RequestsGuideTests: XCTestCase {
   }
 
   private func expect(_ texts: String...) {
-    wait(for: [answers], timeout: 10)
+    wait(for: [answers], timeout: 60)
     XCTAssertEqual(shown.all, texts)
   }
 
@@ -197,10 +200,10 @@ final class RequestsGuideTests: XCTestCase {
     let screen = After(server.url, show)
     let done = expectation(description: "done")
     screen.both().catch { XCTFail("\($0)") }.finally { done.fulfill() }
-    wait(for: [done], timeout: 10)
+    wait(for: [done], timeout: 60)
     expect("text", "42 ")
     let text = expectation(description: "text")
     screen.text().done { XCTAssertEqual($0, "text") }.ensure { text.fulfill() }.cauterize()
-    wait(for: [text], timeout: 10)
+    wait(for: [text], timeout: 60)
   }
 }

@@ -42,6 +42,6 @@ final class RequestsInPledgeTests: XCTestCase {
       shown.fulfill()
     }
     screen.load()
-    wait(for: [shown], timeout: 10)
+    wait(for: [shown], timeout: 60)
   }
 }
