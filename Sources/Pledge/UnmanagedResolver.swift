@@ -25,7 +25,7 @@ public struct UnmanagedResolver<Value: Sendable>: Sendable {
   public func abandon() { cell.abandon() }
 
   /// Whether the promise has not settled yet.
-  @inlinable
+  @inlinable @inline(__always)
   public var isPending: Bool { cell.looksPending }
 }
 

@@ -29,7 +29,8 @@ enum Ending<Value>: Sendable {
     }
   }
 
-  @inlinable
+  /// Inlined, as `deinit` is not specialized: a call would look the type of the box up.
+  @inlinable @inline(__always)
   var isPending: Bool {
     switch self {
     case .direct(let resolver): resolver.isPending
