@@ -66,49 +66,72 @@ private struct BlockingWait {
       || BlockingChecks.hasExecutorWithThread
   }
 
-  /// What makes the wait hopeless from the start, if anything does.
+  /// What makes the wait hopeless from the start, if anything does: the handler that waits here is
+  /// to settle the promise.
   private func certainDeadlock() -> DeadlockError? {
-    let (last, _) = topmost()
-    // A handler runs, or is about to: is it the one that is waiting here?
-    if let running = state.pointee.running,
-      running.toOpaque() == Unmanaged.passUnretained(last).toOpaque()
-    {
+    guard let running = state.pointee.running else { return nil }
+    return obstacle(of: cell) { last, _ in
+      guard running.toOpaque() == Unmanaged.passUnretained(last).toOpaque() else { return nil }
       return DeadlockError(
         description: """
           wait() inside a handler for the promise that this handler shall settle would never \
           return. Return the promise from `then` instead of waiting for it.
           """)
     }
-    return nil
   }
 
   /// What makes the wait hopeless by now, if anything does: the next step needs an executor that
   /// this thread occupies.
   private func deadlock(_ probe: inout QueueProbe?) -> DeadlockError? {
-    let (last, upstream) = topmost()
-    guard let needed = neededTarget(of: last, upstream) else { return nil }
-    if MainThread.isCurrent, needed === MainScheduler.shared {
+    obstacle(of: cell) { last, upstream in
+      guard let needed = neededTarget(of: last, upstream) else { return nil }
+      if MainThread.isCurrent, needed === MainScheduler.shared {
+        return DeadlockError(
+          description: """
+            wait() on the main thread for a promise whose handlers run on the main thread would \
+            never return. Use `await`, or run the handlers elsewhere with `on:`.
+            """)
+      }
+      let isOccupied =
+        (needed as? Scheduler)?.occupiesCurrentThread == true
+        || needed === state.pointee.scheduler?.takeUnretainedValue()
+        || isOccupiedQueue(needed, &probe)
+      guard isOccupied else { return nil }
       return DeadlockError(
         description: """
-          wait() on the main thread for a promise whose handlers run on the main thread would \
-          never return. Use `await`, or run the handlers elsewhere with `on:`.
+          wait() on an executor for a promise whose handlers run on the same executor would never \
+          return. Return the promise from `then` instead of waiting for it.
           """)
     }
-    let isOccupied =
-      (needed as? Scheduler)?.occupiesCurrentThread == true
-      || needed === state.pointee.scheduler?.takeUnretainedValue()
-      || isOccupiedQueue(needed, &probe)
-    guard isOccupied else { return nil }
-    return DeadlockError(
-      description: """
-        wait() on an executor for a promise whose handlers run on the same executor would never \
-        return. Return the promise from `then` instead of waiting for it.
-        """)
+  }
+
+  private typealias Upstream = (marks: UInt64, object: AnyObject?)
+
+  /// What keeps `cell` from ever settling, if anything does.
+  ///
+  /// The search goes up to the cells that wait for no other one, which `check` is given with what
+  /// they do wait for. The result of `all` is as good as its worst input, that of a race as its best.
+  /// Nests and combinators that are too large to be searched again and again count as free.
+  private func obstacle(
+    of cell: Cell, depth: Int = 0, _ check: (Cell, Upstream) -> DeadlockError?
+  ) -> DeadlockError? {
+    let (last, upstream) = topmost(above: cell)
+    guard upstream.marks & Cell.Mark.handler == 0, let object = upstream.object,
+      let combinator = unsafeDowncast(object, to: CancelHooks.self).producer as? CombinatorState
+    else { return check(last, upstream) }
+    guard depth < 16, let inputs = combinator.pendingInputs(limit: 256) else { return nil }
+    var found: DeadlockError?
+    for input in inputs {
+      let obstacle = obstacle(of: input, depth: depth + 1, check)
+      if (obstacle != nil) == combinator.needsEveryInput { return obstacle }
+      found = obstacle
+    }
+    return found
   }
 
   /// The cell furthest up that is not settled, and what it waits for.
-  private func topmost() -> (cell: Cell, upstream: (marks: UInt64, object: AnyObject?)) {
-    var cell = self.cell
+  private func topmost(above cell: Cell) -> (cell: Cell, upstream: Upstream) {
+    var cell = cell
     while true {
       let upstream = cell.upstream
       guard upstream.marks & Cell.Mark.handler != 0, let object = upstream.object else {
@@ -121,12 +144,10 @@ private struct BlockingWait {
   }
 
   /// The scheduler or queue that `cell`, which waits for nothing but to be run, is to run on.
-  private func neededTarget(
-    of cell: Cell, _ upstream: (marks: UInt64, object: AnyObject?)
-  ) -> AnyObject? {
+  private func neededTarget(of cell: Cell, _ upstream: Upstream) -> AnyObject? {
     guard let object = upstream.object else { return nil }
     if upstream.marks & Cell.Mark.handler == 0 {
-      return unsafeDowncast(object, to: CancelHooks.self).producerTarget
+      return unsafeDowncast(object, to: CancelHooks.self).producer
     }
     let source = unsafeDowncast(object, to: Cell.self)
     let wanted = source.isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue

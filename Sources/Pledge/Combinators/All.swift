@@ -113,7 +113,7 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
   @usableFromInline
   func start() {
     endObserving()
-    result.onCancel { self.finish(.cancelling) }
+    cancel(with: result)
   }
 
   @inlinable

@@ -27,6 +27,30 @@ class CombinatorState: @unchecked Sendable {
     result?.noteCreation(nil)
   }
 
+  /// Has the combinator finish when `result`, which it settles, is cancelled.
+  final func cancel(with result: Cell) {
+    result.noteProducer(self)
+    result.onCancel { self.finish(.cancelling) }
+  }
+
+  /// Whether the result waits for all inputs, and not just for one of them.
+  var needsEveryInput: Bool { true }
+
+  /// The inputs that have not settled, or nil if they are more than `limit`.
+  final func pendingInputs(limit: Int) -> [Cell]? {
+    let observers = observers.withLock { $0 }
+    var inputs: [Cell] = []
+    for observer in observers {
+      let upstream = observer.upstream
+      guard let object = upstream.object, upstream.marks & Cell.Mark.handler != 0 else { continue }
+      let input = unsafeDowncast(object, to: Cell.self)
+      if input.isSettled { continue }
+      if inputs.count == limit { return nil }
+      inputs.append(input)
+    }
+    return inputs
+  }
+
   /// Observes `cell`; if the combinator has finished already, leaves it immediately.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {

@@ -75,6 +75,8 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     var areAll: Bool { errors.count + abandonedCount == count }
   }
 
+  override var needsEveryInput: Bool { false }
+
   private init(count: Int, cancelsLosers: Bool) {
     result = Root<Value?>()
     self.cancelsLosers = cancelsLosers
@@ -95,7 +97,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
       state.observe(input.cell, with: observer)
     }
     state.endObserving()
-    state.result.onCancel { state.finish(.cancelling) }
+    state.cancel(with: state.result)
     return Promise(cell: state.result)
   }
 

@@ -46,9 +46,9 @@ extension Cell {
     if isUnconsumed { cancel() }
   }
 
-  /// Notes the scheduler that the producer of this cell needs to settle it.
-  final func noteProducer(_ scheduler: AnyObject?) {
-    _ = withCancelHooks { $0.producerTarget = scheduler }
+  /// Notes what settles this cell: see ``CancelHooks/producer``.
+  final func noteProducer(_ producer: AnyObject?) {
+    _ = withCancelHooks { $0.producer = producer }
   }
 
   /// Has `handler` called if this promise is cancelled; called at once if it already was.
@@ -146,8 +146,9 @@ final class CancelHooks: Job, @unchecked Sendable {
   @exclusivity(unchecked) private var others: [@Sendable () -> Void] = []
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
-  /// The scheduler that the producer's closure needs, for the deadlock check of `wait()`.
-  @exclusivity(unchecked) var producerTarget: AnyObject?
+  /// What settles the promise, for the deadlock check of `wait()`: the scheduler or queue that its
+  /// producer's closure needs, or the state of the combinator whose result it is.
+  @exclusivity(unchecked) var producer: AnyObject?
 
   func append(_ handler: @escaping @Sendable () -> Void) {
     if first == nil { first = handler } else { others.append(handler) }

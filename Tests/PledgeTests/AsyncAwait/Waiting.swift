@@ -70,6 +70,70 @@ import Testing
     try await expectFulfillment(of: promise, with: 2)
   }
 
+  @Test(arguments: Gathering.allCases)
+  func line14_insideAHandler_forACombinatorOfTheSameSerialQueue_throws(
+    _ gathering: Gathering
+  ) async throws {
+    let queue = DispatchQueue(label: "wait")
+    let promise = Promise.value(1).map(on: queue) { value in
+      try gathering.combine(Promise.value(value).map(on: queue) { $0 }).wait()
+    }
+    try await expectRejection(of: promise, with: DeadlockError.self)
+  }
+
+  @MainActor @Test(arguments: Gathering.allCases)
+  func line14_onTheMainThread_forACombinatorThatNeedsIt_throws(
+    _ gathering: Gathering
+  ) async throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise = gathering.combine(Promise.value(1).map(on: .main) { $0 })
+    #expect(throws: DeadlockError.self) { try wait(promise) }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test(arguments: Gathering.allCases)
+  func line14_insideAHandler_forACombinatorOfItsOwnPromise_throws(
+    _ gathering: Gathering
+  ) async throws {
+    let itself = Box<Promise<Int>?>(nil)
+    let (start, resolver) = Promise<Int>.withResolvers()
+    let promise = start.map(on: .global) { value in try itself.value?.wait() ?? value }
+    itself.value = gathering.combine(promise)
+    resolver.fulfill(1)
+    try await expectRejection(of: promise, with: DeadlockError.self)
+    itself.value = nil
+  }
+
+  @MainActor @Test func line14_onTheMainThread_forARaceThatAnotherExecutorCanWin_waits() throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let gate = DispatchSemaphore(value: 0)
+    let free = Promise.value(2).map(on: .global) { value in
+      gate.wait()
+      return value
+    }
+    let race = Promise.race([Promise.value(1).map(on: .main) { $0 }, free])
+    // By now the search for deadlocks has looked at both.
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { gate.signal() }
+    #expect(try wait(race) == 2)
+  }
+
+  /// Combinators whose result waits for their input as well.
+  enum Gathering: CaseIterable {
+    case all, pair, first, any, settled, nested
+
+    func combine(_ promise: Promise<Int>) -> Promise<Int> {
+      switch self {
+      case .all: Promise.all([.value(0), promise]).map(on: .immediate) { $0[1] }
+      case .pair: Promise.all(Promise.value("a"), promise).map(on: .immediate) { $1 }
+      case .first: .race([promise, promise.map(on: .immediate) { $0 }])
+      case .any: .any([.rejected(Boom()), promise])
+      case .settled:
+        Promise.allSettled([promise]).map(on: .immediate) { try $0[0].get() }
+      case .nested: .race([Gathering.all.combine(.race([promise, promise]))])
+      }
+    }
+  }
+
   @Test func line14_guaranteesToo() throws {
     func wait(_ guarantee: Guarantee<Int>) throws -> Int { try guarantee.wait() }
     #expect(try wait(.value(1)) == 1)
