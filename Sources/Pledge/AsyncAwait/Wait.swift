@@ -85,7 +85,9 @@ private struct BlockingWait {
   private func deadlock(_ probe: inout QueueProbe?) -> DeadlockError? {
     obstacle(of: cell) { last, upstream in
       guard let needed = neededTarget(of: last, upstream) else { return nil }
-      if MainThread.isCurrent, needed === MainScheduler.shared {
+      let isMain =
+        needed === MainScheduler.shared || (needed as? Scheduler)?.identity === DispatchQueue.main
+      if isMain, MainThread.isCurrent {
         return DeadlockError(
           description: """
             wait() on the main thread for a promise whose handlers run on the main thread would \

@@ -30,6 +30,13 @@ import Testing
     try await expectFulfillment(of: deeper, with: 1)
   }
 
+  @MainActor @Test func line14_onTheMainThread_forAnExecutorOfTheMainQueue_throws() async throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise = Promise.value(1).map(on: QueueExecutor(.main)) { $0 }
+    #expect(throws: DeadlockError.self) { try wait(promise) }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
   @MainActor @Test func line14_onTheMainThread_forAnythingElse_waits() async throws {
     func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
     let promise = Promise.value(1).map(on: .global) { $0 + 1 }
