@@ -246,6 +246,29 @@ private final class Account: Sendable {
     #expect(failure.description.contains("may not be repeatable"))
   }
 
+  @Test func timersStartedOutside_areSteps() async throws {
+    try await explore(patience: .seconds(30)) { simulation in
+      // The handler has no executor of the simulation, and starts its timer on the global queue.
+      let late = Promise.value(1).then(on: .global) { value in
+        Promise.value(value).delay(.seconds(60), clock: simulation.clock)
+      }
+      try simulation.expect(try await late.value == 1, "The value is another.")
+    }
+    let failure = try await failure(patience: .seconds(30)) { simulation in
+      let queue = DispatchQueue(label: "outside")
+      let (started, start) = Promise<Void>.withResolvers()
+      // Not before the simulation has nothing left to do but wait.
+      queue.async {
+        Promise<Void>.after(.seconds(60), clock: simulation.clock).done(on: .immediate) { _ in
+          start.fulfill()
+        }.cauterize()
+      }
+      try await started.value
+      throw CancellationError()
+    }
+    #expect(!failure.isRepeatable)
+  }
+
   @Test func orderOfAnotherProgram_isNotRepeatable() async throws {
     let failure = try await failure(.replay("0:9")) { simulation in
       async let first: Void = simulation.clock.sleep(for: .seconds(1))

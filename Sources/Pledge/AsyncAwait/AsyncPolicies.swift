@@ -70,9 +70,9 @@ public func withDeadline<Value: Sendable>(
 /// }
 /// ```
 ///
-/// `release` runs exactly once for a resource that was acquired, and this call waits for it, unless
-/// the calling task is cancelled: then it throws `CancellationError` immediately, and a resource
-/// that is acquired later is released.
+/// `release` runs exactly once for a resource that was acquired, when `body` has ended, and this call
+/// waits for it, unless the calling task is cancelled: then it throws `CancellationError`
+/// immediately, and a resource that is acquired later is released.
 ///
 /// **Execution.** Each closure runs in its own task, in the isolation in which it was written.
 public func withResource<Resource: Sendable, Value: Sendable>(

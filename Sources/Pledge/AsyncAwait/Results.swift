@@ -7,8 +7,8 @@ extension Promise {
   ///
   /// The sequence ends when all promises have settled; for no promises, immediately. The errors
   /// count as handled. Leaving the loop, or cancelling its task, cancels the promises that are
-  /// still pending and have no other consumer.Results that haven't been requested yet are kept. A
-  /// promise that was abandoned has no result, and doesn't delay the end.
+  /// still pending and have no other consumer. Results that haven't been requested yet are kept.
+  /// A promise that was abandoned has no result, and doesn't delay the end.
   public static func results(
     of promises: some Sequence<Promise>
   ) -> AsyncStream<Result<Value, any Error>> {

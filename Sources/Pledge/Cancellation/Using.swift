@@ -46,8 +46,8 @@ extension Promise {
 
   /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
   ///
-  /// The returned promise waits for `release`, unless it is cancelled; if `release` throws, it is
-  /// rejected with that error.
+  /// `release` runs once the task of `body` has ended. The returned promise waits for it, unless it
+  /// is cancelled; if `release` throws, it is rejected with that error.
   /// Cancelling it before the resource is acquired cancels the task of `acquire`; a resource that is
   /// acquired nevertheless is released. Otherwise, as ``using(_:release:_:)``.
   ///
@@ -81,12 +81,16 @@ extension Promise {
       }
     }
     resolver.onCancel { task.cancel() }
+    let end = TaskEnd()
     return use(
       gate, release: give,
       afterwards: { use, resource in
-        use.finishedAfter(HandlerTarget(immediate: ())) { give(resource) }
+        // A cancelled task may still use the resource for a while.
+        use.finishedAfter(HandlerTarget(immediate: ())) {
+          end.promise.settled().chained(HandlerTarget(immediate: ())) { _ in give(resource) }
+        }
       }, HandlerTarget(immediate: ())
-    ) { resource in Promise { try await body(resource) } }
+    ) { resource in end.run { try await body(resource) } }
   }
 
   /// Uses the resource of `gate`, which this is the only consumer of.

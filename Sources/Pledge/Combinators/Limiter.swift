@@ -122,7 +122,8 @@ public final class Limiter: Sendable {
   // MARK: Submitting
 
   func submit<T: Sendable>(
-    _ priority: Int, _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<T>
+    _ priority: Int, _ target: HandlerTarget, end: TaskEnd? = nil,
+    _ body: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
     let (promise, resolver) = Promise<T>.withResolvers()
     // Attached here, where the operation was submitted: it finds the task-local values of this place.
@@ -132,7 +133,12 @@ public final class Limiter: Sendable {
       gate: start,
       connect: { limiter in
         // First the room, then the result: a caller that sees the result may submit the next one.
-        resolver.resolve(with: .onEnd(of: work) { limiter.leave() })
+        resolver.resolve(
+          with: .onEnd(of: work) {
+            // A task that was cancelled uses what the limit protects until it ends.
+            guard let end = end?.promise, end.isPending else { return limiter.leave() }
+            end.observe(on: .immediate) { _ in limiter.leave() }
+          })
       },
       reject: { resolver.reject($0) })
     let submission = state.withLock { $0.submit(operation, priority: priority) }
@@ -217,7 +223,7 @@ extension Limiter {
   /// Runs an asynchronous `operation` as soon as the limits allow.
   ///
   /// Cancelling the returned promise rejects it immediately, and removes the operation from the
-  /// queue or cancels its task.
+  /// queue or cancels its task. A cancelled operation counts as running until its task has ended.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
@@ -226,7 +232,8 @@ extension Limiter {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
     let operation = keeping(operation)
-    return submit(priority, HandlerTarget(immediate: ())) { Promise<T> { try await operation() } }
+    let end = TaskEnd()
+    return submit(priority, HandlerTarget(immediate: ()), end: end) { end.run(operation) }
   }
 
   /// Runs an asynchronous `operation` as soon as the limits allow, and returns its value.
@@ -236,7 +243,8 @@ extension Limiter {
   /// ```
   ///
   /// Cancelling the calling task removes the operation from the queue, or cancels its task, and
-  /// this call throws `CancellationError` immediately.
+  /// this call throws `CancellationError` immediately. A cancelled operation counts as running until
+  /// its task has ended.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func perform<T: Sendable>(

@@ -101,8 +101,10 @@ extension Promise {
   func caughtOnly<E: Error>(
     _ target: HandlerTarget, _ body: @escaping @Sendable (E) -> Void
   ) -> Promise<Void> {
-    asVoid().recovered(target, when: { $0 is E }) { error in
-      if let error = error as? E { body(error) }
+    caughtIfWanted(target) { error in
+      guard let error = error as? E else { return false }
+      body(error)
+      return true
     }
   }
 
@@ -110,7 +112,37 @@ extension Promise {
   func caughtEqual<E: Error & Equatable>(
     _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () -> Void
   ) -> Promise<Void> {
-    asVoid().recovered(target, when: { $0 as? E == only }) { _ in body() }
+    caughtIfWanted(target) { error in
+      guard error as? E == only else { return false }
+      body()
+      return true
+    }
+  }
+
+  /// Handles the errors for which `body` returns true.
+  ///
+  /// One handler of this promise, and not one of `asVoid()`: it takes its turn among the other
+  /// handlers of this promise.
+  @inlinable
+  func caughtIfWanted(
+    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Bool
+  ) -> Promise<Void> {
+    Promise<Void>(
+      cell: cell.derive(
+        Void.self, wants: Cell.Input.wantsRejection, target: target, body: ErasedClosure(body)
+      ) { handler, source in
+        guard let rejection = source.rejection else {
+          handler.dropBody()
+          handler.finish(())
+          return
+        }
+        guard handler.takeBody(as: (@Sendable (any Error) -> Bool).self)(rejection.error) else {
+          handler.fail(rejection)
+          return
+        }
+        rejection.markHandled()
+        handler.finish(())
+      })
   }
 
   /// Ends the chain and ignores its error, if any.

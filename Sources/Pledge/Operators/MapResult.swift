@@ -10,7 +10,7 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
-    settled().mapped(
+    resultMapped(
       HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(
         as: (@Sendable (Result<Value, any Error>) throws -> U).self))
@@ -26,7 +26,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
-    settled().mapped(HandlerTarget(executor), transform)
+    resultMapped(HandlerTarget(executor), transform)
   }
 
   /// Returns a promise for the result of applying `transform`, on the main actor, to this promise's
@@ -37,6 +37,30 @@ extension Promise {
     on executor: MainExecutor,
     _ transform: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U
   ) -> Promise<U> { mapResult(transform) }
+
+  /// One handler of this promise, and not one of a promise of its result: it takes its turn among
+  /// the other handlers of this promise.
+  private func resultMapped<U: Sendable>(
+    _ target: HandlerTarget,
+    _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
+  ) -> Promise<U> {
+    Promise<U>(
+      cell: cell.derive(
+        U.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
+        body: ErasedClosure(transform)
+      ) { handler, source in
+        let result: U
+        do {
+          // The closure goes at the end of this line, before the promise settles.
+          result = try handler.takeBody(
+            as: (@Sendable (Result<Value, any Error>) throws -> U).self)(source.handledResult())
+        } catch {
+          handler.fail(error)
+          return
+        }
+        handler.finish(result)
+      })
+  }
 
   /// A promise of the outcome, which cannot fail but by being cancelled itself.
   func settled() -> Promise<Result<Value, any Error>> {

@@ -47,9 +47,13 @@ public final class TestClock: Clock, Sendable {
   let wokenTasks = WokenTasks()
   /// One advance at a time, in the order of the calls.
   let driver = DispatchQueue(label: "TestClock")
+  /// Called when a task has gone to sleep, or a timer was started.
+  private let sleeperArrived: @Sendable () -> Void
 
   /// Creates a clock at its beginning.
-  public init() {}
+  public init() { sleeperArrived = {} }
+
+  init(sleeperArrived: @escaping @Sendable () -> Void) { self.sleeperArrived = sleeperArrived }
 
   /// The present moment.
   public var now: Instant { state.withLock { $0.now } }
@@ -84,7 +88,12 @@ public final class TestClock: Clock, Sendable {
       state.sleepers.insert(sleeper)
       return nil
     }
-    if let outcome { continuation.resume(with: outcome) } else { changes.tell() }
+    if let outcome { continuation.resume(with: outcome) } else { noteSleeper() }
+  }
+
+  private func noteSleeper() {
+    sleeperArrived()
+    changes.tell()
   }
 
   private func cancel(_ sleeper: Sleeper) {
@@ -115,7 +124,7 @@ extension TestClock: CallbackClock {
       state.sleepers.insert(sleeper)
       return false
     }
-    if isDue { action() } else { changes.tell() }
+    if isDue { action() } else { noteSleeper() }
     return ScheduledAction(clock: self, sleeper: sleeper)
   }
 

@@ -10,11 +10,15 @@ public final class Simulation: Sendable {
   /// The virtual time.
   ///
   /// It passes by itself; do not advance it.
-  public let clock = TestClock()
+  public let clock: TestClock
 
-  let steps = StepQueue()
+  let steps: StepQueue
 
-  init() {}
+  init() {
+    let steps = StepQueue()
+    self.steps = steps
+    clock = TestClock { steps.noteSleeper() }
+  }
 
   /// Creates an executor that runs its handlers one at a time, in the order in which they arrive,
   /// as a serial queue does.

@@ -95,7 +95,18 @@ final class StepQueue: Sendable {
 
   var hasWorkFromOutside: Bool { state.withLock { $0.hasWorkFromOutside } }
 
-  /// Blocks until another thread adds a step, for a limited time.
+  /// To be called when the clock has a new sleeper, which another thread may have added while this
+  /// queue's thread waits.
+  func noteSleeper() {
+    let isForeign = state.withLock { state in
+      let isForeign = state.isOpen && state.thread != .current
+      if isForeign { state.hasWorkFromOutside = true }
+      return isForeign
+    }
+    if isForeign { arrivals.signal() }
+  }
+
+  /// Blocks until another thread adds a step, or a sleeper to the clock, for a limited time.
   ///
   /// - Returns: Whether one did.
   func waitForArrival(_ limit: DispatchTimeInterval) -> Bool {

@@ -97,6 +97,27 @@ private struct Refused: Error {}
     #expect(log.entries == ["acquired, cancelled: true", "release file"])
   }
 
+  @Test func using_async_cancelledInTheBody_releasesWhenTheBodyHasEnded() async throws {
+    let (entered, enter) = Promise<Void>.withResolvers()
+    let (open, opener) = Promise<Void>.withResolvers()
+    let promise = Promise<Int>.using(
+      acquire: { "file" }, release: { [log] in log.add("release \($0)") }
+    ) { [log] _ in
+      enter.fulfill()
+      // A gate that does not heed cancellation.
+      _ = await Task.detached { try? await open.value }.value
+      log.add("used, cancelled: \(Task.isCancelled)")
+      return 1
+    }
+    try await entered.value
+    promise.cancel()
+    await #expect(throws: CancellationError.self) { try await promise.value }
+    #expect(log.entries == [])
+    opener.fulfill()
+    await log.wait(for: "release file")
+    #expect(log.entries == ["used, cancelled: true", "release file"])
+  }
+
   @Test func withResource_returnsTheResult_andReleases() async throws {
     let value = try await withResource(
       acquire: { "file" }, release: { [log] in log.add("release \($0)") }

@@ -170,6 +170,35 @@ import Testing
     #expect(order.events == [1, 2, 3])
   }
 
+  @Test(arguments: [false, true])
+  func line4_operatorsThatGetErrors_runInOrder(attachingFirst: Bool) {
+    let executor = ManualExecutor()
+    let order = Recorder<Int>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    if !attachingFirst { resolver.reject(Boom(code: 4)) }
+    promise.tap(on: executor) { _ in order.record(1) }.cauterize()
+    promise.mapResult(on: executor) { _ in order.record(2) }.cauterize()
+    promise.catch(on: executor, only: Boom.self) { _ in order.record(3) }.cauterize()
+    promise.catch(on: executor, only: Boom(code: 4)) { order.record(4) }.cauterize()
+    promise.finally(on: executor) { order.record(5) }.cauterize()
+    promise.recover(on: executor, only: Boom.self) { _ in
+      order.record(6)
+      return .value(1)
+    }.cauterize()
+    promise.replaceError(on: executor, only: Boom.self) { _ in
+      order.record(7)
+      return 1
+    }.cauterize()
+    promise.mapError(on: executor) { error in
+      order.record(8)
+      return error
+    }.cauterize()
+    promise.catch(on: executor) { _ in order.record(9) }
+    if attachingFirst { resolver.reject(Boom(code: 4)) }
+    executor.runAll()
+    #expect(order.events == [1, 2, 3, 4, 5, 6, 7, 8, 9])
+  }
+
   @Test func line4_throughAChainOnAQueue_followersDoNotOvertake() async throws {
     let queue = DispatchQueue(label: "order")
     let order = Recorder<Int>()
