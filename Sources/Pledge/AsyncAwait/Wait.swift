@@ -85,9 +85,7 @@ private struct BlockingWait {
   private func deadlock(_ probe: inout QueueProbe?) -> DeadlockError? {
     obstacle(of: cell) { last, upstream in
       guard let needed = neededTarget(of: last, upstream) else { return nil }
-      let isMain =
-        needed === MainScheduler.shared || (needed as? Scheduler)?.identity === DispatchQueue.main
-      if isMain, MainThread.isCurrent {
+      if MainThread.isCurrent, isMain(needed) {
         return DeadlockError(
           description: """
             wait() on the main thread for a promise whose handlers run on the main thread would \
@@ -155,6 +153,13 @@ private struct BlockingWait {
     let wanted = source.isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
     guard upstream.marks & wanted != 0 else { return nil }
     return unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()
+  }
+
+  private func isMain(_ target: AnyObject) -> Bool {
+    if target === MainScheduler.shared { return true }
+    // Such as a `QueueExecutor` of the main queue.
+    guard let queue = (target as? Scheduler)?.identity as? DispatchQueue else { return false }
+    return MainThread.isServed(by: queue)
   }
 
   /// Whether `target` is the queue whose turn runs on this thread, and a serial one.

@@ -13,7 +13,7 @@ public final class Limiter: Sendable {
   public struct Rate: Sendable, Hashable {
     /// The number of operations that can start in one period; values below one count as one.
     public var count: Int
-    /// The length of a period.
+    /// The length of a period; with one of zero or less the rate is no limit.
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
     public var period: Duration {
       get { span.duration }
@@ -71,6 +71,7 @@ public final class Limiter: Sendable {
   }
 
   private init(_ limit: Int, _ rate: Rate?, _ queueCapacity: Int?, _ time: TimeSource) {
+    let rate = rate.flatMap { $0.span > .zero ? $0 : nil }
     state = Mutex(LimiterQueue(limit: limit, capacity: queueCapacity, rate: rate?.count))
     self.rate = rate
     self.time = time
@@ -94,6 +95,9 @@ public final class Limiter: Sendable {
 
   /// The number of waiting operations.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
+
+  /// How many places in the queue are in use, for tests: removed ones do not add up.
+  package var ticketCount: Int { state.withLock { $0.ticketCount } }
 
   /// Stops starting operations until ``resume()``; running operations continue.
   public func pause() { state.withLock { $0.isPaused = true } }
@@ -187,7 +191,7 @@ extension Limiter {
   /// Runs `operation` as soon as the limits allow.
   ///
   /// Cancelling the returned promise removes the operation from the queue, or cancels its promise
-  /// if it is running. Operations of a higher `priority` start first.
+  /// if it is running, which then no longer counts. Operations of a higher `priority` start first.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   public func run<T: Sendable>(
@@ -305,6 +309,8 @@ struct LimiterQueue {
   private struct Line {
     var numbers: [Int] = []
     var first = 0
+    /// How many of the numbers from `first` on were removed.
+    var removed = 0
   }
 
   init(limit: Int, capacity: Int?, rate: Int?) {
@@ -343,7 +349,10 @@ struct LimiterQueue {
     while let priority = priorities.first {
       while let number = takeFirstNumber(of: priority) {
         guard let next = waiting.removeValue(forKey: Ticket(priority: priority, number: number))
-        else { continue }
+        else {
+          lines[priority]?.removed -= 1
+          continue
+        }
         running += 1
         startsLeft? -= 1
         return next
@@ -369,8 +378,27 @@ struct LimiterQueue {
   }
 
   mutating func remove(_ ticket: Ticket) -> LimitedOperation? {
-    waiting.removeValue(forKey: ticket)
+    guard let operation = waiting.removeValue(forKey: ticket) else { return nil }
+    dropNumber(of: ticket.priority)
+    return operation
   }
+
+  /// Notes that a number of a line was removed; in constant amortized time, and in memory for what
+  /// waits.
+  private mutating func dropNumber(of priority: Int) {
+    guard var line = exchange(&lines[priority], with: nil) else { return }
+    line.removed += 1
+    if line.removed > 32, line.removed * 2 > line.numbers.count - line.first {
+      line.numbers = line.numbers[line.first...].filter {
+        waiting[Ticket(priority: priority, number: $0)] != nil
+      }
+      (line.first, line.removed) = (0, 0)
+    }
+    lines[priority] = line
+  }
+
+  /// How many tickets are kept, waiting or removed.
+  var ticketCount: Int { lines.values.reduce(0) { $0 + $1.numbers.count } }
 
   mutating func removeAll() -> [LimitedOperation] {
     defer {

@@ -42,6 +42,35 @@ import Testing
     #expect(work.started.events == [0, 1])
   }
 
+  @Test func cancelledOperations_leaveNothingInTheQueue() async throws {
+    let limiter = Limiter(1)
+    let first = run(limiter, 0..<2)
+    for n in 0..<1_000 {
+      limiter.run(on: .immediate, priority: n % 2) { Promise<Void>.never }.cancel()
+    }
+    #expect(limiter.waitingCount == 1)
+    #expect(limiter.ticketCount < 100)
+    let last = run(limiter, 2..<4)
+    for n in 0..<4 { work.finish(n) }
+    try await waitForPromises(first + last)
+    #expect(work.started.events == [0, 1, 2, 3])
+  }
+
+  @Test func aRateWithoutAPeriod_isNoLimit_andKeepsTheOrder() async throws {
+    for period in [Duration.zero, .seconds(-1)] {
+      let limiter = Limiter(3, rate: .init(1, per: period))
+      let started = Recorder<Int>()
+      let promises = (0..<6).map { n in
+        limiter.run(on: .immediate) {
+          started.record(n)
+          return Promise.value(n)
+        }
+      }
+      try await waitForPromises(promises)
+      #expect(started.events == Array(0..<6))
+    }
+  }
+
   @Test func clear_rejectsWhatWaits() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
