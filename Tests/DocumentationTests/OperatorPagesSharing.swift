@@ -2,7 +2,8 @@ import Pledge
 import PledgeTesting
 import Testing
 
-// The examples of the pages on sharing, limiting, and awaiting, and tests of what their diagrams show.
+// The examples of the pages on sharing, limiting, and awaiting, and tests of what their diagrams
+// show.
 
 // MARK: LimitingWork.md
 

@@ -1,8 +1,8 @@
 /// Cancels the work that was bound to it when it is deallocated, so that work ends with its owner.
 ///
-/// Store a scope in the object that the work is for. When the object is deallocated, so is the scope.
-/// You don't need to store a task or write a `deinit`. Handlers that refer weakly to the owner don't
-/// keep it alive.
+/// Store a scope in the object that the work is for. When the object is deallocated, so is the
+/// scope. You don't need to store a task or write a `deinit`. Handlers that refer weakly to the
+/// owner don't keep it alive.
 ///
 /// ```swift
 /// @MainActor final class FeedModel {
@@ -43,9 +43,9 @@ public final class PromiseScope: Sendable {
 
   /// Runs an asynchronous `operation` that is cancelled when the scope is deallocated.
   ///
-  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written. Don't
-  /// capture a strong reference to the owner of the scope, which would keep it alive until the
-  /// operation ends.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
+  /// Don't capture a strong reference to the owner of the scope, which would keep it alive until
+  /// the operation ends.
   @discardableResult
   public func run<T: Sendable>(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
@@ -70,8 +70,8 @@ public final class PromiseScope: Sendable {
 extension Thenable {
   /// Returns a promise with the same result that is cancelled when `scope` is deallocated.
   ///
-  /// This promise is then cancelled, too, if it has no other consumer. The scope releases the promise
-  /// when it settles.
+  /// This promise is then cancelled, too, if it has no other consumer. The scope releases the
+  /// promise when it settles.
   public func bound(to scope: PromiseScope) -> Promise<Value> {
     let promise = source.share()
     let id = scope.add { promise.cancel() }
@@ -80,8 +80,9 @@ extension Thenable {
 
   /// Calls `body` with `owner` and the value, unless `owner` has been deallocated by then.
   ///
-  /// The handler doesn't keep `owner` alive. If `owner` has been deallocated, the returned promise is
-  /// rejected with `CancellationError`; if this promise is rejected, or `body` throws, with that error.
+  /// The handler doesn't keep `owner` alive. If `owner` has been deallocated, the returned promise
+  /// is rejected with `CancellationError`; if this promise is rejected, or `body` throws, with that
+  /// error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   public func done<Owner: AnyObject & Sendable>(

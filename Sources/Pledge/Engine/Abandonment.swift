@@ -1,6 +1,6 @@
 // Abandonment: a way to settle a promise without calling a closure. It propagates like a rejection:
-// the handlers' closures are released without being called, and their promises are abandoned in turn.
-// To the program, an abandoned promise looks pending forever.
+// the handlers' closures are released without being called, and their promises are abandoned in
+// turn. To the program, an abandoned promise looks pending forever.
 
 extension Cell {
   /// Settles this cell, which belongs to a resolver, without calling a closure.

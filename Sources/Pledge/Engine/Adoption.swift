@@ -1,18 +1,19 @@
 // Adoption: a handler's closure returned a promise, and the handler's own promise settles as that.
 //
-// The handler waits again, now for the inner promise: it becomes another observer of that promise and
-// passes the result on. A promise that has other observers therefore continues when the outer one is
-// cancelled, without a special rule.
+// The handler waits again, now for the inner promise: it becomes another observer of that promise
+// and passes the result on. A promise that has other observers therefore continues when the outer
+// one is cancelled, without a special rule.
 //
-// In this way, a recursive loop would grow by one observer per round. Therefore, a cell in the middle,
-// which adopts one cell and is adopted by its only observer, is taken out, and these two are linked to
-// each other, provided that only they refer to it: a cell without a promise can be neither observed nor
-// cancelled. A cell that the program still holds stays where it is, with its own result. A cell that a
-// thread holds for a moment, such as the handler that has just adopted, is taken out in a later round.
+// In this way, a recursive loop would grow by one observer per round. Therefore, a cell in the
+// middle, which adopts one cell and is adopted by its only observer, is taken out, and these two
+// are linked to each other, provided that only they refer to it: a cell without a promise can be
+// neither observed nor cancelled. A cell that the program still holds stays where it is, with its
+// own result. A cell that a thread holds for a moment, such as the handler that has just adopted,
+// is taken out in a later round.
 //
-// Both are single steps under the locks of the cells concerned, so that every thread finds the cells
-// linked both ways: a cell that adopts another one is in its list. The adoption comes first, then the
-// search for cycles, and then the cells that are now in the middle are taken out.
+// Both are single steps under the locks of the cells concerned, so that every thread finds the
+// cells linked both ways: a cell that adopts another one is in its list. The adoption comes first,
+// then the search for cycles, and then the cells that are now in the middle are taken out.
 
 extension Handler {
   /// Makes this handler's promise settle as `inner`.
@@ -117,10 +118,10 @@ extension Handler {
 extension Handler {
   /// Takes out what is in the middle of the row of adoptions in which this handler adopted `inner`.
   ///
-  /// Each cell that is still held uses up some patience. It suffices for the handlers that still run on
-  /// other threads and, from time to time, for cells that are held for long: every second time for 8,
-  /// every fourth for 16, and so on. No cell is therefore forgotten, and a row of which the program
-  /// holds every promise costs O(log n) per round.
+  /// Each cell that is still held uses up some patience. It suffices for the handlers that still
+  /// run on other threads and, from time to time, for cells that are held for long: every second
+  /// time for 8, every fourth for 16, and so on. No cell is therefore forgotten, and a row of which
+  /// the program holds every promise costs O(log n) per round.
   fileprivate final func closeRow(around inner: Cell) {
     let state = ThreadState.current
     state.pointee.adoptions &+= 1

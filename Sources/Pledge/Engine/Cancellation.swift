@@ -91,8 +91,8 @@ extension Handler {
     return true
   }
 
-  /// Removes this handler, which has no promise, from the source's observers, without calling it; the
-  /// source continues, and its error counts as handled.
+  /// Removes this handler, which has no promise, from the source's observers, without calling it;
+  /// the source continues, and its error counts as handled.
   final func removeKeeping() {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: false) else {
       return

@@ -420,7 +420,8 @@ class Cell: Job, @unchecked Sendable {
   /// Removes an observer.
   ///
   /// - Parameters:
-  ///   - keepsProducer: Whether the consumer that leaves needs the producer to continue nevertheless.
+  ///   - keepsProducer: Whether the consumer that leaves needs the producer to continue
+  ///     nevertheless.
   ///   - unlessOnly: Whether the only consumer is to stay.
   final func remove(
     _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
@@ -444,7 +445,8 @@ class Cell: Job, @unchecked Sendable {
     return isLast && !keepsProducer ? .removedLast : .removed
   }
 
-  /// Removes marked observers from the list: all of them if there are many, otherwise the newest ones.
+  /// Removes marked observers from the list: all of them if there are many, otherwise the newest
+  /// ones.
   private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Handler>)
     -> Unmanaged<Handler>?
   {
@@ -690,8 +692,8 @@ class Cell: Job, @unchecked Sendable {
 
   /// What a request to cancel must do next.
   enum CancellationStep {
-    /// Nothing: the cell has settled, or was already cancelled, or its handler runs and will find the
-    /// mark.
+    /// Nothing: the cell has settled, or was already cancelled, or its handler runs and will find
+    /// the mark.
     case done
     /// Notify the producer, then reject the cell.
     case producer(CancelHooks?)

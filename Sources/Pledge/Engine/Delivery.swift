@@ -11,8 +11,8 @@ enum Delivery {
   /// Delivers the observers of `cell`, which has just settled, given newest first.
   ///
   /// First, all observers with an executor are handed over, in order, which runs no code of the
-  /// program. Only then, when the cell serves all threads again, do the others run in place: those of
-  /// the library first, because threads can wait for them while a closure of the program blocks.
+  /// program. Only then, when the cell serves all threads again, do the others run in place: those
+  /// of the library first, because threads can wait for them while a closure of the program blocks.
   static func deliver(
     _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64, inOrder: Bool
   ) {
@@ -158,7 +158,8 @@ extension Cell {
   /// The mark of the handlers whose closure is for this settled cell's result.
   final var wanted: UInt64 { Delivery.wanted(rejection) }
 
-  /// Adds `handler` to the observers of this cell, or delivers it immediately if the cell has settled.
+  /// Adds `handler` to the observers of this cell, or delivers it immediately if the cell has
+  /// settled.
   ///
   /// - Complexity: O(1).
   @usableFromInline

@@ -47,9 +47,9 @@ extension Handler {
 
   /// Releases the closure of a handler that is skipped.
   ///
-  /// A closure that is isolated to an actor is released there, because the objects that it captured,
-  /// and their `deinit`, can be isolated to the actor. And no `deinit` of the program runs on the
-  /// timers' thread.
+  /// A closure that is isolated to an actor is released there, because the objects that it
+  /// captured, and their `deinit`, can be isolated to the actor. And no `deinit` of the program
+  /// runs on the timers' thread.
   @usableFromInline
   final func dropBody() {
     guard body?.hasContext == true else {
@@ -66,8 +66,8 @@ extension Handler {
     return scheduler.isIsolation ? scheduler : nil
   }
 
-  /// Fulfills this handler's promise with the value that its closure returned, unless the promise was
-  /// cancelled while the closure ran.
+  /// Fulfills this handler's promise with the value that its closure returned, unless the promise
+  /// was cancelled while the closure ran.
   @inlinable
   final func finish<Value>(_ value: Value) {
     let cell = unsafeDowncast(self, to: Derived<Value?>.self)

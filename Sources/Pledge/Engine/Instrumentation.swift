@@ -1,5 +1,5 @@
-/// The tools that observe the engine: they are installed here, and cost one load of a flag while none
-/// is installed.
+/// The tools that observe the engine: they are installed here, and cost one load of a flag while
+/// none is installed.
 @usableFromInline
 enum Instrumentation {
   static let tracing: UInt = 1

@@ -2,8 +2,8 @@
 
 /// A promise's cell that is settled by a resolver.
 ///
-/// `Storage` is `Value?`, so that `deinit`, which the compiler doesn't specialize, has its metadata and
-/// doesn't need to look it up.
+/// `Storage` is `Value?`, so that `deinit`, which the compiler doesn't specialize, has its metadata
+/// and doesn't need to look it up.
 ///
 /// `@unchecked Sendable`: as `Cell`.
 @usableFromInline

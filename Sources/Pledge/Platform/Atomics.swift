@@ -3,9 +3,9 @@
 
 import Builtin
 
-// All atomic operations of the library use these names. Everything that another thread can see or wait
-// for, and every call to Dispatch or the C library, goes through this folder, so that a test build can
-// replace it by its own scheduler, and a port changes only one folder.
+// All atomic operations of the library use these names. Everything that another thread can see or
+// wait for, and every call to Dispatch or the C library, goes through this folder, so that a test
+// build can replace it by its own scheduler, and a port changes only one folder.
 //
 // The types are the library's own because `Synchronization` needs macOS 15 and iOS 18. They are made
 // of the same parts. The storage is a type with a raw layout: such a value is borrowed in place and

@@ -2,9 +2,9 @@ import Dispatch
 
 /// Calls a closure on its own queue at a moment of the continuous clock.
 ///
-/// Dispatch counts uptime, which stops while the system is suspended, and wall time, which can be set
-/// back. Therefore, two timers are armed, one of each kind, and the first to fire calls the closure,
-/// which must check the clock: it can be called too early.
+/// Dispatch counts uptime, which stops while the system is suspended, and wall time, which can be
+/// set back. Therefore, two timers are armed, one of each kind, and the first to fire calls the
+/// closure, which must check the clock: it can be called too early.
 ///
 /// `@unchecked Sendable`: dispatch sources may be used from any thread.
 struct WakeUp: @unchecked Sendable {
