@@ -53,8 +53,8 @@ public final class Resolver<Value: Sendable>: Sendable {
   ///
   /// Until then, another call on this resolver can settle the promise first; `promise` continues,
   /// and its error counts as handled. Cancelling this promise cancels `promise`, unless that has
-  /// other consumers. Promises that are resolved with each other, in a cycle, stay pending until
-  /// one of them is cancelled.
+  /// other consumers. Promises that are resolved with each other in a cycle, or with themselves,
+  /// stay pending until one of them is cancelled.
   @inlinable
   public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(
