@@ -6,9 +6,9 @@
     /// Returns a promise with the same outcome that is rejected with `TimeoutError` if it has not
     /// settled by `deadline`.
     ///
-    /// The time that is left is measured at the call. On time-out the result is rejected at once and
-    /// withdraws from this promise, which is cancelled if it has no other consumer. The timer is
-    /// released as soon as this promise settles.
+    /// The remaining time is measured at the call. On timeout, the result is rejected immediately and
+    /// stops being a consumer of this promise, which is cancelled if it has no other consumer. The
+    /// timer is released as soon as this promise settles.
     ///
     /// - Parameters:
     ///   - deadline: In the time of `loop`.

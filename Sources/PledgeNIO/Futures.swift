@@ -17,7 +17,7 @@
       }
     }
 
-    /// Makes a promise with the outcome of this future, whose cancellation is told to the producer.
+    /// Makes a promise with the outcome of this future, whose cancellation notifies the producer.
     ///
     /// The future itself is not failed by a cancellation: others may wait for it. The producer may, by
     /// the promise that it holds.

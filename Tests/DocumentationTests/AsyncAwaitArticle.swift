@@ -56,6 +56,10 @@ func names(of ids: [Int]) -> Promise<Set<String>> {
     .map { users in Set(users.map { user in user.name }) }
 }
 
+func cachedAvatar(from avatars: Avatars) -> Promise<Avatar> {
+  fetchUser(id: 7).asyncMap { user in try await avatars.avatar(of: user).value }
+}
+
 enum Tracing {
   @TaskLocal static var requestID: String?
 }
@@ -82,6 +86,7 @@ func greeting(in request: String) -> Promise<String> {
     #expect(try await loadProfile().value.name == "Ada")
     #expect(try await callingAsyncFunctions().value.name == "Ada")
     #expect(try await Avatars().avatar(of: User()).value.byteCount == 3)
+    #expect(try await cachedAvatar(from: Avatars()).value.byteCount == 3)
     let awaited: Set<String> = try await names(of: [1, 2, 3])
     let promised: Promise<Set<String>> = names(of: [1, 2, 3])
     #expect(try await awaited == promised.value)

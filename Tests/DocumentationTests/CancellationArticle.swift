@@ -104,6 +104,26 @@ private func cancellingAGuarantee() -> Promise<Void> {
     try await expectCancellation(of: page)
   }
 
+  @Test @MainActor func isolatedHandler_runsOnItsActorAfterTheRejection() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (isolated, immediate) = (CallCounter(), CallCounter())
+    var stops = 0
+    resolver.onCancel {
+      stops += 1
+      isolated.call()
+    }
+    let (other, otherResolver) = Promise<Int>.withResolvers()
+    let stop: @Sendable () -> Void = { immediate.call() }
+    otherResolver.onCancel(stop)
+    promise.cancel()
+    other.cancel()
+    #expect(stops == 0 && !promise.isPending)
+    try immediate.expectOnce()
+    while isolated.count == 0 { await Task.yield() }
+    #expect(stops == 1)
+    try await expectCancellation(of: promise)
+  }
+
   @Test func asynchronousClosure_isCancelled() async throws {
     try await expectCancellation(of: cancellingATask())
   }

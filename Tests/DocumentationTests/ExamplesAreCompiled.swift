@@ -7,16 +7,27 @@ import Testing
 @Suite struct ExamplesAreCompiled {
   @Test(arguments: pages)
   func everyExample_standsInThisTargetInTheSameWords(page: String) throws {
-    let sources = try Self.sources()
+    let sources = try Self.sources.get()
     let examples = Self.examples(in: try Self.text(of: page))
     for example in examples where !sources.contains(Self.normalized(example)) {
       Issue.record("\(page) has an example that Tests/DocumentationTests lacks:\n\(example)")
     }
   }
 
+  /// Code in a column "Write" is part of a line of this target.
+  @Test(arguments: pages)
+  func everyRecommendation_standsInThisTarget(page: String) throws {
+    let sources = try Self.sources.get()
+    for code in Self.recommendations(in: try Self.text(of: page)) where !sources.contains(code) {
+      Issue.record("\(page) recommends code that Tests/DocumentationTests lacks: \(code)")
+    }
+  }
+
   @Test func thereAreExamples() throws {
     let count = try Self.pages.map { Self.examples(in: try Self.text(of: $0)).count }.reduce(0, +)
     #expect(count >= 100)
+    let recommendations = try Self.pages.flatMap { Self.recommendations(in: try Self.text(of: $0)) }
+    #expect(recommendations.count >= 50)
   }
 
   private static let catalogs = [
@@ -28,7 +39,7 @@ import Testing
   private static var pages: [String] {
     ["README.md", "CONTRIBUTING.md", "Documentation/AssistantGuide.md"]
       + catalogs.flatMap { catalog in
-        let files = (try? FileManager.default.contentsOfDirectory(atPath: root + catalog)) ?? []
+        let files = (try? FileManager.default.subpathsOfDirectory(atPath: root + catalog)) ?? []
         return files.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
       }
   }
@@ -49,8 +60,22 @@ import Testing
     }
   }
 
+  /// The code in the second column of tables whose header is "Instead of", "Write", "Because".
+  private static func recommendations(in page: String) -> [String] {
+    page.components(separatedBy: "| Instead of | Write | Because |\n").dropFirst().flatMap { rest in
+      rest.split(separator: "\n", omittingEmptySubsequences: false).dropFirst()
+        .prefix { line in line.hasPrefix("| ") }
+        .flatMap { row in
+          let column = row.components(separatedBy: " | ")[1].components(separatedBy: "`")
+          return column.indices.filter { $0 % 2 == 1 }.map { column[$0] }
+        }
+    }
+  }
+
   /// All of this target, in normal form.
-  private static func sources() throws -> String {
+  private static let sources = Result { try readSources() }
+
+  private static func readSources() throws -> String {
     let folder = URL(filePath: #filePath).deletingLastPathComponent().path
     let files = try FileManager.default.contentsOfDirectory(atPath: folder)
     return try files.filter { $0.hasSuffix(".swift") }.sorted()

@@ -41,6 +41,15 @@ func loadUser(_ url: URL) -> Promise<Person> {
     .map { data, _ in try JSONDecoder().decode(Person.self, from: data) }
 }
 
+func findUser(_ url: URL) -> Promise<Person?> {
+  loadUser(url)
+    .map { person in person as Person? }
+    .recover(only: HTTPStatusError.self) { error in
+      guard error.status == 404 else { throw error }
+      return .value(nil)
+    }
+}
+
 func save(_ url: URL, to file: URL) -> Promise<URL> {
   URLSession.shared.download(url, to: file).map { file, _ in file }
 }

@@ -26,7 +26,43 @@ final class Wallet: Sendable {
   try simulation.expect(wallet.balance == 30, "The balance is \(wallet.balance).")
 }
 
+@MainActor
+final class Headlines {
+  private(set) var text = ""
+
+  @discardableResult
+  func load(
+    _ news: Promise<[String]>, clock: any Clock<Duration> = ContinuousClock()
+  ) -> Guarantee<Void> {
+    news.timeout(after: .seconds(5), clock: clock)
+      .done { news in self.text = news.joined() }
+      .catch { _ in self.text = "No news" }
+  }
+}
+
 @Suite struct TestingArticle {
+  @Test @MainActor func screenModel() async throws {
+    let clock = TestClock()
+
+    let headlines = Headlines()
+    let shown = headlines.load(.never, clock: clock)
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(5))
+    await shown.value
+    #expect(headlines.text == "No news")
+
+    let (request, resolver) = Promise<[String]>.withResolvers()
+    let answered = headlines.load(request)
+    resolver.fulfill(["rain"])
+    await answered.value
+    #expect(headlines.text == "rain")
+  }
+
+  @Test func resolverThatIsNotKept_breaksItsPromise() async throws {
+    let request = Promise<Int> { resolver in resolver.onCancel {} }
+    try await expectRejection(of: request, with: BrokenPromiseError.self)
+  }
+
   @Test func waiting() async throws {
     let user = try await expectFulfillment(of: fetchUser(id: 7))
     try await expectRejection(of: openArchive(), with: Offline.self)

@@ -1,23 +1,24 @@
 extension Promise {
-  /// Asks the producer of this promise to stop.
+  /// Requests that the producer of this promise stop.
   ///
-  /// The request climbs the chain as far as this promise's side is the only consumer. Where it
-  /// ends, the promise is rejected with `CancellationError`, which flows down the chain again:
-  /// `catch`, `recover`, `finally` and `await` all see it. Other consumers of a shared promise
-  /// notice nothing. A settled promise is not affected. A handler that is running is not
-  /// interrupted; its promise is rejected when it has returned.
+  /// The request propagates up the chain, up to the first promise that has another consumer. There,
+  /// `CancellationError` starts to propagate down the chain: `catch`, `recover`, `finally`, and
+  /// `await` all see it. Other consumers of a shared promise aren't affected. Cancelling a settled
+  /// promise has no effect. A handler that is running isn't interrupted; its promise is rejected
+  /// when the handler returns.
   ///
-  /// - Complexity: O(links climbed).
+  /// - Complexity: O(number of promises to which the request propagates).
   @inlinable
   public func cancel() { cell.cancelByName() }
 
-  /// Whether cancellation of this promise was asked for, be it by its consumers or by name.
+  /// Whether cancellation of this promise was requested, by its consumers or by a call to
+  /// ``cancel()``.
   @inlinable
   public var isCancelled: Bool { cell.isCancelled }
 
-  /// Returns a promise with the same outcome whose cancellation leaves this one alone.
+  /// Returns a promise with the same result whose cancellation doesn't affect this one.
   ///
-  /// Cancelling the result rejects the result only. Use it to hand out shared work.
+  /// Cancelling the returned promise rejects only that promise. Use it to share work among callers.
   @inlinable
   public func uncancellable() -> Promise {
     Promise(
@@ -27,7 +28,7 @@ extension Promise {
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 
-  /// A promise with the same outcome whose cancellation counts as that of one consumer.
+  /// A promise with the same result whose cancellation counts as that of one consumer.
   @inlinable
   package func share() -> Promise {
     Promise(
@@ -38,7 +39,8 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Returns a guarantee of the same value; cancelling what is made from it leaves this one alone.
+  /// Returns a guarantee for the same value; cancelling promises made from it doesn't affect this
+  /// one.
   ///
   /// See ``Promise/uncancellable()``.
   @inlinable

@@ -1,12 +1,15 @@
 extension Resolver {
   /// Calls `handler` when the promise is cancelled, so that the producer can stop its work.
   ///
-  /// A nonisolated handler runs on the thread that cancels, or, after a time-out, on the global
-  /// queue, before the promise is rejected with `CancellationError`, and may settle it otherwise. A
-  /// handler that is isolated to an actor is sent there, and the promise is rejected without waiting
-  /// for it. If the promise was cancelled before, the handler is called at once; when the promise
-  /// settles, it is released unused. A handler that captures this resolver keeps it from noticing
-  /// that it was dropped. It finds registered task-local values as they are now, not those of the code
+  /// If the promise has already been cancelled, the handler is called immediately. When the promise
+  /// settles, the handler is released without being called. A handler that captures this resolver
+  /// keeps it alive, so that dropping all other references doesn't reject the promise.
+  ///
+  /// **Execution.** A handler without isolation runs before the promise is rejected with
+  /// `CancellationError`, on the thread that cancels or, after a timeout, on the global queue. It
+  /// can settle the promise itself. A handler that is isolated to an actor, as in `@MainActor`
+  /// code, runs on that actor, and the promise is rejected without waiting for it. The handler sees
+  /// the registered task-local values of the code that calls this method, not those of the code
   /// that cancels.
   public func onCancel(
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
@@ -22,7 +25,7 @@ extension Resolver {
 }
 
 extension GuaranteeResolver {
-  /// Calls `handler` when nobody waits for the guarantee any more.
+  /// Calls `handler` when all consumers of the guarantee have cancelled.
   ///
   /// See ``Resolver/onCancel(_:)``.
   public func onCancel(

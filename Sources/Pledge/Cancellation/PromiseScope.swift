@@ -1,8 +1,8 @@
 /// Cancels the work that was bound to it when it is deallocated, so that work ends with its owner.
 ///
-/// Store a scope in the object that the work is for. When the object is deallocated, so is the scope:
-/// there is no task to store and no `deinit` to write. Handlers that take the owner weakly do not
-/// keep it alive.
+/// Store a scope in the object that the work is for. When the object is deallocated, so is the
+/// scope. You don't need to store a task or write a `deinit`. Handlers that refer weakly to the
+/// owner don't keep it alive.
 ///
 /// ```swift
 /// @MainActor final class FeedModel {
@@ -25,15 +25,15 @@ public final class PromiseScope: Sendable {
 
   private let state = Mutex(State())
 
-  /// Makes a scope without work.
+  /// Creates a scope without work.
   public init() {}
 
   deinit { cancelAll() }
 
-  /// How many promises are bound to the scope and pending.
+  /// The number of promises that are bound to the scope and pending.
   public var pendingCount: Int { state.withLock { $0.cancels.count } }
 
-  /// Cancels all work that is bound to the scope now; work can still be bound to it after that.
+  /// Cancels all work that is bound to the scope; you can bind further work to it afterward.
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
@@ -43,8 +43,9 @@ public final class PromiseScope: Sendable {
 
   /// Runs an asynchronous `operation` that is cancelled when the scope is deallocated.
   ///
-  /// **Execution.** `operation` runs in a task of its own, in the isolation in which it was written.
-  /// Capture no strong reference to the owner of the scope, or it lives until the operation ends.
+  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
+  /// Don't capture a strong reference to the owner of the scope, which would keep it alive until
+  /// the operation ends.
   @discardableResult
   public func run<T: Sendable>(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
@@ -67,10 +68,10 @@ public final class PromiseScope: Sendable {
 }
 
 extension Thenable {
-  /// Returns a promise with the same outcome that is cancelled when `scope` is deallocated.
+  /// Returns a promise with the same result that is cancelled when `scope` is deallocated.
   ///
-  /// This promise is cancelled along with it if it has no other consumer. The scope keeps nothing of
-  /// the promise once it has settled.
+  /// This promise is then cancelled, too, if it has no other consumer. The scope releases the
+  /// promise when it settles.
   public func bound(to scope: PromiseScope) -> Promise<Value> {
     let promise = source.share()
     let id = scope.add { promise.cancel() }
@@ -79,8 +80,9 @@ extension Thenable {
 
   /// Calls `body` with `owner` and the value, unless `owner` has been deallocated by then.
   ///
-  /// The handler does not keep `owner` alive. If it is gone, the returned promise is rejected with
-  /// `CancellationError`; if this promise is rejected, or `body` throws, with that error.
+  /// The handler doesn't keep `owner` alive. If `owner` has been deallocated, the returned promise
+  /// is rejected with `CancellationError`; if this promise is rejected, or `body` throws, with that
+  /// error.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   public func done<Owner: AnyObject & Sendable>(

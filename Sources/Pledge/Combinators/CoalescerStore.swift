@@ -100,7 +100,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     return promise
   }
 
-  /// Notes that a caller does not wait for `entry` any more; the last one cancels the work.
+  /// Notes that a caller no longer waits for `entry`; the last one cancels the work.
   func leave(_ entry: Entry) {
     let (isLast, removed) = table.withLock { $0.leave(entry) }
     withExtendedLifetime(removed) {}
@@ -110,7 +110,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   /// Starts the work of a new entry.
   func begin(_ entry: Entry, _ start: () throws -> Promise<Value>) {
     entry.noteBeginning()
-    // Attached before the work starts, so that the entry has gone when callers hear of an error.
+    // Attached before the work starts, so that the entry is removed before callers receive an error.
     entry.promise.cell.onCancel { [weak self, weak entry] in
       if let self, let entry { remove(entry) }
     }
@@ -250,7 +250,7 @@ struct CoalescerTable<Value: Sendable> {
     entry.lastUse = uses
   }
 
-  /// Takes an entry out; nil if it is not there any more.
+  /// Takes an entry out; nil if it has already been removed.
   ///
   /// The caller releases it without the lock.
   mutating func remove(_ entry: Entry) -> Entry? {

@@ -275,7 +275,7 @@ final class LimitedOperation: Sendable {
     self.reject = reject
   }
 
-  // An operation that never starts is dropped in silence: its promise has been told already.
+  // An operation that never starts is dropped silently: its promise has already been rejected.
   deinit { gate.abandon() }
 
   func start(in limiter: Limiter) {

@@ -1,9 +1,9 @@
-// Abandonment: one more way to settle a promise, that calls no closure. It flows down like a
-// rejection: the handlers' closures are released uncalled, and their promises are abandoned in turn.
-// To the program an abandoned promise looks pending, for ever.
+// Abandonment: a way to settle a promise without calling a closure. It propagates like a rejection:
+// the handlers' closures are released without being called, and their promises are abandoned in
+// turn. To the program, an abandoned promise looks pending forever.
 
 extension Cell {
-  /// Settles this cell, which belongs to a resolver, so that no closure hears of it.
+  /// Settles this cell, which belongs to a resolver, without calling a closure.
   @usableFromInline
   final func abandon() {
     if claim() { publish(.abandonment) }
@@ -15,7 +15,7 @@ extension Cell {
 }
 
 extension Promise {
-  /// Calls `handler` in place with the outcome, once: that of an abandoned promise is a
+  /// Calls `handler` in place with the result, once: that of an abandoned promise is a
   /// ``BrokenPromiseError``.
   ///
   /// For bridges to libraries whose promises must be settled in the end. Otherwise as

@@ -1,24 +1,25 @@
-// Adoption: a handler's closure returned a promise, and the handler's own promise takes on its fate.
+// Adoption: a handler's closure returned a promise, and the handler's own promise settles as that.
 //
-// The handler waits once more, now for the inner promise: it becomes one more observer of that, which
-// passes the result on. So a promise that others observe, too, goes on when the outer one is
-// cancelled, and no rule of its own is needed.
+// The handler waits again, now for the inner promise: it becomes another observer of that promise
+// and passes the result on. A promise that has other observers therefore continues when the outer
+// one is cancelled, without a special rule.
 //
-// A recursive loop would grow by an observer a round in that way. So a cell in the middle, that
-// adopts one cell and is adopted by its only observer, is taken out, and these two are linked to each
-// other, if nothing but they refers to it: what no promise stands for can be neither observed nor
-// cancelled. A cell that the program still holds stays where it is, with its own fate. One that a
-// thread holds for a moment, such as the handler that has just adopted, is taken out in a later round.
+// In this way, a recursive loop would grow by one observer per round. Therefore, a cell in the
+// middle, which adopts one cell and is adopted by its only observer, is taken out, and these two
+// are linked to each other, provided that only they refer to it: a cell without a promise can be
+// neither observed nor cancelled. A cell that the program still holds stays where it is, with its
+// own result. A cell that a thread holds for a moment, such as the handler that has just adopted,
+// is taken out in a later round.
 //
-// Both are single steps under the locks of the cells concerned, so that every thread finds the cells
-// linked both ways: a cell that adopts another one is in its list. First comes the adoption, then the
-// search for circles, then what is in the middle now is taken out.
+// Both are single steps under the locks of the cells concerned, so that every thread finds the
+// cells linked both ways: a cell that adopts another one is in its list. The adoption comes first,
+// then the search for cycles, and then the cells that are now in the middle are taken out.
 
 extension Handler {
-  /// Makes this handler's promise take on the fate of `inner`.
+  /// Makes this handler's promise settle as `inner`.
   ///
   /// Called at the end of `run`, by the thread that runs it; `run` must pass on the result of its
-  /// source when it finds `body` gone.
+  /// source when it finds that `body` has been taken out.
   @inlinable
   final func adopt<Value>(_ inner: Cell, as type: Value.Type) {
     if !inner.isSettled, startWaiting(for: inner) { return }
@@ -53,27 +54,27 @@ extension Handler {
     return true
   }
 
-  /// Rejects this handler's promise in place of adopting `inner`, since it was cancelled while the
+  /// Rejects this handler's promise instead of adopting `inner`, because it was cancelled while the
   /// closure ran.
   private final func refuse(_ inner: Cell) {
     if inner.isUnconsumed {
-      // Its error, if it comes to one, is nobody's business any more.
+      // Nothing consumes its error, if it is rejected.
       inner.keep()
       inner.cancel()
     }
     fail(.cancellation)
   }
 
-  /// Tells the tracer that the promise of `cell` goes on under the name of this one.
+  /// Reports to the tracer that the promise of `cell` continues under the name of this one.
   @usableFromInline
   final func noteAdoption(of cell: Cell, isSettled: Bool) {
     Instrumentation.note(self, .adopted(cell, isSettled: isSettled))
   }
 
-  /// Rejects promises that wait for themselves, by way of promises that handlers have returned
+  /// Rejects promises that wait for themselves, through promises that handlers have returned
   /// (Promises/A+ 2.3.1).
   ///
-  /// Of the threads that close a circle at the same time the last one to adopt finds it closed.
+  /// Of the threads that close a cycle at the same time, the last one to adopt finds it closed.
   private final func breakCircles() {
     while let cell = memberOfCircle {
       let error = Rejection(PromiseError.returnedItself, origin: nil)
@@ -89,10 +90,10 @@ extension Handler {
     }
   }
 
-  /// A cell of the circle that this one's promise waits for, if there is one.
+  /// A cell of the cycle that this one's promise waits for, if there is one.
   ///
-  /// Brent's algorithm: one walker, that looks for a cell where it has been. Whatever other threads
-  /// take out at the same time, each of its steps leads farther in, so it comes back in a circle only.
+  /// Brent's algorithm: a walk that looks for a cell that it has already visited. Whatever other
+  /// threads take out at the same time, each step leads farther in, so only a cycle leads back.
   private final var memberOfCircle: Cell? {
     var landmark: Cell = self
     var steps = 0
@@ -117,10 +118,10 @@ extension Handler {
 extension Handler {
   /// Takes out what is in the middle of the row of adoptions in which this handler adopted `inner`.
   ///
-  /// A cell that is still held costs patience, of which there is enough for the handlers that still run
-  /// on other threads and, every now and then, for cells that stay held for long: every second time for
-  /// 8, every fourth for 16, and so on. So none is forgotten, and a row of which the program holds every
-  /// promise costs O(log n) a round.
+  /// Each cell that is still held uses up some patience. It suffices for the handlers that still
+  /// run on other threads and, from time to time, for cells that are held for long: every second
+  /// time for 8, every fourth for 16, and so on. No cell is therefore forgotten, and a row of which
+  /// the program holds every promise costs O(log n) per round.
   fileprivate final func closeRow(around inner: Cell) {
     let state = ThreadState.current
     state.pointee.adoptions &+= 1

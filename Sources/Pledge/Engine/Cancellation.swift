@@ -1,6 +1,6 @@
-// A request to cancel starts at a promise and climbs to what feeds it, as far as nobody else consumes
-// that. Where it stops, a rejection with `CancellationError` starts, and flows down like any other:
-// every handler in between sees it, in the usual order.
+// A request to cancel starts at a promise and propagates to its source, and so on, as long as the
+// source has no other consumer. Where it stops, a rejection with `CancellationError` starts and
+// propagates down the chain like any other: every handler in between sees it, in the usual order.
 
 extension Cell {
   /// Asks the producer of this promise to stop.
@@ -33,7 +33,7 @@ extension Cell {
     }
   }
 
-  /// Cancels this promise as its holder asks.
+  /// Cancels this promise at the request of its holder.
   @usableFromInline
   final func cancelByName() {
     if isSettled { return }
@@ -41,7 +41,7 @@ extension Cell {
     cancel()
   }
 
-  /// Asks the producer to stop if nobody waits for this promise.
+  /// Asks the producer to stop if this promise has no consumer.
   final func cancelIfUnconsumed() {
     if isUnconsumed { cancel() }
   }
@@ -51,7 +51,8 @@ extension Cell {
     _ = withCancelHooks { $0.producer = producer }
   }
 
-  /// Has `handler` called if this promise is cancelled; called at once if it already was.
+  /// Makes a cancellation of this promise call `handler`; calls it immediately if the promise was
+  /// already cancelled.
   @usableFromInline
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     let result = withCancelHooks { $0.append(handler) }
@@ -59,17 +60,17 @@ extension Cell {
   }
 }
 
-/// What an observer wants of the source that it leaves.
+/// What happens to a source when an observer leaves it.
 @usableFromInline
 enum Departure {
-  /// It is cancelled, unless somebody else consumes it.
+  /// It is cancelled, unless it has another consumer.
   case cancelling
-  /// It goes on, and its error counts as handled.
+  /// It continues, and its error counts as handled.
   case keeping
 }
 
 extension Handler {
-  /// Makes this handler find `replacement`, a settled cell, in place of its source, and removes it
+  /// Makes this handler find `replacement`, a settled cell, instead of its source, and removes it
   /// from the source's observers.
   ///
   /// - Returns: Whether the handler had not started.
@@ -90,8 +91,8 @@ extension Handler {
     return true
   }
 
-  /// Removes this handler, which makes no promise, from the source's observers, uncalled; the source
-  /// goes on, and its error counts as handled.
+  /// Removes this handler, which has no promise, from the source's observers, without calling it;
+  /// the source continues, and its error counts as handled.
   final func removeKeeping() {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: false) else {
       return
@@ -102,7 +103,7 @@ extension Handler {
     if case .notListed = source.remove(self, keepsProducer: true) { source.keep() }
   }
 
-  /// Cancels this handler, but not the source, among whose observers it is not any more.
+  /// Cancels this handler, but not the source, of which it is no longer an observer.
   ///
   /// - Returns: The source, if the handler had not started.
   @discardableResult
@@ -116,30 +117,30 @@ extension Handler {
 }
 
 extension Cell {
-  /// Notes that a promise which nobody wants any more was to take on this settled cell's result.
+  /// Notes that a promise without consumers was to adopt this settled cell's result.
   @usableFromInline
   final func noteUnwanted() {
     if !hadConsumer { rejection?.markHandled() }
   }
 
-  /// Notes that an observer, to which this cell's result was on its way, has turned to something
-  /// else.
+  /// Notes that an observer to which this cell's result was being delivered has received another
+  /// result.
   fileprivate final func noteUnheard() {
     if isSettled, !hadManyConsumers { rejection?.markHandled() }
   }
 }
 
-/// What a cancelled handler finds in place of its source.
+/// What a cancelled handler finds instead of its source.
 @usableFromInline
 enum Cancellation {
   @usableFromInline static let cancelledCell: Cell = Root<Never?>(
     rejection: Rejection.cancellation)
 }
 
-/// What the producer of a promise wants to be told.
+/// How to notify the producer of a promise of cancellation.
 ///
-/// `@unchecked Sendable`: guarded by the lock of the cell in whose slot it lies, until one thread
-/// takes it out of there and has it alone.
+/// `@unchecked Sendable`: guarded by the lock of the cell whose slot contains it, until one thread
+/// takes it out of the slot and has exclusive access to it.
 final class CancelHooks: Job, @unchecked Sendable {
   /// Most often there is one.
   @exclusivity(unchecked) private var first: (@Sendable () -> Void)?
@@ -154,17 +155,17 @@ final class CancelHooks: Job, @unchecked Sendable {
     if first == nil { first = handler } else { others.append(handler) }
   }
 
-  /// Has `forwarder` removed when the promise is settled in another way.
+  /// Makes the promise remove `forwarder` when it is settled in another way.
   func append(_ forwarder: Handler) { forwarders.append(forwarder) }
 
-  /// Tells the producer, and rejects `cell` then.
+  /// Notifies the producer, and then rejects `cell`.
   static func run(_ hooks: CancelHooks?, thenReject cell: Cell) {
     guard let hooks else {
       cell.reject(.cancellation)
       return
     }
     hooks.cell = cell
-    // Nested, as in a combinator of combinators, only so deep.
+    // Nested, as in a combinator of combinators, only up to a limited depth.
     Trampoline.perform(hooks, ThreadState.current)
   }
 

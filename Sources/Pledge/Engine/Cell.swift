@@ -11,10 +11,10 @@
 //
 // - pending: `list` is the stack of observers, newest first.
 // - delivering: the result can be read; the thread that settled the cell is handing observers over
-//   to their executors. An observer with an executor that comes now queues up in `list`, so that
-//   the order of attachment is kept. No code of the program runs then, except for `enqueue` of
-//   custom executors.
-// - settled: `list` is empty for good, `slot` is the `Rejection` if there is one.
+//   to their executors. An observer with an executor that is attached now is added to `list`, so
+//   that the order of attachment is kept. No code of the program runs in this state, except for
+//   `enqueue` of custom executors.
+// - settled: `list` stays empty; `slot` is the `Rejection` if there is one.
 //
 // Consumers and cancellation
 //
@@ -27,7 +27,7 @@
 // - open: `slot` is the `CancelHooks`, if any.
 // - waiting: `slot` is the source: the cell whose result starts the handler.
 // - started: the handler runs, or has run; the source is the runner's.
-// - `cancelled` (a mark beside any state): nobody wants the result any more.
+// - `cancelled` (a mark in addition to any state): no consumer needs the result anymore.
 //
 // The consumers of a cell are the living observers in its list. An observer is removed at once if
 // it is the newest; otherwise it is marked, and swept out when the marked ones outnumber the living.
@@ -36,7 +36,7 @@
 // Locks: one bit of `word`, held for a handful of instructions. Only adoption takes several, in the
 // order of the cells' addresses.
 
-/// The part of a promise that knows nothing of its value's type.
+/// The part of a promise that doesn't depend on the type of its value.
 ///
 /// `@unchecked Sendable`: `word` is atomic; `list` and `slot` are guarded by its lock bit, and
 /// immutable once the cell is settled; the value in a subclass is written by the one thread that
@@ -84,7 +84,7 @@ class Cell: Job, @unchecked Sendable {
     static let locked: UInt64 = 1 << 0
     static let settled: UInt64 = 1 << 1
     static let delivering: UInt64 = 1 << 2
-    /// Somebody is about to settle the cell, and nobody else can.
+    /// A thread is about to settle the cell, and no other thread can.
     static let claimed: UInt64 = 1 << 3
 
     static let started: UInt64 = 1 << 4
@@ -97,9 +97,9 @@ class Cell: Job, @unchecked Sendable {
     static let hasExecutor: UInt64 = 1 << 8
     /// A cell that adopts this one has been among the observers.
     static let adopted: UInt64 = 1 << 9
-    /// A consumer left on purpose, so that an error that nobody observes was not forgotten.
+    /// A consumer left on purpose, so that an error without consumers was not forgotten.
     static let left: UInt64 = 1 << 10
-    /// A consumer left that wants the producer to go on.
+    /// A consumer left that needs the producer to continue.
     static let kept: UInt64 = 1 << 11
 
     // Traits: set when the cell is made.
@@ -191,7 +191,7 @@ class Cell: Job, @unchecked Sendable {
     return done ? now : nil
   }
 
-  /// Locks the cell beside locked ones, of which the one with the highest address is `highest`.
+  /// Locks the cell in addition to locked ones, of which `highest` has the highest address.
   ///
   /// Threads wait for locks in the order of the addresses only; nil if this one would have to wait
   /// out of turn: it has to unlock the others and begin again.
@@ -328,7 +328,7 @@ class Cell: Job, @unchecked Sendable {
   private final func settle(_ seen: UInt64, _ rejection: Rejection?) {
     var seen = seen
     if Instrumentation.isTracing {
-      // Told before anybody can see it, and without the lock.
+      // Reported before other threads can see it, and without the lock.
       unlock(seen | Mark.claimed)
       Instrumentation.note(self, .settled(rejection))
       seen = lock()
@@ -352,12 +352,12 @@ class Cell: Job, @unchecked Sendable {
     } else {
       unlock(settled)
     }
-    // What the producer wanted to be told, unused, may run a `deinit` of the program: last.
+    // Releasing the unused hooks can run a `deinit` of the program: last.
     if let hooks { CancelHooks.discard(hooks) }
   }
 
-  /// The observers that came while others were handed over, newest first; nil, and the delivery is
-  /// over, if there are none.
+  /// The observers that were attached while others were handed over, newest first; nil if there are
+  /// none, and the delivery is then complete.
   final func takeLateObservers() -> Unmanaged<Handler>? {
     let seen = lock()
     let late = list
@@ -368,7 +368,7 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Observers
 
-  /// Adds an observer; false if the result is there, to be delivered to it.
+  /// Adds an observer; false if the result already exists and must be delivered to it.
   final func add(_ observer: Handler) -> Bool {
     let isWatcher = observer.marks & Mark.watcher != 0
     var seen = word.load(ordering: .acquiring)
@@ -378,7 +378,7 @@ class Cell: Job, @unchecked Sendable {
     }
     seen = lock(seen)
     if seen & Mark.settled != 0 {
-      // One that runs in place has no order to keep, and waits for nobody.
+      // One that runs in place has no order to keep, and doesn't wait.
       if !isWatcher { seen = Mark.addingConsumer(seen) }
       if seen & Mark.delivering == 0 || observer.target == nil {
         unlock(seen)
@@ -405,22 +405,23 @@ class Cell: Job, @unchecked Sendable {
     unlock(Mark.addingConsumer(seen))
   }
 
-  /// What it means that an observer was removed.
+  /// The effect of removing an observer.
   enum Removal {
     /// It was not in the list: the cell has settled, or the observer is yet to be attached.
     case notListed
-    /// Other consumers go on.
+    /// Other consumers remain.
     case removed
-    /// Nobody wants the result any more.
+    /// No consumer remains.
     case removedLast
-    /// It is the only consumer, and was left in the list, to hear of the cancellation.
+    /// It is the only consumer, and was left in the list, to receive the cancellation.
     case isOnly
   }
 
   /// Removes an observer.
   ///
   /// - Parameters:
-  ///   - keepsProducer: Whether the consumer that leaves wants the producer to go on all the same.
+  ///   - keepsProducer: Whether the consumer that leaves needs the producer to continue
+  ///     nevertheless.
   ///   - unlessOnly: Whether the only consumer is to stay.
   final func remove(
     _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
@@ -444,7 +445,8 @@ class Cell: Job, @unchecked Sendable {
     return isLast && !keepsProducer ? .removedLast : .removed
   }
 
-  /// Takes removed observers off the list; all, if they are many, otherwise the newest ones.
+  /// Removes marked observers from the list: all of them if there are many, otherwise the newest
+  /// ones.
   private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Handler>)
     -> Unmanaged<Handler>?
   {
@@ -458,21 +460,21 @@ class Cell: Job, @unchecked Sendable {
     return unlinked
   }
 
-  /// Notes that a consumer that never was in the list wants the producer to go on, and handles its
-  /// rejection.
+  /// Notes that a consumer that never was in the list needs the producer to continue, and handles
+  /// its rejection.
   final func keep() {
     let seen = lock()
     unlock(seen & Mark.settled == 0 ? seen | Mark.kept | Mark.left : seen)
     if seen & Mark.settled != 0 { rejection?.markHandled() }
   }
 
-  /// How many consumers are in the list, those included that were removed and not yet swept out.
+  /// The number of consumers in the list, including those that were removed and not yet swept out.
   final var listedObserverCount: Int {
     let seen = word.load(ordering: .acquiring)
     return Int(Mark.livingCount(seen) + Mark.removedCount(seen))
   }
 
-  /// Whether nobody has an interest in the result, and the cell is pending.
+  /// Whether the cell is pending and has no consumer.
   final var isUnconsumed: Bool {
     let seen = word.load(ordering: .acquiring)
     return Mark.livingCount(seen) == 0 && seen & (Mark.settled | Mark.kept) == 0
@@ -514,7 +516,7 @@ class Cell: Job, @unchecked Sendable {
     return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
   }
 
-  /// Makes the running handler wait again, in nobody's list, until it is detached; false if it was
+  /// Makes the running handler wait again, in no cell's list, until it is detached; false if it was
   /// cancelled while it ran.
   final func waitToBeDetached(from source: Cell) -> Bool {
     let seen = lock()
@@ -538,7 +540,7 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Adoption
 
-  /// What became of an attempt to adopt a cell.
+  /// The result of an attempt to adopt a cell.
   enum Adoption {
     /// The adopter was cancelled while its closure ran.
     case refused
@@ -566,7 +568,7 @@ class Cell: Job, @unchecked Sendable {
     let observer = unsafeDowncast(self, to: Handler.self)
     observer.next = HandlerLink(inner.list, .listed)
     inner.list = .passRetained(observer)
-    // It passes the result on in place: its executor, if it has one, has nothing to do.
+    // It passes the result on in place, without its executor, if it has one.
     inner.unlock((its &+ Mark.living) | Mark.adopted)
     unlock((mine & ~(Mark.started | Mark.wants)) | Mark.adopting)
     return .adopted
@@ -575,7 +577,7 @@ class Cell: Job, @unchecked Sendable {
   /// Whether a cell that adopts this one has been among its observers.
   final var wasAdopted: Bool { marks & Mark.adopted != 0 }
 
-  /// The cell whose fate this one's promise takes on, if it waits for one.
+  /// The cell whose result this one's promise adopts, if it waits for one.
   final var adoptedSource: Cell? {
     // Locked: of threads that close a cycle together, the last one must find it closed.
     let seen = lock()
@@ -588,7 +590,7 @@ class Cell: Job, @unchecked Sendable {
   /// Whether the cell adopted one a moment ago.
   final var wasAdopting: Bool { marks & Mark.adopting != 0 }
 
-  /// What became of an attempt to take an observer out of the middle.
+  /// The result of an attempt to take an observer out of the middle.
   enum Contraction {
     /// It is not in the middle.
     case notInTheMiddle
@@ -688,14 +690,14 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Cancellation
 
-  /// What a request to cancel has to do next.
+  /// What a request to cancel must do next.
   enum CancellationStep {
-    /// Nothing: the cell has settled, or was asked before, or its handler runs and will find the
-    /// mark.
+    /// Nothing: the cell has settled, or was already cancelled, or its handler runs and will find
+    /// the mark.
     case done
-    /// Tell the producer, then reject the cell.
+    /// Notify the producer, then reject the cell.
     case producer(CancelHooks?)
-    /// Give up the interest in this cell.
+    /// Stop consuming this cell.
     case source(Cell, isUncancellable: Bool)
   }
 
@@ -719,11 +721,11 @@ class Cell: Job, @unchecked Sendable {
       unsafeDowncast(source, to: Cell.self), isUncancellable: seen & Mark.uncancellable != 0)
   }
 
-  /// Whether this promise was asked to be cancelled.
+  /// Whether cancellation of this promise was requested.
   @usableFromInline
   final var isCancelled: Bool { word.load(ordering: .acquiring) & Mark.cancelled != 0 }
 
-  /// Gives `change` the cancel hooks of a resolver's cell, unless they are not needed any more.
+  /// Passes the cancel hooks of a resolver's cell to `change`, unless they are no longer needed.
   ///
   /// - Returns: Whether that was done, and otherwise whether the promise was cancelled.
   final func withCancelHooks(_ change: (CancelHooks) -> Void) -> (added: Bool, isCancelled: Bool) {
@@ -740,14 +742,14 @@ class Cell: Job, @unchecked Sendable {
   }
 }
 
-/// A cell that is fed by a handler: at once the promise that an operator returns and the observer
-/// that waits in the list of the promise the operator was called on.
+/// A cell that a handler settles: both the promise that an operator returns and the observer that
+/// waits in the list of the promise on which the operator was called.
 ///
-/// One object a link.
+/// One object per link.
 ///
-/// `target` is held by hand, so that reading it counts no reference. `run` and `body` stand for one
-/// generic closure each: `run` is a closure without captures that knows the types, `body` the
-/// program's closure with its type erased.
+/// `target` is retained manually, so that reading it doesn't count a reference. `run` and `body`
+/// replace one generic closure: `run` is a closure without captures that contains the types, `body`
+/// the program's closure with its type erased.
 ///
 /// `@unchecked Sendable`: `next` is guarded by the lock of the source, and belongs to the thread that
 /// has taken the source's list; `body` belongs to the thread that starts the handler; the rest is
@@ -766,7 +768,7 @@ class Handler: Cell, @unchecked Sendable {
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
     self.target = target.map { .passRetained($0) }
-    // Without a closure of the program's there would be nobody to look at the task-local values.
+    // Only a closure of the program can read the task-local values.
     if Instrumentation.capturesContext, body != nil {
       self.run = Instrumentation.capturingContext(run)
     } else {

@@ -10,9 +10,9 @@ enum Delivery {
 
   /// Delivers the observers of `cell`, which has just settled, given newest first.
   ///
-  /// First all observers with an executor are handed over, in order, which runs no code of the
-  /// program. Only then, when the cell serves everybody again, the others run in place: those of the
-  /// library first, which others may wait for while a closure of the program blocks.
+  /// First, all observers with an executor are handed over, in order, which runs no code of the
+  /// program. Only then, when the cell serves all threads again, do the others run in place: those
+  /// of the library first, because threads can wait for them while a closure of the program blocks.
   static func deliver(
     _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64, inOrder: Bool
   ) {
@@ -24,7 +24,7 @@ enum Delivery {
     if inOrder {
       deliverInOrder(newest, of: cell, wanted: wanted, state)
     } else if ObserverList.next(newest) == nil, !ObserverList.isRemoved(newest) {
-      // By far the most frequent: one observer.
+      // By far the most frequent case: one observer.
       ObserverList.setNext(newest, nil)
       newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       newest.release()
@@ -65,7 +65,7 @@ enum Delivery {
         }
         if isHandedOver { node.release() } else { inPlace.append(node) }
       }
-      // Observers that came while these were handed over.
+      // Observers that were attached while these were handed over.
       batch = cell.takeLateObservers()
     }
     inPlace.run(state)
@@ -158,7 +158,8 @@ extension Cell {
   /// The mark of the handlers whose closure is for this settled cell's result.
   final var wanted: UInt64 { Delivery.wanted(rejection) }
 
-  /// Adds `handler` to the observers of this cell, or delivers it at once if the cell has settled.
+  /// Adds `handler` to the observers of this cell, or delivers it immediately if the cell has
+  /// settled.
   ///
   /// - Complexity: O(1).
   @usableFromInline

@@ -1,7 +1,7 @@
 extension Handler {
   /// Runs the handler, once: later calls do nothing.
   ///
-  /// `isInPlace` says that this need not be the handler's executor.
+  /// `isInPlace` means that this isn't necessarily the handler's executor.
   final func runHandler(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     guard let source = start(isInPlace: isInPlace, hasTarget: target != nil) else { return }
     if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
@@ -47,8 +47,9 @@ extension Handler {
 
   /// Releases the closure of a handler that is skipped.
   ///
-  /// A closure that is isolated to an actor is released there: what it captured may be isolated to
-  /// it, and so may the `deinit` of that. And no `deinit` of the program runs on the timers' thread.
+  /// A closure that is isolated to an actor is released there, because the objects that it
+  /// captured, and their `deinit`, can be isolated to the actor. And no `deinit` of the program
+  /// runs on the timers' thread.
   @usableFromInline
   final func dropBody() {
     guard body?.hasContext == true else {
@@ -65,8 +66,8 @@ extension Handler {
     return scheduler.isIsolation ? scheduler : nil
   }
 
-  /// Fulfills this handler's promise with what its closure returned, unless it was cancelled while
-  /// that ran.
+  /// Fulfills this handler's promise with the value that its closure returned, unless the promise
+  /// was cancelled while the closure ran.
   @inlinable
   final func finish<Value>(_ value: Value) {
     let cell = unsafeDowncast(self, to: Derived<Value?>.self)
@@ -77,7 +78,7 @@ extension Handler {
     }
   }
 
-  /// Rejects this handler's promise with what its closure threw.
+  /// Rejects this handler's promise with the error that its closure threw.
   @usableFromInline
   final func fail(_ error: any Error) {
     // A consumer that has cancelled does not wait for an error.
@@ -88,7 +89,7 @@ extension Handler {
   @usableFromInline
   final func fail(_ rejection: Rejection) { _ = settleOperator(rejection) }
 
-  /// Drops this handler, whose source was abandoned, and all that waits for it.
+  /// Drops this handler, whose source was abandoned, and all its consumers.
   private final func abandonUncalled() {
     dropBody()
     fail(isCancelled ? .cancellation : .abandonment)
@@ -106,7 +107,7 @@ extension Handler {
   }
 }
 
-/// Releases a closure where that has to be done.
+/// Releases a closure where it must be released.
 ///
 /// `@unchecked Sendable`: only `perform`, which is called once, touches the closure.
 private final class ClosureRelease: Job, @unchecked Sendable {
@@ -122,7 +123,7 @@ private final class ClosureRelease: Job, @unchecked Sendable {
   }
 }
 
-/// A closure of the program's whose type is known only to the handler's `run`.
+/// A closure of the program whose type only the handler's `run` contains.
 ///
 /// Kept inside `Wrapped` all the time: taking a function out of a generic type converts it to the
 /// calling convention of its static type, which must be the true one.
@@ -136,7 +137,7 @@ struct ErasedClosure {
 
   @usableFromInline let wrapped: Wrapped<() -> Void>
 
-  /// `Closure` must be a function type, that is two words: any Swift closure is.
+  /// `Closure` must be a function type, which has two words, like any Swift closure.
   @inlinable
   init<Closure>(_ closure: Closure) {
     wrapped = unsafeBitCast(Wrapped(closure), to: Wrapped<() -> Void>.self)

@@ -1,6 +1,6 @@
-// A closure that may run in place on a result that is there already needs no handler: nothing can
-// cancel it, overtake it or have to wait for it. The operator calls it, and makes a promise of what
-// it returned.
+// A closure that can run in place, with a result that already exists, needs no handler: nothing can
+// cancel it, overtake it, or wait for it. The operator calls it, and creates a promise from the
+// value that it returns.
 
 extension Cell {
   /// Whether a closure for `target` can be called here and now with this cell's value.
@@ -21,8 +21,8 @@ struct InPlaceCall {
 
   /// Begins a call, which `end()` has to end.
   ///
-  /// Nil if a handler is needed after all: because so many run inside one another that this one
-  /// has to wait, or because an instrument wants to see it.
+  /// Nil if a handler is needed nevertheless: because so many calls run inside one another that
+  /// this one must wait, or because an instrument observes handlers.
   @usableFromInline
   init?() {
     state = ThreadState.current

@@ -1,5 +1,5 @@
-/// What tools want to know of the engine: they install themselves here, and cost one load of a flag
-/// while they are not there.
+/// The tools that observe the engine: they are installed here, and cost one load of a flag while
+/// none is installed.
 @usableFromInline
 enum Instrumentation {
   static let tracing: UInt = 1
@@ -34,18 +34,18 @@ enum Instrumentation {
 
   // MARK: - Installing
 
-  /// Has `tracer` told of every step; nil ends that.
+  /// Makes `tracer` receive every step; nil ends that.
   static func setTracer(_ tracer: (@Sendable (Cell, Step) -> Void)?) {
     let old = hooks.withLock { hooks in
       set(tracing, tracer != nil)
       return exchange(&hooks.tracer, with: tracer)
     }
-    // What it captured is released outside the lock.
+    // The objects that it captured are released outside the lock.
     withExtendedLifetime(old) {}
   }
 
-  /// Has `capture` called where a handler is made; the function it returns is called around the
-  /// handler.
+  /// Makes each creation of a handler call `capture`; the function that it returns is called around
+  /// the handler.
   static func setContextCapture(
     _ capture: @escaping @Sendable () -> (@Sendable (() -> Void) -> Void)?
   ) {
@@ -55,7 +55,7 @@ enum Instrumentation {
     }
   }
 
-  /// Has `report` told of rejections that nobody handled.
+  /// Makes `report` receive unhandled rejections.
   static func setReport(_ report: (@Sendable (any Error, SourceLocation?) -> Void)?) {
     let old = hooks.withLock { exchange(&$0.report, with: report) }
     withExtendedLifetime(old) {}
@@ -117,7 +117,7 @@ enum Instrumentation {
     return { handler, source in restoring { run(handler, source) } }
   }
 
-  /// Tells of a rejection that nobody handled: the one who asked for it, or standard error.
+  /// Reports an unhandled rejection to the registered handler, or to standard error.
   static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
     // The handler is the program's, and so is the error's description.
     let state = ThreadState.current

@@ -1,13 +1,13 @@
-/// An error on its way down the chains, shared by all the promises that it rejected.
+/// An error that propagates down the chains, shared by all promises that it rejected.
 ///
-/// When the last of them is gone and nobody handled it, it is reported.
+/// If it is unhandled when the last of them is deallocated, it is reported.
 @usableFromInline
 final class Rejection: Sendable {
   @usableFromInline let error: any Error
   let origin: SourceLocation?
   /// Whether this stands for the result of an abandoned promise.
   @usableFromInline let isAbandonment: Bool
-  /// Whether this is never reported, whatever becomes of it.
+  /// Whether this is never reported, even if it is unhandled.
   private let isSilent: Bool
   private let isHandled: AtomicFlag
   /// The rejection that a combinator passed on as this one.
@@ -52,10 +52,10 @@ final class Rejection: Sendable {
     self.original = original.root
   }
 
-  /// The same error as a rejection of its own, for the result of a combinator.
+  /// The same error as a separate rejection, for the result of a combinator.
   ///
-  /// Inputs of a combinator may share a rejection: that the losers' errors count as handled must not
-  /// hide that no handler takes the result's.
+  /// Inputs of a combinator can share a rejection: although the losers' errors count as handled, an
+  /// unhandled error of the result must still be reported.
   @usableFromInline
   func passedOn() -> Rejection { isSilent ? self : Rejection(passingOn: self) }
 
@@ -73,7 +73,7 @@ final class Rejection: Sendable {
     if !isHandled.load(ordering: .relaxed) { isHandled.store(true, ordering: .relaxed) }
   }
 
-  /// What a report of an unhandled rejection says.
+  /// The text that reports an unhandled rejection.
   static func unhandledText(_ error: any Error, _ origin: SourceLocation?) -> String {
     let place = origin.map { " (promise made at \($0))" } ?? ""
     return "unhandled rejection: \(error)\(place). End the chain with `catch` or `cauterize`."

@@ -2,8 +2,8 @@
 
 /// A promise's cell that is settled by a resolver.
 ///
-/// `Storage` is `Value?`: so `deinit`, which the compiler does not specialize, has its metadata at
-/// hand and need not look it up.
+/// `Storage` is `Value?`, so that `deinit`, which the compiler doesn't specialize, has its metadata
+/// and doesn't need to look it up.
 ///
 /// `@unchecked Sendable`: as `Cell`.
 @usableFromInline
@@ -49,7 +49,7 @@ final class Derived<Storage>: Handler, @unchecked Sendable {
 extension Cell {
   /// The value of a settled, fulfilled cell.
   ///
-  /// `Value` must be the type that the cell was made with: the promise types see to that.
+  /// `Value` must be the type with which the cell was created, as the promise types ensure.
   @inlinable
   final func value<Value>(as type: Value.Type) -> Value {
     if isHandler {
@@ -80,7 +80,7 @@ extension Cell {
   @usableFromInline @discardableResult
   final func reject(_ rejection: Rejection) -> Bool {
     guard claim() else {
-      // A settlement that comes too late is ignored, and so must not be reported.
+      // A late settlement is ignored, and must not be reported either.
       rejection.markHandled()
       return false
     }
@@ -92,7 +92,7 @@ extension Cell {
   /// Rejects this cell, which belongs to a resolver, as `source`, unless it is settled already.
   @usableFromInline
   final func reject(_ rejection: Rejection, of source: Cell) {
-    // Not in want of an error when cancelled; other consumers of `source` may be.
+    // If cancelled, it doesn't consume an error; other consumers of `source` can.
     guard isCancelled, source.hadManyConsumers, claim() else {
       reject(rejection)
       return

@@ -2,7 +2,7 @@
 /// in one visit.
 ///
 /// An executor that conforms to ``PromiseExecutor`` by itself gets one job for each handler. This one
-/// keeps a queue of handlers and asks for a visit when the queue is not empty any more. A visit, or
+/// keeps a queue of handlers and asks for a visit when the queue is no longer empty. A visit, or
 /// *turn*, runs up to 128 handlers in the order in which they came; if more are left, it asks for
 /// another one, so that the other work of the executor gets its share.
 ///

@@ -78,7 +78,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   }
 }
 
-/// A key path on its way to the isolation in which it was made.
+/// A key path that is sent to the isolation in which it was created.
 ///
 /// `@unchecked Sendable`: immutable, and only used in the isolation that the operator was given.
 @usableFromInline

@@ -1,16 +1,16 @@
 extension Thenable {
-  /// Calls `body` with the outcome, without being a consumer of the promise.
+  /// Calls `body` with the result, without being a consumer of the promise.
   ///
-  /// For logs and statistics of a shared promise: when all consumers have cancelled, the producer
-  /// is told to stop, and `body` gets the `CancellationError`. Looking at an error this way does not
-  /// count as handling it.
+  /// Use it for logs and statistics of a shared promise: when all consumers have cancelled, the
+  /// producer is cancelled, and `body` receives the `CancellationError`. This doesn't count as
+  /// handling an error.
   ///
   /// ```swift
   /// let request = fetchUser(id: 7)
   /// request.watch { result in log("user 7: \(result)") }
   /// ```
   ///
-  /// Use ``tap(_:)`` for a handler that the rest of the chain has to wait for.
+  /// If the rest of the chain must wait for the handler, use ``tap(_:)``.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   ///
@@ -25,7 +25,7 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
   }
 
-  /// Calls `body` with the outcome, without being a consumer of the promise.
+  /// Calls `body` with the result, without being a consumer of the promise.
   ///
   /// See ``watch(_:)``.
   ///

@@ -1,4 +1,4 @@
-// What the protocols say of a requirement goes for all implementations.
+// The documentation of a protocol's requirement applies to all implementations.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 import Builtin

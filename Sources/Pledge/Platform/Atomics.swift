@@ -1,11 +1,11 @@
-// What the protocols say of a requirement goes for all implementations.
+// The documentation of a protocol's requirement applies to all implementations.
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 
 import Builtin
 
-// The library's only way to atomics: these names. Everything that another thread can see or wait
-// for, and every call of Dispatch or of the C library, goes through this folder, so that a test
-// build can put a scheduler of its own in its place, and a port finds its work in one folder.
+// All atomic operations of the library use these names. Everything that another thread can see or
+// wait for, and every call to Dispatch or the C library, goes through this folder, so that a test
+// build can replace it by its own scheduler, and a port changes only one folder.
 //
 // The types are the library's own because `Synchronization` needs macOS 15 and iOS 18. They are made
 // of the same parts. The storage is a type with a raw layout: such a value is borrowed in place and
@@ -22,7 +22,7 @@ import Builtin
 @usableFromInline typealias AtomicFlag = _Atomic<Bool>
 
 extension _Atomic where Value == UInt64 {
-  /// Stores `value` to give up a lock that is a bit of this word.
+  /// Stores `value` to release a lock that is a bit of this word.
   ///
   /// LLVM moves a `swift_retain` down past stores, atomic ones included. A retain that left the lock
   /// would come too late: another thread may release the object in between, and free it. It does not
@@ -42,14 +42,14 @@ extension _Atomic where Value == UInt64 {
 /// `@unchecked Sendable`: accessed atomically only.
 @frozen @_staticExclusiveOnly @_rawLayout(like: Value)
 public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
-  /// Where the value lies.
+  /// The address of the value.
   @usableFromInline @_transparent
   var address: UnsafeMutableRawPointer { UnsafeMutableRawPointer(Builtin.addressOfRawLayout(self)) }
 
   /// Makes an atomic value.
   @_transparent
   public init(_ initialValue: Value) {
-    // A plain store: nobody else knows the address.
+    // A plain store: no other thread has the address yet.
     UnsafeMutablePointer<Value>(Builtin.addressOfRawLayout(self)).initialize(to: initialValue)
   }
 
@@ -82,7 +82,7 @@ public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
     return (exchanged, Value(_word: word))
   }
 
-  /// As `compareExchange`, but may fail for no reason.
+  /// Like `compareExchange`, but can fail spuriously.
   @_transparent
   public borrowing func weakCompareExchange(
     expected: Value, desired: Value, ordering: _AtomicUpdateOrdering

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The library's only way to Dispatch's queues.
+/// The library's only access to Dispatch's queues.
 enum Queues {
   private static let globalQueue = DispatchQueue.global()
 

@@ -9,7 +9,7 @@
 #endif
 
 enum StandardError {
-  /// Writes `text`; standard error may be closed, and then there is nowhere else to tell.
+  /// Writes `text`; if standard error is closed, there is no other place to report that.
   static func write(_ text: String) {
     _ = text.utf8.withContiguousStorageIfAvailable { bytes in
       #if canImport(Darwin)

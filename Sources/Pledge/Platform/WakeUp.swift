@@ -1,10 +1,10 @@
 import Dispatch
 
-/// Calls a closure on a queue of its own when a moment of the continuous clock has come.
+/// Calls a closure on its own queue at a moment of the continuous clock.
 ///
-/// Dispatch counts uptime, which stands still while the system is suspended, and wall time, which
-/// can be set back. So two timers are armed, one of each kind, and whichever comes first wakes. The
-/// closure has to look at the clock: it can be called too early.
+/// Dispatch counts uptime, which stops while the system is suspended, and wall time, which can be
+/// set back. Therefore, two timers are armed, one of each kind, and the first to fire calls the
+/// closure, which must check the clock: it can be called too early.
 ///
 /// `@unchecked Sendable`: dispatch sources may be used from any thread.
 struct WakeUp: @unchecked Sendable {
@@ -22,7 +22,7 @@ struct WakeUp: @unchecked Sendable {
     }
   }
 
-  /// Replaces the moment by one that is so many nanoseconds away; a negative delay is over.
+  /// Replaces the moment by one that is a number of nanoseconds away; a negative delay has passed.
   func arm(afterNanoseconds delay: Int64) {
     // A second at a time where an integer of 32 bits holds no more; a day elsewhere.
     let longest = Int.bitWidth < 64 ? 1_000_000_000 : 86_400_000_000_000

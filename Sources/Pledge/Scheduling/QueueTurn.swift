@@ -13,7 +13,7 @@ enum TurnBudget {
 ///
 /// A queue does not tell whether it is serial. So the rule is: **a turn continues with a job only if
 /// that job is the sole observer of the promise that the turn's closure has just settled, goes to
-/// the same queue, and the library has nothing else on its way to that queue.** On a serial queue
+/// the same queue, and the library is sending nothing else to that queue.** On a serial queue
 /// such a job would be the next one anyway, and on a concurrent one nothing could have run alongside
 /// it. All others are sent to the queue, in order.
 struct QueueTurn {

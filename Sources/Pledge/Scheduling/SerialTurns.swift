@@ -114,7 +114,7 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
 
   static func hop(to actor: any Actor, _ work: @escaping @Sendable () -> Void) {
     // Detached, so that the handlers do not see the task-local values of the code that happened to
-    // set off the turn; with its priority all the same.
+    // set off the turn; with its priority nevertheless.
     Task.detached(priority: Task.currentPriority) { await Self.run(on: actor, work) }
   }
 

@@ -14,7 +14,7 @@ package struct TimeSource: Sendable {
   ///
   /// `action` must not block. On the continuous clock it runs on the timers' thread.
   ///
-  /// - Returns: The timer: release it, and it does not fire any more.
+  /// - Returns: The timer. When it is released, it no longer fires.
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
@@ -97,7 +97,7 @@ private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
 package protocol CallbackClock<Instant>: Clock {
   /// Has `action` called once, when the clock comes to `deadline`.
   ///
-  /// - Returns: An object; release it, and `action` is not called any more.
+  /// - Returns: An object. When it is released, `action` is no longer called.
   func schedule(
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable

@@ -25,7 +25,7 @@ struct Log: Sendable {
   private var nextNumber = 1
   /// The first number that may still be in the books.
   private var oldest = 1
-  /// Those that may be forgotten, in the order in which they ended; some are not there any more.
+  /// Those that may be forgotten, in the order in which they ended; some have already been removed.
   private var ended: [Int] = []
   private var nextEnded = 0
   /// Equal call stacks are kept once.

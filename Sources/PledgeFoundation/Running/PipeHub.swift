@@ -76,7 +76,7 @@ import Pledge
       }
     }
 
-    /// Closes the pipes of a job, whose completion is not called any more; soon, not immediately.
+    /// Closes the pipes of a job, whose completion is no longer called; soon, not immediately.
     func remove(_ id: Int) {
       change { $0.changes.append((id, nil)) }
     }

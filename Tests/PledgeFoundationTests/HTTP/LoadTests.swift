@@ -21,7 +21,7 @@ extension FoundationTests {
     }
 
     @Test func failedConnection_printsAsOneLine_withHostAndReason() async throws {
-      // Nobody listens on port 1.
+      // Nothing listens on port 1.
       let url = try #require(URL(string: "http://127.0.0.1:1/x?key=1"))
       let result = await session.load(url).result
       guard case .failure(let error as URLError) = result else {

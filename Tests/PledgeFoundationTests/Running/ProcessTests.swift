@@ -186,7 +186,7 @@ import Testing
           daemon = text.flatMap { pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
           await Task.yield()
         }
-        // It is alive, and nobody waited for it.
+        // It is alive, and nothing waited for it.
         #expect(kill(try #require(daemon), SIGKILL) == 0)
       }
 
@@ -236,7 +236,7 @@ import Testing
           }
           let results = try await Promise.allSettled(promises).value
           let failures = results.count { if case .failure = $0 { true } else { false } }
-          // Some found no descriptors, and were told so; the others are not disturbed by that.
+          // Some found no descriptors, and failed with an error that says that; the others succeed.
           precondition(failures > 0 && failures < 200, "\(failures) failed")
           for result in results {
             if case .failure(let error) = result {

@@ -22,7 +22,7 @@ func openDescriptors(_ prefix: String) throws -> Int {
   }
 }
 
-/// A folder that is removed when the test lets go of it.
+/// A folder that is removed when the test releases it.
 final class TemporaryFolder: Sendable {
   let url: URL
 

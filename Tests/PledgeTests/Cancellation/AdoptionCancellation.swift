@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  // One whose inner promise nobody observed when it was returned: the two share a cell.
+  // One whose inner promise had no observer when it was returned: the two share a cell.
 
   @Test func consumersOfTheInner_doNotCancelTheOuter_whichWaitsForItToo() async throws {
     let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
@@ -238,7 +238,7 @@ import Testing
     let ofOuter = outer.map(on: .immediate) { $0 }
     ofOuter.cancel()
     try expectPending(outer)
-    // The shield is a consumer that stays, also when what comes of it is cancelled.
+    // The shield remains a consumer, even when its result is cancelled.
     shielded.cancel()
     try expectPending(outer)
     inner.resolver.fulfill(3)

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// What cancelling does to producers, to handlers and to their neighbours.
+/// What cancelling does to producers, to handlers, and to other consumers.
 @Suite struct Cancellation {
   @Test func producerThatLetsGoOfItsResolverWhenTold_leavesNobodyUntold() {
     let events = Recorder<String>()

@@ -177,7 +177,7 @@ import Testing
         }
       }
       #expect(seen.count == 1 && !promise.isPending)
-      // A producer that was told may be the one to settle the promise all the same.
+      // A producer that was notified can still settle the promise.
       if !isFulfilled.value { #expect(told.count == 1) }
     }
   }

@@ -42,8 +42,8 @@ import Testing
     if place.description == "immediate" { return }
     let queue = place.executor
     let calls = CallCounter()
-    // Held by the test thread while it attaches and settles. A handler on another thread may run
-    // meanwhile, but never on this thread inside these calls.
+    // Held by the test thread while it attaches and settles. In that time, a handler can run on
+    // another thread, but never on this thread inside these calls.
     let busy = Box<Bool>(true)
     let testThread = ThreadMark()
     let promise = when.fulfill(1) { promise in

@@ -5,7 +5,7 @@ import Testing
 
 /// Handlers of a settled promise that are cancelled while their executor is about to run them.
 ///
-/// In optimised code, which is where the compiler moves a retain, this crashed.
+/// In optimized code, which is where the compiler moves a retain, this crashed.
 @Suite(.apart) struct CancelledOnTheirWay {
   static let rounds = 200_000
 

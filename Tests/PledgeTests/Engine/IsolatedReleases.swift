@@ -70,7 +70,8 @@ import Testing
     #expect(places.events.allSatisfy { $0 })
   }
 
-  /// The closures that an operator keeps beside its handlers, each used once and once left unused.
+  /// The closures that an operator keeps in addition to its handlers, each used once and once left
+  /// unused.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @MainActor private static let keepers:
     [(String, @MainActor (Promise<Int>, Guard) -> Promise<Int>)] =

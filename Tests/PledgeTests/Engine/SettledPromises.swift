@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// A settled promise serves everybody at once, whatever its handlers in place do.
+/// A settled promise serves all threads immediately, whatever its handlers in place do.
 @Suite(.apart) struct SettledPromises {
   @Test(.timeLimit(.minutes(10)))
   func handlerInPlace_canWaitForAnotherHandlerOfItsPromise() throws {

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Everybody who looks at a promise sees one outcome; what one consumer does is no loss to others.
+/// All consumers of a promise see the same result; what one of them does doesn't affect the others.
 @Suite struct SharedOutcomes {
   // A promise that adopted a shared one is cancelled as that settles.
   @Test func cancelledOuter_hasOneOutcomeForAll() async throws {
@@ -133,7 +133,7 @@ import Testing
     #expect(DiagnosticsLog.reports(of: OfFollowed()).count == 1)
   }
 
-  // Nobody but the consumer that cancelled would have heard of the error.
+  // Only the consumer that cancelled would have received the error.
   @Test func errorForACancelledConsumerAlone_isNotReported() async throws {
     DiagnosticsLog.install()
     struct ForOneAlone: Error {}

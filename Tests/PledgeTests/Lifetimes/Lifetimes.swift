@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Every value, closure and promise is let go of, whatever becomes of it.
+/// Every value, closure, and promise is released, whatever its result.
 @Suite struct Lifetimes {
   let lifetimes = LifetimeTracker()
 

@@ -14,7 +14,7 @@ import Testing
   let slack = 64
 
   init() {
-    // Somebody waits for it all the time.
+    // It always has a consumer.
     longLived.promise.done(on: .immediate) { _ in }.cauterize()
   }
 

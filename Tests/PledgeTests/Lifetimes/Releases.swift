@@ -52,7 +52,7 @@ extension Lifetimes {
       }
       // Before anything else can run: this thread alone released it all.
       #expect(held.pending == 0, name)
-      // A task is told to end at once; it ends when it is scheduled.
+      // A task is cancelled immediately; it ends when it is scheduled.
       await held.clock.sleepers(reach: 0)
       try await held.lifetimes.expectNoneAlive()
       #expect(TimerHeap.shared.count == 0, name)

@@ -102,8 +102,8 @@ extension Specification.Outcome {
     #expect(differing.count == 0, "\(examples)")
   }
 
-  /// Two threads, two acts each, at the same time: what comes of it is what some order of their
-  /// acts, and of the work that these leave behind, may bring.
+  /// Two threads, two acts each, at the same time: the result is one that some order of their acts,
+  /// and of the work that these leave behind, can produce.
   @Test func threadsThatRace_doWhatSomeInterleavingDoes() {
     let acts = Act.allCases
     let size = acts.count

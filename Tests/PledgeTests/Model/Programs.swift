@@ -46,7 +46,7 @@ struct Observation: Hashable {
   /// How often the producers of promises 0 and 1 were told to stop.
   var cancellationsTold = [0, 0]
 
-  /// For threads that race: who called first is not seen by the one who called.
+  /// For threads that race: a thread doesn't see which of them called first.
   var withoutOrder: Observation {
     var copy = self
     copy.taps = taps.map { $0.sorted { $0.promise < $1.promise } }

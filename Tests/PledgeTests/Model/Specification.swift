@@ -37,10 +37,10 @@ struct Specification: Hashable {
     var outcome: Outcome?
     /// The promise it waits for, if it waits.
     var source: Int?
-    /// Who waits for it, in order.
+    /// Its observers, in order.
     var observers: [Int] = []
     var isCancelled = false
-    /// It has turned away from its source, and finds a cancellation.
+    /// It has left its source, and finds a cancellation.
     var isDetached = false
     /// Its handler has been called; it only passes on what the returned promise brings.
     var isAdopting = false
@@ -102,7 +102,7 @@ struct Specification: Hashable {
     }
   }
 
-  // MARK: What comes of them
+  // MARK: Their results
 
   mutating func carryOut(_ index: Int) {
     switch work.remove(at: index) {
@@ -147,7 +147,7 @@ struct Specification: Hashable {
         return
       }
       if self[handler].isCancelled {
-        // Nobody waits for what it returned either, unless somebody else does.
+        // The promise that it returned has no consumer either, unless it has another one.
         if self[inner].observers.isEmpty { work.append(.cancel(inner)) }
         work.append(.finish(handler, with: .cancelled))
         return

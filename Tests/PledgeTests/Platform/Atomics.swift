@@ -80,7 +80,7 @@ import Testing
       #expect(throws: CancellationError.self) {
         try mutex.withLock { _ in throw CancellationError() }
       }
-      // Not locked any more.
+      // No longer locked.
       #expect(mutex.withLock { $0 != nil })
     }
     #expect(value == nil)

@@ -149,7 +149,8 @@ import Testing
     let megabytes = report.events.map { $0 >> 20 }
     print("loop, \(kind), \(rounds) rounds: \(megabytes) MB resident at each quarter")
     if let start = megabytes.dropFirst().first, let end = megabytes.last {
-      // Other tests run beside this one; a loop that keeps something takes 100 MB and more.
+      // Other tests run in parallel with this one; a loop that keeps something takes 100 MB and
+      // more.
       #expect(end - start < 60)
     }
   }

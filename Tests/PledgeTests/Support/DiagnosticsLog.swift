@@ -1,7 +1,7 @@
 import Pledge
 import PledgeTesting
 
-/// All that the hook for unhandled rejections was told in this process.
+/// All reports that the handler of unhandled rejections received in this process.
 ///
 /// The hook is one for the process, and tests run side by side: each looks for its own errors.
 enum DiagnosticsLog {

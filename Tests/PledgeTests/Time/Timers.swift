@@ -25,7 +25,7 @@ import Testing
       promise = nil
       #expect(count == 0 && promise == nil)
 
-      // A chain is somebody who waits.
+      // A chain is a consumer.
       let (done, resolver) = Promise<Void>.withResolvers()
       Promise<Void>.after(.milliseconds(1)).done(on: .immediate) { resolver.fulfill() }.cauterize()
       try await expectFulfillment(of: done)

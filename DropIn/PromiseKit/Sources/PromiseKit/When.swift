@@ -80,7 +80,7 @@ public func when<U: Thenable, V: Thenable, W: Thenable, X: Thenable, Y: Thenable
 /// Waits for the thenables of an iterator, of which at most `concurrently` are pending at a time.
 ///
 /// The iterator is asked for the next one, by one thread at a time, whenever there is room. The
-/// values come in the order of the iterator. After a rejection it is not asked any more. A number
+/// values come in the order of the iterator. After a rejection, it is no longer called. A number
 /// that is not positive rejects the result with ``PMKError/badInput``.
 public func when<It: IteratorProtocol>(
   fulfilled promiseIterator: It, concurrently: Int
@@ -101,7 +101,7 @@ func all<It: IteratorProtocol, T: Sendable>(
   // An iterator of work that is yet to be started.
   var iterator = iterator
   let next: () -> Pledge.Promise<T>? = { iterator.next().map(start) }
-  // After a rejection nothing waits for the others any more, but they go on.
+  // After a rejection, nothing waits for the others anymore, but they continue.
   return .all(
     on: .immediate, Starts(start: next), concurrently: limit, cancellingRest: true
   ) { $0.uncancellable() }

@@ -21,7 +21,7 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
   return delivered(try outcome.get())
 }
 
-/// Waits until no promise is pending and no handler is on its way.
+/// Waits until no promise is pending and no handler is queued.
 ///
 /// Runs the run loop of the calling thread while it waits, so that handlers on the main queue get their
 /// turn when it is the main thread that waits.

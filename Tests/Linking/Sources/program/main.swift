@@ -14,7 +14,7 @@ func expect(_ condition: Bool, _ what: String) {
   if !condition { failures += 1 }
 }
 
-/// A dynamic library beside this program.
+/// A dynamic library in the folder of this program.
 struct Library {
   private let handle: UnsafeMutableRawPointer
 

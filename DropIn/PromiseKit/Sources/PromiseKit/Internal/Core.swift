@@ -1,6 +1,6 @@
 import Pledge
 
-/// A value of any type on its way through Pledge, whose values are `Sendable`.
+/// A value of any type that passes through Pledge, whose values are `Sendable`.
 ///
 /// `@unchecked Sendable`: the value is written once, before the promise settles, and only read
 /// afterwards. What it refers to is guarded as PromiseKit has always had it: by the program, whose

@@ -1,0 +1,170 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+// The examples of the pages on sharing, limiting, and awaiting, and tests of what their diagrams
+// show.
+
+// MARK: LimitingWork.md
+
+private func limiting(_ user: User, _ names: [String]) async throws -> Page {
+  let limiter = Limiter(4, rate: .init(10, per: .seconds(1)), queueCapacity: 100)
+  let avatar = limiter.run(priority: 1) { fetchAvatar(of: user) }
+  let page = try await limiter.perform { try await download("index.html") }
+
+  _ = limiter.run { downloadPage(from: "a") }
+  _ = Promise.all(names.map { name in limiter.run { downloadPage(from: name) } })
+  _ = avatar
+  return page
+}
+
+// MARK: LatestOnly.md
+
+private func previewing(_ name: String) {
+  let latest = Latest<Page>(debounce: .milliseconds(200))
+  latest.run { downloadPage(from: name) }.cauterize()
+}
+
+// MARK: CoalescingRequests.md
+
+private func coalescing(_ name: String) async throws -> String {
+  let pages = RequestCoalescer<String, Page>(caching: .init(lifetime: .seconds(60), capacity: 100))
+  let page = pages.promise(for: "index.html") { downloadPage(from: "index.html") }
+  let text = try await pages.value(for: "about.html") { try await download("about.html") }.text
+
+  _ = pages.promise(for: name) { downloadPage(from: name) }
+  _ = page
+  return text
+}
+
+// MARK: CancelAndProtect.md
+
+@MainActor
+final class NewsScreen {
+  private let scope = PromiseScope()
+  private let shared = fetchNews()
+  private(set) var count = 0
+
+  func load() {
+    shared.bound(to: scope)
+      .done(weak: self) { screen, news in screen.count = news.count }
+      .cauterize()
+  }
+
+  func news() -> Promise<[String]> { shared.uncancellable() }
+}
+
+private func protectedUser() -> Promise<User> {
+  let shared = fetchUser(id: 7)
+  return shared.uncancellable()
+}
+
+// MARK: Using.md
+
+private func using() -> Promise<Page> {
+  let index = Promise.using(openConnection(), release: { connection in _ = connection.close() }) {
+    connection in connection.get("index.html")
+  }
+
+  _ = Promise.using(openConnection(), release: { c in _ = c.close() }) { c in c.get("a") }
+  return index
+}
+
+// MARK: AwaitAndWait.md
+
+private func awaiting() async throws -> String {
+  let name = try await fetchUser(id: 7).value.name
+  let result = await fetchNews().result
+
+  _ = try await fetchUser(id: 7).value
+  _ = result
+  return name
+}
+
+@Suite struct OperatorPagesSharing {
+  @Test func limiter_startsTheNextWhenOneHasEnded_andRejectsIfTheQueueIsFull() async throws {
+    #expect(try await limiting(.guest, ["a"]).text == "index.html")
+    let limiter = Limiter(1, queueCapacity: 1)
+    let (first, resolver) = Promise<Int>.withResolvers()
+    let running = limiter.run { first }
+    let waiting = limiter.run { Promise.value(2) }
+    let rejected = limiter.run { Promise.value(3) }
+    try await expectRejection(of: rejected, with: Limiter.QueueFullError.self)
+    try expectPending(waiting)
+    resolver.fulfill(1)
+    try await expectFulfillment(of: waiting, with: 2)
+    try await expectFulfillment(of: running, with: 1)
+  }
+
+  @Test func coalescer_sharesARequest_andForgetsFailures() async throws {
+    previewing("a")
+    #expect(try await coalescing("a") == "about.html")
+    let users = RequestCoalescer<Int, Int>()
+    let starts = CallCounter()
+    let (request, resolver) = Promise<Int>.withResolvers()
+    func user() -> Promise<Int> {
+      users.promise(for: 7) {
+        starts.call()
+        return request
+      }
+    }
+    let (a, b) = (user(), user())
+    a.cancel()
+    try await expectCancellation(of: a)
+    try expectPending(request)
+    resolver.reject(Offline())
+    try await expectRejection(of: b, with: Offline.self)
+    try starts.expectOnce()
+    while users.count > 0 { await Task.yield() }
+    try await expectFulfillment(of: users.promise(for: 7) { .value(8) }, with: 8)
+  }
+
+  @Test @MainActor func cancel_sparesOtherConsumers_unlessThePromiseItselfIsCancelled()
+    async throws
+  {
+    let screen = NewsScreen()
+    screen.load()
+    while screen.count == 0 { await Task.yield() }
+    try await expectFulfillment(of: screen.news(), with: ["rain"])
+    protectedUser().cancel()
+
+    let (request, resolver) = Promise<Int>.withResolvers()
+    let (first, second) = (request.map { $0 + 1 }, request.map { $0 + 2 })
+    first.cancel()
+    try await expectCancellation(of: first)
+    try expectPending(second)
+    request.cancel()
+    try await expectCancellation(of: second)
+    withExtendedLifetime(resolver) {}
+  }
+
+  @Test func using_releasesAfterSuccessAndFailure() async throws {
+    try await expectFulfillment(of: using().map { $0.text }, with: "index.html")
+    let steps = Recorder<String>()
+    let failed = Promise<Int>.using(openConnection(), release: { _ in steps.record("release") }) {
+      _ in
+      steps.record("use")
+      return .rejected(Offline())
+    }
+    try await expectRejection(of: failed, with: Offline.self)
+    #expect(steps.events == ["use", "release"])
+  }
+
+  @Test func await_isSharedByTasks_andCancellingTheOnlyOneCancelsThePromise() async throws {
+    #expect(try await awaiting() == "Ada")
+    let (user, resolver) = Promise<Int>.withResolvers()
+    let task = Task { try await user.value }
+    let other = Task { try await user.value }
+    resolver.fulfill(7)
+    #expect(try await task.value == 7)
+    #expect(try await other.value == 7)
+    #expect(try await user.value == 7)
+
+    let (abandoned, unused) = Promise<Int>.withResolvers()
+    let only = Task { try await abandoned.value }
+    only.cancel()
+    await #expect(throws: CancellationError.self) { try await only.value }
+    try await expectCancellation(of: abandoned)
+    withExtendedLifetime(unused) {}
+  }
+}
