@@ -18,6 +18,8 @@ struct GatewayCommand: AsyncParsableCommand {
   var noHedge = false
   @Flag(help: "Don't record promises: /debug/pending is empty, and the gateway much faster.")
   var noTrace = false
+  @Flag(help: "Show where in the source each pending promise was made; this takes seconds.")
+  var places = false
   @Option(help: "The seconds in which the gateway still accepts connections after SIGTERM.")
   var drain = 1.0
   @Option(help: "The level of the log: debug shows the calls to the backends.")
@@ -30,7 +32,7 @@ struct GatewayCommand: AsyncParsableCommand {
     LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
     var logger = Logger(label: "gateway")
     logger.logLevel = level
-    if !noTrace { Trace.start() }
+    if !noTrace { Trace.start(capturesPlaces: places) }
 
     var settings = Settings()
     settings.port = port

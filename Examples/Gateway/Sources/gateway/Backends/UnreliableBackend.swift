@@ -48,6 +48,8 @@ final class UnreliableBackend: Sendable {
 
   /// The server, as a service that runs until it is told to shut down.
   func application(logger: Logger) -> some ApplicationProtocol {
+    var logger = logger
+    logger[metadataKey: "backend"] = "\(name)"
     let router = Router()
     router.add(middleware: RequestLogs(level: .debug))
     router.get("{id}") { [self] request, context in

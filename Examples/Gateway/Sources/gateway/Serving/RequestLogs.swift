@@ -15,7 +15,7 @@ struct RequestLogs<Context: RequestContext>: RouterMiddleware {
     _ request: Request, context: Context,
     next: (Request, Context) async throws -> Response
   ) async throws -> Response {
-    let id = request.headers[RequestID.header] ?? context.id
+    let id = request.headers[RequestID.header] ?? RequestID.random()
     var logger = context.logger
     logger[metadataKey: "hb.request.id"] = nil
     logger[metadataKey: RequestID.key] = "\(id)"
