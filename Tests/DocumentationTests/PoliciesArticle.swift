@@ -28,6 +28,10 @@ private func budgets() -> RetryPolicy {
 private func hedging() {
   let page = Promise.hedged(delay: .milliseconds(50)) { downloadPage(from: "mirror-1") }
   page.cauterize()
+
+  let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
+  let news = Promise.hedged(delay: .milliseconds(50), budget: hedges) { fetchNews() }
+  news.cauterize()
 }
 
 private func limiting(_ user: User) {

@@ -39,9 +39,57 @@ extension Promise {
     }
   }
 
+  /// Starts `operation`, and starts it again each time that `delay` passes without a value, as far as
+  /// `budget` allows.
+  ///
+  /// When all requests are slow, hedges are no help and only add load. A budget that the requests to
+  /// one service share prevents that: each attempt after the first takes one of its tokens, and each
+  /// value adds a part of one. Without a token there is no further attempt, and the attempts that are
+  /// running decide.
+  ///
+  /// ```swift
+  /// let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)  // at most 5 % more requests
+  /// let page = Promise.hedged(delay: .milliseconds(50), budget: hedges) { download(url) }
+  /// ```
+  ///
+  /// Otherwise, the same as ``hedged(attempts:delay:clock:_:)``.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public static func hedged(
+    attempts: Int = 2, delay: Duration, budget: RetryBudget,
+    clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
+  ) -> Promise {
+    hedge(
+      attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self),
+      budget: budget)
+  }
+
+  /// Starts an asynchronous `operation`, and starts it again each time that `delay` passes without a
+  /// value, as far as `budget` allows.
+  ///
+  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  ///
+  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
+  /// written.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @_disfavoredOverload
+  public static func hedged(
+    attempts: Int = 2, delay: Duration, budget: RetryBudget,
+    clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) -> Promise {
+    let operation = keeping(operation)
+    return hedge(
+      attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(immediate: ()),
+      { Promise { try await operation() } }, budget: budget)
+  }
+
   static func hedge(
     _ attempts: Int, _ delay: TimeSpan, _ time: TimeSource, _ target: HandlerTarget,
-    _ operation: @escaping @Sendable () throws -> Promise
+    _ operation: @escaping @Sendable () throws -> Promise, budget: RetryBudget? = nil
   ) -> Promise {
     guard attempts >= 1 else {
       return .rejected(
@@ -49,8 +97,8 @@ extension Promise {
     }
     let run = HedgeRun(
       attempts: attempts, delay: delay, time: time, target: target,
-      operation: target.keeping(operation))
-    return run.attempt(1)
+      operation: target.keeping(operation), budget: budget)
+    return run.attempt(1).depositing(in: budget)
       .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is AggregateError }) { _ in
         throw AggregateError(errors: run.errors)
       }
@@ -64,17 +112,19 @@ private final class HedgeRun<Value: Sendable>: Sendable {
   private let time: TimeSource
   private let target: HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
+  private let budget: RetryBudget?
   private let failures = Mutex<[Int: any Error]>([:])
 
   init(
     attempts: Int, delay: TimeSpan, time: TimeSource, target: HandlerTarget,
-    operation: @escaping @Sendable () throws -> Promise<Value>
+    operation: @escaping @Sendable () throws -> Promise<Value>, budget: RetryBudget?
   ) {
     self.attempts = attempts
     self.delay = delay
     self.time = time
     self.target = target
     self.operation = operation
+    self.budget = budget
   }
 
   /// The errors of the attempts, in the order in which these were started.
@@ -95,10 +145,18 @@ private final class HedgeRun<Value: Sendable>: Sendable {
     }
     if number == attempts { return .any([work]) }
     let later = Promise<Void>.race([failure, .after(delay, time)])
-      .chained(immediate) { self.attempt(number + 1) }
+      .chained(immediate) {
+        guard self.budget?.withdraw() ?? true else { throw NoTokenLeft() }
+        return self.attempt(number + 1)
+      }
     return .any([work, later])
   }
 }
+
+/// The reason why there is no further attempt.
+///
+/// It is not among the errors of the attempts.
+private struct NoTokenLeft: Error {}
 
 /// Calls `operation`, and calls it again each time that `delay` passes without a result, until one
 /// of at most `attempts` calls has returned.
@@ -113,4 +171,22 @@ public func hedged<Value: Sendable>(
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {
   try await Promise.hedged(attempts: attempts, delay: delay, clock: clock, operation).value
+}
+
+/// Calls `operation`, and calls it again each time that `delay` passes without a result, as far as
+/// `budget` allows.
+///
+/// See `Promise.hedged(attempts:delay:budget:clock:_:)`.
+///
+/// **Execution.** Each call runs in its own task, in the isolation in which `operation` was
+/// written.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+public func hedged<Value: Sendable>(
+  attempts: Int = 2, delay: Duration, budget: RetryBudget,
+  clock: any Clock<Duration> = ContinuousClock(),
+  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+) async throws -> Value {
+  try await Promise.hedged(
+    attempts: attempts, delay: delay, budget: budget, clock: clock, operation
+  ).value
 }

@@ -65,6 +65,23 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
+  /// Starts `operation`, and starts it again each time that `interval` passes without a value, as far
+  /// as `budget` allows.
+  ///
+  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  @_disfavoredOverload
+  public static func hedged(
+    attempts: Int = 2, delay interval: DispatchTimeInterval, budget: RetryBudget,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
+  ) -> Promise {
+    hedge(
+      attempts, TimeSpan(interval), .continuous, HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self),
+      budget: budget)
+  }
+
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all

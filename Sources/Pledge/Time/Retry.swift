@@ -128,7 +128,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
 
 extension Promise {
   /// Counts a success for `budget`, if there is one.
-  fileprivate func depositing(in budget: RetryBudget?) -> Promise {
+  func depositing(in budget: RetryBudget?) -> Promise {
     guard let budget else { return self }
     return mapped(HandlerTarget(immediate: ())) { value in
       budget.deposit()

@@ -4,6 +4,8 @@
 /// tokens run out and operations fail after their first attempt; when requests succeed again,
 /// retries are possible again. Share one budget among all policies for the same service.
 ///
+/// A budget can also limit hedges; see `Promise.hedged(attempts:delay:budget:clock:_:)`.
+///
 /// ```swift
 /// let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.1)
 /// let policy = RetryPolicy.exponential(attempts: 4, from: .milliseconds(100)).withBudget(budget)

@@ -199,6 +199,53 @@ import Testing
     #expect(started.count == 2)
   }
 
+  @Test func aBudget_limitsTheHedges_andIsEarnedBack() async throws {
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0.5)
+    func hedged(_ operation: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
+      Promise.hedged(delay: .seconds(1), budget: budget, clock: clock) { operation() }
+    }
+    // The token is spent on the second attempt, whose value earns a half.
+    let count = CallCounter()
+    let first = hedged { count.call() == 1 ? .never : .value(2) }
+    await clock.run(until: first)
+    try await expectFulfillment(of: first, with: 2)
+    #expect(budget.remaining == 0)
+
+    // Without a token the slow attempt is the only one, and its value earns the other half.
+    let slow = Promise<Int>.withResolvers()
+    let others = CallCounter()
+    let second = hedged {
+      _ = others.call()
+      return slow.promise
+    }
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(1))
+    await clock.sleepers(reach: 0)
+    slow.resolver.fulfill(3)
+    try await expectFulfillment(of: second, with: 3)
+    try others.expectOnce()
+    #expect(budget.remaining == 1)
+  }
+
+  @Test func withoutATokenLeft_aFailureIsTheOnlyError() async throws {
+    let budget = RetryBudget(capacity: 0, tokensPerSuccess: 0)
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(delay: .seconds(3600), budget: budget, clock: clock) {
+      _ = count.call()
+      return .rejected(Boom())
+    }
+    let error = try await expectRejection(of: promise, with: AggregateError.self)
+    #expect(error.errors.count == 1)
+    #expect(error.errors.first is Boom)
+    try count.expectOnce()
+
+    await #expect(throws: AggregateError.self) {
+      try await hedged(delay: .seconds(3600), budget: budget, clock: clock) { () throws -> Int in
+        throw Boom()
+      }
+    }
+  }
+
   @Test func hedgedAsyncFunctions_areAwaitedDirectly() async throws {
     #expect(try await hedged(delay: .seconds(1), clock: clock) { 5 } == 5)
   }

@@ -1,0 +1,83 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import Pledge
+
+/// The client of one backend, as `Backend`, in plain `async`/`await`.
+///
+/// Of Pledge it uses one thing: the promise of the backend's address.
+final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
+  let name: String
+
+  private let address: Promise<String>
+  private let client: HTTPClient
+  private let metrics: BackendMetrics
+  private let limiter: AsyncLimiter
+  private let attempts: Int
+  private let retryBudget = TokenBudget(capacity: 20, perSuccess: 0.1)
+  private let hedgeDelay: Duration?
+  private let hedgeBudget: TokenBudget
+
+  init(name: String, address: Promise<String>, settings: Settings, services: SharedServices) {
+    self.name = name
+    self.address = address
+    client = services.client
+    let metrics = BackendMetrics(backend: name, endpoint: "async", registry: services.metrics)
+    let limiter = AsyncLimiter(settings.concurrency, queueCapacity: settings.queueCapacity)
+    services.metrics.beforeScrape {
+      let (running, waiting) = limiter.counts
+      metrics.running.record(running)
+      metrics.waiting.record(waiting)
+    }
+    self.metrics = metrics
+    self.limiter = limiter
+    attempts = settings.attempts
+    hedgeDelay = settings.hedgeDelay
+    hedgeBudget = TokenBudget(
+      capacity: settings.hedgeReserve, perSuccess: settings.hedgeRatio)
+  }
+
+  func get(_ id: Int, by deadline: Deadline) async throws -> Part {
+    try await retry(attempts: attempts, budget: retryBudget) { [self] in
+      do {
+        return try await limiter.run { [self] in
+          try await hedgedCall(id, by: deadline)
+        }
+      } catch {
+        note(error, id)
+        throw error
+      }
+    }
+  }
+
+  private func hedgedCall(_ id: Int, by deadline: Deadline) async throws -> Part {
+    guard let hedgeDelay else { return try await call(id, by: deadline) }
+    return try await hedged(delay: hedgeDelay, budget: hedgeBudget) { [self] attempt in
+      if attempt > 1 {
+        metrics.hedges.increment()
+        Logger.current.debug("\(name) \(id) is asked again: no answer within \(hedgeDelay)")
+      }
+      return try await call(id, by: deadline)
+    }
+  }
+
+  private func call(_ id: Int, by deadline: Deadline) async throws -> Part {
+    metrics.calls.increment()
+    let start = ContinuousClock.now
+    var request = HTTPClientRequest(url: "\(try await address.value)/\(id)")
+    request.headers = backendHeaders(by: deadline)
+    let response = try await client.execute(request, deadline: deadline.nio, logger: .current)
+    let body = try await response.body.collect(upTo: 1 << 20)
+    metrics.latency.record(duration: start.duration(to: .now))
+    Logger.current.debug("\(name) \(id) answered \(response.status.code) after \(start.elapsed)")
+    return try decode(Part.self, from: body, status: response.status, of: name)
+  }
+
+  private func note(_ error: any Error, _ id: Int) {
+    if error is CancellationError { return }
+    if error is QueueFullError { metrics.rejected.increment() }
+    metrics.failures.increment()
+    Logger.current.info("\(name) \(id) failed: \(error)")
+  }
+}

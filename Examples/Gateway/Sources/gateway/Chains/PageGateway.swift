@@ -1,0 +1,79 @@
+import Logging
+import Pledge
+import PledgeDiagnostics
+
+/// Gathers a page from three backends: `/page/{id}`.
+///
+/// Start to read here. `AsyncAwait/AsyncPageGateway.swift` is the same in plain `async`/`await`.
+final class PageGateway: Sendable {
+  let products: Backend<Product>
+  let reviews: Backend<[Review]>
+  let prices: Backend<Price>
+
+  private let contents: RequestCoalescer<Int, Content>
+  private let scope = PromiseScope()
+  private let timeout: Duration
+
+  init(backends: BackendAddresses, settings: Settings, services: SharedServices) {
+    func backend<Part>(_ name: String, at address: Promise<String>) -> Backend<Part> {
+      Backend(name: name, address: address, settings: settings, services: services)
+    }
+    products = backend("products", at: backends.products)
+    reviews = backend("reviews", at: backends.reviews)
+    prices = backend("prices", at: backends.prices)
+    contents = RequestCoalescer(
+      caching: .init(
+        lifetime: settings.lifetime, staleLifetime: settings.staleLifetime, capacity: 10_000))
+    timeout = settings.timeout
+  }
+
+  /// The page for one request, which must be answered by `deadline`.
+  ///
+  /// Cancelling the promise, or missing the deadline, cancels all calls that no other request
+  /// needs, down to their HTTP requests.
+  func page(_ id: Int, by deadline: Deadline) -> Promise<Page> {
+    Promise.all(content(id), prices.get(id, by: deadline), cancellingRest: true)
+      .map { content, price in
+        Page(product: content.product, price: price, reviews: content.reviews)
+      }
+      .deadline(deadline.instant)
+      .named("page \(id)")
+  }
+
+  /// The part of a page that all requests for it share.
+  ///
+  /// Requests that arrive while it is being loaded wait for the same calls, and requests that arrive
+  /// while it is stale get it while it is being refreshed. It has a deadline of its own, because that
+  /// of one request must not fail the others. When none of them waits any longer, its calls are
+  /// cancelled.
+  private func content(_ id: Int) -> Promise<Content> {
+    contents.promise(for: id) { loadContent(id, by: .after(timeout)) }
+  }
+
+  private func loadContent(_ id: Int, by deadline: Deadline) -> Promise<Content> {
+    let product = products.get(id, by: deadline)
+    let reviews = reviews.get(id, by: deadline)
+      .map { reviews in Optional(reviews) }
+      .recover { error in
+        Logger.current.warning("page \(id) has no reviews: \(error)")
+        return .value(nil)
+      }
+    return Promise.all(product, reviews, cancellingRest: true)
+      .map { product, reviews in Content(product: product, reviews: reviews) }
+      .deadline(deadline.instant)
+      .bound(to: scope)
+      .named("content \(id)")
+  }
+
+  /// Waits for the calls that are still running, such as refreshes of stale pages, and cancels those
+  /// that take longer than `limit`.
+  func drain(within limit: Duration) -> Promise<Void> {
+    Promise.all(products.limiter.idle(), reviews.limiter.idle(), prices.limiter.idle())
+      .asVoid()
+      .timeout(after: limit)
+      .recover(only: TimeoutError.self) { [scope] _ in
+        scope.cancelAll()
+        return .value(())
+      }
+  }
+}

@@ -1,0 +1,43 @@
+import NIOCore
+
+/// The time by which a request must be answered.
+///
+/// It travels as the number of milliseconds that are left, because the clocks of two machines differ.
+struct Deadline: Sendable {
+  static let header = "x-deadline-ms"
+
+  let instant: ContinuousClock.Instant
+
+  static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration) }
+
+  /// The deadline of a request with this header, at most `limit` from now.
+  static func of(header: String?, limit: Duration) -> Deadline {
+    guard let header, let milliseconds = Int(header) else { return .after(limit) }
+    return .after(min(limit, .milliseconds(max(milliseconds, 0))))
+  }
+
+  var remaining: Duration { max(ContinuousClock.now.duration(to: instant), .zero) }
+
+  /// The header for a call that starts now.
+  var headerValue: String { "\(remaining / .milliseconds(1), digits: 0)" }
+
+  var nio: NIODeadline { .now() + TimeAmount(remaining) }
+}
+
+extension ContinuousClock.Instant {
+  /// The time until now, for logs.
+  var elapsed: String { "\(duration(to: .now) / .milliseconds(1), digits: 1) ms" }
+}
+
+extension DefaultStringInterpolation {
+  /// A number with as many decimal digits, rounded toward zero.
+  mutating func appendInterpolation(_ number: Double, digits: Int) {
+    var scale = 1
+    for _ in 0..<digits { scale *= 10 }
+    let scaled = Int(number * Double(scale))
+    guard digits > 0 else { return appendLiteral("\(scaled)") }
+    let fraction = "\(scaled % scale)"
+    let zeros = String(repeating: "0", count: digits - fraction.count)
+    appendLiteral("\(scaled / scale).\(zeros)\(fraction)")
+  }
+}

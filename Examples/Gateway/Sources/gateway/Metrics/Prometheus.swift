@@ -1,0 +1,146 @@
+import CoreMetrics
+import Synchronization
+
+/// Metrics of swift-metrics as text for Prometheus: counters, gauges, and histograms of times.
+final class PrometheusRegistry: MetricsFactory {
+  private struct State {
+    var series: [Identity: any Series] = [:]
+    var scrapes: [@Sendable () -> Void] = []
+  }
+
+  private let state = Mutex(State())
+
+  /// Has `update` called before the metrics are read, for gauges that need not be current otherwise.
+  func beforeScrape(_ update: @escaping @Sendable () -> Void) {
+    state.withLock { $0.scrapes.append(update) }
+  }
+
+  /// The present values, in Prometheus' text format.
+  func text() -> String {
+    for update in state.withLock({ $0.scrapes }) { update() }
+    let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
+    var lines: [String] = []
+    var last: String?
+    for (identity, metric) in series {
+      if identity.label != last { lines.append("# TYPE \(identity.label) \(metric.type)") }
+      last = identity.label
+      lines += metric.lines(identity)
+    }
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private func series<Metric: Series>(
+    _ label: String, _ dimensions: [(String, String)], _ make: () -> Metric
+  ) -> Metric {
+    let identity = Identity(label: label, dimensions: dimensions)
+    return state.withLock { state in
+      if let found = state.series[identity] as? Metric { return found }
+      let new = make()
+      state.series[identity] = new
+      return new
+    }
+  }
+
+  func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+    series(label, dimensions) { CounterSeries() }
+  }
+
+  func makeRecorder(
+    label: String, dimensions: [(String, String)], aggregate: Bool
+  ) -> any RecorderHandler {
+    series(label, dimensions) { GaugeSeries() }
+  }
+
+  func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+    series(label, dimensions) { HistogramSeries() }
+  }
+
+  // Metrics live as long as the server.
+  func destroyCounter(_ handler: any CounterHandler) {}
+  func destroyRecorder(_ handler: any RecorderHandler) {}
+  func destroyTimer(_ handler: any TimerHandler) {}
+}
+
+/// The name of a metric and the values of its labels, as Prometheus writes them.
+private struct Identity: Hashable, Comparable {
+  let label: String
+  let labels: String
+
+  init(label: String, dimensions: [(String, String)]) {
+    self.label = label
+    labels = dimensions.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
+  }
+
+  func line(_ suffix: String = "", _ extra: String? = nil, _ value: some Any) -> String {
+    let all = [labels, extra ?? ""].filter { !$0.isEmpty }.joined(separator: ",")
+    return "\(label)\(suffix)\(all.isEmpty ? "" : "{\(all)}") \(value)"
+  }
+
+  static func < (a: Self, b: Self) -> Bool { (a.label, a.labels) < (b.label, b.labels) }
+}
+
+private protocol Series: AnyObject, Sendable {
+  var type: String { get }
+  func lines(_ identity: Identity) -> [String]
+}
+
+private final class CounterSeries: CounterHandler, Series {
+  private let value = Atomic<Int64>(0)
+  let type = "counter"
+
+  func increment(by amount: Int64) { value.add(amount, ordering: .relaxed) }
+  func reset() { value.store(0, ordering: .relaxed) }
+  func lines(_ identity: Identity) -> [String] {
+    [identity.line("", nil, value.load(ordering: .relaxed))]
+  }
+}
+
+private final class GaugeSeries: RecorderHandler, Series {
+  private let value = Mutex(0.0)
+  let type = "gauge"
+
+  func record(_ new: Int64) { record(Double(new)) }
+  func record(_ new: Double) { value.withLock { $0 = new } }
+  func lines(_ identity: Identity) -> [String] { [identity.line("", nil, value.withLock { $0 })] }
+}
+
+private final class HistogramSeries: TimerHandler, Series {
+  private struct State {
+    var counts = [Int](repeating: 0, count: HistogramSeries.bounds.count)
+    var count = 0
+    var sum = 0.0
+  }
+
+  /// In seconds: latencies that differ by a half are told apart.
+  static let bounds = [
+    0.001, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1,
+    2.5, 5,
+  ]
+
+  private let state = Mutex(State())
+  let type = "histogram"
+
+  func recordNanoseconds(_ nanoseconds: Int64) {
+    let seconds = Double(nanoseconds) / 1e9
+    let index = Self.bounds.firstIndex { seconds <= $0 }
+    state.withLock { state in
+      if let index { state.counts[index] += 1 }
+      state.count += 1
+      state.sum += seconds
+    }
+  }
+
+  func lines(_ identity: Identity) -> [String] {
+    let state = state.withLock { $0 }
+    var total = 0
+    var lines: [String] = []
+    for (bound, count) in zip(Self.bounds, state.counts) {
+      total += count
+      lines.append(identity.line("_bucket", "le=\"\(bound)\"", total))
+    }
+    lines.append(identity.line("_bucket", "le=\"+Inf\"", state.count))
+    lines.append(identity.line("_sum", nil, state.sum))
+    lines.append(identity.line("_count", nil, state.count))
+    return lines
+  }
+}

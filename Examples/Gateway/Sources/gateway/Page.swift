@@ -1,0 +1,29 @@
+import Hummingbird
+
+/// What a client of the gateway gets.
+struct Page: ResponseCodable, Equatable {
+  var product: Product
+  var price: Price
+  /// Nil if the reviews could not be loaded: a page without them is better than no page.
+  var reviews: [Review]?
+}
+
+/// The part of a page that is the same for all clients, and therefore shared and cached.
+struct Content: Sendable {
+  var product: Product
+  var reviews: [Review]?
+}
+
+struct Product: ResponseCodable, Equatable {
+  var id: Int
+  var name: String
+}
+
+struct Price: ResponseCodable, Equatable {
+  var cents: Int
+}
+
+struct Review: ResponseCodable, Equatable {
+  var stars: Int
+  var text: String
+}

@@ -1,0 +1,20 @@
+import AsyncHTTPClient
+import Hummingbird
+import Pledge
+
+/// What a client is told when there is no page for it.
+func errorResponse(to error: any Error) -> Response {
+  let status: HTTPResponse.Status =
+    switch rootCause(of: error) {
+    case let error as HTTPError: error.status
+    case is TimeoutError: .gatewayTimeout
+    case let error as HTTPClientError where error == .deadlineExceeded: .gatewayTimeout
+    case let error as BackendError where error.status == .gatewayTimeout: .gatewayTimeout
+    case is Limiter.QueueFullError, is QueueFullError, is CancellationError: .serviceUnavailable
+    default: .badGateway
+    }
+  let text = ByteBuffer(string: "\(status)\n")
+  var response = Response(status: status, body: .init(byteBuffer: text))
+  if status == .serviceUnavailable { response.headers[.retryAfter] = "1" }
+  return response
+}

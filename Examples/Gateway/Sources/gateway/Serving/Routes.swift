@@ -1,0 +1,79 @@
+import Foundation
+import HTTPTypes
+import Hummingbird
+import Logging
+import PledgeDiagnostics
+
+/// All that the gateway answers to.
+struct Routes: Sendable {
+  let pages: PageGateway
+  let asyncPages: AsyncPageGateway
+  let backends: [UnreliableBackend]
+  let settings: Settings
+  let metrics: PrometheusRegistry
+  let shutdown: Shutdown
+
+  func router() -> Router<BasicRequestContext> {
+    let router = Router()
+    router.add(middleware: RequestLogs(metrics: metrics))
+    router.add(middleware: ClosesConnections(shutdown: shutdown))
+
+    router.get("page/{id}") { request, context in
+      let id = try context.parameters.require("id", as: Int.self)
+      return try await pages.page(id, by: deadline(of: request)).value
+    }
+    router.get("async/{id}") { request, context in
+      let id = try context.parameters.require("id", as: Int.self)
+      return try await asyncPages.page(id, by: deadline(of: request))
+    }
+    router.get("metrics") { _, _ in metrics.text() }
+    router.get("debug/pending") { _, _ in pendingPromises() }
+    router.get("health") { _, _ in
+      shutdown.hasBegun ? Response(status: .serviceUnavailable) : Response(status: .ok)
+    }
+    router.get("") { _, _ in
+      Response(
+        status: .ok, headers: [.contentType: "text/html; charset=utf-8"],
+        body: .init(byteBuffer: ByteBuffer(string: livePage)))
+    }
+    addFaults(to: router)
+    return router
+  }
+
+  /// `POST /faults/prices?stalls=0.02` makes a backend worse; `GET` tells how bad it is.
+  private func addFaults(to router: Router<BasicRequestContext>) {
+    router.get("faults/{backend}") { _, context in
+      try backend(context).faults.withLock { $0 }
+    }
+    router.post("faults/{backend}") { request, context in
+      let query = request.uri.queryParameters
+      return try backend(context).faults.withLock { faults in
+        faults.latency = query.get("latency", as: Double.self) ?? faults.latency
+        faults.stalls = query.get("stalls", as: Double.self) ?? faults.stalls
+        faults.stall = query.get("stall", as: Double.self) ?? faults.stall
+        faults.errors = query.get("errors", as: Double.self) ?? faults.errors
+        return faults
+      }
+    }
+  }
+
+  private func backend(_ context: BasicRequestContext) throws -> UnreliableBackend {
+    let name = try context.parameters.require("backend")
+    guard let backend = backends.first(where: { $0.name == name }) else {
+      throw HTTPError(.notFound)
+    }
+    return backend
+  }
+
+  private func deadline(of request: Request) -> Deadline {
+    .of(header: request.headers[Deadline.header], limit: settings.timeout)
+  }
+}
+
+/// The promises that are pending, and what each of them waits for.
+func pendingPromises() -> String {
+  guard let trace = Trace.current else {
+    return "No trace is on: start the gateway without --no-trace.\n"
+  }
+  return "\(trace.pendingTree())\n"
+}

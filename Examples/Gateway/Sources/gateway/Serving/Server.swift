@@ -1,0 +1,55 @@
+import AsyncHTTPClient
+import Hummingbird
+import Logging
+import Pledge
+import PledgeLogging
+import ServiceLifecycle
+import UnixSignals
+
+/// The gateway and its backends, ready to run.
+struct Server: Sendable {
+  let backends: UnreliableBackends
+  let metrics = PrometheusRegistry()
+  /// Where the gateway listens, when it does.
+  let address: Promise<String>
+  let group: ServiceGroup
+
+  init(
+    settings: Settings, backends: UnreliableBackends = UnreliableBackends(), logger: Logger,
+    shutdownSignals: [UnixSignal] = []
+  ) {
+    TaskLocals.propagateLogger()
+    self.backends = backends
+    let (address, hasStarted) = Promise<String>.withResolvers()
+    self.address = address
+
+    var configuration = HTTPClient.Configuration()
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
+      2 * settings.concurrency
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let services = SharedServices(client: client, metrics: metrics)
+    let pages = PageGateway(
+      backends: backends.addresses, settings: settings, services: services)
+    let shutdown = Shutdown(drain: settings.drain)
+    let routes = Routes(
+      pages: pages,
+      asyncPages: AsyncPageGateway(
+        backends: backends.addresses, settings: settings, services: services),
+      backends: backends.all, settings: settings, metrics: metrics, shutdown: shutdown)
+    let gateway = Application(
+      router: routes.router(),
+      configuration: .init(address: .hostname("127.0.0.1", port: settings.port)),
+      onServerRunning: { channel in
+        hasStarted.fulfill("http://127.0.0.1:\(channel.localAddress?.port ?? 0)")
+      },
+      logger: logger)
+
+    // They shut down in the opposite order, each when the one after it has ended: see Shutdown.swift.
+    let order: [any Service] =
+      backends.all.map { $0.application(logger: logger) }
+      + [PendingDump(), Calls(pages: pages, client: client), gateway, shutdown]
+    group = ServiceGroup(
+      configuration: .init(
+        services: order, gracefulShutdownSignals: shutdownSignals, logger: logger))
+  }
+}

@@ -1,0 +1,120 @@
+import AsyncHTTPClient
+import Foundation
+import Logging
+import NIOCore
+import Pledge
+import Testing
+
+@testable import gateway
+
+/// A server on a port of its own, and a client of it.
+struct RunningServer: Sendable {
+  let server: Server
+  let address: String
+
+  var backends: UnreliableBackends { server.backends }
+
+  /// The endpoints, which must do the same.
+  static let endpoints = ["page", "async"]
+
+  func get(
+    _ path: String, _ headers: [String: String] = [:], client: HTTPClient = .shared
+  ) async throws -> Answer {
+    var request = HTTPClientRequest(url: "\(address)/\(path)")
+    for (name, value) in headers { request.headers.add(name: name, value: value) }
+    let response = try await client.execute(request, timeout: .seconds(30))
+    let body = try await response.body.collect(upTo: 1 << 20)
+    return Answer(
+      status: Int(response.status.code),
+      headers: .init(response.headers.map { ($0.lowercased(), $1) }) { first, _ in first },
+      text: String(buffer: body))
+  }
+
+  /// The value of a line of `/metrics`.
+  func metric(_ line: String) async throws -> Int? {
+    let text = try await get("metrics").text
+    let found = text.split(separator: "\n").first { $0.hasPrefix("\(line) ") }
+    return found.flatMap { Int($0.dropFirst(line.count + 1)) }
+  }
+}
+
+struct Answer: Sendable {
+  var status: Int
+  var headers: [String: String]
+  var text: String
+
+  func page() throws -> Page { try JSONDecoder().decode(Page.self, from: Data(text.utf8)) }
+}
+
+extension Settings {
+  /// With an hour for what a test doesn't wait for.
+  static var test: Settings {
+    var settings = Settings()
+    settings.timeout = .seconds(3600)
+    settings.hedgeDelay = nil
+    settings.lifetime = .seconds(3600)
+    settings.drain = .zero
+    return settings
+  }
+}
+
+/// Runs `body` with a server, and shuts it down.
+func withServer<Result: Sendable>(
+  _ settings: Settings = .test, logger: Logger = .silent,
+  fate: @escaping @Sendable (_ backend: String, UnreliableBackend.Call) -> Fate = { _, _ in
+    .answer(after: .zero)
+  },
+  _ body: (RunningServer) async throws -> Result
+) async throws -> Result {
+  let server = Server(
+    settings: settings, backends: UnreliableBackends(fate: fate), logger: logger)
+  async let end: Void = server.group.run()
+  let address = try await server.address.value
+  do {
+    let result = try await body(RunningServer(server: server, address: address))
+    await server.group.triggerGracefulShutdown()
+    try await end
+    return result
+  } catch {
+    await server.group.triggerGracefulShutdown()
+    throw error
+  }
+}
+
+extension Logger {
+  static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
+}
+
+/// Something that has happened, or will.
+struct Event: Sendable {
+  private let promise: Promise<Void>
+  private let resolver: Resolver<Void>
+
+  init() { (promise, resolver) = Promise.withResolvers() }
+
+  func happens() { resolver.fulfill(()) }
+
+  /// Returns when it has happened; throws if the task is cancelled.
+  func wait() async throws { try await promise.uncancellable().value }
+}
+
+extension Fate {
+  /// No answer until the caller hangs up, of which it tells.
+  static func stall(untilHangUp hangUp: Event) -> Fate {
+    .wait {
+      do {
+        try await Promise<Void>.never.value
+      } catch {
+        hangUp.happens()
+        throw error
+      }
+    }
+  }
+
+  static func wait(for event: Event, noting arrival: Event? = nil) -> Fate {
+    .wait {
+      arrival?.happens()
+      try await event.wait()
+    }
+  }
+}
