@@ -53,6 +53,15 @@ enum RunningTraces {
   private static func apply(_ state: State) {
     let traces = state.all
     count.store(traces.count, ordering: .relaxed)
+    let claiming = traces.filter(\.claimsRejections)
+    if claiming.isEmpty {
+      PromiseDiagnostics.setClaim(nil)
+    } else {
+      PromiseDiagnostics.setClaim { rejection, id in
+        for trace in claiming where trace.claim(rejection, id) { return true }
+        return false
+      }
+    }
     guard !traces.isEmpty else { return PromiseDiagnostics.setTracer(nil) }
     PromiseDiagnostics.setTracer { event in for trace in traces { trace.record(event) } }
   }

@@ -20,16 +20,20 @@ public final class Trace: Sendable {
   private let callStacks: CallStackReader?
   /// Whether it leaves out what its body has nothing to do with.
   private let isScoped: Bool
+  /// Whether it keeps the unhandled rejections that belong to it, which then are not reported.
+  let claimsRejections: Bool
 
   /// The trace of the closure that the task runs, or in which the task was made.
   @TaskLocal private static var scope: Trace?
 
   private init(
-    limit: Int?, capturesPlaces: Bool, isScoped: Bool, time: @escaping @Sendable () -> Duration
+    limit: Int?, capturesPlaces: Bool, isScoped: Bool, claimsRejections: Bool = false,
+    time: @escaping @Sendable () -> Duration
   ) {
     log = Mutex(Log(limit: limit.map { max($0, 1) }))
     self.time = time
     self.isScoped = isScoped
+    self.claimsRejections = claimsRejections
     callStacks = capturesPlaces ? CallStackReader() : nil
   }
 
@@ -87,9 +91,26 @@ public final class Trace: Sendable {
   ) async rethrows -> Result {
     let trace = Trace(
       limit: limit, capturesPlaces: capturesPlaces, isScoped: true, time: stopwatch(clock))
-    _ = RunningTraces.add(trace, isScoped: true)
-    defer { trace.stop() }
-    return try await $scope.withValue(trace) { try await body(trace) }
+    return try await trace.record(body)
+  }
+
+  /// Records what `body` does to promises, and takes over the reports of the unhandled rejections of
+  /// its promises: see ``leftovers()``.
+  package static func checking<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
+  ) async rethrows -> Result {
+    let trace = Trace(
+      limit: 50_000, capturesPlaces: true, isScoped: true, claimsRejections: true,
+      time: stopwatch(ContinuousClock()))
+    return try await trace.record(body)
+  }
+
+  private func record<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
+  ) async rethrows -> Result {
+    _ = RunningTraces.add(self, isScoped: true)
+    defer { stop() }
+    return try await Self.$scope.withValue(self) { try await body(self) }
   }
 
   /// The trace that is on: that of the closure that the calling task runs, or else that of the
@@ -123,7 +144,12 @@ public final class Trace: Sendable {
     let thread = ThreadKey.current
     if isScoped {
       let isInScope = Self.scope === self
-      guard log.withLock({ $0.concerns(event, on: thread, isInScope: isInScope) }) else { return }
+      let concernsIt = log.withLock { log in
+        let concernsIt = log.concerns(event, on: thread, isInScope: isInScope)
+        if claimsRejections { log.noteRejection(in: event, isOwn: concernsIt) }
+        return concernsIt
+      }
+      guard concernsIt else { return }
     }
     let callStack = captureCallStack(for: event, on: thread)
     let forgotten: [Record] = log.withLock { log in
@@ -143,6 +169,11 @@ public final class Trace: Sendable {
     withExtendedLifetime(forgotten) {}
   }
 
+  /// Whether the rejection belongs to this trace, which then keeps it.
+  func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
+    claimsRejections && log.withLock { $0.claim(rejection, id) }
+  }
+
   private func captureCallStack(
     for event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey
   ) -> CallStack? {
@@ -157,6 +188,9 @@ public final class Trace: Sendable {
     default: return nil
     }
   }
+
+  /// Looks at the record under the lock; `body` must not call code of the program.
+  func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result { log.withLock { body($0) } }
 
   /// All that was recorded up to now.
   func snapshot() -> Snapshot {

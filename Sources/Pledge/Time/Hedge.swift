@@ -95,7 +95,10 @@ private final class HedgeRun<Value: Sendable>: Sendable {
     }
     if number == attempts { return .any([work]) }
     let later = Promise<Void>.race([failure, .after(delay, time)])
-      .chained(immediate) { self.attempt(number + 1) }
+      .chained(immediate) {
+        Monitoring.policies.note(.hedged)
+        return self.attempt(number + 1)
+      }
     return .any([work, later])
   }
 }

@@ -19,9 +19,17 @@ struct Log: Sendable {
   private(set) var threads: [ThreadKey: Thread] = [:]
   private(set) var forgotten = Forgotten()
   var isOpen = true
+  /// The unhandled rejections that the trace has claimed.
+  private(set) var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
 
   private let limit: Int?
   private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
+  /// The rejections of which a promise of this trace was the last one to be rejected.
+  ///
+  /// A name is used again for another rejection when the first one is gone. So the last promise of the
+  /// process decides: of one that is alive, each promise that it rejects is newer than those of others
+  /// that had its name.
+  private var rejections: Set<UInt> = []
   private var nextNumber = 1
   /// The first number that may still be in the books.
   private var oldest = 1
@@ -66,6 +74,21 @@ extension Log {
     case .waitEnded: return threads[key]?.waits.isEmpty == false
     default: return false
     }
+  }
+
+  /// Notes whether a rejection belongs to the trace, if the event is one.
+  mutating func noteRejection(in event: PromiseDiagnostics.TraceEvent, isOwn: Bool) {
+    guard case .settled(let rejection?) = event.kind else { return }
+    if isOwn { rejections.insert(rejection.id) } else { rejections.remove(rejection.id) }
+  }
+
+  /// Keeps an unhandled rejection that belongs to the trace.
+  ///
+  /// - Returns: Whether it does.
+  mutating func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
+    guard isOpen, rejections.remove(id) != nil else { return false }
+    unhandled.append(rejection)
+    return true
   }
 
   /// Enters an event.
@@ -160,6 +183,11 @@ extension Log {
     let number = numbers[promise] ?? add(promise, .unknown, moment)
     records[number]?.name = name
     return forgetBeyondLimit()
+  }
+
+  /// The promises that were made while the trace was on and are in memory.
+  var living: [Record] {
+    numbers.values.compactMap { records[$0] }.filter(\.isOwnPromise)
   }
 
   /// Whether a promise is in the record.

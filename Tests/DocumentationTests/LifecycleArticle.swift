@@ -1,0 +1,38 @@
+#if ServiceLifecycle && Logging
+  import Logging
+  import Pledge
+  import PledgeLifecycle
+  import PledgeTesting
+  import ServiceLifecycle
+  import Testing
+
+  /// The examples of the article on integrations that need services.
+  @Suite struct LifecycleArticle {
+    struct Request: Sendable {}
+
+    /// A service that has one request, and ends.
+    struct Server: Service {
+      let respond: @Sendable (Request) -> Promise<Page>
+
+      func run() async throws { try await expectFulfillment(of: respond(Request())) }
+    }
+
+    @Test func drainingAScope() async throws {
+      let logger = Logger(label: "test")
+
+      let requests = GracefulScope(limiter: Limiter(64), deadline: .seconds(20))
+      let server = Server { request in requests.run { load(request) } }
+
+      let group = ServiceGroup(
+        services: [requests, server], gracefulShutdownSignals: [.sigterm], logger: logger)
+      // A service that ends cancels the group.
+      await #expect(throws: (any Error).self) {
+        try await group.run()
+      }
+
+      #expect(requests.isShuttingDown)
+    }
+
+    private func load(_ request: Request) -> Promise<Page> { .value(Page()) }
+  }
+#endif
