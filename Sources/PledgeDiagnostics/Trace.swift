@@ -24,7 +24,7 @@ public final class Trace: Sendable {
   let claimsRejections: Bool
 
   /// The trace of the closure that the task runs, or in which the task was made.
-  @TaskLocal private static var scope: Trace?
+  @TaskLocal static var scope: Trace?
 
   private init(
     limit: Int?, capturesPlaces: Bool, isScoped: Bool, claimsRejections: Bool = false,
@@ -124,8 +124,7 @@ public final class Trace: Sendable {
   ///
   /// Reports about what was recorded remain available.
   public func stop() {
-    RunningTraces.remove(self)
-    close()
+    RunningTraces.remove(self, close())
   }
 
   /// Whether the trace is on.
@@ -138,40 +137,81 @@ public final class Trace: Sendable {
   public var forgotten: Forgotten { log.withLock { $0.forgotten } }
 
   /// Takes no more events.
-  private func close() { log.withLock { $0.isOpen = false } }
+  ///
+  /// - Returns: Of which promises and threads it wanted the events.
+  @discardableResult
+  private func close() -> Interests {
+    log.withLock { log in
+      log.isOpen = false
+      return isScoped ? log.interests : Interests()
+    }
+  }
 
-  func record(_ event: PromiseDiagnostics.TraceEvent) {
-    let thread = ThreadKey.current
+  /// Enters an event, if it concerns this trace.
+  ///
+  /// - Returns: Whether it does.
+  func record(
+    _ event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey, isInScope: Bool
+  ) -> Bool {
     if isScoped {
-      let isInScope = Self.scope === self
-      let concernsIt = log.withLock { log in
-        let concernsIt = log.concerns(event, on: thread, isInScope: isInScope)
-        if claimsRejections { log.noteRejection(in: event, isOwn: concernsIt) }
-        return concernsIt
+      guard log.withLock({ $0.concerns(event, on: thread, isInScope: isInScope) }) else {
+        return false
       }
-      guard concernsIt else { return }
     }
     let callStack = captureCallStack(for: event, on: thread)
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen else { return [] }
       // Asked under the lock, so that the events are recorded in the order of their times.
-      return log.apply(event, at: time(), on: thread, callStack: callStack)
+      let forgotten = log.apply(event, at: time(), on: thread, callStack: callStack)
+      if isScoped { updateInterests(in: log, event.promises + forgotten.map(\.id), thread) }
+      return forgotten
     }
     withExtendedLifetime(forgotten) {}
+    return true
+  }
+
+  /// Says which events of these promises, and on this thread, this trace wants.
+  ///
+  /// Called under the log's lock, so that the last change is the last one there, too.
+  private func updateInterests(
+    in log: Log, _ promises: [PromiseDiagnostics.PromiseID], _ thread: ThreadKey
+  ) {
+    var wanted = Interests()
+    var unwanted = Interests()
+    for promise in promises {
+      if log.contains(promise) {
+        wanted.promises.append(promise)
+      } else {
+        unwanted.promises.append(promise)
+      }
+    }
+    if log.isInterested(in: thread) {
+      wanted.threads = [thread]
+    } else {
+      unwanted.threads = [thread]
+    }
+    RunningTraces.update(self, wanted: wanted, unwanted: unwanted)
   }
 
   func record(name: String, of promise: PromiseDiagnostics.PromiseID) {
     let isInScope = !isScoped || Self.scope === self
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen, isInScope || log.contains(promise) else { return [] }
-      return log.name(promise, name, at: time(), on: .current)
+      let forgotten = log.name(promise, name, at: time(), on: .current)
+      if isScoped { updateInterests(in: log, [promise] + forgotten.map(\.id), .current) }
+      return forgotten
     }
     withExtendedLifetime(forgotten) {}
   }
 
-  /// Whether the rejection belongs to this trace, which then keeps it.
-  func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
-    claimsRejections && log.withLock { $0.claim(rejection, id) }
+  /// Keeps an unhandled rejection that belongs to this trace.
+  ///
+  /// - Returns: Whether the trace still does so.
+  func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) -> Bool {
+    log.withLock { log in
+      if log.isOpen { log.unhandled.append(rejection) }
+      return log.isOpen
+    }
   }
 
   private func captureCallStack(

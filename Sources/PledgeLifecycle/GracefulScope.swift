@@ -32,7 +32,7 @@
       public init() {}
     }
 
-    private struct State {
+    fileprivate struct State {
       /// What cancels the work that has been submitted and hasn't ended; nil until it has begun.
       var work: [Int: (@Sendable () -> Void)?] = [:]
       var nextID = 0

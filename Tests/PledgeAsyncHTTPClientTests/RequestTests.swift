@@ -155,12 +155,12 @@
         let request = try HTTPClient.Request(url: "\(server)/part")
         let parts = CallCounter()
         let told = Recorder<Void>()
-        let begun = Recorder<Void>()
+        let begun = Recorder<Pledge.Resolver<Void>>()
         let head = client.stream(request) { _ in
           parts.call()
           return Promise { resolver in
             resolver.onCancel { told.record(()) }
-            begun.record(())
+            begun.record(resolver)
           }
         }
         try await expectFulfillment(of: begun.reaches(1).promise)
@@ -244,13 +244,13 @@
     @Test func cancelledRequest_cancelsItsBody() async throws {
       try await withServer { client, server, log in
         let told = Recorder<Void>()
-        let begun = Recorder<Void>()
+        let begun = Recorder<Pledge.Resolver<Void>>()
         var request = try HTTPClient.Request(url: "\(server)/echo", method: .POST)
         request.body = .writing { body in
           body.send(ByteBuffer(string: "a")).then(on: .immediate) {
             Promise<Void> { resolver in
               resolver.onCancel { told.record(()) }
-              begun.record(())
+              begun.record(resolver)
             }
           }
         }

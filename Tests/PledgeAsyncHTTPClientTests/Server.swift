@@ -33,7 +33,10 @@
         }
       }
       .bind(host: "127.0.0.1", port: 0).get()
-    let client = HTTPClient(eventLoopGroupProvider: .singleton)
+    var configuration = HTTPClient.Configuration()
+    // A server that isn't there fails a request at once.
+    configuration.connectionPool.retryConnectionEstablishment = false
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     let port = server.localAddress?.port ?? 0
     var failure: (any Error)?
     do { try await body(client, "http://127.0.0.1:\(port)", log) } catch { failure = error }
@@ -47,7 +50,7 @@
   final class ServerLog: Sendable {
     private struct State {
       var events: Set<ServerEvent> = []
-      var waiters: [ServerEvent: [Resolver<Void>]] = [:]
+      var waiters: [ServerEvent: [Pledge.Resolver<Void>]] = [:]
     }
 
     private let state = Mutex(State())
@@ -85,6 +88,7 @@
     private var body = ByteBuffer()
     private var uploaded = 0
     private var bytesLeft = 0
+    private var isSending = false
 
     init(_ log: ServerLog) { self.log = log }
 
@@ -165,7 +169,10 @@
 
     /// Sends until the client no longer reads.
     private func sendMore(_ context: ChannelHandlerContext) {
-      guard bytesLeft > 0 else { return }
+      // A flush can change whether the channel is writable, and call this again.
+      guard bytesLeft > 0, !isSending else { return }
+      isSending = true
+      defer { isSending = false }
       while bytesLeft > 0, context.channel.isWritable {
         let size = min(bytesLeft, 1 << 16)
         bytesLeft -= size

@@ -59,7 +59,13 @@
       let scope = GracefulScope(
         limiter: limited ? Limiter(1) : nil, deadline: .seconds(20), clock: clock)
       let told = CallCounter()
-      let stuck = scope.run { Promise<Int> { resolver in resolver.onCancel { told.call() } } }
+      let begun = Recorder<Resolver<Int>>()
+      let stuck = scope.run {
+        Promise<Int> { resolver in
+          resolver.onCancel { told.call() }
+          begun.record(resolver)
+        }
+      }
       let task = scope.run { () async throws -> Int in
         try await Task.sleep(for: .seconds(3600))
         return 1
@@ -113,11 +119,11 @@
     @Test func consumerThatGivesUp_cancelsTheWork() async throws {
       let scope = GracefulScope()
       let told = CallCounter()
-      let begun = Recorder<Void>()
+      let begun = Recorder<Resolver<Int>>()
       let work = scope.run {
         Promise<Int> { resolver in
           resolver.onCancel { told.call() }
-          begun.record(())
+          begun.record(resolver)
         }
       }
       try await expectFulfillment(of: begun.reaches(1).promise)

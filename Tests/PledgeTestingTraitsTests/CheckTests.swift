@@ -182,7 +182,7 @@ private func issues(
 @Suite struct AttributionTests {
   /// Each of many tests at once has one problem of each kind: none sees those of another.
   @Test func parallelTests_getTheirOwnReportsOnly() async throws {
-    let count = 60
+    let count = 24
     let all = try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
       for number in 0..<count {
         group.addTask {

@@ -20,16 +20,10 @@ struct Log: Sendable {
   private(set) var forgotten = Forgotten()
   var isOpen = true
   /// The unhandled rejections that the trace has claimed.
-  private(set) var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
+  var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
 
   private let limit: Int?
   private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
-  /// The rejections of which a promise of this trace was the last one to be rejected.
-  ///
-  /// A name is used again for another rejection when the first one is gone. So the last promise of the
-  /// process decides: of one that is alive, each promise that it rejects is newer than those of others
-  /// that had its name.
-  private var rejections: Set<UInt> = []
   private var nextNumber = 1
   /// The first number that may still be in the books.
   private var oldest = 1
@@ -76,19 +70,15 @@ extension Log {
     }
   }
 
-  /// Notes whether a rejection belongs to the trace, if the event is one.
-  mutating func noteRejection(in event: PromiseDiagnostics.TraceEvent, isOwn: Bool) {
-    guard case .settled(let rejection?) = event.kind else { return }
-    if isOwn { rejections.insert(rejection.id) } else { rejections.remove(rejection.id) }
+  /// Whether an event of any promise on this thread can concern the trace.
+  func isInterested(in key: ThreadKey) -> Bool {
+    guard let thread = threads[key] else { return false }
+    return !thread.running.isEmpty || !thread.waits.isEmpty || thread.lastObserver != nil
   }
 
-  /// Keeps an unhandled rejection that belongs to the trace.
-  ///
-  /// - Returns: Whether it does.
-  mutating func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
-    guard isOpen, rejections.remove(id) != nil else { return false }
-    unhandled.append(rejection)
-    return true
+  /// Everything whose events can concern the trace.
+  var interests: Interests {
+    Interests(promises: Array(numbers.keys), threads: Array(threads.keys))
   }
 
   /// Enters an event.
@@ -322,5 +312,17 @@ extension Log {
     if numbers[record.id] == number { numbers[record.id] = nil }
     if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
     return record
+  }
+}
+
+extension PromiseDiagnostics.TraceEvent {
+  /// The promises that the event can add to a record, or remove from it.
+  var promises: [PromiseDiagnostics.PromiseID] {
+    switch kind {
+    case .attached(let source, _, _, _): [promise, source]
+    case .adopted(let inner, _): [promise, inner]
+    case .observes(let result): [promise, result]
+    default: [promise]
+    }
   }
 }
