@@ -12,7 +12,7 @@
   /// ```
   ///
   /// On a suite, it applies to each test of the suite. Each test case is checked on its own, also while
-  /// others run in parallel: see <doc:PledgeTestingTraits> for what belongs to a test.
+  /// others run in parallel. The page of the module says what belongs to a test.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public struct PromiseCheckTrait: TestTrait, SuiteTrait, TestScoping {
     /// What fails a test.
