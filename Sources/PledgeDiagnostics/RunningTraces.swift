@@ -1,14 +1,23 @@
 import Pledge
 
-/// The traces that are on.
+/// The traces that are on, and which event each of them is for.
 ///
-/// Each event goes to all of them.
+/// That of the process gets all events. Of the others, an event goes to those that it can concern, found
+/// by the promise, the thread and the task: many tests, each with a trace of its own, run side by side.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum RunningTraces {
-  private struct State {
+  fileprivate struct State {
     var ofProcess: Trace?
-    var scoped: [Trace] = []
-    var all: [Trace] { scoped + [ofProcess].compactMap(\.self) }
+    var scoped: [ObjectIdentifier: Trace] = [:]
+    /// The scoped traces that have a promise in their record.
+    var promises: [PromiseDiagnostics.PromiseID: [Trace]] = [:]
+    /// The scoped traces of which a handler or a wait is on a thread.
+    var threads: [ThreadKey: [Trace]] = [:]
+    /// The traces that claim a rejection: those of the promise that was the last to be rejected with it.
+    ///
+    /// The name of a rejection is used again when the rejection is gone. So the last promise decides: as
+    /// long as a rejection exists, what it rejects is newer than what others with its name have.
+    var rejections: [UInt: [Trace]] = [:]
   }
 
   private static let state = Mutex(State())
@@ -23,27 +32,42 @@ enum RunningTraces {
 
   static var all: [Trace] { isEmpty ? [] : state.withLock { $0.all } }
 
-  static func contains(_ trace: Trace) -> Bool {
-    state.withLock { state in state.all.contains { $0 === trace } }
-  }
+  static func contains(_ trace: Trace) -> Bool { state.withLock { $0.contains(trace) } }
 
   /// - Returns: The trace of the process whose place was taken.
   static func add(_ trace: Trace, isScoped: Bool) -> Trace? {
     state.withLock { state -> Trace? in
       defer { apply(state) }
       if isScoped {
-        state.scoped.append(trace)
+        state.scoped[ObjectIdentifier(trace)] = trace
         return nil
       }
       return exchange(&state.ofProcess, with: trace)
     }
   }
 
-  static func remove(_ trace: Trace) {
+  /// Removes a trace that takes no more events, with the promises and threads that it has entered.
+  static func remove(_ trace: Trace, _ interests: Interests) {
     state.withLock { state in
-      state.scoped.removeAll { $0 === trace }
+      state.scoped[ObjectIdentifier(trace)] = nil
+      for promise in interests.promises { state.promises.remove(trace, at: promise) }
+      for thread in interests.threads { state.threads.remove(trace, at: thread) }
+      if trace.claimsRejections {
+        for id in Array(state.rejections.keys) { state.rejections.remove(trace, at: id) }
+      }
       if state.ofProcess === trace { state.ofProcess = nil }
       apply(state)
+    }
+  }
+
+  /// Notes which events a scoped trace wants from now on.
+  static func update(_ trace: Trace, wanted: Interests, unwanted: Interests) {
+    state.withLock { state in
+      guard state.contains(trace) else { return }
+      for promise in wanted.promises { state.promises.insert(trace, at: promise) }
+      for thread in wanted.threads { state.threads.insert(trace, at: thread) }
+      for promise in unwanted.promises { state.promises.remove(trace, at: promise) }
+      for thread in unwanted.threads { state.threads.remove(trace, at: thread) }
     }
   }
 
@@ -53,7 +77,84 @@ enum RunningTraces {
   private static func apply(_ state: State) {
     let traces = state.all
     count.store(traces.count, ordering: .relaxed)
+    if traces.contains(where: \.claimsRejections) {
+      PromiseDiagnostics.setClaim { rejection, id in claim(rejection, id) }
+    } else {
+      PromiseDiagnostics.setClaim(nil)
+    }
     guard !traces.isEmpty else { return PromiseDiagnostics.setTracer(nil) }
-    PromiseDiagnostics.setTracer { event in for trace in traces { trace.record(event) } }
+    PromiseDiagnostics.setTracer { event in record(event) }
+  }
+
+  private static func record(_ event: PromiseDiagnostics.TraceEvent) {
+    let thread = ThreadKey.current
+    let scope = Trace.scope
+    let traces = state.withLock { $0.traces(for: event, on: thread, in: scope) }
+    let concerned = traces.filter { $0.record(event, on: thread, isInScope: scope === $0) }
+    if case .settled(let rejection?) = event.kind {
+      state.withLock { state in
+        let claiming = concerned.filter { $0.claimsRejections && state.contains($0) }
+        state.rejections[rejection.id] = claiming.isEmpty ? nil : claiming
+      }
+    }
+  }
+
+  /// Has a trace keep an unhandled rejection, if it belongs to one.
+  private static func claim(
+    _ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt
+  ) -> Bool {
+    let owners = state.withLock { $0.rejections.removeValue(forKey: id) } ?? []
+    return owners.contains { $0.keep(rejection) }
+  }
+}
+
+/// What a scoped trace must be told of.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+struct Interests {
+  var promises: [PromiseDiagnostics.PromiseID] = []
+  var threads: [ThreadKey] = []
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension RunningTraces.State {
+  fileprivate var all: [Trace] { scoped.values + [ofProcess].compactMap(\.self) }
+
+  fileprivate func contains(_ trace: Trace) -> Bool {
+    ofProcess === trace || scoped[ObjectIdentifier(trace)] != nil
+  }
+
+  /// The traces that an event can concern, each once.
+  fileprivate func traces(
+    for event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey, in scope: Trace?
+  ) -> [Trace] {
+    var traces = [ofProcess].compactMap(\.self)
+    if scoped.isEmpty { return traces }
+    func add(_ others: [Trace]?) {
+      for trace in others ?? [] where !traces.contains(where: { $0 === trace }) {
+        traces.append(trace)
+      }
+    }
+    if let scope, contains(scope) { add([scope]) }
+    add(promises[event.promise])
+    add(threads[thread])
+    switch event.kind {
+    case .observes(let result): add(promises[result])
+    case .attached(let source, _, _, _): add(promises[source])
+    default: break
+    }
+    return traces
+  }
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension Dictionary where Value == [Trace] {
+  fileprivate mutating func insert(_ trace: Trace, at key: Key) {
+    if self[key]?.contains(where: { $0 === trace }) == true { return }
+    self[key, default: []].append(trace)
+  }
+
+  fileprivate mutating func remove(_ trace: Trace, at key: Key) {
+    self[key]?.removeAll { $0 === trace }
+    if self[key]?.isEmpty == true { self[key] = nil }
   }
 }

@@ -20,16 +20,20 @@ public final class Trace: Sendable {
   private let callStacks: CallStackReader?
   /// Whether it leaves out what its body has nothing to do with.
   private let isScoped: Bool
+  /// Whether it keeps the unhandled rejections that belong to it, which then are not reported.
+  let claimsRejections: Bool
 
   /// The trace of the closure that the task runs, or in which the task was made.
-  @TaskLocal private static var scope: Trace?
+  @TaskLocal static var scope: Trace?
 
   private init(
-    limit: Int?, capturesPlaces: Bool, isScoped: Bool, time: @escaping @Sendable () -> Duration
+    limit: Int?, capturesPlaces: Bool, isScoped: Bool, claimsRejections: Bool = false,
+    time: @escaping @Sendable () -> Duration
   ) {
     log = Mutex(Log(limit: limit.map { max($0, 1) }))
     self.time = time
     self.isScoped = isScoped
+    self.claimsRejections = claimsRejections
     callStacks = capturesPlaces ? CallStackReader() : nil
   }
 
@@ -87,9 +91,26 @@ public final class Trace: Sendable {
   ) async rethrows -> Result {
     let trace = Trace(
       limit: limit, capturesPlaces: capturesPlaces, isScoped: true, time: stopwatch(clock))
-    _ = RunningTraces.add(trace, isScoped: true)
-    defer { trace.stop() }
-    return try await $scope.withValue(trace) { try await body(trace) }
+    return try await trace.record(body)
+  }
+
+  /// Records what `body` does to promises, and takes over the reports of the unhandled rejections of
+  /// its promises: see ``leftovers()``.
+  package static func checking<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
+  ) async rethrows -> Result {
+    let trace = Trace(
+      limit: 50_000, capturesPlaces: true, isScoped: true, claimsRejections: true,
+      time: stopwatch(ContinuousClock()))
+    return try await trace.record(body)
+  }
+
+  private func record<Result>(
+    isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
+  ) async rethrows -> Result {
+    _ = RunningTraces.add(self, isScoped: true)
+    defer { stop() }
+    return try await Self.$scope.withValue(self) { try await body(self) }
   }
 
   /// The trace that is on: that of the closure that the calling task runs, or else that of the
@@ -103,8 +124,7 @@ public final class Trace: Sendable {
   ///
   /// Reports about what was recorded remain available.
   public func stop() {
-    RunningTraces.remove(self)
-    close()
+    RunningTraces.remove(self, close())
   }
 
   /// Whether the trace is on.
@@ -117,30 +137,81 @@ public final class Trace: Sendable {
   public var forgotten: Forgotten { log.withLock { $0.forgotten } }
 
   /// Takes no more events.
-  private func close() { log.withLock { $0.isOpen = false } }
+  ///
+  /// - Returns: Of which promises and threads it wanted the events.
+  @discardableResult
+  private func close() -> Interests {
+    log.withLock { log in
+      log.isOpen = false
+      return isScoped ? log.interests : Interests()
+    }
+  }
 
-  func record(_ event: PromiseDiagnostics.TraceEvent) {
-    let thread = ThreadKey.current
+  /// Enters an event, if it concerns this trace.
+  ///
+  /// - Returns: Whether it does.
+  func record(
+    _ event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey, isInScope: Bool
+  ) -> Bool {
     if isScoped {
-      let isInScope = Self.scope === self
-      guard log.withLock({ $0.concerns(event, on: thread, isInScope: isInScope) }) else { return }
+      guard log.withLock({ $0.concerns(event, on: thread, isInScope: isInScope) }) else {
+        return false
+      }
     }
     let callStack = captureCallStack(for: event, on: thread)
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen else { return [] }
       // Asked under the lock, so that the events are recorded in the order of their times.
-      return log.apply(event, at: time(), on: thread, callStack: callStack)
+      let forgotten = log.apply(event, at: time(), on: thread, callStack: callStack)
+      if isScoped { updateInterests(in: log, event.promises + forgotten.map(\.id), thread) }
+      return forgotten
     }
     withExtendedLifetime(forgotten) {}
+    return true
+  }
+
+  /// Says which events of these promises, and on this thread, this trace wants.
+  ///
+  /// Called under the log's lock, so that the last change is the last one there, too.
+  private func updateInterests(
+    in log: Log, _ promises: [PromiseDiagnostics.PromiseID], _ thread: ThreadKey
+  ) {
+    var wanted = Interests()
+    var unwanted = Interests()
+    for promise in promises {
+      if log.contains(promise) {
+        wanted.promises.append(promise)
+      } else {
+        unwanted.promises.append(promise)
+      }
+    }
+    if log.isInterested(in: thread) {
+      wanted.threads = [thread]
+    } else {
+      unwanted.threads = [thread]
+    }
+    RunningTraces.update(self, wanted: wanted, unwanted: unwanted)
   }
 
   func record(name: String, of promise: PromiseDiagnostics.PromiseID) {
     let isInScope = !isScoped || Self.scope === self
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen, isInScope || log.contains(promise) else { return [] }
-      return log.name(promise, name, at: time(), on: .current)
+      let forgotten = log.name(promise, name, at: time(), on: .current)
+      if isScoped { updateInterests(in: log, [promise] + forgotten.map(\.id), .current) }
+      return forgotten
     }
     withExtendedLifetime(forgotten) {}
+  }
+
+  /// Keeps an unhandled rejection that belongs to this trace.
+  ///
+  /// - Returns: Whether the trace still does so.
+  func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) -> Bool {
+    log.withLock { log in
+      if log.isOpen { log.unhandled.append(rejection) }
+      return log.isOpen
+    }
   }
 
   private func captureCallStack(
@@ -157,6 +228,9 @@ public final class Trace: Sendable {
     default: return nil
     }
   }
+
+  /// Looks at the record under the lock; `body` must not call code of the program.
+  func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result { log.withLock { body($0) } }
 
   /// All that was recorded up to now.
   func snapshot() -> Snapshot {

@@ -34,6 +34,7 @@ import Testing
     "Sources/Pledge/Pledge.docc", "Sources/PledgeDiagnostics/PledgeDiagnostics.docc",
     "Sources/PledgeFoundation/PledgeFoundation.docc",
     "Sources/PledgeTesting/PledgeTesting.docc",
+    "Sources/PledgeTestingTraits/PledgeTestingTraits.docc",
   ]
 
   private static var pages: [String] {

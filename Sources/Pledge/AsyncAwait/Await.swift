@@ -74,7 +74,8 @@ extension Guarantee {
           // Nothing can be returned, and others go on: reported, as leaked continuations are.
           rejection.markHandled()
           return Instrumentation.reportUnhandled(
-            BrokenPromiseError(breakingGuarantee: rejection), rejection.origin)
+            BrokenPromiseError(breakingGuarantee: rejection), rejection.origin,
+            id: rejection.root.address)
         }
         continuation.resume(returning: source.value(as: Value.self))
       }

@@ -63,7 +63,7 @@ public enum TaskLocals {
 
   /// The present values of the registered keys, as a function that sets them while it calls its
   /// argument; nil if no key is registered.
-  static func snapshot() -> (@Sendable (() -> Void) -> Void)? { Instrumentation.snapshot() }
+  package static func snapshot() -> (@Sendable (() -> Void) -> Void)? { Instrumentation.snapshot() }
 
   private static func capture() -> @Sendable (() -> Void) -> Void {
     var result: @Sendable (() -> Void) -> Void = { $0() }

@@ -48,6 +48,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   typealias Entry = CoalescerEntry<Value>
 
   let table = Mutex(CoalescerTable<Value>())
+  let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
   /// The time since the store was made.
   private let stopwatch: @Sendable () -> TimeSpan

@@ -46,6 +46,7 @@ public final class Limiter: Sendable {
   private let state: Mutex<LimiterQueue>
   private let rate: Rate?
   private let time: TimeSource
+  package let monitors = Monitors<LimiterEvent>()
 
   /// Creates a limiter.
   ///
@@ -111,6 +112,7 @@ public final class Limiter: Sendable {
   /// Rejects all waiting operations with `CancellationError`; running operations continue.
   public func clear() {
     let cleared = state.withLock { $0.removeAll() }
+    monitors.note(.waiting(-cleared.count))
     for operation in cleared { operation.reject(CancellationError()) }
     tellIfIdle()
   }
@@ -148,8 +150,10 @@ public final class Limiter: Sendable {
     let submission = state.withLock { $0.submit(operation, priority: priority) }
     switch submission {
     case .failure(let error):
+      monitors.note(.rejected)
       resolver.reject(error)
     case .success(let ticket):
+      monitors.note(.waiting(1))
       promise.cell.onCancel { [weak self] in self?.withdraw(ticket) }
       startNext()
     }
@@ -158,11 +162,13 @@ public final class Limiter: Sendable {
 
   private func withdraw(_ ticket: LimiterQueue.Ticket) {
     let withdrawn = state.withLock { $0.remove(ticket) }
+    if withdrawn != nil { monitors.note(.waiting(-1)) }
     withExtendedLifetime(withdrawn) {}
     tellIfIdle()
   }
 
   private func leave() {
+    monitors.note(.running(-1))
     state.withLock { $0.running -= 1 }
     startNext()
     tellIfIdle()
@@ -170,6 +176,8 @@ public final class Limiter: Sendable {
 
   private func startNext() {
     while let operation = state.withLock({ $0.takeNext() }) {
+      monitors.note(.waiting(-1))
+      monitors.note(.running(1))
       if let rate {
         // A start counts for one period, from now on.
         _ = Promise<Void>.after(rate.span, time)

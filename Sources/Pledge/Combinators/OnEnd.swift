@@ -18,4 +18,9 @@ extension Promise {
         handler.copyResult(of: source, as: Value.self)
       })
   }
+
+  /// A promise with the same outcome; `body` is called before it settles, in whatever way.
+  package func ending(with body: @escaping @Sendable () -> Void) -> Promise {
+    .onEnd(of: self, body)
+  }
 }

@@ -16,6 +16,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   public typealias Caching = CoalescerCaching
 
   private let store: CoalescerStore<Value>
+  package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
   /// Creates an empty table.
   ///
@@ -61,9 +62,13 @@ extension RequestCoalescer where Key: Hashable {
     }
     let result = store.share(entry)
     if isNew {
+      store.monitors.note(.started)
       store.begin(entry, start)
     } else if store.isStale(entry) {
+      store.monitors.note(.stale)
       store.revalidate(entry, start)
+    } else {
+      store.monitors.note(entry.promise.isPending ? .joined : .cached)
     }
     return result
   }

@@ -30,6 +30,18 @@ public enum PromiseDiagnostics {
     Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
+  /// Has `claim` asked whether it takes over the report of an unhandled rejection, which has the name
+  /// that trace events call it by; nil ends that.
+  ///
+  /// `claim` runs on the thread that released the last reference to the rejection, which can be the
+  /// timers' thread: it must not call code of the program.
+  package static func setClaim(
+    _ claim: (@Sendable (UnhandledRejection, _ id: UInt) -> Bool)?
+  ) {
+    guard let claim else { return Instrumentation.setClaim(nil) }
+    Instrumentation.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
+  }
+
   /// Sends all future events of promises to `tracer`; nil ends tracing.
   ///
   /// `tracer` runs on the thread on which an event happens, during the event: it must be fast and

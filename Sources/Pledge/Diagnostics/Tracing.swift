@@ -85,7 +85,7 @@ extension PromiseDiagnostics.Rejection {
   fileprivate init(_ rejection: Rejection) {
     self.init(
       error: rejection.error,
-      id: UInt(bitPattern: Unmanaged.passUnretained(rejection.root).toOpaque()),
+      id: rejection.root.address,
       origin: rejection.origin)
   }
 }

@@ -28,6 +28,7 @@ enum Instrumentation {
     var tracer: (@Sendable (Cell, Step) -> Void)?
     var capture: (@Sendable () -> (@Sendable (() -> Void) -> Void)?)?
     var report: (@Sendable (any Error, SourceLocation?) -> Void)?
+    var claim: (@Sendable (any Error, SourceLocation?, UInt) -> Bool)?
   }
 
   private static let hooks = Mutex(Hooks())
@@ -58,6 +59,16 @@ enum Instrumentation {
   /// Makes `report` receive unhandled rejections.
   static func setReport(_ report: (@Sendable (any Error, SourceLocation?) -> Void)?) {
     let old = hooks.withLock { exchange(&$0.report, with: report) }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Has `claim` asked whether it takes over the report of an unhandled rejection, which has the name
+  /// that tracers know it by; nil ends that.
+  ///
+  /// It is asked on the thread that released the rejection, also on the timers' thread: it must not
+  /// call code of the program.
+  static func setClaim(_ claim: (@Sendable (any Error, SourceLocation?, UInt) -> Bool)?) {
+    let old = hooks.withLock { exchange(&$0.claim, with: claim) }
     withExtendedLifetime(old) {}
   }
 
@@ -117,13 +128,22 @@ enum Instrumentation {
     return { handler, source in restoring { run(handler, source) } }
   }
 
-  /// Reports an unhandled rejection to the registered handler, or to standard error.
-  static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
+  /// Reports a rejection that has no handler: the tool that claims it, or else the program's own
+  /// report or standard error.
+  static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?, id: UInt) {
+    if let claim = hooks.withLock({ $0.claim }), claim(error, origin, id) { return }
+    reportUnhandled(error, origin)
+  }
+
+  private static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
     // The handler is the program's, and so is the error's description.
     let state = ThreadState.current
     if state.pointee.isTimerThread {
       state.pointee.postponed.append { reportUnhandled(error, origin) }
-    } else if let report = hooks.withLock({ $0.report }) {
+      return
+    }
+    Monitoring.policies.note(.unhandledRejection)
+    if let report = hooks.withLock({ $0.report }) {
       report(error, origin)
     } else {
       StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")

@@ -68,6 +68,9 @@ final class Rejection: Sendable {
   /// The rejection with which the error appeared.
   var root: Rejection { original ?? self }
 
+  /// What tracers call the rejection, if it is a root.
+  var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
+
   @usableFromInline
   func markHandled() {
     if !isHandled.load(ordering: .relaxed) { isHandled.store(true, ordering: .relaxed) }
@@ -83,6 +86,7 @@ final class Rejection: Sendable {
     guard !isSilent, !isHandled.load(ordering: .relaxed), !(error is CancellationError),
       !(original ?? self).isReported.exchange(true, ordering: .relaxed)
     else { return }
-    Instrumentation.reportUnhandled(error, origin)
+    let id = original?.address ?? address
+    Instrumentation.reportUnhandled(error, origin, id: id)
   }
 }

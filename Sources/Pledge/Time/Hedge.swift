@@ -147,6 +147,7 @@ private final class HedgeRun<Value: Sendable>: Sendable {
     let later = Promise<Void>.race([failure, .after(delay, time)])
       .chained(immediate) {
         guard self.budget?.withdraw() ?? true else { throw NoTokenLeft() }
+        Monitoring.policies.note(.hedged)
         return self.attempt(number + 1)
       }
     return .any([work, later])

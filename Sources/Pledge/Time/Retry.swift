@@ -105,6 +105,14 @@ private final class RetryRun<Value: Sendable>: Sendable {
 
   var errors: [any Error] { failures.withLock { $0 } }
 
+  private func note(_ event: PolicyEvent) {
+    if let monitor = policy.monitor {
+      monitor.note(event)
+    } else {
+      Monitoring.policies.note(event)
+    }
+  }
+
   func attempt() -> Promise<Value> {
     var current = Promise<Void>.value(()).chained(target) { [operation] in try operation() }
     if let timeout = policy.attemptTime {
@@ -117,7 +125,11 @@ private final class RetryRun<Value: Sendable>: Sendable {
         return failures.count
       }
       guard count < policy.attempts, policy.isRetryable(error), policy.budget?.withdraw() ?? true
-      else { throw RetryError(errors: errors) }
+      else {
+        note(.gaveUp)
+        throw RetryError(errors: errors)
+      }
+      note(.retried)
       let delay = policy.pause(after: error, attemptsMade: count)
       return Promise<Void>.after(delay, time).chained(HandlerTarget(immediate: ())) {
         [self] in attempt()

@@ -18,6 +18,13 @@ package struct TimeSource: Sendable {
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
+    if Monitoring.policies.areMissing { return start(after: span, action) }
+    return MonitoredTimer({ start(after: span, $0) }, action)
+  }
+
+  private func start(
+    after span: TimeSpan, _ action: @escaping @Sendable () -> Void
+  ) -> AnyObject & Sendable {
     if let other { return other.startTimer(after: min(span, Self.longest), action) }
     let (deadline, isTooFar) = SystemClock.now.addingReportingOverflow(span.inNanoseconds)
     return TimerHeap.Timer(deadline: isTooFar ? .max : deadline, action: action)

@@ -19,6 +19,8 @@ struct Log: Sendable {
   private(set) var threads: [ThreadKey: Thread] = [:]
   private(set) var forgotten = Forgotten()
   var isOpen = true
+  /// The unhandled rejections that the trace has claimed.
+  var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
 
   private let limit: Int?
   private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
@@ -66,6 +68,17 @@ extension Log {
     case .waitEnded: return threads[key]?.waits.isEmpty == false
     default: return false
     }
+  }
+
+  /// Whether an event of any promise on this thread can concern the trace.
+  func isInterested(in key: ThreadKey) -> Bool {
+    guard let thread = threads[key] else { return false }
+    return !thread.running.isEmpty || !thread.waits.isEmpty || thread.lastObserver != nil
+  }
+
+  /// Everything whose events can concern the trace.
+  var interests: Interests {
+    Interests(promises: Array(numbers.keys), threads: Array(threads.keys))
   }
 
   /// Enters an event.
@@ -160,6 +173,11 @@ extension Log {
     let number = numbers[promise] ?? add(promise, .unknown, moment)
     records[number]?.name = name
     return forgetBeyondLimit()
+  }
+
+  /// The promises that were made while the trace was on and are in memory.
+  var living: [Record] {
+    numbers.values.compactMap { records[$0] }.filter(\.isOwnPromise)
   }
 
   /// Whether a promise is in the record.
@@ -294,5 +312,17 @@ extension Log {
     if numbers[record.id] == number { numbers[record.id] = nil }
     if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
     return record
+  }
+}
+
+extension PromiseDiagnostics.TraceEvent {
+  /// The promises that the event can add to a record, or remove from it.
+  var promises: [PromiseDiagnostics.PromiseID] {
+    switch kind {
+    case .attached(let source, _, _, _): [promise, source]
+    case .adopted(let inner, _): [promise, inner]
+    case .observes(let result): [promise, result]
+    default: [promise]
+    }
   }
 }

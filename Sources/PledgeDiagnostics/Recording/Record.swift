@@ -76,6 +76,8 @@ struct Record: Sendable {
   var ended: Duration?
 
   var isPending: Bool { settlement == nil && ended == nil }
+  /// Whether it is a promise, and one that was made while the trace was on.
+  var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
   var isRunning: Bool { runs.last.map { $0.end == nil } ?? false }
   /// The last time the user's closure was called, or is about to return.
   var closureRun: Run? { runs.last { $0.callsClosure } }

@@ -55,9 +55,10 @@ final class Watch: @unchecked Sendable {
   private func isDone(by time: DispatchTime) -> Bool { group.wait(timeout: time) == .success }
 
   private func startTimer() -> UncheckedBox<DispatchWorkItem> {
-    let item = DispatchWorkItem { [self] in
-      isOver.withLock { $0 = true }
-      changes.tell()
+    // Dispatch keeps a cancelled item until its time has come: it must not keep the promises.
+    let item = DispatchWorkItem { [weak self] in
+      self?.isOver.withLock { $0 = true }
+      self?.changes.tell()
     }
     Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: item)
     return UncheckedBox(item)

@@ -1,0 +1,80 @@
+#if AsyncHTTPClient
+  import AsyncHTTPClient
+  import NIOCore
+  import NIOPosix
+  import Pledge
+  import PledgeNIO
+
+  extension HTTPClient.Body {
+    /// Creates a body that `write` writes part by part, as fast as the server reads.
+    ///
+    /// ```swift
+    /// request.body = .writing { body in
+    ///   body.send(header).then { body.send(rows) }
+    /// }
+    /// ```
+    ///
+    /// The body ends when the promise of `write` is fulfilled. If it is rejected, or `write` throws, the
+    /// request fails with that error. If the request ends before, the promise is cancelled.
+    ///
+    /// **Execution.** `write` runs on the request's event loop, so it must not block; once for each time
+    /// that the request is sent, as after a redirection.
+    ///
+    /// - Parameters:
+    ///   - contentLength: The number of bytes that `write` will send; nil for a chunked body.
+    ///   - write: Sends the parts.
+    public static func writing(
+      contentLength: Int64? = nil,
+      _ write: @escaping @Sendable (StreamWriter) throws -> Promise<Void>
+    ) -> HTTPClient.Body {
+      .stream(contentLength: contentLength) { writer in
+        let promise: Promise<Void>
+        do { promise = try write(writer) } catch { promise = .rejected(error) }
+        CurrentPiece.ofBody?.begin(promise)
+        // That of the request, if it is one of NIO's own.
+        let loop =
+          MultiThreadedEventLoopGroup.currentEventLoop ?? HTTPClient.defaultEventLoopGroup.next()
+        return promise.future(on: loop)
+      }
+    }
+  }
+
+  extension HTTPClient.Body.StreamWriter {
+    /// Sends a part of the body.
+    ///
+    /// The promise is fulfilled when there is room for the next part, and rejected if the request has
+    /// ended. Wait for it before you send the next part: parts that are sent at once take memory for all
+    /// of them. Cancelling the promise doesn't withdraw the part.
+    public func send(_ buffer: ByteBuffer) -> Promise<Void> { write(.byteBuffer(buffer)).promise }
+  }
+
+  /// The promise of the program's that a request waits for, to be cancelled with the request.
+  final class CurrentPiece: Sendable {
+    /// That of the body that is about to be written.
+    @TaskLocal static var ofBody: CurrentPiece?
+
+    private struct State {
+      var promise: Promise<Void>?
+      var isOver = false
+    }
+
+    private let state = Mutex(State())
+
+    func begin(_ promise: Promise<Void>) {
+      let (old, isOver) = state.withLock { state in
+        let old = exchange(&state.promise, with: state.isOver ? nil : promise)
+        return (old, state.isOver)
+      }
+      withExtendedLifetime(old) {}
+      if isOver { promise.cancel() }
+    }
+
+    func end() {
+      let promise = state.withLock { state in
+        state.isOver = true
+        return exchange(&state.promise, with: nil)
+      }
+      promise?.cancel()
+    }
+  }
+#endif

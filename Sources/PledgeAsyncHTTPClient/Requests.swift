@@ -1,0 +1,169 @@
+#if AsyncHTTPClient
+  import AsyncHTTPClient
+  import Logging
+  import NIOCore
+  import NIOHTTP1
+  import Pledge
+  import PledgeNIO
+
+  extension HTTPClient {
+    /// Sends a GET request to `url` and collects the body of the response.
+    ///
+    /// The promise is rejected with `HTTPClientError.invalidURL` if `url` isn't a URL. Otherwise, the
+    /// same as ``load(_:upTo:deadline:logger:fileID:line:)``.
+    public func load(
+      _ url: String, upTo maximumBodySize: Int? = nil, deadline: NIODeadline? = nil,
+      logger: Logger? = nil, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Response> {
+      do {
+        return load(
+          try Request(url: url), upTo: maximumBodySize, deadline: deadline, logger: logger,
+          fileID: fileID, line: line)
+      } catch {
+        return .rejected(error)
+      }
+    }
+
+    /// Sends `request` and collects the body of the response.
+    ///
+    /// The request starts inside this call. Any HTTP status fulfills the promise. It is rejected with the
+    /// client's error if the request fails, and with `ResponseAccumulator.ResponseTooBigError` if the body
+    /// is larger than `maximumBodySize`.
+    ///
+    /// **Cancellation.** Cancelling the promise rejects it immediately, and closes the request's
+    /// connection, or its stream in HTTP/2.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - maximumBodySize: The number of bytes that are kept in memory at most; nil for 4 GiB.
+    ///   - deadline: When the request fails if it hasn't ended; nil for the client's own time limits.
+    ///   - logger: What the client logs to.
+    ///   - fileID: The file to name in reports; the default is the caller's.
+    ///   - line: The line to name in reports; the default is the caller's.
+    public func load(
+      _ request: Request, upTo maximumBodySize: Int? = nil, deadline: NIODeadline? = nil,
+      logger: Logger? = nil, fileID: StaticString = #fileID, line: UInt = #line
+    ) -> Promise<Response> {
+      let delegate =
+        maximumBodySize.map {
+          ResponseAccumulator(request: request, maxBodySize: min(max($0, 0), Int(UInt32.max)))
+        } ?? ResponseAccumulator(request: request)
+      return perform(request, delegate, deadline, logger, fileID, line)
+    }
+
+    /// Sends `request` and passes the body of the response to a closure as it arrives, as fast as the
+    /// closure's promises are fulfilled.
+    ///
+    /// ```swift
+    /// let copied = client.stream(request) { part in file.write(part) }
+    /// ```
+    ///
+    /// The client reads no more of the response than a few parts ahead of `receive`, so that a slow
+    /// receiver slows down the server, and takes no more memory than a fast one.
+    ///
+    /// The request starts inside this call. The promise is fulfilled with the head of the response when
+    /// the promise of the last part is. It is rejected with the error that `accept` or `receive` throws,
+    /// or with which a promise of `receive` is rejected; with the client's error if the request fails.
+    ///
+    /// **Execution.** `accept` and `receive` run on the request's event loop, one call at a time, so they
+    /// must not block. They see the context that ``Pledge/TaskLocals`` propagates.
+    ///
+    /// **Cancellation.** Cancelling the promise rejects it immediately, closes the request's connection,
+    /// or its stream in HTTP/2, and cancels the promise of `receive`, which isn't called again.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - deadline: When the request fails if it hasn't ended; nil for the client's own time limits.
+    ///   - logger: What the client logs to.
+    ///   - fileID: The file to name in reports; the default is the caller's.
+    ///   - line: The line to name in reports; the default is the caller's.
+    ///   - accept: Looks at the head, before the body is read; throws to end the request.
+    ///   - receive: Receives the parts in order, each once the promise of the part before is fulfilled.
+    public func stream(
+      _ request: Request, deadline: NIODeadline? = nil, logger: Logger? = nil,
+      fileID: StaticString = #fileID, line: UInt = #line,
+      accepting accept: @escaping @Sendable (HTTPResponseHead) throws -> Void = { _ in },
+      to receive: @escaping @Sendable (ByteBuffer) throws -> Promise<Void>
+    ) -> Promise<HTTPResponseHead> {
+      perform(
+        request, StreamDelegate(accept: accept, receive: receive), deadline, logger, fileID, line)
+    }
+
+    private func perform<Delegate: HTTPClientResponseDelegate>(
+      _ request: Request, _ delegate: Delegate, _ deadline: NIODeadline?, _ logger: Logger?,
+      _ fileID: StaticString, _ line: UInt
+    ) -> Promise<Delegate.Response> {
+      let writing = CurrentPiece()
+      var request = request
+      if let stream = request.body?.stream {
+        request.body?.stream = { writer in
+          CurrentPiece.$ofBody.withValue(writing) { stream(writer) }
+        }
+      }
+      let task = execute(
+        request: request, delegate: delegate, eventLoop: .indifferent, deadline: deadline,
+        logger: logger)
+      task.futureResult.whenComplete { _ in writing.end() }
+      return task.futureResult.promise(onCancel: { task.cancel() }, fileID: fileID, line: line)
+    }
+  }
+
+  /// Passes the parts of a body to a closure, and has the client wait for its promises.
+  private final class StreamDelegate: HTTPClientResponseDelegate {
+    typealias Response = HTTPResponseHead
+
+    private struct NoHeadError: Error {}
+
+    private let accept: @Sendable (HTTPResponseHead) throws -> Void
+    private let receive: @Sendable (ByteBuffer) throws -> Promise<Void>
+    private let restoring: (@Sendable (() -> Void) -> Void)?
+    private let head = Mutex<HTTPResponseHead?>(nil)
+    private let receiving = CurrentPiece()
+
+    init(
+      accept: @escaping @Sendable (HTTPResponseHead) throws -> Void,
+      receive: @escaping @Sendable (ByteBuffer) throws -> Promise<Void>
+    ) {
+      self.accept = accept
+      self.receive = receive
+      restoring = TaskLocals.snapshot()
+    }
+
+    func didReceiveHead(
+      task: HTTPClient.Task<HTTPResponseHead>, _ head: HTTPResponseHead
+    ) -> EventLoopFuture<Void> {
+      self.head.withLock { $0 = head }
+      return task.eventLoop.makeCompletedFuture(inContext { Result { try accept(head) } })
+    }
+
+    func didReceiveBodyPart(
+      task: HTTPClient.Task<HTTPResponseHead>, _ buffer: ByteBuffer
+    ) -> EventLoopFuture<Void> {
+      let promise = inContext { () -> Promise<Void> in
+        do { return try receive(buffer) } catch { return .rejected(error) }
+      }
+      if case .success? = promise.currentResult { return task.eventLoop.makeSucceededVoidFuture() }
+      receiving.begin(promise)
+      return promise.future(on: task.eventLoop)
+    }
+
+    func didReceiveError(task: HTTPClient.Task<HTTPResponseHead>, _ error: any Error) {
+      receiving.end()
+    }
+
+    func didFinishRequest(
+      task: HTTPClient.Task<HTTPResponseHead>
+    ) throws -> HTTPResponseHead {
+      guard let head = head.withLock({ $0 }) else { throw NoHeadError() }
+      return head
+    }
+
+    /// Calls `body` in the context of the place where the request was made.
+    private func inContext<Result>(_ body: () -> Result) -> Result {
+      guard let restoring else { return body() }
+      var result: Result?
+      restoring { result = body() }
+      return result ?? body()
+    }
+  }
+#endif

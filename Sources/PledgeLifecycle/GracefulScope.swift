@@ -1,0 +1,222 @@
+#if ServiceLifecycle
+  import Pledge
+  import ServiceLifecycle
+
+  /// A service that lets its work end on graceful shutdown, and cancels what takes longer than a
+  /// deadline.
+  ///
+  /// ```swift
+  /// let requests = GracefulScope(limiter: Limiter(64), deadline: .seconds(20))
+  ///
+  /// func respond(to request: Request) -> Promise<Response> {
+  ///   requests.run { load(request) }
+  /// }
+  ///
+  /// let group = ServiceGroup(
+  ///   services: [requests, server], gracefulShutdownSignals: [.sigterm], logger: logger)
+  /// try await group.run()
+  /// ```
+  ///
+  /// On graceful shutdown, the scope rejects new work with ``ShuttingDownError``, waits for the work that
+  /// is running, or waiting in its limiter, and cancels what hasn't ended by the deadline. A service
+  /// group shuts down its services in reverse order: list a scope before the services that submit work
+  /// to it.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public final class GracefulScope: Service {
+    /// The error of work that was submitted after the shutdown had begun.
+    public struct ShuttingDownError: Error, Sendable, Hashable, CustomStringConvertible {
+      /// A description for logs.
+      public var description: String { "The service is shutting down and starts no new work." }
+
+      /// Creates the error.
+      public init() {}
+    }
+
+    fileprivate struct State {
+      /// What cancels the work that has been submitted and hasn't ended; nil until it has begun.
+      var work: [Int: (@Sendable () -> Void)?] = [:]
+      var nextID = 0
+      var isClosed = false
+      /// Whether work that begins now must be cancelled.
+      var isCancelled = false
+      var empty: [Resolver<Void>] = []
+    }
+
+    private let state = Mutex(State())
+    private let limiter: Limiter?
+    private let deadline: Duration
+    private let clock: any Clock<Duration>
+
+    /// Creates a scope that takes work.
+    ///
+    /// - Parameters:
+    ///   - limiter: Limits the work. It can have other users, whose operations the scope leaves alone.
+    ///   - deadline: How long work has time to end after a graceful shutdown has begun.
+    ///   - clock: The clock of the deadline.
+    public init(
+      limiter: Limiter? = nil, deadline: Duration = .seconds(30),
+      clock: any Clock<Duration> = ContinuousClock()
+    ) {
+      self.limiter = limiter
+      self.deadline = deadline
+      self.clock = clock
+    }
+
+    /// How much work has been submitted and hasn't ended.
+    public var pendingCount: Int { state.withLock { $0.work.count } }
+
+    /// Whether new work is rejected.
+    public var isShuttingDown: Bool { state.withLock { $0.isClosed } }
+
+    // MARK: - Work
+
+    /// Runs `operation`, as soon as the limiter allows, if there is one.
+    ///
+    /// Once the shutdown has begun, `operation` doesn't run and the promise is rejected with
+    /// ``ShuttingDownError``. Cancelling the promise cancels that of `operation`; so does the deadline of
+    /// the shutdown, and the promise is then rejected with `CancellationError`.
+    ///
+    /// **Execution.** `operation` runs in the isolation in which it was written.
+    ///
+    /// - Parameters:
+    ///   - priority: The priority in the limiter.
+    ///   - operation: Starts the work.
+    public func run<T: Sendable>(
+      priority: Int = 0,
+      @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
+    ) -> Promise<T> {
+      let executor = executor(for: operation.isolation)
+      let operation = Isolated(operation).assumingIsolated(
+        as: (@Sendable () throws -> Promise<T>).self)
+      return submit { [limiter] in
+        if let limiter {
+          limiter.run(on: executor, priority: priority, operation)
+        } else {
+          Promise.value(()).then(on: executor) { try operation() }
+        }
+      }
+    }
+
+    /// Runs an asynchronous `operation`, as soon as the limiter allows, if there is one.
+    ///
+    /// Cancelling the promise cancels the task of `operation`. Otherwise, the same as for an operation
+    /// that returns a promise.
+    ///
+    /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
+    ///
+    /// - Parameters:
+    ///   - priority: The priority in the limiter.
+    ///   - operation: The work.
+    @_disfavoredOverload
+    public func run<T: Sendable>(
+      priority: Int = 0,
+      @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+    ) -> Promise<T> {
+      submit { [limiter] in
+        if let limiter {
+          limiter.run(priority: priority, operation)
+        } else {
+          Promise(operation)
+        }
+      }
+    }
+
+    private func submit<T: Sendable>(_ start: () -> Promise<T>) -> Promise<T> {
+      let id: Int? = state.withLock { state in
+        if state.isClosed { return nil }
+        defer { state.nextID += 1 }
+        // Entered before it begins, so that a shutdown waits for it.
+        state.work[state.nextID] = .some(nil)
+        return state.nextID
+      }
+      guard let id else { return .rejected(ShuttingDownError()) }
+      let work = start()
+      let isTooLate = state.withLock { state in
+        state.work[id] = { work.cancel() }
+        return state.isCancelled
+      }
+      // The scope keeps nothing of the work once that has ended.
+      let result = work.ending { [weak self] in self?.leave(id) }
+      if isTooLate { work.cancel() }
+      return result
+    }
+
+    private func leave(_ id: Int) {
+      let (cancel, empty) = state.withLock { state in
+        (state.work.removeValue(forKey: id), state.takeEmpty())
+      }
+      withExtendedLifetime(cancel) {}
+      for resolver in empty { resolver.fulfill() }
+    }
+
+    // MARK: - Shutting down
+
+    /// Waits for graceful shutdown, and then until all work has ended, for no longer than the deadline.
+    ///
+    /// A service group calls this. If its task is cancelled, all work is cancelled at once, and this
+    /// throws `CancellationError`.
+    public func run() async throws {
+      do {
+        try await gracefulShutdown()
+      } catch {
+        cancelAll()
+        throw error
+      }
+      await drain()
+      try Task.checkCancellation()
+    }
+
+    /// Rejects new work, waits until all other work has ended, and cancels what hasn't by the deadline.
+    ///
+    /// ``run()`` does this on graceful shutdown; call it yourself in a program without a service group.
+    /// If the calling task is cancelled, all work is cancelled at once.
+    ///
+    /// - Returns: How much work was cancelled.
+    @discardableResult
+    public func drain() async -> Int {
+      let empty = close()
+      do {
+        try await empty.timeout(after: deadline, clock: clock).value
+        return 0
+      } catch {
+        // The deadline has passed, or the task was cancelled.
+        return cancelAll()
+      }
+    }
+
+    /// Rejects new work.
+    ///
+    /// - Returns: A promise that is fulfilled when no work is left.
+    private func close() -> Promise<Void> {
+      let (promise, resolver) = Promise<Void>.withResolvers()
+      let empty = state.withLock { state in
+        state.isClosed = true
+        state.empty.append(resolver)
+        return state.takeEmpty()
+      }
+      for resolver in empty { resolver.fulfill() }
+      return promise
+    }
+
+    @discardableResult
+    private func cancelAll() -> Int {
+      let work = state.withLock { state in
+        state.isClosed = true
+        state.isCancelled = true
+        return state.work
+      }
+      for (_, cancel) in work.sorted(by: { $0.key < $1.key }) { cancel?() }
+      return work.count
+    }
+  }
+
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  extension GracefulScope.State {
+    /// The resolvers of those that wait until no work is left, if none is.
+    fileprivate mutating func takeEmpty() -> [Resolver<Void>] {
+      guard work.isEmpty else { return [] }
+      defer { empty = [] }
+      return empty
+    }
+  }
+#endif

@@ -1,0 +1,149 @@
+#if Metrics
+  import Metrics
+  import Pledge
+
+  extension Limiter {
+    /// Counts the operations of this limiter from now on.
+    ///
+    /// ```swift
+    /// let limiter = Limiter(8, queueCapacity: 100).measured(as: "database")
+    /// ```
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `pledge.limiter.running` | meter | operations that run |
+    /// | `pledge.limiter.waiting` | meter | operations that wait |
+    /// | `pledge.limiter.rejected` | counter | operations for which there was no room |
+    ///
+    /// They have the dimension `limiter`. Limiters with the same name are counted together. Call this
+    /// before you use the limiter.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension.
+    ///   - factory: What makes the metrics.
+    /// - Returns: This limiter.
+    @discardableResult
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> Limiter {
+      monitors.add(LimiterMetrics(name, self, factory))
+      return self
+    }
+  }
+
+  extension RequestCoalescer {
+    /// Counts the requests to this coalescer from now on.
+    ///
+    /// The counter `pledge.coalescer.requests` has the dimensions `coalescer` and `result`:
+    ///
+    /// | `result` | the request |
+    /// |---|---|
+    /// | `started` | started work |
+    /// | `joined` | waits for work that was in progress |
+    /// | `cached` | got a cached value |
+    /// | `stale` | got a stale value, and started work to replace it, or another request has |
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension `coalescer`.
+    ///   - factory: What makes the metrics.
+    /// - Returns: This coalescer.
+    @discardableResult
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> RequestCoalescer {
+      monitors.add(CoalescerMetrics(name, factory))
+      return self
+    }
+  }
+
+  extension RetryPolicy {
+    /// Returns this policy, whose retries are counted with the dimension `policy`.
+    ///
+    /// The counters are `pledge.retries` and `pledge.retries.exhausted`, as of ``PromiseMetrics``, which
+    /// then doesn't count these retries without the dimension. Call it once for each policy, and not for
+    /// each operation, since it makes the counters.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension.
+    ///   - factory: What makes the metrics.
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> RetryPolicy {
+      var policy = self
+      policy.monitor = RetryMetrics(dimensions: [("policy", name)], factory)
+      return policy
+    }
+  }
+
+  /// The metrics of one limiter.
+  private final class LimiterMetrics: Monitor {
+    /// A meter that goes back to where it was when this object is deallocated.
+    private struct Level: ~Copyable {
+      let meter: Meter
+      private let value = Atomic(0)
+
+      init(_ meter: Meter) { self.meter = meter }
+
+      deinit { change(by: -value.load(ordering: .relaxed)) }
+
+      borrowing func change(by amount: Int) {
+        _ = value.wrappingAdd(amount, ordering: .relaxed)
+        if amount > 0 { meter.increment(by: Double(amount)) }
+        if amount < 0 { meter.decrement(by: Double(-amount)) }
+      }
+    }
+
+    private let running: Level
+    private let waiting: Level
+    private let rejected: Counter
+
+    init(_ name: String, _ limiter: Limiter, _ factory: any MetricsFactory) {
+      let dimensions = [("limiter", name)]
+      running = Level(
+        Meter(label: "pledge.limiter.running", dimensions: dimensions, factory: factory))
+      waiting = Level(
+        Meter(label: "pledge.limiter.waiting", dimensions: dimensions, factory: factory))
+      rejected = Counter(
+        label: "pledge.limiter.rejected", dimensions: dimensions, factory: factory)
+      running.change(by: limiter.runningCount)
+      waiting.change(by: limiter.waitingCount)
+    }
+
+    func note(_ event: LimiterEvent) {
+      switch event {
+      case .waiting(let change): waiting.change(by: change)
+      case .running(let change): running.change(by: change)
+      case .rejected: rejected.increment()
+      }
+    }
+  }
+
+  /// The metrics of one coalescer.
+  private final class CoalescerMetrics: Monitor {
+    private let started: Counter
+    private let joined: Counter
+    private let cached: Counter
+    private let stale: Counter
+
+    init(_ name: String, _ factory: any MetricsFactory) {
+      func counter(_ result: String) -> Counter {
+        Counter(
+          label: "pledge.coalescer.requests",
+          dimensions: [("coalescer", name), ("result", result)], factory: factory)
+      }
+      started = counter("started")
+      joined = counter("joined")
+      cached = counter("cached")
+      stale = counter("stale")
+    }
+
+    func note(_ event: CoalescerEvent) {
+      switch event {
+      case .started: started.increment()
+      case .joined: joined.increment()
+      case .cached: cached.increment()
+      case .stale: stale.increment()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,81 @@
+#if Metrics
+  import Metrics
+  import Pledge
+
+  /// Counts what happens to promises in the whole process, for swift-metrics.
+  public enum PromiseMetrics {
+    /// Begins to count, until the program ends.
+    ///
+    /// Call it once, when the program starts, after `MetricsSystem.bootstrap`. A second call counts
+    /// everything in the metrics of a second factory as well, or twice in those of the same one.
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `pledge.retries` | counter | attempts of `retry` after the first |
+    /// | `pledge.retries.exhausted` | counter | operations that failed although `retry` |
+    /// | `pledge.hedges` | counter | attempts of `hedged` after the first |
+    /// | `pledge.timers.pending` | meter | timers that have been started and are still needed |
+    /// | `pledge.timers.fired` | counter | timers whose time has come |
+    /// | `pledge.unhandled_rejections` | counter | rejections that no handler has seen |
+    ///
+    /// Retries with a policy of its own name have the dimension `policy`: see
+    /// ``Pledge/RetryPolicy/measured(as:factory:)``. Limiters and coalescers are counted one by one: see
+    /// ``Pledge/Limiter/measured(as:factory:)`` and ``Pledge/RequestCoalescer/measured(as:factory:)``.
+    ///
+    /// **Execution.** The metrics change on the threads on which the events happen, that of the timers
+    /// among them. So the factory's metrics must not block for long.
+    ///
+    /// - Parameter factory: What makes the metrics.
+    public static func start(factory: any MetricsFactory = MetricsSystem.factory) {
+      Monitoring.policies.add(ProcessMetrics(factory))
+    }
+  }
+
+  /// The metrics of the process.
+  private final class ProcessMetrics: Monitor {
+    private let retries: RetryMetrics
+    private let hedges: Counter
+    private let timersPending: Meter
+    private let timersFired: Counter
+    private let unhandled: Counter
+
+    init(_ factory: any MetricsFactory) {
+      retries = RetryMetrics(dimensions: [], factory)
+      hedges = Counter(label: "pledge.hedges", factory: factory)
+      timersPending = Meter(label: "pledge.timers.pending", factory: factory)
+      timersFired = Counter(label: "pledge.timers.fired", factory: factory)
+      unhandled = Counter(label: "pledge.unhandled_rejections", factory: factory)
+    }
+
+    func note(_ event: PolicyEvent) {
+      switch event {
+      case .retried, .gaveUp: retries.note(event)
+      case .hedged: hedges.increment()
+      case .timerStarted: timersPending.increment()
+      case .timerFired: timersFired.increment()
+      case .timerEnded: timersPending.decrement()
+      case .unhandledRejection: unhandled.increment()
+      }
+    }
+  }
+
+  /// The metrics of the operations with one policy, or without a policy of their own name.
+  final class RetryMetrics: Monitor {
+    private let retries: Counter
+    private let exhausted: Counter
+
+    init(dimensions: [(String, String)], _ factory: any MetricsFactory) {
+      retries = Counter(label: "pledge.retries", dimensions: dimensions, factory: factory)
+      exhausted = Counter(
+        label: "pledge.retries.exhausted", dimensions: dimensions, factory: factory)
+    }
+
+    func note(_ event: PolicyEvent) {
+      switch event {
+      case .retried: retries.increment()
+      case .gaveUp: exhausted.increment()
+      case .hedged, .timerStarted, .timerFired, .timerEnded, .unhandledRejection: break
+      }
+    }
+  }
+#endif

@@ -1,0 +1,142 @@
+#if canImport(Testing)
+  import Pledge
+  import PledgeDiagnostics
+  import Testing
+
+  /// Fails a test that leaves promises behind: pending, in memory, or rejected without a handler.
+  ///
+  /// ```swift
+  /// @Test(.checksPromises) func download_deliversTheFile() async throws {
+  ///   try await expectFulfillment(of: fetchFile("kitten.jpg"))
+  /// }
+  /// ```
+  ///
+  /// On a suite, it applies to each test of the suite. Each test case is checked on its own, also while
+  /// others run in parallel. The page of the module says what belongs to a test.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public struct PromiseCheckTrait: TestTrait, SuiteTrait, TestScoping {
+    /// What fails a test.
+    public struct Problems: OptionSet, Sendable, Hashable {
+      /// The set as a number.
+      public let rawValue: Int
+
+      /// Creates the set with this number.
+      public init(rawValue: Int) { self.rawValue = rawValue }
+
+      /// A promise is rejected, and no handler has seen the error.
+      ///
+      /// The error isn't reported elsewhere.
+      public static let unhandledRejections = Problems(rawValue: 1)
+      /// A promise is pending, or a task or thread waits for one.
+      ///
+      /// The failure contains the tree of what is pending.
+      public static let pendingPromises = Problems(rawValue: 2)
+      /// A promise is settled and still in memory: a reference cycle or a global variable keeps it.
+      public static let leaks = Problems(rawValue: 4)
+      /// All of them.
+      public static let all: Problems = [.unhandledRejections, .pendingPromises, .leaks]
+    }
+
+    /// What fails the test.
+    public let problems: Problems
+    /// How long a test's promises have time, after the test's function has returned, to settle and to
+    /// be deallocated.
+    public let patience: Duration
+
+    /// Whether the trait applies to the tests in a suite, which is the case.
+    public var isRecursive: Bool { true }
+
+    init(problems: Problems, patience: Duration) {
+      self.problems = problems
+      self.patience = patience
+    }
+
+    /// Runs a test case, and then waits until nothing is left of its promises, or until the time is over.
+    ///
+    /// Records an issue for each kind of problem. Throws what `function` throws.
+    public func provideScope(
+      for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+    ) async throws {
+      try await check(function) { issue in
+        Issue.record(Comment(rawValue: issue), sourceLocation: test.sourceLocation)
+      }
+    }
+
+    /// Runs `function`, and calls `report` for each problem that it leaves behind.
+    func check(
+      _ function: @Sendable () async throws -> Void, report: (String) -> Void
+    ) async throws {
+      try await Trace.checking { trace in
+        let failure: (any Error)?
+        do {
+          try await function()
+          failure = nil
+        } catch {
+          failure = error
+        }
+        await waitForEnd(of: trace)
+        for issue in issues(of: trace) { report(issue) }
+        if let failure { throw failure }
+      }
+    }
+
+    /// Returns when nothing is left that could be a problem, when the time is over, or when the test is
+    /// cancelled.
+    private func waitForEnd(of trace: Trace) async {
+      let clock = ContinuousClock()
+      let deadline = clock.now + patience
+      var pause = Duration.microseconds(100)
+      while mayImprove(trace.leftovers()), clock.now < deadline {
+        // Only cancellation ends it early, and then the test must end.
+        guard (try? await clock.sleep(for: pause)) != nil else { return }
+        pause = min(pause * 2, .milliseconds(20))
+      }
+    }
+
+    /// Whether there is something left that would be a problem, or become one.
+    private func mayImprove(_ leftovers: Leftovers) -> Bool {
+      let kept =
+        problems.contains(.leaks)
+        ? leftovers.settled : problems.contains(.unhandledRejections) ? leftovers.rejected : 0
+      return kept > 0 || leftovers.pending > 0 && !problems.isEmpty
+    }
+
+    private func issues(of trace: Trace) -> [String] {
+      let leftovers = trace.leftovers()
+      var issues: [String] = []
+      if problems.contains(.unhandledRejections) {
+        issues += leftovers.unhandled.map { "\($0)".prefix(1).uppercased() + "\($0)".dropFirst() }
+      }
+      if problems.contains(.pendingPromises), leftovers.pending > 0 {
+        issues.append("The test leaves promises pending.\n\(trace.pendingTree())")
+      }
+      if problems.contains(.leaks), leftovers.settled > 0 {
+        let lines = trace.settledPromises(limit: 20)
+        let more = leftovers.settled - lines.count
+        issues.append(
+          "The test leaves settled promises in memory: \(leftovers.settled)\n"
+            + lines.joined(separator: "\n") + (more > 0 ? "\nand \(more) more" : ""))
+      }
+      return issues
+    }
+  }
+
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  extension Trait where Self == PromiseCheckTrait {
+    /// Fails a test on unhandled rejections, on promises that it leaves pending, and on settled promises
+    /// that stay in memory, all after five seconds at most.
+    public static var checksPromises: Self { .checksPromises() }
+
+    /// Fails a test on some kinds of problems with promises.
+    ///
+    /// - Parameters:
+    ///   - problems: What fails the test.
+    ///   - patience: How long the promises have time, after the test's function has returned, to settle
+    ///     and to be deallocated. A test whose promises are gone doesn't wait.
+    public static func checksPromises(
+      for problems: PromiseCheckTrait.Problems = .all, patience: Duration = .seconds(5)
+    ) -> Self {
+      PromiseCheckTrait(problems: problems, patience: patience)
+    }
+  }
+#endif

@@ -1,0 +1,23 @@
+#if Metrics
+  import Metrics
+  import Pledge
+  import PledgeMetrics
+  import PledgeTesting
+  import Testing
+
+  /// The examples of the article on integrations that need metrics.
+  @Suite struct MetricsArticle {
+    @Test func measuring() async throws {
+      PromiseMetrics.start()
+
+      let limiter = Limiter(8, queueCapacity: 100).measured(as: "database")
+      let users = RequestCoalescer<Int, User>().measured(as: "users")
+      let policy = RetryPolicy.fixed(attempts: 3).measured(as: "database")
+
+      let user = Promise.retry(policy, clock: ContinuousClock()) {
+        limiter.run { users.promise(for: 7) { fetchUser(id: 7) } }
+      }
+      try await expectFulfillment(of: user)
+    }
+  }
+#endif

@@ -1,0 +1,225 @@
+#if Metrics
+  import Metrics
+  import MetricsTestKit
+  import Pledge
+  import PledgeMetrics
+  import PledgeTesting
+  import Testing
+
+  private struct Boom: Error {}
+
+  extension TestMetrics {
+    fileprivate func count(_ label: String, _ dimensions: [(String, String)] = []) throws -> Int64 {
+      try expectCounter(label, dimensions).totalValue
+    }
+
+    fileprivate func level(_ label: String, _ dimensions: [(String, String)] = []) throws -> Double
+    {
+      try expectMeter(label, dimensions).lastValue ?? 0
+    }
+
+    fileprivate func levels(_ label: String, _ dimensions: [(String, String)]) throws -> [Double] {
+      try expectMeter(label, dimensions).values
+    }
+  }
+
+  @Suite struct LimiterMetricsTests {
+    private let name = [("limiter", "database")]
+
+    @Test func operations_areCounted_fromSubmissionToEnd() async throws {
+      let metrics = TestMetrics()
+      let limiter = Limiter(2, queueCapacity: 1).measured(as: "database", factory: metrics)
+      let (gate, resolver) = Promise<Void>.withResolvers()
+      let operations = (0..<3).map { _ in limiter.run(on: .immediate) { gate.map { 1 } } }
+      #expect(try metrics.level("pledge.limiter.running", name) == 2)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 1)
+      try await expectRejection(
+        of: limiter.run { Promise.value(1) }, with: Limiter.QueueFullError.self)
+      #expect(try metrics.count("pledge.limiter.rejected", name) == 1)
+      resolver.fulfill()
+      for operation in operations { try await expectFulfillment(of: operation) }
+      try await expectFulfillment(of: limiter.idle())
+      #expect(try metrics.level("pledge.limiter.running", name) == 0)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(try metrics.levels("pledge.limiter.running", name).max() == 2)
+    }
+
+    @Test func withdrawnAndClearedOperations_waitNoLonger() async throws {
+      let metrics = TestMetrics()
+      let limiter = Limiter(1).measured(as: "database", factory: metrics)
+      limiter.pause()
+      let operations = (0..<5).map { _ in limiter.run { Promise.value(1) } }
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 5)
+      operations[2].cancel()
+      operations[2].cancel()
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 4)
+      limiter.clear()
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      limiter.clear()
+      limiter.resume()
+      for operation in operations { try await expectCancellation(of: operation) }
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(try metrics.level("pledge.limiter.running", name) == 0)
+    }
+
+    @Test func limiterThatIsDeallocated_leavesNothingWaiting() async throws {
+      let metrics = TestMetrics()
+      var limiter: Limiter? = Limiter(1).measured(as: "database", factory: metrics)
+      limiter?.pause()
+      let operation = limiter?.run { Promise.value(1) }
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 1)
+      limiter = nil
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      operation?.cancel()
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+    }
+
+    @Test func limiterInUse_startsWithItsOperations() async throws {
+      let metrics = TestMetrics()
+      let limiter = Limiter(1)
+      let (gate, resolver) = Promise<Void>.withResolvers()
+      let operations = (0..<2).map { _ in limiter.run(on: .immediate) { gate.map { 1 } } }
+      limiter.measured(as: "database", factory: metrics)
+      #expect(try metrics.level("pledge.limiter.running", name) == 1)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 1)
+      resolver.fulfill()
+      for operation in operations { try await expectFulfillment(of: operation) }
+      #expect(try metrics.level("pledge.limiter.running", name) == 0)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+    }
+
+    /// For leaks, and for the sanitizer.
+    @Test func manyOperationsAtOnce_leaveNothingBehind() async throws {
+      let metrics = TestMetrics()
+      let tracker = LifetimeTracker()
+      let limiter = Limiter(8).measured(as: "database", factory: metrics)
+      let users = RequestCoalescer<Int, LifetimeTracker.Token>()
+        .measured(as: "users", factory: metrics)
+      let rounds = 100_000
+      for start in stride(from: 0, to: rounds, by: 1000) {
+        let promises = (start..<start + 1000).map { number in
+          limiter.run(on: .global) { users.promise(for: number) { .value(tracker.track()) } }
+        }
+        for (index, promise) in promises.enumerated() where index.isMultiple(of: 7) {
+          promise.cancel()
+        }
+        for promise in promises { _ = await promise.result }
+      }
+      try await expectFulfillment(of: limiter.idle())
+      try await tracker.expectNoneAlive()
+      #expect(try metrics.level("pledge.limiter.running", name) == 0)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+    }
+  }
+
+  @Suite struct CoalescerMetricsTests {
+    @Test func requests_areCountedByTheirResult() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      let users = RequestCoalescer<Int, String>(
+        caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(10)), clock: clock
+      ).measured(as: "users", factory: metrics)
+      func count(_ result: String) throws -> Int64 {
+        try metrics.count(
+          "pledge.coalescer.requests", [("coalescer", "users"), ("result", result)])
+      }
+      let (work, resolver) = Promise<String>.withResolvers()
+      let first = users.promise(for: 1) { work }
+      let second = users.promise(for: 1) { .value("no") }
+      #expect(try count("started") == 1)
+      #expect(try count("joined") == 1)
+      resolver.fulfill("Ada")
+      try await expectFulfillment(of: first, with: "Ada")
+      try await expectFulfillment(of: second, with: "Ada")
+      try await expectFulfillment(of: users.promise(for: 1) { .value("no") }, with: "Ada")
+      #expect(try count("cached") == 1)
+      await clock.advance(by: .seconds(15))
+      try await expectFulfillment(of: users.promise(for: 1) { .value("Eva") }, with: "Ada")
+      #expect(try count("stale") == 1)
+      #expect(try count("started") == 1)
+    }
+  }
+
+  @Suite struct RetryMetricsTests {
+    @Test func retries_areCountedForTheirPolicy() async throws {
+      let metrics = TestMetrics()
+      let name = [("policy", "users")]
+      let policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
+        .measured(as: "users", factory: metrics)
+      let attempts = CallCounter()
+      let result = Promise.retry(policy, clock: ContinuousClock()) {
+        attempts.call() < 3 ? Promise<Int>.rejected(Boom()) : .value(1)
+      }
+      try await expectFulfillment(of: result, with: 1)
+      #expect(try metrics.count("pledge.retries", name) == 2)
+      #expect(try metrics.count("pledge.retries.exhausted", name) == 0)
+      let failing = Promise.retry(policy, clock: ContinuousClock()) {
+        Promise<Int>.rejected(Boom())
+      }
+      try await expectRejection(of: failing, with: RetryError.self)
+      #expect(try metrics.count("pledge.retries", name) == 4)
+      #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
+    }
+  }
+
+  /// The metrics of the process count what all tests of the process do: these compare with a lower
+  /// bound, or use a program of their own.
+  @Suite(.serialized) struct ProcessMetricsTests {
+    private static let metrics: TestMetrics = {
+      let metrics = TestMetrics()
+      PromiseMetrics.start(factory: metrics)
+      return metrics
+    }()
+
+    private let metrics = Self.metrics
+
+    @Test func retriesWithoutANamedPolicy_areCounted() async throws {
+      let before = try metrics.count("pledge.retries")
+      let exhausted = try metrics.count("pledge.retries.exhausted")
+      let failing = Promise.retry(.fixed(attempts: 4, delay: .zero), clock: ContinuousClock()) {
+        Promise<Int>.rejected(Boom())
+      }
+      try await expectRejection(of: failing, with: RetryError.self)
+      #expect(try metrics.count("pledge.retries") >= before + 3)
+      #expect(try metrics.count("pledge.retries.exhausted") >= exhausted + 1)
+    }
+
+    @Test func hedges_areCounted() async throws {
+      let before = try metrics.count("pledge.hedges")
+      let clock = TestClock()
+      let (slow, resolver) = Promise<Int>.withResolvers()
+      let calls = CallCounter()
+      let result = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+        calls.call() < 3 ? slow : .value(3)
+      }
+      await clock.run(until: result)
+      try await expectFulfillment(of: result, with: 3)
+      #expect(try metrics.count("pledge.hedges") >= before + 2)
+      withExtendedLifetime(resolver) {}
+    }
+
+    @Test func timers_areCounted_whetherTheyFireOrAreRemoved() async throws {
+      let clock = TestClock()
+      let fired = try metrics.count("pledge.timers.fired")
+      var removed: Promise<Void>? = Promise.after(.seconds(3600))
+      let fires = Promise<Void>.after(.seconds(1), clock: clock)
+      // The other tests of the process have timers, too: so this looks at each change of the meter.
+      #expect(try metrics.level("pledge.timers.pending") >= 2)
+      let steps = try metrics.levels("pledge.timers.pending", []).count
+      await clock.run(until: fires)
+      try await expectFulfillment(of: fires)
+      removed?.cancel()
+      removed = nil
+      #expect(try metrics.count("pledge.timers.fired") >= fired + 1)
+      #expect(try metrics.levels("pledge.timers.pending", []).count >= steps + 2)
+    }
+
+    @Test func unhandledRejections_areCounted() async throws {
+      let before = try metrics.count("pledge.unhandled_rejections")
+      PromiseDiagnostics.setUnhandledRejectionHandler { _ in }
+      defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
+      _ = Promise<Int>.rejected(Boom())
+      #expect(try metrics.count("pledge.unhandled_rejections") >= before + 1)
+    }
+  }
+#endif
