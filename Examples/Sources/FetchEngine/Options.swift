@@ -10,6 +10,8 @@ public struct Options: Sendable {
   public var concurrency = 8
   /// How many connections one file may have.
   public var split = 1
+  /// How many connections each host may have, for all files together; nil for any number.
+  public var connectionsPerHost: Int?
   /// A part of a file that is smaller gets no connection of its own, in bytes.
   public var minimumSegment = 4 << 20
   /// How often to try again, and after which pauses.
