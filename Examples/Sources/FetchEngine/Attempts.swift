@@ -5,9 +5,9 @@ import PledgeFoundation
 extension Downloader {
   /// Repeats `operation` after errors that may go away.
   ///
-  /// An attempt that got the file a good deal further does not count: a connection that breaks every
-  /// minute is no reason to give up a file that takes an hour. Neither does one that was ended because
-  /// another mirror should be faster, if anything arrived: that mirror may not serve this file anymore.
+  /// An attempt that made progress doesn't count: a connection that breaks every minute is no reason
+  /// to give up a file that takes an hour. After ``TooSlow`` any progress will do, because the faster
+  /// mirror may not serve this file anymore.
   func persistently<T: Sendable>(
     _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<T>
   ) -> Promise<T> {

@@ -18,7 +18,7 @@ public protocol Part: Sendable {
   func checksum(_ algorithm: ChecksumAlgorithm) throws -> Checksum
 }
 
-/// The file that the server has now is not the one of which a part is here.
+/// The file that the server has now isn't the one of which a part is present.
 struct Changed: Error, CustomStringConvertible {
   var description: String { "the file has changed on the server" }
 }
@@ -26,7 +26,7 @@ struct Changed: Error, CustomStringConvertible {
 /// All bytes of a segment are here; the server sends more than that.
 struct EndOfSegment: Error {}
 
-/// A file that is arriving: how much of it is here, and which answers fit to that.
+/// A file that is being downloaded: how much of it is present, and which responses continue that.
 final class Copy: Sendable {
   /// A segment of one version of the file, and the attempt that may write it.
   ///
@@ -63,7 +63,7 @@ final class Copy: Sendable {
     var wrongFiles: [URL: Checksum] = [:]
   }
 
-  /// A smaller part of a file is not worth a file of its own to go on from.
+  /// How much must arrive before the state is saved again, in bytes.
   private static let saveInterval = 1 << 20
 
   let file: Download
@@ -136,7 +136,7 @@ final class Copy: Sendable {
     }
   }
 
-  /// Returns the number of a new attempt to fetch a segment, in which several mirrors may take part.
+  /// Returns the number of a new attempt to fetch a segment, perhaps from several mirrors at once.
   func beginAttempt() -> Int {
     state.withLock { state in
       state.attempts += 1
@@ -144,7 +144,7 @@ final class Copy: Sendable {
     }
   }
 
-  /// Checks that an answer continues what is here, and starts over if it is another file.
+  /// Checks that a response continues what is present, and starts over if it is for another file.
   ///
   /// Only the first response of an attempt is accepted, and only its body is written.
   ///
@@ -205,12 +205,12 @@ final class Copy: Sendable {
     }
   }
 
-  /// What to say when the file on the server isn't the one that is here.
+  /// The error for a file on the server that isn't the one of which a part is present.
   private var changed: any Error {
     isGivenByUser
       ? BadAnswer(
         description:
-          "the server cannot continue the file that is here; "
+          "the server cannot continue the existing file; "
           + "without --continue, it is downloaded from its start")
       : Changed()
   }
@@ -318,7 +318,7 @@ final class Copy: Sendable {
 public struct Download: Sendable {
   /// The file name.
   public var name: String
-  /// Who serves it.
+  /// The addresses that serve it.
   public var mirrors: [URL]
   /// What its checksum must be, if that is known.
   public var checksum: Checksum?

@@ -25,7 +25,7 @@ public struct Downloader: Sendable {
   ///   - options: The policies.
   ///   - disk: Where files are opened, read and renamed.
   ///   - time: The clock.
-  ///   - report: Is told what happens, on any thread.
+  ///   - report: Called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),
     disk: any PromiseExecutor = .global, time: Time = .real,
@@ -40,7 +40,9 @@ public struct Downloader: Sendable {
     hosts = HostLimits(options.connectionsPerHost)
   }
 
-  /// Downloads all files, so many at a time, and never fails as a whole.
+  /// Downloads all files, a limited number at the same time.
+  ///
+  /// The promise is fulfilled even if some of them fail.
   public func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
     Promise.all(on: .immediate, files, concurrently: options.concurrency) { file in
       outcome(of: file)

@@ -7,7 +7,7 @@ import Foundation
 /// A list of downloads in the format Metalink (RFC 5854), as many download pages offer it.
 ///
 /// Each file has its name, its addresses in the order of their priorities, and the best checksum of
-/// those that are given. Addresses that aren't HTTP, checksums of pieces, and signatures are skipped.
+/// those that are given. Other addresses than HTTP, checksums of pieces, and signatures are skipped.
 public enum Metalink {
   /// Returns whether `text` is XML, and so not a ``DownloadList``.
   public static func isLikely(_ text: String) -> Bool {

@@ -16,7 +16,8 @@ final class HTTPTransport: Transport {
   private let connectTimeout: Duration
   private let connectionsPerHost: Int
   private let certificates: String?
-  private let clients = Mutex<[Proxies.Route: HTTPClient]>([:])
+  /// Nil once it is shut down.
+  private let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
 
   /// Creates a transport.
   ///
@@ -52,28 +53,28 @@ final class HTTPTransport: Transport {
     } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
+    // A download that is being cancelled may still get here.
+    guard let client = client(for: route) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
     let exchange = Exchange(url: url, resolver: resolver)
-    let task = client(for: route).execute(request: request, delegate: exchange)
+    let task = client.execute(request: request, delegate: exchange)
     resolver.onCancel { task.cancel() }
     return promise
   }
 
-  /// Closes all connections.
+  /// Closes all connections; from here on, requests are rejected.
   func shutdown() async throws {
-    let clients = clients.withLock { clients in
-      defer { clients = [:] }
-      return clients.values
-    }
-    for client in clients { try await client.shutdown() }
+    let clients = clients.withLock { $0.take() }
+    for client in (clients ?? [:]).values { try await client.shutdown() }
   }
 
-  private func client(for route: Proxies.Route) -> HTTPClient {
+  private func client(for route: Proxies.Route) -> HTTPClient? {
     clients.withLock { clients in
-      if let client = clients[route] { return client }
+      guard clients != nil else { return nil }
+      if let client = clients?[route] { return client }
       let client = HTTPClient(
         eventLoopGroupProvider: .singleton, configuration: configuration(for: route))
-      clients[route] = client
+      clients?[route] = client
       return client
     }
   }

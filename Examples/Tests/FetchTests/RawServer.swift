@@ -27,6 +27,9 @@ final class RawServer: Sendable {
     }
   }
 
+  /// Not the threads of the program: one of these may be waiting in a test.
+  private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
   private final class Log: Sendable {
     let requests = Mutex<[Request]>([])
   }
@@ -46,7 +49,7 @@ final class RawServer: Sendable {
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     _ serve: @escaping @Sendable (Request, inout Inbound, Outbound) async throws -> Void
   ) async throws {
-    let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+    let listener = try await ServerBootstrap(group: Self.threads)
       .bind(host: host, port: 0) { channel in
         channel.eventLoop.makeCompletedFuture {
           if let tls {
@@ -126,7 +129,7 @@ final class RawServer: Sendable {
           ByteBuffer(string: "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
         return
       }
-      let server = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+      let server = try await ClientBootstrap(group: threads)
         .connect(host: host, port: url.port ?? 80) { channel in
           channel.eventLoop.makeCompletedFuture {
             try Connection(wrappingChannelSynchronously: channel)
