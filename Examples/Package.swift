@@ -9,6 +9,7 @@ let package = Package(
     .package(name: "Pledge", path: ".."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   ],
@@ -27,6 +28,7 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]
     ),
     .target(
@@ -57,7 +59,12 @@ let package = Package(
     ),
     .testTarget(
       name: "FetchTests",
-      dependencies: ["fetch", "FetchSupport", "UnreliableServer"]
+      dependencies: [
+        "fetch", "FetchEngine", "FetchSupport", "UnreliableServer",
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ]
     ),
     .testTarget(
       name: "UnreliableServerTests", dependencies: ["UnreliableServer", "FetchSupport"]

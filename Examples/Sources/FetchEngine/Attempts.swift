@@ -5,14 +5,16 @@ import PledgeFoundation
 extension Downloader {
   /// Repeats `operation` after errors that may go away.
   ///
-  /// An attempt that got the file a good deal further does not count: a connection that breaks every
-  /// minute is no reason to give up a file that takes an hour.
+  /// An attempt that made progress doesn't count: a connection that breaks every minute is no reason
+  /// to give up a file that takes an hour. After ``TooSlow`` any progress will do, because the faster
+  /// mirror may not serve this file anymore.
   func persistently<T: Sendable>(
     _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<T>
   ) -> Promise<T> {
     let before = copy.received
     return operation().recover(on: .immediate) { error in
-      let hasProgressed = copy.received >= before + Self.progressThatCounts
+      let needed = error is TooSlow ? 1 : Self.progressThatCounts
+      let hasProgressed = copy.received >= before + needed
       let errors = hasProgressed ? [error] : errors + [error]
       guard Self.isWorthRetrying(error), errors.count < options.policy.attempts else {
         throw error is CancellationError || Self.isSpoiled(error) ? error : GivenUp(errors: errors)
@@ -31,7 +33,9 @@ extension Downloader {
       guard Self.isSpoiled(error) else { throw error }
       let errors = errors + [error]
       return Promise(on: disk) { try copy.restart() }.then(on: .immediate) {
-        guard errors.count < options.policy.attempts else { throw GivenUp(errors: errors) }
+        guard errors.count < options.policy.attempts, !Self.isHopeless(errors, copy) else {
+          throw GivenUp(errors: errors)
+        }
         return pause(copy, errors)
       }
       .then(on: .immediate) { startingOver(copy, errors: errors, operation) }
@@ -49,6 +53,14 @@ extension Downloader {
   }
 
   private static let progressThatCounts = 1 << 16
+
+  /// Whether all mirrors have the same wrong file: then the checksum is wrong, and fetching a large
+  /// file again would be useless.
+  private static func isHopeless(_ errors: [any Error], _ copy: Copy) -> Bool {
+    let mismatches = errors.compactMap { $0 as? ChecksumMismatch }
+    guard let last = mismatches.last else { return false }
+    return mismatches.count { $0 == last } > 1 && copy.isEverywhere(last.actual)
+  }
 
   /// Whether nothing that is here can be used any more.
   static func isSpoiled(_ error: any Error) -> Bool {

@@ -18,7 +18,7 @@ public protocol Part: Sendable {
   func checksum(_ algorithm: ChecksumAlgorithm) throws -> Checksum
 }
 
-/// The file that the server has now is not the one of which a part is here.
+/// The file that the server has now isn't the one of which a part is present.
 struct Changed: Error, CustomStringConvertible {
   var description: String { "the file has changed on the server" }
 }
@@ -26,24 +26,44 @@ struct Changed: Error, CustomStringConvertible {
 /// All bytes of a segment are here; the server sends more than that.
 struct EndOfSegment: Error {}
 
-/// A file that is arriving: how much of it is here, and which answers fit to that.
+/// A file that is being downloaded: how much of it is present, and which responses continue that.
 final class Copy: Sendable {
-  /// A segment of one version of the file; answers for other versions are not written any more.
+  /// A segment of one version of the file, and the attempt that may write it.
+  ///
+  /// Responses for other versions, and those of other attempts, aren't written anymore.
   struct Claim: Sendable {
     let start: Int
     let version: Int
+    var attempt = 0
+  }
+
+  /// Which attempt to fetch a segment has a response.
+  private struct Turn {
+    var attempt: Int
+    /// Whether that response may still be written.
+    var isOpen = true
   }
 
   private struct State {
     var resume: ResumeState
     var version = 0
     var requests = 0
+    /// How many attempts have begun, for all segments together.
+    var attempts = 0
+    /// The latest turn of each segment, by its start.
+    var turns: [Int: Turn] = [:]
     /// How much had arrived when the state was saved.
     var saved = 0
     var lastSource: URL?
+    /// The mirrors that have sent what is present; nil where that was an earlier run.
+    var mirrors: Set<URL?> = []
+    /// Whether the file had to be started over.
+    var isSuspect = false
+    /// The checksum of what a mirror has sent by itself, if it was wrong.
+    var wrongFiles: [URL: Checksum] = [:]
   }
 
-  /// A smaller part of a file is not worth a file of its own to go on from.
+  /// How much must arrive before the state is saved again, in bytes.
   private static let saveInterval = 1 << 20
 
   let file: Download
@@ -51,20 +71,31 @@ final class Copy: Sendable {
   /// Whether what is here may be continued without asking whether the file has changed: because a
   /// checksum will tell, or because the user says so.
   private let isTrusted: Bool
+  /// Whether the first bytes are a file of the user, which must not be replaced before there is a
+  /// complete one.
+  private let isGivenByUser: Bool
   private let state: Mutex<State>
 
   init(_ file: Download, _ part: any Part) {
     self.file = file
     self.part = part
     let resume = part.leftover ?? ResumeState()
-    isTrusted = file.checksum != nil || (part.leftover != nil && resume.validator == nil)
-    state = Mutex(State(resume: resume, saved: resume.received))
+    // A state without a validator is saved only for a file of the user.
+    isGivenByUser = file.checksum == nil && part.leftover != nil && resume.validator == nil
+    isTrusted = file.checksum != nil || isGivenByUser
+    var initial = State(resume: resume, saved: resume.received)
+    if resume.received > 0 { initial.mirrors = [nil] }
+    state = Mutex(initial)
   }
 
   var received: Int { state.withLock { $0.resume.received } }
   var size: Int? { state.withLock { $0.resume.size } }
   var requests: Int { state.withLock { $0.requests } }
   var source: URL? { state.withLock { $0.lastSource } }
+  /// The mirrors that have sent what is present, as far as they are known.
+  var mirrors: [URL] { state.withLock { $0.mirrors.compactMap(\.self) } }
+  /// The mirror that has sent all that is present; nil if several have.
+  var soleMirror: URL? { state.withLock { Self.soleMirror($0) } }
 
   /// What is missing.
   var claims: [Claim] {
@@ -76,9 +107,12 @@ final class Copy: Sendable {
 
   /// Divides what is missing among `count` connections, if parts of the file can be told to be parts
   /// of the same file.
+  ///
+  /// After a start over the file stays whole: a server may ignore ranges though it announces them,
+  /// and if one of several mirrors sends wrong bytes, a single source shows which.
   func split(into count: Int, minimum: Int) {
     state.withLock { state in
-      guard isTrusted || state.resume.validator != nil else { return }
+      guard !state.isSuspect, isTrusted || state.resume.validator != nil else { return }
       state.resume.split(into: count, minimum: minimum)
     }
   }
@@ -102,46 +136,61 @@ final class Copy: Sendable {
     }
   }
 
-  /// Checks that an answer continues what is here, and starts over if it is another file.
+  /// Returns the number of a new attempt to fetch a segment, perhaps from several mirrors at once.
+  func beginAttempt() -> Int {
+    state.withLock { state in
+      state.attempts += 1
+      return state.attempts
+    }
+  }
+
+  /// Checks that a response continues what is present, and starts over if it is for another file.
+  ///
+  /// Only the first response of an attempt is accepted, and only its body is written.
   ///
   /// - Returns: The segment that the body belongs to; nil if nothing was missing.
-  func accept(_ head: AnswerHead, for claim: Claim) throws -> Claim? {
+  func accept(
+    _ head: AnswerHead, from mirror: URL, for claim: Claim, attempt: Int
+  ) throws -> Claim? {
     let validator = Validator(
       entityTag: head.headers["etag"], lastModified: head.headers["last-modified"])
     let range = head.headers["content-range"].flatMap(ContentRange.init)
     return try state.withLock { state in
       let segment = try Self.segment(state, claim)
-      state.lastSource = head.url
+      if let turn = state.turns[claim.start], turn.attempt >= attempt { throw CancellationError() }
       switch head.status {
       case 206:
         guard let range, let first = range.range?.lowerBound, first == segment.position else {
           throw BadAnswer(description: "the server sent another part than the one it was asked for")
         }
-        guard let size = range.size, state.resume.size ?? size == size else { throw Changed() }
+        guard let size = range.size, state.resume.size ?? size == size else { throw changed }
         if file.checksum == nil, let old = state.resume.validator, let new = validator,
           !old.agrees(with: new)
         {
-          throw Changed()
+          throw changed
         }
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
         state.resume.validator = state.resume.validator ?? validator
       case 416:
-        guard let size = range?.size, size == segment.position else { throw Changed() }
+        guard let size = range?.size, size == segment.position else { throw changed }
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
+        state.lastSource = head.url
         return nil
       default:
         // The whole file, whether that was asked for or not.
         if let size = state.resume.size, state.resume.segments.count > 1, size == head.length,
           segment.position == 0
         {
-          return claim
+          break
         }
-        guard state.resume.segments.count == 1 else { throw Changed() }
+        guard state.resume.segments.count == 1 else { throw changed }
         if segment.position > 0 {
+          if isGivenByUser { throw changed }
           try part.restart()
           state.version += 1
+          state.mirrors = []
         }
         state.resume = ResumeState()
         state.resume.size = head.length
@@ -149,7 +198,32 @@ final class Copy: Sendable {
         state.resume.validator = validator
         state.saved = 0
       }
-      return Claim(start: claim.start, version: state.version)
+      state.lastSource = head.url
+      state.mirrors.insert(mirror)
+      state.turns[claim.start] = Turn(attempt: attempt)
+      return Claim(start: claim.start, version: state.version, attempt: attempt)
+    }
+  }
+
+  /// The error for a file on the server that isn't the one of which a part is present.
+  private var changed: any Error {
+    isGivenByUser
+      ? BadAnswer(
+        description:
+          "the server cannot continue the existing file; "
+          + "without --continue, it is downloaded from its start")
+      : Changed()
+  }
+
+  /// Ends the turn of a response: what still arrives is not written.
+  ///
+  /// When this returns, no write is in progress, so that the position at which the next attempt
+  /// continues stays what it is.
+  func end(_ claim: Claim) {
+    state.withLock { state in
+      if state.turns[claim.start]?.attempt == claim.attempt {
+        state.turns[claim.start]?.isOpen = false
+      }
     }
   }
 
@@ -157,6 +231,9 @@ final class Copy: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, _ claim: Claim) throws {
     try state.withLock { state in
       let index = try Self.index(state, claim)
+      guard let turn = state.turns[claim.start], turn.isOpen, turn.attempt == claim.attempt else {
+        throw CancellationError()
+      }
       let segment = state.resume.segments[index]
       let room = (segment.end ?? .max) - segment.position
       let fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
@@ -168,9 +245,7 @@ final class Copy: Sendable {
   }
 
   private func save(_ state: inout State) throws {
-    guard state.resume.validator != nil || file.checksum != nil, state.resume.size != nil else {
-      return
-    }
+    guard state.resume.validator != nil || isTrusted, state.resume.size != nil else { return }
     try part.save(state.resume)
     state.saved = state.resume.received
   }
@@ -193,7 +268,18 @@ final class Copy: Sendable {
   func verify() throws {
     guard let expected = file.checksum else { return }
     let actual = try part.checksum(expected.algorithm)
-    guard actual == expected else { throw ChecksumMismatch(expected: expected, actual: actual) }
+    guard actual != expected else { return }
+    state.withLock { state in
+      if let mirror = Self.soleMirror(state) { state.wrongFiles[mirror] = actual }
+    }
+    throw ChecksumMismatch(expected: expected, actual: actual)
+  }
+
+  /// Whether all mirrors have sent the file with this checksum.
+  func isEverywhere(_ checksum: Checksum) -> Bool {
+    state.withLock { state in
+      file.mirrors.allSatisfy { state.wrongFiles[$0] == checksum }
+    }
   }
 
   /// Forgets all that has arrived.
@@ -203,7 +289,13 @@ final class Copy: Sendable {
       state.version += 1
       state.resume = ResumeState()
       state.saved = 0
+      state.mirrors = []
+      state.isSuspect = true
     }
+  }
+
+  private static func soleMirror(_ state: State) -> URL? {
+    state.mirrors.count == 1 ? state.mirrors.first ?? nil : nil
   }
 
   private static func index(_ state: State, _ claim: Claim) throws -> Int {
@@ -226,7 +318,7 @@ final class Copy: Sendable {
 public struct Download: Sendable {
   /// The file name.
   public var name: String
-  /// Who serves it.
+  /// The addresses that serve it.
   public var mirrors: [URL]
   /// What its checksum must be, if that is known.
   public var checksum: Checksum?

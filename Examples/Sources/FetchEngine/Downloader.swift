@@ -15,6 +15,7 @@ public struct Downloader: Sendable {
   let time: Time
   let report: @Sendable (Event) -> Void
   let mirrors = Mirrors()
+  let hosts: HostLimits
 
   /// Creates a downloader.
   ///
@@ -24,7 +25,7 @@ public struct Downloader: Sendable {
   ///   - options: The policies.
   ///   - disk: Where files are opened, read and renamed.
   ///   - time: The clock.
-  ///   - report: Is told what happens, on any thread.
+  ///   - report: Called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),
     disk: any PromiseExecutor = .global, time: Time = .real,
@@ -36,9 +37,12 @@ public struct Downloader: Sendable {
     self.disk = disk
     self.time = time
     self.report = report
+    hosts = HostLimits(options.connectionsPerHost)
   }
 
-  /// Downloads all files, so many at a time, and never fails as a whole.
+  /// Downloads all files, a limited number at the same time.
+  ///
+  /// The promise is fulfilled even if some of them fail.
   public func downloadAll(_ files: [Download]) -> Promise<[Outcome]> {
     Promise.all(on: .immediate, files, concurrently: options.concurrency) { file in
       outcome(of: file)
@@ -59,13 +63,22 @@ public struct Downloader: Sendable {
 
   /// Downloads one file, unless it exists and must be kept.
   func download(_ file: Download) -> Promise<Saved> {
-    Promise(on: disk) { try storage.present(file) }
-      .then(on: disk) { present in
-        if let present {
-          return .value(Saved(file: file, source: nil, byteCount: present, requests: 0))
-        }
-        return try fetch(Copy(file, storage.open(file.name)))
+    Promise(on: disk) { () -> Start in
+      if let size = try storage.present(file) { return .present(byteCount: size) }
+      return .missing(Copy(file, try storage.open(file.name)))
+    }
+    .then(on: .immediate) { start in
+      switch start {
+      case .present(let size):
+        .value(Saved(file: file, source: nil, byteCount: size, requests: 0))
+      case .missing(let copy): fetch(copy)
       }
+    }
+  }
+
+  private enum Start {
+    case present(byteCount: Int)
+    case missing(Copy)
   }
 
   /// Fetches what is missing, verifies the file, and gives it its name.
@@ -105,10 +118,15 @@ public struct Downloader: Sendable {
 
   /// Compares the file with its checksum.
   func verify(_ copy: Copy) -> Promise<Void> {
-    Promise(on: disk) { try copy.verify() }
+    guard copy.file.checksum != nil else { return .value(()) }
+    return Promise(on: disk) { try copy.verify() }
       .tap(on: .immediate) { result in
-        if case .failure(let error) = result, let source = copy.source {
-          mirrors.blame(source, error)
+        guard case .failure(let error) = result, error is ChecksumMismatch else { return }
+        if let sole = copy.soleMirror {
+          mirrors.blameForWrongFile(sole)
+        } else {
+          // The checksum doesn't show which of them it was.
+          for mirror in copy.mirrors { mirrors.blame(mirror) }
         }
       }
   }
@@ -119,17 +137,20 @@ public struct Downloader: Sendable {
   func connect(_ copy: Copy, _ claim: Copy.Claim) -> Promise<Opened> {
     let ranked = mirrors.ranked(copy.file.mirrors, rotation: claim.start / options.minimumSegment)
     let request = Request(
-      transport: transport, time: time, patience: options.stall, settings: options.settings)
+      transport: transport, time: time, patience: options.stall, settings: options.settings,
+      hosts: hosts)
+    let attempt = copy.beginAttempt()
     return Promise.any(
       ranked.enumerated().map { rank, mirror in
-        time.after(options.headStart * rank)
+        (rank == 0 ? .value(()) : time.after(options.headStart * rank))
           .then(on: .immediate) { try request.get(mirror, copy.headers(for: claim)) }
           .map(on: .immediate) { answer in
-            Opened(answer: answer, mirror: mirror, claim: try copy.accept(answer.head, for: claim))
+            let claim = try copy.accept(answer.head, from: mirror, for: claim, attempt: attempt)
+            return Opened(answer: answer, mirror: mirror, claim: claim)
           }
           .tap(on: .immediate) { result in
             if case .failure(let error) = result, !(error is CancellationError) {
-              mirrors.blame(mirror, error)
+              mirrors.blame(mirror)
             }
           }
       }
@@ -153,12 +174,13 @@ public struct Downloader: Sendable {
     }
     .replaceError(on: .immediate, only: EndOfSegment.self) { (_) -> Void in }
     return Promise.race(body, silence(meter, opened, copy))
+      .tap(on: .immediate) { _ in copy.end(claim) }
       .map(on: .immediate) { try copy.finish(claim) }
       .tap(on: .immediate) { result in
         report(.disconnected(copy.file, claim.start))
         mirrors.note(opened.mirror, bytes: meter.count, in: time.now() - meter.start)
         if case .failure(let error) = result, !(error is CancellationError) {
-          mirrors.blame(opened.mirror, error)
+          mirrors.blame(opened.mirror)
         }
       }
   }

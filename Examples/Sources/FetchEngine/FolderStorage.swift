@@ -27,14 +27,14 @@ public struct FolderStorage: Storage {
 
   /// A file with the right checksum need not be downloaded, whatever the policy.
   public func present(_ file: Download) throws -> Int? {
-    let url = parts.directory.appending(component: file.name, directoryHint: .notDirectory)
+    let path = parts.path(of: file.name)
     // What cannot be read is not there; the download tells why it cannot be written either.
     var status = stat()
-    guard stat(url.path(percentEncoded: false), &status) == 0 else { return nil }
+    guard stat(path, &status) == 0 else { return nil }
     let size = Int(status.st_size)
     let stays =
       if let expected = file.checksum {
-        (try? Checksum(ofFileAt: url, expected.algorithm)) == expected
+        (try? Checksum(ofFileAt: path, expected.algorithm)) == expected
       } else {
         existing == .kept
       }
@@ -44,8 +44,7 @@ public struct FolderStorage: Storage {
 
   /// Removes what a run that was killed has left of a file that is whole by now.
   private func removeLeftover(of file: Download) {
-    let name = PartialFile.partialName(for: file.name)
-    let path = parts.directory.appending(component: name).path(percentEncoded: false)
+    let path = parts.path(of: PartialFile.partialName(for: file.name))
     guard access(path, F_OK) == 0 else { return }
     // One that is in use is locked, and stays.
     (try? PartialFile(for: file.name, in: parts.directory))?.discard()

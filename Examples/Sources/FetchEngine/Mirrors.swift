@@ -10,6 +10,8 @@ final class Mirrors: Sendable {
     var speed: Double?
   }
 
+  private static let weightOfWrongFile = 100
+
   private let records = Mutex<[String: Record]>([:])
 
   /// The mirrors of a file, the best one first.
@@ -31,10 +33,14 @@ final class Mirrors: Sendable {
     return order.map { turned[$0] }
   }
 
-  /// Notes that a server failed; wrong bytes weigh more than all else.
-  func blame(_ mirror: URL, _ error: any Error) {
-    let weight = error is ChecksumMismatch ? 100 : 1
-    records.withLock { $0[Self.key(mirror), default: Record()].failures += weight }
+  /// Notes that a server failed.
+  func blame(_ mirror: URL) { add(1, to: mirror) }
+
+  /// Notes that a server has sent a wrong file, which weighs more than all else.
+  func blameForWrongFile(_ mirror: URL) { add(Self.weightOfWrongFile, to: mirror) }
+
+  private func add(_ failures: Int, to mirror: URL) {
+    records.withLock { $0[Self.key(mirror), default: Record()].failures += failures }
   }
 
   /// Notes how fast a server has been.
@@ -51,7 +57,9 @@ final class Mirrors: Sendable {
   func isMuchSlower(_ speed: Double, than others: [URL]) -> Bool {
     let records = records.withLock { $0 }
     return others.contains { other in
-      guard let record = records[Self.key(other)], record.failures < 100 else { return false }
+      guard let record = records[Self.key(other)], record.failures < Self.weightOfWrongFile else {
+        return false
+      }
       return Self.isMuchSlower(speed, than: record.speed)
     }
   }

@@ -6,11 +6,13 @@ import Synchronization
 
 /// The policies of a ``Downloader``.
 public struct Options: Sendable {
-  /// How many files are downloaded at a time.
+  /// How many files are downloaded at the same time.
   public var concurrency = 8
   /// How many connections one file may have.
   public var split = 1
-  /// A part of a file that is smaller gets no connection of its own, in bytes.
+  /// How many connections each host may have, for all files together; nil for any number.
+  public var connectionsPerHost: Int?
+  /// The smallest part of a file that gets its own connection, in bytes.
   public var minimumSegment = 4 << 20
   /// How often to try again, and after which pauses.
   public var policy = RetryPolicy.exponential(
@@ -57,7 +59,7 @@ public enum Event: Sendable {
 public struct Saved: Sendable {
   /// The file.
   public let file: Download
-  /// Who sent the last of it; nil if it was there before.
+  /// The address that sent the last bytes; nil if the file was present before.
   public let source: URL?
   /// Its size.
   public let byteCount: Int
@@ -67,7 +69,7 @@ public struct Saved: Sendable {
 
 /// How a download ended.
 public enum Outcome: Sendable {
-  /// The file is there.
+  /// The file is complete.
   case saved(Saved, time: Duration)
   /// It was given up.
   case failed(Download, any Error, time: Duration)

@@ -10,31 +10,35 @@ struct Request: Sendable {
   let patience: Duration
   /// What the user wants to be sent with it.
   let settings: RequestSettings
+  /// How many connections a host may have.
+  let hosts: HostLimits
 
   /// Asks for `url`; an answer that does not tell of success is an error.
   func get(
-    _ url: URL, _ headers: [String: String], isFirst: Bool = true, origin: URL? = nil,
-    redirectionsLeft: Int = 20
+    _ url: URL, _ headers: [String: String], origin: URL? = nil, redirectionsLeft: Int = 20
   ) -> Promise<any Answer> {
     let origin = origin ?? url
     let all = headers.merging(settings.headers(for: url, origin: origin)) { own, _ in own }
-    return time.limit(transport.get(url.withoutCredentials, headers: all), to: patience)
-      .then(on: .immediate) { answer in
-        switch answer.head.status {
-        case 200..<300, 416:
-          return .value(answer)
-        case 301, 302, 303, 307, 308:
-          guard redirectionsLeft > 0 else {
-            throw BadAnswer(description: "the server redirects in a circle")
-          }
-          let next = try Self.destination(of: answer.head)
-          return get(
-            next, headers, origin: origin, redirectionsLeft: redirectionsLeft - 1)
-        default:
-          throw HTTPStatusError(
-            status: answer.head.status, url: answer.head.url, headers: answer.head.headers)
+    // Waiting for a free connection is not the server's silence.
+    return hosts.whenFree(url) {
+      time.limit(transport.get(url.withoutCredentials, headers: all), to: patience)
+    }
+    .then(on: .immediate) { answer in
+      switch answer.head.status {
+      case 200..<300, 416:
+        return .value(answer)
+      case 301, 302, 303, 307, 308:
+        guard redirectionsLeft > 0 else {
+          throw BadAnswer(description: "the server redirects in a circle")
         }
+        let next = try Self.destination(of: answer.head)
+        return get(
+          next, headers, origin: origin, redirectionsLeft: redirectionsLeft - 1)
+      default:
+        throw HTTPStatusError(
+          status: answer.head.status, url: answer.head.url, headers: answer.head.headers)
       }
+    }
   }
 
   private static func destination(of head: AnswerHead) throws -> URL {
@@ -67,8 +71,11 @@ public struct RequestSettings: Sendable {
   /// As with curl, a password and the fields Authorization and Cookie are for the host that the user
   /// named; one that a redirection leads to gets what the redirection or the netrc file says.
   func headers(for url: URL, origin: URL) -> [String: String] {
-    let isAtHome = url.isSameServer(as: origin)
-    var result = ["Accept-Encoding": "identity"]
+    let isAtHome = url == origin || url.isSameServer(as: origin)
+    var result: [String: String] = [:]
+    if !headers.keys.contains(where: { $0.lowercased() == "accept-encoding" }) {
+      result["Accept-Encoding"] = "identity"
+    }
     for (name, value) in headers where isAtHome || !Self.secretFields.contains(name.lowercased()) {
       result[name] = value
     }

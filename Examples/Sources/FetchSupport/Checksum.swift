@@ -65,7 +65,11 @@ public struct Checksum: Hashable, Sendable, CustomStringConvertible {
   ///
   /// The file is read piece by piece, so it may be of any size.
   public init(ofFileAt url: URL, _ algorithm: ChecksumAlgorithm = .sha256) throws(FileFailure) {
-    let path = url.path(percentEncoded: false)
+    try self.init(ofFileAt: url.path(percentEncoded: false), algorithm)
+  }
+
+  /// Creates the checksum of the file at a path, which is read piece by piece.
+  public init(ofFileAt path: String, _ algorithm: ChecksumAlgorithm = .sha256) throws(FileFailure) {
     let file = open(path, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else { throw FileFailure(.open, path, errno) }
     defer { close(file) }

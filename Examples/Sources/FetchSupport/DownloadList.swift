@@ -3,8 +3,8 @@ import Foundation
 /// A list of downloads, as a person writes it.
 ///
 /// Each line is one file: an address, more addresses that serve the same file,
-/// and options: `out=NAME`, and `sha256=HEX`, `sha1=HEX` or `md5=HEX`. Blank lines, and all that follows a `#` at the start of a word,
-/// are skipped. A word with spaces in it goes in double quotes.
+/// and options: `out=NAME`, and `sha256=HEX`, `sha1=HEX` or `md5=HEX`. Blank lines, and all that
+/// follows a `#` at the start of a word, are skipped. A word with spaces in it goes in double quotes.
 ///
 /// ```
 /// # The same file from two places, verified:

@@ -12,10 +12,13 @@ import Synchronization
 /// it is open. All methods can be called from any thread.
 public final class PartialFile: Sendable {
   /// Where the bytes are until they are committed.
-  public let url: URL
+  public var url: URL { URL(filePath: path, directoryHint: .notDirectory) }
 
   /// Where the file will be once it is committed.
-  public let destination: URL
+  public var destination: URL { URL(filePath: finalPath, directoryHint: .notDirectory) }
+
+  private let path: String
+  private let finalPath: String
 
   /// What an earlier run has left; nil if it left nothing that can be used.
   public let leftover: ResumeState?
@@ -25,6 +28,8 @@ public final class PartialFile: Sendable {
     /// Open once there is a saved state.
     var record: Int32 = -1
     var recordLength = 0
+    /// Whether this is the file of the user, and nothing has been written to it.
+    var isUntouched = false
   }
 
   private let state: Mutex<State>
@@ -36,28 +41,42 @@ public final class PartialFile: Sendable {
   ///   - directory: The folder, which exists.
   ///   - continuing: Whether a file that has the final name is taken for the start of the download,
   ///     and gets the partial name.
-  public init(
+  public convenience init(
     for name: String, in directory: URL, continuing: Bool = false
   ) throws(FileFailure) {
-    destination = directory.appending(component: name, directoryHint: .notDirectory)
-    url = directory.appending(
-      component: Self.partialName(for: name), directoryHint: .notDirectory)
-    let path = url.path(percentEncoded: false)
-    let finalPath = destination.path(percentEncoded: false)
+    try self.init(
+      for: name, inFolder: directory.path(percentEncoded: false), continuing: continuing)
+  }
+
+  init(for name: String, inFolder folder: String, continuing: Bool) throws(FileFailure) {
+    let prefix = folder.hasSuffix("/") ? folder : folder + "/"
+    finalPath = prefix + name
+    path = prefix + Self.partialName(for: name)
     let isAdopted = continuing && access(path, F_OK) != 0 && rename(finalPath, path) == 0
     let descriptor = try Self.openLocked(path)
     var size = stat()
     _ = fstat(descriptor, &size)
     let length = Int(size.st_size)
+    let hasRecord = access(Self.recordPath(path), F_OK) == 0
     if isAdopted {
       var state = ResumeState()
       state.segments[0].position = length
       leftover = state
     } else {
-      leftover = Self.readRecord(Self.recordPath(path), length)
+      leftover = hasRecord ? Self.readRecord(Self.recordPath(path), length) : nil
     }
-    state = Mutex(State(descriptor: descriptor))
-    if leftover == nil { try restart() }
+    state = Mutex(State(descriptor: descriptor, isUntouched: isAdopted))
+    guard let leftover else {
+      if hasRecord || length > 0 { try restart() }
+      return
+    }
+    // From now on there is a state that `close()` keeps, whatever happens.
+    do throws(FileFailure) {
+      try save(leftover)
+    } catch {
+      close()
+      throw error
+    }
   }
 
   deinit {
@@ -68,8 +87,11 @@ public final class PartialFile: Sendable {
   ///
   /// After ``commit(syncing:)``, ``close()`` or ``discard()`` this throws a failure with `EBADF`.
   public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
-    let failure = state.withLock { Self.write(bytes, to: $0.descriptor, at: position) }
-    if let failure { throw FileFailure(.write, url.path(percentEncoded: false), failure) }
+    let failure = state.withLock { state in
+      state.isUntouched = false
+      return Self.write(bytes, to: state.descriptor, at: position)
+    }
+    if let failure { throw FileFailure(.write, path, failure) }
   }
 
   /// Notes how much has arrived, for a later run.
@@ -77,7 +99,7 @@ public final class PartialFile: Sendable {
   /// It is written in one system call, so that a process that is killed leaves the old state or the
   /// new one. A power failure can leave a state that is ahead of the bytes; a checksum tells.
   public func save(_ resume: ResumeState) throws(FileFailure) {
-    let path = Self.recordPath(url.path(percentEncoded: false))
+    let path = Self.recordPath(path)
     var text: Data
     do {
       text = try JSONEncoder().encode(resume)
@@ -87,8 +109,11 @@ public final class PartialFile: Sendable {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.save, path, EBADF) }
       if state.record < 0 {
-        state.record = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)
+        // Not emptied: the state of an earlier run is valid until it has been overwritten.
+        state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
         guard state.record >= 0 else { return FileFailure(.open, path, errno) }
+        var old = stat()
+        if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
       }
       // Spaces after it cover what is left of a longer one.
       let padding = max(0, state.recordLength - text.count)
@@ -102,8 +127,9 @@ public final class PartialFile: Sendable {
 
   /// Empties the file and forgets its state.
   public func restart() throws(FileFailure) {
-    let path = url.path(percentEncoded: false)
     let code = state.withLock { state -> Int32? in
+      state.isUntouched = false
+      unlink(Self.recordPath(path))
       Self.removeRecord(&state, path)
       return ftruncate(state.descriptor, 0) == 0 ? nil : errno
     }
@@ -112,7 +138,7 @@ public final class PartialFile: Sendable {
 
   /// Returns the checksum of what was written.
   public func checksum(_ algorithm: ChecksumAlgorithm) throws(FileFailure) -> Checksum {
-    try Checksum(ofFileAt: url, algorithm)
+    try Checksum(ofFileAt: path, algorithm)
   }
 
   /// Gives the file its final name.
@@ -125,8 +151,6 @@ public final class PartialFile: Sendable {
   /// - Returns: The file under its final name.
   @discardableResult
   public func commit(syncing: Bool = false) throws(FileFailure) -> URL {
-    let path = url.path(percentEncoded: false)
-    let finalPath = destination.path(percentEncoded: false)
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.rename, path, EBADF) }
       var old = stat()
@@ -149,6 +173,8 @@ public final class PartialFile: Sendable {
 
   /// Keeps the partial file if its state was saved, for a later run, and removes it otherwise.
   ///
+  /// A file that was taken for the start of the download gets its name back if nothing was added.
+  ///
   /// After ``commit(syncing:)`` or ``discard()``, or a second time, this does nothing.
   ///
   /// - Returns: Whether it was kept.
@@ -156,12 +182,17 @@ public final class PartialFile: Sendable {
   public func close() -> Bool {
     state.withLock { state in
       guard state.descriptor >= 0 else { return false }
+      if state.isUntouched, rename(path, finalPath) == 0 {
+        Self.removeRecord(&state, path)
+        Self.close(&state.descriptor)
+        return false
+      }
       let isKept = state.record >= 0
       if isKept {
         _ = fsync(state.descriptor)
         Self.close(&state.record)
       } else {
-        unlink(url.path(percentEncoded: false))
+        unlink(path)
       }
       Self.close(&state.descriptor)
       return isKept
@@ -172,7 +203,6 @@ public final class PartialFile: Sendable {
   public func discard() {
     state.withLock { state in
       guard state.descriptor >= 0 else { return }
-      let path = url.path(percentEncoded: false)
       Self.removeRecord(&state, path)
       unlink(path)
       Self.close(&state.descriptor)
@@ -207,6 +237,7 @@ public final class PartialFile: Sendable {
   }
 
   private static func removeRecord(_ state: inout State, _ path: String) {
+    guard state.record >= 0 else { return }
     unlink(recordPath(path))
     close(&state.record)
     state.recordLength = 0

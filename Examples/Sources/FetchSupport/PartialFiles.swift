@@ -14,6 +14,9 @@ public final class PartialFiles: Sendable {
   /// The folder for the files.
   public let directory: URL
 
+  /// The path of the folder, which ends in a slash.
+  let folder: String
+
   private let continuing: Bool
   private let state = Mutex(State())
 
@@ -24,11 +27,16 @@ public final class PartialFiles: Sendable {
   ///   - continuing: Whether files under their final names are taken for the starts of downloads.
   public init(in directory: URL, continuing: Bool = false) {
     self.directory = directory
+    let path = directory.path(percentEncoded: false)
+    folder = path.hasSuffix("/") ? path : path + "/"
     self.continuing = continuing
   }
 
   /// How many partial files were kept for a later run.
   public var keptCount: Int { state.withLock { $0.kept } }
+
+  /// The path of the file of that name.
+  public func path(of name: String) -> String { folder + name }
 
   /// Opens a partial file, as ``PartialFile/init(for:in:continuing:)`` does.
   ///
@@ -37,7 +45,7 @@ public final class PartialFiles: Sendable {
     // Under the lock, so that none is opened once `close` has begun.
     try state.withLock { state in
       guard !state.isClosed else { throw CancellationError() }
-      let file = try PartialFile(for: name, in: directory, continuing: continuing)
+      let file = try PartialFile(for: name, inFolder: folder, continuing: continuing)
       state.files[ObjectIdentifier(file)] = file
       return file
     }

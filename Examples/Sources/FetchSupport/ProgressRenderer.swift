@@ -70,6 +70,8 @@ public struct ProgressRenderer: Sendable {
   public mutating func finish(_ progress: TransferProgress) -> String {
     var last = progress
     last.rows = []
+    // The average: the speed of the last seconds says nothing about the whole.
+    last.speed = nil
     switch style {
     case .bar:
       let text = draw(last) + "\n"

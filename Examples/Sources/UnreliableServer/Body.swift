@@ -11,11 +11,14 @@ struct Body: AsyncBufferedSequence {
   var content: Content
   var conduct: Conduct
   var range: Range<Int>
+  /// By what the wrong byte differs from the right one; not 0.
+  var flaw: UInt8
   var pieceSize: Int
   var pause: @Sendable () async throws -> Void
 
   init(
-    _ content: Content, _ conduct: Conduct, _ configuration: Configuration, _ range: Range<Int>
+    _ content: Content, _ conduct: Conduct, _ configuration: Configuration, _ range: Range<Int>,
+    flaw: UInt8
   ) {
     let duration = configuration.slowPause
     let sleep = configuration.sleep
@@ -23,6 +26,7 @@ struct Body: AsyncBufferedSequence {
     self.content = content
     self.conduct = conduct
     self.range = range
+    self.flaw = flaw
     self.pieceSize = conduct == .slow ? Swift.max(1, (content.size + pieces - 1) / pieces) : 65_536
     self.pause = { try await sleep(duration) }
   }
@@ -59,7 +63,7 @@ struct Body: AsyncBufferedSequence {
       let range = position..<Swift.min(end, position + Swift.min(count, body.pieceSize))
       var bytes = body.content.bytes(range)
       if body.conduct == .wrongBytes, range.contains(size / 2) {
-        bytes[bytes.startIndex + size / 2 - position] ^= 0xFF
+        bytes[bytes.startIndex + size / 2 - position] ^= body.flaw
       }
       position = range.upperBound
       return bytes

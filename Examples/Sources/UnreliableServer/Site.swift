@@ -55,14 +55,17 @@ final class Site: Sendable {
       return HTTPResponse(statusCode: .notFound, body: Data("There is no such file.\n".utf8))
     }
     let content = pages[index].content
-    switch conduct(file: index, mirror: mirror, size: content.size) {
+    let (conduct, attempt) = conduct(file: index, mirror: mirror, size: content.size)
+    switch conduct {
     case .busy:
       return busy()
     case .busyWithRetryAfter:
       return busy([HTTPHeader("Retry-After"): "\(configuration.retryAfter)"])
-    case let conduct:
+    case .honest, .slow, .cutOff, .wrongBytes:
       let range = configuration.servesRanges ? range(of: request, content.size, mirror) : nil
-      let body = Body(content, conduct, configuration, range ?? 0..<content.size)
+      // Each time another wrong byte, as on a line that garbles; never the right one.
+      let flaw = UInt8((attempt * configuration.mirrorCount + mirror) % 255 + 1)
+      let body = Body(content, conduct, configuration, range ?? 0..<content.size, flaw: flaw)
       records.withLock { $0.tallies[mirror].count(range: range) }
       return HTTPResponse(
         statusCode: range == nil ? .ok : .partialContent,
@@ -96,7 +99,7 @@ final class Site: Sendable {
   /// Each mirror has entity tags of its own, as real ones do.
   private func tag(_ mirror: Int) -> String { "\"\(configuration.seed)-\(mirror)\"" }
 
-  private func conduct(file: Int, mirror: Int, size: Int) -> Conduct {
+  private func conduct(file: Int, mirror: Int, size: Int) -> (Conduct, attempt: Int) {
     let attempt = records.withLock { records in
       records.attempts[mirror][file] += 1
       return records.attempts[mirror][file]
@@ -106,7 +109,7 @@ final class Site: Sendable {
     // An empty file has no half to cut off and no byte to be wrong.
     if size == 0, conduct != .honest, conduct != .busyWithRetryAfter { conduct = .busy }
     records.withLock { $0.tallies[mirror].count(conduct) }
-    return conduct
+    return (conduct, attempt)
   }
 
   private func busy(_ headers: HTTPHeaders = [:]) -> HTTPResponse {

@@ -4,6 +4,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 
 /// What went wrong with a connection, in words for the user.
 func explained(_ error: any Error) -> any Error {
@@ -16,10 +17,14 @@ func explained(_ error: any Error) -> any Error {
     ConnectionFailure("the connection failed: \(String(cString: strerror(error.errnoCode)))")
   case is HTTPParserError:
     ConnectionFailure("the answer ended too early, or is not HTTP")
+  case is NIOSSLExtraError:
+    ConnectionFailure("the certificate of the server is for another host", isTransient: false)
   default:
-    // Of TLS: what is wrong with a certificate stays so.
-    ConnectionFailure(
-      "\(error)", isTransient: !"\(error)".uppercased().contains("CERTIFICATE"))
+    if "\(error)".uppercased().contains("CERTIFICATE") {
+      ConnectionFailure("the certificate of the server is not trusted", isTransient: false)
+    } else {
+      ConnectionFailure("\(error)")
+    }
   }
 }
 

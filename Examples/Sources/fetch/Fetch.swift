@@ -34,7 +34,7 @@ struct Fetch: AsyncParsableCommand {
   @Argument(help: "What to download: an address, or a line as in a list.")
   var downloads: [String] = []
 
-  @Option(help: "A file with one download a line; - is standard input.")
+  @Option(help: "A file with one download a line, or a Metalink file; - is standard input.")
   var list: String?
 
   @Option(help: "A file with checksums, as sha256sum writes it; sha1sum and md5sum do, too.")
@@ -59,6 +59,9 @@ struct Fetch: AsyncParsableCommand {
   @Option(name: .shortAndLong, help: "How many connections a large file may have.")
   var split = 1
 
+  @Option(help: "How many connections each host may have, all files together; any number.")
+  var perHost: Int?
+
   @Option(help: "How often to try again after attempts that got no further.")
   var retries = 6
 
@@ -82,6 +85,11 @@ struct Fetch: AsyncParsableCommand {
 
   @Option(help: "A proxy: http://HOST:PORT or socks5://HOST:PORT; else http_proxy and so on count.")
   var proxy: String?
+
+  @Option(
+    name: .customLong("cacert"),
+    help: "A PEM file with the certificates to trust, instead of those of the system.")
+  var certificates: String?
 
   @Option(help: "How many files the demonstration serves.")
   var count = 200
@@ -119,6 +127,8 @@ struct Fetch: AsyncParsableCommand {
     }
     try require((1...100_000).contains(count), "--count must be from 1 to 100000, not \(count).")
     try require(!(noClobber && continues), "--no-clobber and --continue exclude each other.")
+    if let certificates { _ = try read(certificates) }
+    try require(perHost.map { $0 >= 1 } ?? true, "--per-host must be at least 1.")
     try validateTrace()
     _ = try requestSettings()
     _ = try Proxies(option: proxy)
@@ -144,7 +154,7 @@ struct Fetch: AsyncParsableCommand {
     let console = Console(fileCount: files.count, isQuiet: quiet)
     let transport = HTTPTransport(
       proxies: try Proxies(option: proxy), connectTimeout: .seconds(connectTimeout),
-      connectionsPerHost: concurrency * max(2, split))
+      connectionsPerHost: concurrency * max(2, split), certificates: certificates)
     let parts = PartialFiles(in: folder, continuing: continues)
     let downloader = Downloader(
       transport: transport,

@@ -3,6 +3,7 @@ import FetchEngine
 import Foundation
 import NIOCore
 import NIOHTTP1
+import NIOSSL
 import Pledge
 import Synchronization
 
@@ -14,55 +15,137 @@ final class HTTPTransport: Transport {
   private let proxies: Proxies
   private let connectTimeout: Duration
   private let connectionsPerHost: Int
-  private let clients = Mutex<[HTTPClient.Configuration.Proxy?: HTTPClient]>([:])
+  private let certificates: String?
+  /// Nil once it is shut down.
+  private let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
 
-  init(proxies: Proxies, connectTimeout: Duration, connectionsPerHost: Int) {
+  /// Creates a transport.
+  ///
+  /// - Parameters:
+  ///   - proxies: The way of each request.
+  ///   - connectTimeout: How long making a connection may take.
+  ///   - connectionsPerHost: How many connections a host may have.
+  ///   - certificates: A PEM file with the certificates to trust instead of those of the system.
+  init(
+    proxies: Proxies, connectTimeout: Duration, connectionsPerHost: Int, certificates: String? = nil
+  ) {
     self.proxies = proxies
     self.connectTimeout = connectTimeout
     self.connectionsPerHost = connectionsPerHost
+    self.certificates = certificates
   }
 
   func get(_ url: URL, headers: [String: String]) -> Promise<any Answer> {
+    let route = proxies.route(to: url)
+    var fields = HTTPHeaders(headers.map { ($0, $1) })
+    if !fields.contains(name: "User-Agent") { fields.add(name: "User-Agent", value: "fetch") }
+    var target = url
+    if case .forwarded(let server) = route {
+      target = server.address(for: url)
+      fields.replaceOrAdd(name: "Host", value: url.authority)
+      if let credentials = server.credentials {
+        fields.add(name: "Proxy-Authorization", value: credentials)
+      }
+    }
     let request: HTTPClient.Request
     do {
-      request = try HTTPClient.Request(
-        url: url, headers: HTTPHeaders([("User-Agent", "fetch")] + headers.map { ($0, $1) }))
+      request = try HTTPClient.Request(url: target, headers: fields)
     } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
+    // A download that is being cancelled may still get here.
+    guard let client = client(for: route) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
     let exchange = Exchange(url: url, resolver: resolver)
-    let task = client(for: url).execute(request: request, delegate: exchange)
+    let task = client.execute(request: request, delegate: exchange)
     resolver.onCancel { task.cancel() }
     return promise
   }
 
-  /// Closes all connections.
+  /// Closes all connections; from here on, requests are rejected.
   func shutdown() async throws {
-    let clients = clients.withLock { clients in
-      defer { clients = [:] }
-      return clients.values
-    }
-    for client in clients { try await client.shutdown() }
+    let clients = clients.withLock { $0.take() }
+    for client in (clients ?? [:]).values { try await client.shutdown() }
   }
 
-  private func client(for url: URL) -> HTTPClient {
-    let proxy = proxies.proxy(for: url)
-    return clients.withLock { clients in
-      if let client = clients[proxy] { return client }
-      var configuration = HTTPClient.Configuration(
-        redirectConfiguration: .disallow,
-        timeout: .init(connect: .nanoseconds(connectTimeout.nanoseconds)),
-        connectionPool: .init(
-          idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: connectionsPerHost),
-        proxy: proxy, decompression: .disabled)
-      configuration.connectionPool.retryConnectionEstablishment = false
-      // Several connections, one for each segment.
-      configuration.httpVersion = .http1Only
-      let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
-      clients[proxy] = client
+  private func client(for route: Proxies.Route) -> HTTPClient? {
+    clients.withLock { clients in
+      guard clients != nil else { return nil }
+      if let client = clients?[route] { return client }
+      let client = HTTPClient(
+        eventLoopGroupProvider: .singleton, configuration: configuration(for: route))
+      clients?[route] = client
       return client
     }
+  }
+
+  private func configuration(for route: Proxies.Route) -> HTTPClient.Configuration {
+    var configuration = HTTPClient.Configuration(
+      redirectConfiguration: .disallow,
+      timeout: .init(connect: .nanoseconds(connectTimeout.nanoseconds)),
+      connectionPool: .init(
+        idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: connectionsPerHost),
+      decompression: .disabled)
+    configuration.connectionPool.retryConnectionEstablishment = false
+    // Several connections, one for each segment.
+    configuration.httpVersion = .http1Only
+    if let certificates {
+      configuration.tlsConfiguration = .makeClientConfiguration()
+      configuration.tlsConfiguration?.trustRoots = .file(certificates)
+    }
+    switch route {
+    case .direct: break
+    case .tunneled(let proxy): configuration.proxy = proxy
+    case .forwarded: configuration.http1_1ConnectionDebugInitializer = AbsoluteAddresses.install
+    }
+    return configuration
+  }
+}
+
+extension Proxies.Server {
+  /// Where to send a request for `url`.
+  fileprivate func address(for url: URL) -> URL {
+    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
+    parts.host = host
+    parts.port = port
+    return parts.url ?? url
+  }
+
+  fileprivate var credentials: String? {
+    user.map { "Basic " + Data("\($0):\(password ?? "")".utf8).base64EncodedString() }
+  }
+}
+
+extension URL {
+  /// The host and the port, as in the field Host.
+  fileprivate var authority: String {
+    let host = host() ?? ""
+    return (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
+  }
+}
+
+/// Sends requests with their complete address, from which a proxy learns the server.
+///
+/// AsyncHTTPClient asks proxies for a tunnel in any case, which many of them allow for HTTPS only.
+private final class AbsoluteAddresses: ChannelOutboundHandler {
+  typealias OutboundIn = HTTPClientRequestPart
+  typealias OutboundOut = HTTPClientRequestPart
+
+  @Sendable static func install(in channel: any Channel) -> EventLoopFuture<Void> {
+    channel.eventLoop.makeCompletedFuture {
+      let pipeline = channel.pipeline.syncOperations
+      let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
+      try pipeline.addHandler(AbsoluteAddresses(), position: .after(encoder))
+    }
+  }
+
+  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+    var part = unwrapOutboundIn(data)
+    if case .head(var head) = part {
+      head.uri = "http://\(head.headers.first(name: "Host") ?? "")\(head.uri)"
+      part = .head(head)
+    }
+    context.write(wrapOutboundOut(part), promise: promise)
   }
 }
 

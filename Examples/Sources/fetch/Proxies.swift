@@ -4,7 +4,36 @@ import Foundation
 
 /// Which proxy a request goes through, as the usual environment variables say.
 struct Proxies: Sendable {
-  typealias Proxy = HTTPClient.Configuration.Proxy
+  typealias Tunnel = HTTPClient.Configuration.Proxy
+
+  /// The way of a request.
+  enum Route: Hashable {
+    case direct
+    /// To a proxy that reads the request and sends it on: HTTP without encryption.
+    case forwarded(Server)
+    /// Through a proxy that passes on bytes.
+    case tunneled(Tunnel)
+  }
+
+  /// An HTTP proxy.
+  struct Server: Hashable {
+    var host: String
+    var port: Int
+    var user: String?
+    var password: String?
+
+    fileprivate var tunnel: Tunnel {
+      let authorization = user.map { user in
+        HTTPClient.Authorization.basic(username: user, password: password ?? "")
+      }
+      return .server(host: host, port: port, authorization: authorization)
+    }
+  }
+
+  private enum Proxy {
+    case http(Server)
+    case socks(Tunnel)
+  }
 
   private let forHTTP: Proxy?
   private let forHTTPS: Proxy?
@@ -25,14 +54,20 @@ struct Proxies: Sendable {
       .map { $0.lowercased() }
   }
 
-  func proxy(for url: URL) -> Proxy? {
+  func route(to url: URL) -> Route {
+    if forHTTP == nil, forHTTPS == nil { return .direct }
     let host = url.host()?.lowercased() ?? ""
     let isExcepted = exceptions.contains { entry in
       let name = entry.hasPrefix(".") ? String(entry.dropFirst()) : entry
       return entry == "*" || host == name || host.hasSuffix("." + name)
     }
-    if isExcepted { return nil }
-    return url.scheme?.lowercased() == "https" ? forHTTPS : forHTTP
+    if isExcepted { return .direct }
+    let isEncrypted = url.scheme?.lowercased() == "https"
+    return switch isEncrypted ? forHTTPS : forHTTP {
+    case .http(let server): isEncrypted ? .tunneled(server.tunnel) : .forwarded(server)
+    case .socks(let tunnel): .tunneled(tunnel)
+    case nil: .direct
+    }
   }
 
   private static func proxy(_ text: String?) throws -> Proxy? {
@@ -43,14 +78,12 @@ struct Proxies: Sendable {
     }
     switch url.scheme?.lowercased() {
     case "http":
-      let user = url.user(percentEncoded: false)
-      let authorization = user.map { user in
-        HTTPClient.Authorization.basic(
-          username: user, password: url.password(percentEncoded: false) ?? "")
-      }
-      return .server(host: host, port: url.port ?? 1080, authorization: authorization)
+      return .http(
+        Server(
+          host: host, port: url.port ?? 1080, user: url.user(percentEncoded: false),
+          password: url.password(percentEncoded: false)))
     case "socks5", "socks5h":
-      return .socksServer(host: host, port: url.port ?? 1080)
+      return .socks(.socksServer(host: host, port: url.port ?? 1080))
     default:
       throw ValidationError("\"\(text)\" is not the address of an HTTP or SOCKS5 proxy.")
     }

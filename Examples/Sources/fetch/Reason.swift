@@ -32,6 +32,7 @@ private func advice(for status: Int) -> String {
   case 401: ", a user and a password are needed (see --netrc and --header),"
   case 403: ", access is denied,"
   case 404: ", there is no such file,"
+  case 407: ", the proxy needs a user and a password (see --proxy),"
   case 410: ", the file was removed,"
   case 429: ", too many requests (see --concurrency),"
   default: ""

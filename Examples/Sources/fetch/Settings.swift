@@ -13,6 +13,7 @@ extension Fetch {
     var options = Options()
     options.concurrency = concurrency
     options.split = split
+    options.connectionsPerHost = perHost
     options.stall = .seconds(timeout)
     options.policy = RetryPolicy.exponential(
       attempts: retries + 1, from: .milliseconds(100), maximum: .seconds(5)
@@ -51,8 +52,10 @@ extension Fetch {
     do {
       var requests = try DownloadList.parse(arguments: downloads)
       if let list {
-        requests += try DownloadList.parse(
-          read(list), source: list == "-" ? "standard input" : list)
+        let (text, source) = (try read(list), list == "-" ? "standard input" : list)
+        requests +=
+          Metalink.isLikely(text)
+          ? try Metalink.parse(text, source: source) : try DownloadList.parse(text, source: source)
       }
       guard !requests.isEmpty else { throw ValidationError("The list holds no download.") }
       let known = try checksums.map { try ChecksumList.parse(read($0), source: $0) } ?? [:]

@@ -268,6 +268,159 @@ import Testing
     #expect(world.now < .seconds(1))
   }
 
+  @Test func mirrorsThatAnswerAtOnce_writeOneOfTheirFiles() throws {
+    let part = try disk.open("x")
+    let copy = Copy(Download(name: "x", mirrors: []), part)
+    let claim = try #require(copy.claims.first)
+    let attempt = copy.beginAttempt()
+    let (long, short) = (try address("http://a/x"), try address("http://b/x"))
+    func head(_ url: URL, _ length: Int) -> AnswerHead {
+      AnswerHead(url: url, status: 200, headers: ["content-length": "\(length)"])
+    }
+    let first = try #require(
+      try copy.accept(head(long, 100), from: long, for: claim, attempt: attempt))
+    #expect(throws: CancellationError.self) {
+      try copy.accept(head(short, 50), from: short, for: claim, attempt: attempt)
+    }
+    try Data(count: 100).withUnsafeBytes { try copy.write($0, first) }
+    try copy.finish(first)
+    #expect(copy.received == 100 && copy.source == long)
+  }
+
+  @Test func connectionThatWasGivenUp_writesNoMore() throws {
+    let part = try disk.open("x")
+    let copy = Copy(Download(name: "x", mirrors: [], checksum: Checksum(of: bytes)), part)
+    let claim = try #require(copy.claims.first)
+    let url = try address("http://a/x")
+    let whole = AnswerHead(url: url, status: 200, headers: ["content-length": "20000"])
+    let rest = AnswerHead(
+      url: url, status: 206, headers: ["content-range": "bytes 5000-19999/20000"])
+    let old = try #require(
+      try copy.accept(whole, from: url, for: claim, attempt: copy.beginAttempt()))
+    try bytes[..<5000].withUnsafeBytes { try copy.write($0, old) }
+    copy.end(old)
+    let late = Data(bytes[5000..<6000])
+    #expect(throws: CancellationError.self) { try late.withUnsafeBytes { try copy.write($0, old) } }
+    let new = try #require(
+      try copy.accept(rest, from: url, for: claim, attempt: copy.beginAttempt()))
+    #expect(throws: CancellationError.self) { try late.withUnsafeBytes { try copy.write($0, old) } }
+    try bytes[5000...].withUnsafeBytes { try copy.write($0, new) }
+    try copy.finish(new)
+    try copy.verify()
+  }
+
+  @Test func lyingMirrorAmongSeveral_isFoundWithTwoDownloads() throws {
+    var options = Options()
+    options.split = 3
+    options.minimumSegment = 1000
+    for liar in ["a", "b", "c"] {
+      let network = network { asked in
+        var reply = part(asked)
+        if asked.url.host() == liar { reply.body[reply.body.count / 2] ^= 1 }
+        return reply
+      }
+      _ = try outcome(options: options, mirrors: ["http://b/x", "http://c/x"], from: network)
+      #expect(disk.files["x"] == bytes, "\(liar)")
+      let wholes = network.asked.count { $0.headers["Range"] == nil }
+      #expect(wholes <= 3, "\(liar): divided, from the liar alone, and from another one")
+      disk.remove("x")
+    }
+  }
+
+  @Test func wrongChecksumInTheList_isFoundAfterTwoDownloads() throws {
+    let other = Data(bytes.reversed())
+    let network = network { _ in Reply(headers: ["etag": "\"1\""], body: other) }
+    let outcome = try outcome(from: network)
+    #expect(error(of: outcome) is ChecksumMismatch)
+    #expect(network.asked.count == 2)
+    #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
+  }
+
+  @Test func rangesThatAreAnnouncedButIgnored_areNotAskedForAgain() throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let network = network { _ in
+      Reply(headers: ["etag": "\"1\"", "accept-ranges": "bytes"], body: bytes)
+    }
+    _ = try outcome(checksum: false, options: options, from: network)
+    #expect(disk.files["x"] == bytes)
+  }
+
+  @Test func slowMirror_isUsed_whenTheFastOneHasGone() throws {
+    let size = 400_000
+    let large = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 13) })
+    let network = SimulatedNetwork(world) { asked in
+      if asked.url.lastPathComponent == "x", asked.url.host() == "a" {
+        throw ConnectionFailure("down")
+      }
+      let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
+      return Reply(
+        status: first == 0 ? 200 : 206,
+        headers: ["etag": "\"1\"", "content-range": "bytes \(first)-\(size - 1)/\(size)"],
+        body: Data(large[first...]),
+        // 10 MB/s and 10 kB/s.
+        pause: asked.url.host() == "a" ? .microseconds(100) : .milliseconds(100))
+    }
+    var options = Options()
+    options.concurrency = 1
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: world.time)
+    let files = try [
+      Download(name: "first", mirrors: [address("http://a/first")]),
+      Download(name: "x", mirrors: [address("http://a/x"), address("http://b/x")]),
+    ]
+    let work = downloader.downloadAll(files)
+    world.run { !work.isPending }
+    #expect(disk.files["first"] == large && disk.files["x"] == large)
+    #expect(world.now > .seconds(40), "\(world.now)")
+  }
+
+  @Test(arguments: [Reply(status: 404), Reply(body: Data("another file".utf8))])
+  func fileOfTheUser_isNotReplaced_whenItCannotBeContinued(reply: Reply) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(
+      component: "fetch-continue-\(UUID().uuidString)", directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(component: "x")
+    try bytes[..<7000].write(to: file)
+    let downloader = Downloader(
+      transport: network { _ in reply },
+      storage: FolderStorage(PartialFiles(in: folder, continuing: true), existing: .replaced),
+      disk: .immediate, time: world.time)
+    let work = downloader.downloadAll([
+      Download(name: "x", mirrors: [try address("http://a/x")])
+    ])
+    world.run { !work.isPending }
+    #expect(try Data(contentsOf: file) == bytes[..<7000])
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
+        == ["x"])
+  }
+
+  @Test func connectionsPerHost_areLimited_andWaitingForOneIsNoStall() throws {
+    var options = Options()
+    options.connectionsPerHost = 1
+    options.stall = .milliseconds(60)
+    options.policy.attempts = 1
+    let network = network { asked in
+      var reply =
+        asked.url.path() == "/old" ? Reply(status: 302, headers: ["location": "/x"]) : part(asked)
+      reply.pause = .milliseconds(2)
+      return reply
+    }
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: world.time)
+    let files = try ["http://a/x", "http://a/old", "http://a/x", "http://b/x"].enumerated().map {
+      Download(name: "\($0)", mirrors: [try address($1)])
+    }
+    let work = downloader.downloadAll(files)
+    world.run { !work.isPending }
+    #expect(disk.files.values.filter { $0 == bytes }.count == 4)
+    // Three files of 40 ms from one host; that of the other one comes at the same time.
+    #expect(world.now > .milliseconds(120) && world.now < .milliseconds(160), "\(world.now)")
+  }
+
   @Test func contentRange_isParsed() {
     #expect(ContentRange("bytes 5-9/20")?.range == 5..<10)
     #expect(ContentRange("bytes 5-9/*")?.size == nil)

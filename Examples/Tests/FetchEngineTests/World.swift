@@ -204,6 +204,8 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
     return bytes.count
   }
 
+  func remove(_ name: String) { files[name] = nil }
+
   func open(_ name: String) throws -> any Part {
     if records[name] == nil { partial[name] = Data() }
     return SimulatedPart(disk: self, name: name)

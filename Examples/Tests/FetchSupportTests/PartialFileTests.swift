@@ -144,10 +144,54 @@ import Testing
     try Data("four".utf8).write(to: folder.file("a"))
     let file = try PartialFile(for: "a", in: folder.url, continuing: true)
     #expect(file.leftover?.received == 4)
-    #expect(try folder.names == ["a.part"])
+    #expect(try folder.names == ["a.part", "a.part.json"])
     try file.write("!", at: 4)
     try file.commit()
     #expect(try text("a") == "four!")
+    #expect(try folder.names == ["a"])
+  }
+
+  @Test func close_continuing_givesTheFileItsNameBack() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    #expect(try !PartialFile(for: "a", in: folder.url, continuing: true).close())
+    #expect(try folder.names == ["a"])
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    try file.write("!", at: 4)
+    #expect(file.close(), "what has been added is kept, and so is what was there")
+    #expect(try folder.names == ["a.part", "a.part.json"])
+    #expect(try text("a.part") == "four!")
+  }
+
+  @Test func init_afterAKillWhileContinuing_stillHasTheFileOfTheUser() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    let killed = try PartialFile(for: "a", in: folder.url, continuing: true)
+    // As a process that is killed leaves it: the file has another name, and is not locked.
+    let names = try folder.names
+    #expect(names == ["a.part", "a.part.json"])
+    let record = try Data(contentsOf: folder.file("a.part.json"))
+    killed.discard()
+    try Data("four".utf8).write(to: folder.file("a.part"))
+    try record.write(to: folder.file("a.part.json"))
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    #expect(file.leftover?.received == 4)
+    file.close()
+  }
+
+  @Test func close_withoutProgress_keepsWhatAnEarlierRunHasLeft() throws {
+    var state = ResumeState()
+    state.segments = [Segment(start: 0, end: 10)]
+    state.segments[0].position = 4
+    do {
+      let file = try PartialFile(for: "a", in: folder.url)
+      try file.write("four", at: 0)
+      try file.save(state)
+      file.close()
+    }
+    // A second run that gets nothing, and a third one.
+    #expect(try PartialFile(for: "a", in: folder.url).close())
+    let file = try PartialFile(for: "a", in: folder.url)
+    #expect(file.leftover == state)
+    file.close()
   }
 
   @Test func commit_keepsThePermissionsOfTheFileThatIsReplaced() throws {

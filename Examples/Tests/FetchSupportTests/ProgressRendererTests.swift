@@ -99,6 +99,13 @@ import Testing
     #expect(lines.finish(half) == ProgressRenderer.line(half) + "\n")
   }
 
+  @Test func finish_tellsTheAverageSpeed() {
+    var late = half
+    late.speed = 3
+    var lines = ProgressRenderer(style: .lines)
+    #expect(lines.finish(late) == ProgressRenderer.line(half) + "\n")
+  }
+
   private let row = TransferProgress.Row(
     name: "ubuntu-24.04-desktop-amd64.iso", received: 1_200_000_000, size: 2_600_000_000,
     connections: 4, speed: 88_000_000)

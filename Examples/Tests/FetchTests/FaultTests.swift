@@ -286,11 +286,26 @@ import UnreliableServer
         (["--retries=-1"], "--retries must not be negative"),
         (["--deadline", "nan"], "--deadline must be a positive number of seconds"),
         (["ftp//nonsense"], "nonsense"),
+        (["--list", "/nonexistent"], "cannot read /nonexistent: No such file or directory"),
+        (["--output", "/etc/passwd", "http://127.0.0.1:1/x"], "cannot make /etc/passwd"),
+        (["--cacert", "/nonexistent", "http://127.0.0.1:1/x"], "cannot read /nonexistent"),
+        (["--per-host", "0"], "--per-host must be at least 1"),
       ] {
         let ending = try await FetchProcess(arguments, in: scratch).ending()
         #expect(ending.status == 64, "\(arguments): \(ending.output)")
         #expect(ending.output.contains(message), "\(ending.output)")
       }
+    }
+  }
+
+  @Test(arguments: ["bash", "zsh", "fish"])
+  func completions_areMadeForEachShell(shell: String) async throws {
+    try await withFolders { _, scratch in
+      let ending = try await FetchProcess(
+        ["--generate-completion-script", shell], in: scratch
+      ).ending()
+      #expect(ending.status == 0)
+      #expect(ending.output.contains("per-host"))
     }
   }
 }

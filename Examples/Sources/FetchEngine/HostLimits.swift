@@ -1,0 +1,64 @@
+import Foundation
+import Pledge
+import Synchronization
+
+/// Limits how many connections each host has.
+final class HostLimits: Sendable {
+  /// A connection that a host may have; it is free again when this is released.
+  private final class Slot: Sendable {
+    private let end: Resolver<Void>
+
+    init(_ end: Resolver<Void>) { self.end = end }
+
+    deinit { end.fulfill() }
+  }
+
+  /// A response that keeps its slot until it is released, and so while its body arrives.
+  private struct Held: Answer {
+    let answer: any Answer
+    let slot: Slot
+
+    var head: AnswerHead { answer.head }
+
+    func body(
+      _ receive: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
+    ) -> Promise<Void> {
+      answer.body(receive).finally(on: .immediate) { [slot] in withExtendedLifetime(slot) {} }
+    }
+  }
+
+  private let limit: Int?
+  private let limiters = Mutex<[String: Limiter]>([:])
+
+  /// Creates limits; nil for any number of connections.
+  init(_ limit: Int?) { self.limit = limit }
+
+  /// Calls `request` as soon as the host may have another connection.
+  func whenFree(
+    _ url: URL, _ request: @escaping @Sendable () -> Promise<any Answer>
+  ) -> Promise<any Answer> {
+    guard let limit else { return request() }
+    return slot(of: url, limit).then(on: .immediate) { slot in
+      request().map(on: .immediate) { Held(answer: $0, slot: slot) }
+    }
+  }
+
+  private func slot(of url: URL, _ limit: Int) -> Promise<Slot> {
+    let key = "\(url.host() ?? ""):\(url.port ?? 0)"
+    let limiter = limiters.withLock { limiters in
+      if let limiter = limiters[key] { return limiter }
+      let limiter = Limiter(limit)
+      limiters[key] = limiter
+      return limiter
+    }
+    let (slot, resolver) = Promise<Slot>.withResolvers()
+    let use = limiter.run(on: .immediate) {
+      let (promise, end) = Promise<Void>.withResolvers()
+      // If the slot is not wanted anymore, it is released, and so free, at once.
+      resolver.fulfill(Slot(end))
+      return promise
+    }
+    resolver.onCancel { use.cancel() }
+    return slot
+  }
+}

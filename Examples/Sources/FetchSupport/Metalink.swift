@@ -1,0 +1,120 @@
+import Foundation
+
+#if canImport(FoundationXML)
+  import FoundationXML
+#endif
+
+/// A list of downloads in the format Metalink (RFC 5854), as many download pages offer it.
+///
+/// Each file has its name, its addresses in the order of their priorities, and the best checksum of
+/// those that are given. Other addresses than HTTP, checksums of pieces, and signatures are skipped.
+public enum Metalink {
+  /// Returns whether `text` is XML, and so not a ``DownloadList``.
+  public static func isLikely(_ text: String) -> Bool {
+    let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+    return start.hasPrefix("<?xml") || start.hasPrefix("<metalink")
+  }
+
+  /// Returns the downloads in `text`.
+  ///
+  /// - Parameters:
+  ///   - text: The document.
+  ///   - source: Where it came from, for messages: a file name, say.
+  /// - Returns: The downloads, in the order of the document.
+  public static func parse(
+    _ text: String, source: String
+  ) throws(DownloadListError) -> [DownloadRequest] {
+    let reader = Reader()
+    let parser = XMLParser(data: Data(text.utf8))
+    parser.shouldProcessNamespaces = true
+    parser.delegate = reader
+    // A parser may take a document that ends too early for a complete one.
+    guard parser.parse(), reader.isComplete else {
+      throw DownloadListError(problems: [
+        .init(
+          location: "\(source):\(parser.lineNumber)", fault: "this is not valid XML",
+          remedy: "download the list again")
+      ])
+    }
+    var problems: [DownloadListError.Problem] = []
+    var names: Set<String> = []
+    var requests: [DownloadRequest] = []
+    for file in reader.files {
+      let name = file.name.split(separator: "/").last.map { FileNames.safe(String($0)) }
+      if file.urls.isEmpty {
+        problems.append(
+          .init(
+            location: "\(source):\(file.line)", fault: "\"\(file.name)\" has no HTTP address",
+            remedy: "get it by other means"))
+      } else if let name, !names.insert(name.lowercased()).inserted {
+        problems.append(
+          .init(
+            location: "\(source):\(file.line)", fault: "\"\(name)\" is there twice",
+            remedy: "rename one of them"))
+      }
+      let mirrors = file.urls.enumerated().sorted {
+        ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset)
+      }
+      requests.append(
+        DownloadRequest(mirrors: mirrors.map(\.element.url), checksum: file.checksum, name: name))
+    }
+    guard problems.isEmpty else { throw DownloadListError(problems: problems) }
+    return requests
+  }
+
+  /// Collects what the parser reports.
+  private final class Reader: NSObject, XMLParserDelegate {
+    struct File {
+      var name: String
+      var line: Int
+      var urls: [(url: URL, priority: Int)] = []
+      var checksum: Checksum?
+    }
+
+    private(set) var files: [File] = []
+    private(set) var isComplete = false
+    private var path: [String] = []
+    private var attributes: [String: String] = [:]
+    private var text = ""
+
+    func parser(
+      _ parser: XMLParser, didStartElement name: String, namespaceURI: String?,
+      qualifiedName: String?, attributes: [String: String]
+    ) {
+      path.append(name)
+      text = ""
+      self.attributes = attributes
+      if path == ["metalink", "file"] {
+        files.append(File(name: attributes["name"] ?? "", line: parser.lineNumber))
+      }
+    }
+
+    func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
+
+    func parser(
+      _ parser: XMLParser, didEndElement name: String, namespaceURI: String?,
+      qualifiedName: String?
+    ) {
+      defer { path.removeLast() }
+      let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
+      switch path {
+      case ["metalink", "file", "url"]:
+        guard let url = URL(string: value), ["http", "https"].contains(url.scheme?.lowercased()),
+          url.host()?.isEmpty == false
+        else { return }
+        // A smaller number comes first, and no number last.
+        let priority = attributes["priority"].flatMap { Int($0) } ?? .max
+        files[files.count - 1].urls.append((url, priority))
+      case ["metalink", "file", "hash"]:
+        let type = attributes["type"]?.lowercased().filter { $0 != "-" } ?? ""
+        guard let algorithm = ChecksumAlgorithm(rawValue: type),
+          let checksum = Checksum(hex: value, algorithm)
+        else { return }
+        let known = files[files.count - 1].checksum?.algorithm.digitCount ?? 0
+        if algorithm.digitCount > known { files[files.count - 1].checksum = checksum }
+      case ["metalink"]: isComplete = true
+      default: break
+      }
+    }
+  }
+}

@@ -1,0 +1,277 @@
+import FetchEngine
+import FetchSupport
+import Foundation
+import NIOCore
+import Pledge
+import Synchronization
+import Testing
+
+@testable import fetch
+
+/// The program over HTTPS, IPv6 and proxies, and with servers that are unusual.
+@Suite(.serialized) struct NetworkTests {
+  private func withFolder(_ body: (URL) async throws -> Void) async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(
+      component: "fetch-network-\(UUID().uuidString)", directoryHint: .isDirectory)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try await body(folder)
+  }
+
+  private func path(_ folder: URL) -> String { folder.path(percentEncoded: false) }
+
+  /// Downloads `url` to `x` in the folder, without the proxies of the environment.
+  private func fetch(
+    _ url: String, _ options: [String] = [], in folder: URL, setup: String = "true"
+  ) async throws -> FetchProcess.Ending {
+    try await FetchProcess(
+      ["\(url) out=x", "--output", path(folder), "--quiet", "--retries", "1"] + options,
+      in: folder, setup: "unset http_proxy https_proxy all_proxy no_proxy; \(setup)"
+    ).ending()
+  }
+
+  private func text(in folder: URL) throws -> String {
+    try String(contentsOf: folder.appending(component: "x"), encoding: .utf8)
+  }
+
+  private static let hello = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+  // MARK: - HTTPS
+
+  @Test(.enabled(if: Certificate.isAvailable))
+  func https_withATrustedCertificate_isFetched() async throws {
+    try await withFolder { folder in
+      let certificate = try Certificate(for: "DNS:localhost", in: folder)
+      let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
+      let ending = try await fetch(
+        "https://localhost:\(server.port)/x", ["--cacert", certificate.path], in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      await server.stop()
+    }
+  }
+
+  @Test(.enabled(if: Certificate.isAvailable))
+  func https_withoutTrust_isRefusedAtOnce() async throws {
+    try await withFolder { folder in
+      let certificate = try Certificate(for: "DNS:localhost", in: folder)
+      let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
+      let unknown = try await fetch("https://localhost:\(server.port)/x", in: folder)
+      #expect(unknown.status == 1)
+      #expect(
+        unknown.output.contains("failed: the certificate of the server is not trusted"),
+        "\(unknown.output)")
+      let other = try await fetch(
+        "https://127.0.0.1:\(server.port)/x", ["--cacert", certificate.path], in: folder)
+      #expect(other.status == 1)
+      #expect(
+        other.output.contains("failed: the certificate of the server is for another host"),
+        "\(other.output)")
+      #expect(server.requests.isEmpty, "nothing is sent")
+      await server.stop()
+    }
+  }
+
+  @Test(.enabled(if: Certificate.isAvailable))
+  func redirection_fromHTTPSToHTTP_dropsThePassword() async throws {
+    try await withFolder { folder in
+      let certificate = try Certificate(for: "DNS:localhost", in: folder)
+      let plain = try await RawServer { _ in Self.hello }
+      let port = plain.port
+      let secure = try await RawServer(tls: certificate.context) { _ in
+        "HTTP/1.1 302 Found\r\nLocation: http://localhost:\(port)/y\r\nContent-Length: 0\r\n\r\n"
+      }
+      let ending = try await fetch(
+        "https://me:secret@localhost:\(secure.port)/x", ["--cacert", certificate.path], in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(secure.requests.map { $0.field("authorization") != nil } == [true])
+      #expect(plain.requests.map { $0.field("authorization") != nil } == [false])
+      await secure.stop()
+      await plain.stop()
+    }
+  }
+
+  // MARK: - IPv6
+
+  @Test func ipv6_isFetched() async throws {
+    try await withFolder { folder in
+      guard let server = try? await RawServer(host: "::1", answer: { _ in Self.hello }) else {
+        print("This machine has no IPv6: the test is left out.")
+        return
+      }
+      let ending = try await fetch("http://[::1]:\(server.port)/x", in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      #expect(server.requests.map { $0.field("host") } == ["[::1]:\(server.port)"])
+      await server.stop()
+    }
+  }
+
+  // MARK: - Proxies
+
+  @Test func proxy_ofTheEnvironment_getsTheCompleteAddress() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in Self.hello }
+      let proxy = try await RawServer.proxy()
+      let url = "http://127.0.0.1:\(server.port)/x%20y?z=1"
+      let ending = try await fetch(
+        url, in: folder, setup: "export http_proxy=http://127.0.0.1:\(proxy.port)")
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      #expect(proxy.requests.map(\.line) == ["GET \(url) HTTP/1.1"])
+      #expect(server.requests.map { $0.field("host") } == ["127.0.0.1:\(server.port)"])
+
+      let direct = try await fetch(
+        url, in: folder,
+        setup: "export http_proxy=http://127.0.0.1:\(proxy.port) no_proxy=127.0.0.1")
+      #expect(direct.status == 0 && proxy.requests.count == 1 && server.requests.count == 2)
+      await server.stop()
+      await proxy.stop()
+    }
+  }
+
+  @Test func proxy_withAPassword_isToldIt() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in Self.hello }
+      let basic = "Basic " + Data("me:top secret".utf8).base64EncodedString()
+      let proxy = try await RawServer.proxy(password: basic)
+      let url = "http://127.0.0.1:\(server.port)/x"
+      let ending = try await fetch(
+        url, ["--proxy", "http://me:top%20secret@127.0.0.1:\(proxy.port)"], in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(server.requests.map { $0.field("authorization") } == [nil])
+      let without = try await fetch(url, ["--proxy", "127.0.0.1:\(proxy.port)"], in: folder)
+      #expect(without.status == 1)
+      #expect(without.output.contains("the proxy needs a user and a password"), "\(without.output)")
+      await server.stop()
+      await proxy.stop()
+    }
+  }
+
+  @Test(.enabled(if: Certificate.isAvailable))
+  func proxy_forHTTPS_makesATunnel() async throws {
+    try await withFolder { folder in
+      let certificate = try Certificate(for: "DNS:localhost", in: folder)
+      let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
+      let proxy = try await RawServer.proxy()
+      let ending = try await fetch(
+        "https://localhost:\(server.port)/x", ["--cacert", certificate.path], in: folder,
+        setup: "export https_proxy=http://127.0.0.1:\(proxy.port)")
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      #expect(proxy.requests.map(\.line) == ["CONNECT localhost:\(server.port) HTTP/1.1"])
+      await server.stop()
+      await proxy.stop()
+    }
+  }
+
+  // MARK: - Unusual servers
+
+  @Test func http10_withoutALength_endsWithTheConnection() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in "HTTP/1.0 200 OK\r\n\r\nhello" }
+      let ending = try await fetch("http://127.0.0.1:\(server.port)/x", in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      await server.stop()
+    }
+  }
+
+  @Test func encodedContent_isSavedAsItWasSent() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in
+        "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello"
+      }
+      let checksum = Checksum(of: Data("hello".utf8)).hex
+      let ending = try await fetch(
+        "http://127.0.0.1:\(server.port)/x sha256=\(checksum)", in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(server.requests.map { $0.field("accept-encoding") } == ["identity"])
+      await server.stop()
+    }
+  }
+
+  @Test func passwordNeeded_isSaidAtOnce() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { request in
+        let head = request.field("authorization") == nil ? "401 Unauthorized" : "200 OK"
+        return "HTTP/1.1 \(head)\r\nWWW-Authenticate: Basic\r\nContent-Length: 5\r\n\r\nhello"
+      }
+      let ending = try await fetch("http://127.0.0.1:\(server.port)/x", in: folder)
+      #expect(ending.status == 1)
+      #expect(ending.output.contains("HTTP status 401, a user and a password are needed"))
+      #expect(server.requests.count == 1)
+      let allowed = try await fetch("http://me:secret@127.0.0.1:\(server.port)/x", in: folder)
+      #expect(allowed.status == 0, "\(allowed.output)")
+      await server.stop()
+    }
+  }
+
+  @Test func ownFields_replaceTheUsualOnes() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in Self.hello }
+      let ending = try await fetch(
+        "http://127.0.0.1:\(server.port)/x",
+        ["-H", "user-agent: mine", "-H", "accept-encoding: br"], in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      let lines = server.requests[0].lines.map { $0.lowercased() }
+      #expect(lines.filter { $0.hasPrefix("user-agent:") } == ["user-agent: mine"])
+      #expect(lines.filter { $0.hasPrefix("accept-encoding:") } == ["accept-encoding: br"])
+      await server.stop()
+    }
+  }
+
+  /// A client that is made after that would never be shut down, which AsyncHTTPClient takes for a
+  /// mistake, and ends the program.
+  @Test func requestAfterTheShutdown_isRejected() async throws {
+    let transport = HTTPTransport(
+      proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
+      connectionsPerHost: 1)
+    try await transport.shutdown()
+    let url = try #require(URL(string: "http://127.0.0.1:1/x"))
+    await #expect(throws: CancellationError.self) {
+      _ = try await transport.get(url, headers: [:]).value
+    }
+  }
+
+  /// While the receiver doesn't return, the server is held back by the network, not by memory.
+  @Test func slowReceiver_holdsTheServerBack() async throws {
+    let sent = Counter()
+    let server = try await RawServer { _, _, outbound in
+      let piece = ByteBuffer(repeating: 7, count: 1 << 20)
+      try await outbound.write(
+        ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: \(1000 << 20)\r\n\r\n"))
+      for _ in 0..<1000 {
+        try await outbound.write(piece)
+        sent.add(1)
+      }
+    }
+    let transport = HTTPTransport(
+      proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
+      connectionsPerHost: 1)
+    let url = try #require(URL(string: "http://127.0.0.1:\(server.port)/x"))
+    let answer = try await transport.get(url, headers: [:]).value
+    let gate = DispatchSemaphore(value: 0)
+    let body = answer.body { _ in gate.wait() }
+    // What the system buffers for a connection is sent, some 30 MB of 1,000, and then no more.
+    var last = -1
+    while sent.value != last {
+      last = sent.value
+      try await Task.sleep(for: .milliseconds(300))
+    }
+    #expect(last < 100, "\(last) MB were sent to a receiver that took none")
+    body.cancel()
+    for _ in 0..<1000 { gate.signal() }
+    _ = await body.result
+    await server.stop()
+    try await transport.shutdown()
+  }
+}
+
+private final class Counter: Sendable {
+  private let count = Mutex(0)
+
+  var value: Int { count.withLock { $0 } }
+
+  func add(_ number: Int) { count.withLock { $0 += number } }
+}

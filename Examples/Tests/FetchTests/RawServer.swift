@@ -1,0 +1,187 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A server on this machine that sends the bytes that a test gives it, with or without TLS.
+final class RawServer: Sendable {
+  typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+  typealias Inbound = NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
+  typealias Outbound = NIOAsyncChannelOutboundWriter<ByteBuffer>
+
+  /// The head of a request.
+  struct Request: Sendable {
+    /// The lines before the empty one.
+    var lines: [String]
+
+    /// The method, the address, and the version.
+    var line: String { lines.first ?? "" }
+
+    func field(_ name: String) -> String? {
+      lines.dropFirst().lazy.compactMap { line -> String? in
+        let parts = line.split(separator: ":", maxSplits: 1)
+        guard parts.count == 2, parts[0].lowercased() == name else { return nil }
+        return parts[1].trimmingCharacters(in: .whitespaces)
+      }.first
+    }
+  }
+
+  /// Not the threads of the program: one of these may be waiting in a test.
+  private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+  private final class Log: Sendable {
+    let requests = Mutex<[Request]>([])
+  }
+
+  /// The port, on the interface that was asked for.
+  let port: Int
+  private let log: Log
+  private let task: Task<Void, any Error>
+
+  /// Starts a server.
+  ///
+  /// - Parameters:
+  ///   - host: The address to listen at.
+  ///   - tls: The certificate and its key.
+  ///   - serve: Handles a request; when it returns, the connection is closed.
+  init(
+    host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
+    _ serve: @escaping @Sendable (Request, inout Inbound, Outbound) async throws -> Void
+  ) async throws {
+    let listener = try await ServerBootstrap(group: Self.threads)
+      .bind(host: host, port: 0) { channel in
+        channel.eventLoop.makeCompletedFuture {
+          if let tls {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+          }
+          return try Connection(wrappingChannelSynchronously: channel)
+        }
+      }
+    let log = Log()
+    self.log = log
+    port = listener.channel.localAddress?.port ?? 0
+    task = Task {
+      try await listener.executeThenClose { connections in
+        try await withThrowingDiscardingTaskGroup { group in
+          for try await connection in connections {
+            // A client that breaks a connection ends that connection, not the server.
+            group.addTask { try? await Self.handle(connection, log, serve) }
+          }
+        }
+      }
+    }
+  }
+
+  /// Starts a server that answers each request with the bytes of `answer`.
+  convenience init(
+    host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
+    answer: @escaping @Sendable (Request) -> String
+  ) async throws {
+    try await self.init(host: host, tls: tls) { request, _, outbound in
+      try await outbound.write(ByteBuffer(string: answer(request)))
+    }
+  }
+
+  deinit { task.cancel() }
+
+  /// The requests so far.
+  var requests: [Request] { log.requests.withLock { $0 } }
+
+  func stop() async {
+    task.cancel()
+    _ = await task.result
+  }
+
+  private static func handle(
+    _ connection: Connection, _ log: Log,
+    _ serve: @Sendable (Request, inout Inbound, Outbound) async throws -> Void
+  ) async throws {
+    try await connection.executeThenClose { inbound, outbound in
+      var inbound = inbound.makeAsyncIterator()
+      var head = ""
+      while !head.hasSuffix("\r\n\r\n") {
+        guard let bytes = try await inbound.next() else { return }
+        head += String(buffer: bytes)
+      }
+      let request = Request(
+        lines: head.components(separatedBy: "\r\n").filter { !$0.isEmpty })
+      log.requests.withLock { $0.append(request) }
+      try await serve(request, &inbound, outbound)
+    }
+  }
+
+  // MARK: - A proxy
+
+  /// Starts an HTTP proxy, which sends requests on and makes tunnels.
+  static func proxy(password: String? = nil) async throws -> RawServer {
+    try await RawServer { request, inbound, outbound in
+      let words = request.line.split(separator: " ").map(String.init)
+      if let password, request.field("proxy-authorization") != password {
+        try await outbound.write(
+          ByteBuffer(string: "HTTP/1.1 407 Who\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+        return
+      }
+      let isTunnel = words[0] == "CONNECT"
+      let address = isTunnel ? "tunnel://\(words[1])" : words[1]
+      guard let url = URL(string: address), let host = url.host() else {
+        try await outbound.write(
+          ByteBuffer(string: "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
+        return
+      }
+      let server = try await ClientBootstrap(group: threads)
+        .connect(host: host, port: url.port ?? 80) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try Connection(wrappingChannelSynchronously: channel)
+          }
+        }
+      try await server.executeThenClose { answers, requests in
+        if isTunnel {
+          try await outbound.write(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"))
+        } else {
+          let lines = ["GET \(url.path()) HTTP/1.1"] + request.lines.dropFirst() + ["", ""]
+          try await requests.write(ByteBuffer(string: lines.joined(separator: "\r\n")))
+        }
+        async let forward: Void = {
+          for try await bytes in answers { try await outbound.write(bytes) }
+        }()
+        while isTunnel, let bytes = try await inbound.next() { try await requests.write(bytes) }
+        try await forward
+      }
+    }
+  }
+}
+
+/// A certificate that signs itself, made by openssl.
+struct Certificate {
+  /// The certificate, in PEM.
+  let path: String
+  /// For a server that has it.
+  let context: NIOSSLContext
+
+  static let isAvailable = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].contains {
+    FileManager.default.isExecutableFile(atPath: $0 + "/openssl")
+  }
+
+  /// Makes a certificate in `folder`.
+  ///
+  /// - Parameter names: What it is for, as in `DNS:localhost,IP:127.0.0.1`.
+  init(for names: String, in folder: URL) throws {
+    let key = folder.appending(component: "key.pem").path(percentEncoded: false)
+    path = folder.appending(component: "certificate.pem").path(percentEncoded: false)
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments = [
+      "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
+      "-nodes", "-days", "2", "-subj", "/CN=test", "-addext", "subjectAltName=\(names)",
+      "-keyout", key, "-out", path,
+    ]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    context = try NIOSSLContext(
+      configuration: .makeServerConfiguration(
+        certificateChain: NIOSSLCertificate.fromPEMFile(path).map { .certificate($0) },
+        privateKey: .privateKey(NIOSSLPrivateKey(file: key, format: .pem))))
+  }
+}
