@@ -37,8 +37,8 @@ package struct TimeSource: Sendable {
     return { .nanoseconds(SystemClock.now - start) }
   }
 
-  /// A thousand years: more would overflow where durations are added up.
-  private static let longest = TimeSpan.seconds(31_536_000_000)
+  /// A hundred years: more overflows in a clock whose moments are 64-bit nanoseconds.
+  private static let longest = TimeSpan.seconds(3_153_600_000)
 }
 
 /// A clock other than the continuous one: a `Clock`, which needs macOS 13 and iOS 16, or the timers of

@@ -103,4 +103,43 @@ import Testing
       #expect(timed.currentResult.map { "\($0)" } == "success(1)")
     }
   }
+
+  @Test func absurdDurations_areClamped_onAClockThatOverflows() async {
+    await #expect(processExitsWith: .success) {
+      let promise = Promise<Void>.after(.seconds(Int64.max), clock: NanosecondClock())
+      // The clock has computed the deadline by then.
+      while NanosecondClock.sleepers.count == 0 { await Task.yield() }
+      #expect(promise.isPending)
+      promise.cancel()
+    }
+  }
+}
+
+/// A clock that counts in 64 bits, and traps where they do not suffice.
+private struct NanosecondClock: Clock {
+  struct Instant: InstantProtocol {
+    var nanoseconds: Int64
+
+    func advanced(by duration: Duration) -> Instant {
+      let (seconds, attoseconds) = duration.components
+      return Instant(
+        nanoseconds: nanoseconds + seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+
+    func duration(to other: Instant) -> Duration {
+      .nanoseconds(other.nanoseconds - nanoseconds)
+    }
+
+    static func < (a: Instant, b: Instant) -> Bool { a.nanoseconds < b.nanoseconds }
+  }
+
+  static let sleepers = Recorder<Instant>()
+
+  var now: Instant { Instant(nanoseconds: 0) }
+  var minimumResolution: Duration { .nanoseconds(1) }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    Self.sleepers.record(deadline)
+    try await Task.sleep(nanoseconds: .max)
+  }
 }
