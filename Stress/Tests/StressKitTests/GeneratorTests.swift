@@ -18,6 +18,20 @@ extension StressTests {
       #expect(deadlocked.isEmpty)
     }
 
+    private func coalesced(_ id: Int, key: Int = 0, returning other: Int? = nil) -> Step {
+      Step(id, .coalesced(key: key, Body(other.map { .promise($0) } ?? .value)))
+    }
+
+    @Test func requestThatMayHaveJoinedTheWorkThatWaitsForIt_mayDeadlock() {
+      // The second request joins the work of the third one, which returns it: once in 600,000
+      // programs.
+      #expect(
+        program([], [coalesced(1), coalesced(2)], [coalesced(3, returning: 2)]).mayDeadlock)
+      let otherKey = program([], [coalesced(1)], [coalesced(2, key: 1, returning: 1)])
+      #expect(!otherKey.mayDeadlock)
+      #expect(!program([], [coalesced(1), coalesced(2, returning: 1)], []).mayDeadlock)
+    }
+
     private func program(_ before: [Step], _ one: [Step], _ other: [Step]) -> Program {
       Program(kind: .chaotic, steps: before + [Step(100, .parallel([one, other]))])
     }

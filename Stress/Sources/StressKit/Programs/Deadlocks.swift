@@ -1,17 +1,28 @@
 extension Program {
-  /// Whether work in a limiter may wait for ever, in one order of the threads.
+  /// Whether work in a limiter or a coalescer may wait for ever, in one order of the threads.
   ///
   /// A limiter starts work in the order in which it was submitted. So work that waits only for work
   /// submitted before it, in whatever limiter, comes to an end. What another thread submits may come
   /// later, and be queued behind the very work that waits for it: a deadlock of the program's own.
+  ///
+  /// A request to a coalescer may join the work of another one. So the work of a request must not
+  /// wait for a request with the same key that another thread makes, which may have joined that work.
   var mayDeadlock: Bool {
     let awaited = awaitedPromises
     return steps.contains { step in
       guard case .parallel(let threads) = step.operation else { return false }
-      let limited = threads.map { thread in thread.filter(\.operation.isLimited).map(\.id) }
-      return limited.indices.contains { thread in
-        let foreign = limited.indices.filter { $0 != thread }.flatMap { limited[$0] }
-        return !Self.reachable(from: limited[thread], by: awaited).isDisjoint(with: foreign)
+      func waits(_ work: [Int], in thread: Int, for kind: (Operation) -> Bool) -> Bool {
+        let foreign = threads.indices.filter { $0 != thread }.flatMap { threads[$0] }
+        return !Self.reachable(from: work, by: awaited)
+          .isDisjoint(with: foreign.filter { kind($0.operation) }.map(\.id))
+      }
+      return threads.indices.contains { thread in
+        threads[thread].contains { step in
+          let operation = step.operation
+          if operation.isLimited { return waits([step.id], in: thread, for: \.isLimited) }
+          guard let key = operation.coalescedKey else { return false }
+          return waits(operation.awaitedPromises, in: thread) { $0.coalescedKey == key }
+        }
       }
     }
   }
@@ -48,6 +59,10 @@ extension Program {
 
 extension Operation {
   fileprivate var isLimited: Bool { if case .limited = self { true } else { false } }
+
+  fileprivate var coalescedKey: Int? {
+    if case .coalesced(let key, _) = self { key } else { nil }
+  }
 
   /// The promises for which the one that the step makes may wait.
   fileprivate var awaitedPromises: [Int] {
