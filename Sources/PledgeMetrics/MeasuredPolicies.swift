@@ -26,7 +26,7 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> Limiter {
-      monitors.add(LimiterMetrics(name, self, factory))
+      monitors.add(LimiterMetrics(name, self, factory).note)
       return self
     }
   }
@@ -51,7 +51,7 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> RequestCoalescer {
-      monitors.add(CoalescerMetrics(name, factory))
+      monitors.add(CoalescerMetrics(name, factory).note)
       return self
     }
   }
@@ -70,13 +70,13 @@
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> RetryPolicy {
       var policy = self
-      policy.monitor = RetryMetrics(dimensions: [("policy", name)], factory)
+      policy.monitor = RetryMetrics(dimensions: [("policy", name)], factory).note
       return policy
     }
   }
 
   /// The metrics of one limiter.
-  private final class LimiterMetrics: Monitor {
+  private final class LimiterMetrics: Sendable {
     /// A meter that goes back to where it was when this object is deallocated.
     private struct Level: ~Copyable {
       let meter: Meter
@@ -119,7 +119,7 @@
   }
 
   /// The metrics of one coalescer.
-  private final class CoalescerMetrics: Monitor {
+  private final class CoalescerMetrics: Sendable {
     private let started: Counter
     private let joined: Counter
     private let cached: Counter

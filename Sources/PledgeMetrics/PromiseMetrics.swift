@@ -27,12 +27,12 @@
     ///
     /// - Parameter factory: What makes the metrics.
     public static func start(factory: any MetricsFactory = MetricsSystem.factory) {
-      Monitoring.policies.add(ProcessMetrics(factory))
+      Monitoring.policies.add(ProcessMetrics(factory).note)
     }
   }
 
   /// The metrics of the process.
-  private final class ProcessMetrics: Monitor {
+  private final class ProcessMetrics: Sendable {
     private let retries: RetryMetrics
     private let hedges: Counter
     private let timersPending: Meter
@@ -60,7 +60,7 @@
   }
 
   /// The metrics of the operations with one policy, or without a policy of their own name.
-  final class RetryMetrics: Monitor {
+  final class RetryMetrics: Sendable {
     private let retries: Counter
     private let exhausted: Counter
 

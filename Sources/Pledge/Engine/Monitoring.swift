@@ -41,21 +41,20 @@ package enum CoalescerEvent: Sendable {
   case stale
 }
 
-/// Hears of events, on the threads on which they happen, never under a lock.
-package protocol Monitor<Event>: AnyObject, Sendable {
-  associatedtype Event: Sendable
-  func note(_ event: Event)
-}
+/// Is called for each event, on the thread on which it happens, never under a lock.
+///
+/// A closure, since a protocol with a type for its events could not be stored before macOS 13.
+package typealias Monitor<Event: Sendable> = @Sendable (Event) -> Void
 
 /// The monitors of one object, or of the process.
 package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
   private let isEmpty = Atomic(true)
-  private let monitors = Mutex<[any Monitor<Event>]>([])
+  private let monitors = Mutex<[Monitor<Event>]>([])
 
   package init() {}
 
   /// Adds a monitor for good.
-  package func add(_ monitor: any Monitor<Event>) {
+  package func add(_ monitor: @escaping Monitor<Event>) {
     monitors.withLock { $0.append(monitor) }
     isEmpty.store(false, ordering: .releasing)
   }
@@ -71,7 +70,7 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
 
   @inline(never)
   private func tell(_ event: Event) {
-    for monitor in monitors.withLock({ $0 }) { monitor.note(event) }
+    for monitor in monitors.withLock({ $0 }) { monitor(event) }
   }
 }
 

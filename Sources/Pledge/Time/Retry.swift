@@ -107,7 +107,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
 
   private func note(_ event: PolicyEvent) {
     if let monitor = policy.monitor {
-      monitor.note(event)
+      monitor(event)
     } else {
       Monitoring.policies.note(event)
     }

@@ -37,8 +37,8 @@ public struct RetryPolicy: Sendable {
     get { totalTime?.duration }
     set { totalTime = newValue.map { TimeSpan($0) } }
   }
-  /// Hears of the retries of the operations with this policy, instead of the process's monitors.
-  package var monitor: (any Monitor<PolicyEvent>)?
+  /// Is called for the retries of the operations with this policy, instead of the process's monitors.
+  package var monitor: Monitor<PolicyEvent>?
   /// The budget that limits the retries of all operations that share it; nil for no shared limit.
   public var budget: RetryBudget?
 
