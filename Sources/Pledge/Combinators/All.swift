@@ -61,17 +61,7 @@ extension Promise {
   public static func allSettled<T: Sendable>(
     _ promises: some Sequence<Promise<T>>
   ) -> Promise where Value == [Result<T, any Error>] {
-    .all(
-      promises.map { promise in
-        Promise<Result<T, any Error>>(
-          cell: promise.cell.derive(
-            Result<T, any Error>.self,
-            wants: Cell.Input.wantsValue | Cell.Input.wantsRejection,
-            target: HandlerTarget(immediate: ()), body: nil
-          ) { handler, source in
-            handler.finish(source.handledResult() as Result<T, any Error>)
-          })
-      })
+    .all(promises.map { $0.settled() })
   }
 }
 

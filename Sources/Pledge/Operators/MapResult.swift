@@ -63,9 +63,15 @@ extension Promise {
   }
 
   /// A promise of the outcome, which cannot fail but by being cancelled itself.
+  @inlinable
   func settled() -> Promise<Result<Value, any Error>> {
-    let immediate = HandlerTarget(immediate: ())
-    return mapped(immediate) { Result<Value, any Error>.success($0) }
-      .recovered(immediate) { .failure($0) }
+    Promise<Result<Value, any Error>>(
+      cell: cell.derive(
+        Result<Value, any Error>.self,
+        wants: Cell.Input.wantsValue | Cell.Input.wantsRejection,
+        target: HandlerTarget(immediate: ()), body: nil
+      ) { handler, source in
+        handler.finish(source.handledResult() as Result<Value, any Error>)
+      })
   }
 }
