@@ -155,7 +155,7 @@
     }
   }
 
-  /// A value that leaves a lock; whoever gets it has it alone, or may share it.
+  /// A value that leaves a lock; the code that receives it is its only user, or may share it.
   ///
   /// `@unchecked Sendable`: subscribers and subscriptions may be called on any thread.
   struct Unchecked<Value>: @unchecked Sendable {

@@ -13,7 +13,7 @@ package enum PolicyEvent: Sendable {
   case timerStarted
   /// The time of a timer has come.
   case timerFired
-  /// A timer is gone, be it that it fired or that nothing needs it anymore.
+  /// A timer was released: it has fired, or nothing needs it anymore.
   case timerEnded
   /// A rejection was not handled.
   case unhandledRejection

@@ -16,7 +16,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     case received
   }
 
-  /// Whoever takes the body piece by piece.
+  /// What takes the body piece by piece.
   struct Receiver: Sendable {
     let call: @Sendable (Data) throws -> Void
   }

@@ -82,8 +82,8 @@ import Testing
         for _ in 0..<10 { promise.done(on: queue) { _ in runs.call() }.cauterize() }
       }
       queue.sync {}
-      // Whoever was attached has been sent to the queue by now, and has run, but for the turn
-      // that may still be under way on it.
+      // Every handler that was attached has been sent to the queue by now, and has run, but for the
+      // turn that may still be in progress on it.
       queue.sync {}
       #expect(runs.count == 30)
     }

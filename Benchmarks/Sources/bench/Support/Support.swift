@@ -45,7 +45,7 @@ final class Latch: Sendable {
   func wait() { done.wait() }
 }
 
-/// When the one who sets chains off waits for them.
+/// When the code that starts chains waits for them.
 enum Pace {
   /// For each one before the next begins.
   case oneByOne
