@@ -27,18 +27,18 @@ enum Memory {
 
   /// How samples, taken at equal distances, grow.
   ///
-  /// The first third is the warm-up. Of the rest, the median of the last quarter is compared with
-  /// that of the first: single samples catch programs in flight.
+  /// The first third is the warm-up. Of the rest, the least of the last quarter is compared with the
+  /// least of the first. A leak is in every sample that follows it, and so in the least one; what
+  /// goes up and down with the load of the machine (programs in flight, threads of the queues, and
+  /// what the allocator keeps at hand for each) is not.
   static func growth(_ samples: [Int]) -> Growth? {
     let settled = Array(samples[(samples.count / 3)...])
     guard settled.count >= 4 else { return nil }
     let quarter = settled.count / 4
-    return Growth(from: median(settled.prefix(quarter)), to: median(settled.suffix(quarter)))
-  }
-
-  private static func median(_ samples: ArraySlice<Int>) -> Int {
-    let sorted = samples.sorted()
-    return sorted[sorted.count / 2]
+    guard let first = settled.prefix(quarter).min(), let last = settled.suffix(quarter).min() else {
+      return nil
+    }
+    return Growth(from: first, to: last)
   }
 }
 

@@ -107,11 +107,16 @@ package final class Soak: Sendable {
 
   /// The heap in use when the threads have released the last programs.
   private func heapAtRest() -> Int {
-    // Queues release their last blocks a moment after these have run.
+    // Queues release their last blocks a moment after these have run, and on a busy machine that
+    // moment is long: the rest ends when nothing was released for a while.
+    let pause = min(0.02, length / Double(Self.rounds) / 100)
     var least = Memory.heapBytes()
-    for _ in 0..<10 {
-      Thread.sleep(forTimeInterval: 0.001)
-      least = min(least, Memory.heapBytes())
+    var pausesWithoutRelease = 0
+    while pausesWithoutRelease < 10 {
+      Thread.sleep(forTimeInterval: pause)
+      let now = Memory.heapBytes()
+      pausesWithoutRelease = now < least ? 0 : pausesWithoutRelease + 1
+      least = min(least, now)
     }
     return least
   }
