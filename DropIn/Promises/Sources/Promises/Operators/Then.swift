@@ -54,10 +54,20 @@ extension Promise {
   public func then(
     on queue: DispatchQueue = .promises, _ work: @escaping Then<Void>
   ) -> Promise {
-    chain(on: queue, work) { outcome, result, work in
+    chain(on: queue, Action(work)) { outcome, result, action in
       let value = delivered(try outcome.get())
-      try work(value)
+      try action.work(value)
       result.fulfill(value)
     }
+  }
+
+  /// A closure that returns nothing, as `chain` takes it along.
+  ///
+  /// By itself it would be a function of a generic type there, which returns even nothing in memory
+  /// of the caller: the compiler wraps it in another closure for that.
+  @usableFromInline
+  struct Action {
+    @usableFromInline let work: Then<Void>
+    @inlinable init(_ work: @escaping Then<Void>) { self.work = work }
   }
 }
