@@ -9,66 +9,31 @@ extension Promise {
   /// of their errors; with less than one attempt, with ``PromiseError/invalidArgument(_:)``.
   /// Cancelling it cancels all attempts. Only hedge operations that may run more than once.
   ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public static func hedged(
-    attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
-  ) -> Promise {
-    hedge(
-      attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
-  }
-
-  /// Starts an asynchronous `operation`, and starts it again each time that `delay` passes without a
-  /// value, until one of at most `attempts` has a value.
-  ///
-  /// See ``hedged(attempts:delay:clock:_:)``.
-  ///
-  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
-  /// written.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  @_disfavoredOverload
-  public static func hedged(
-    attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
-  ) -> Promise {
-    let operation = keeping(operation)
-    return hedge(attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(immediate: ())) {
-      Promise { try await operation() }
-    }
-  }
-
-  /// Starts `operation`, and starts it again each time that `delay` passes without a value, as far as
-  /// `budget` allows.
-  ///
-  /// When all requests are slow, hedges are no help and only add load. A budget that the requests to
-  /// one service share prevents that: each attempt after the first takes one of its tokens, and each
-  /// value adds a part of one. Without a token there is no further attempt, and the attempts that are
-  /// running decide.
+  /// When all requests are slow, hedges are no help and only add load. A `budget` that the requests
+  /// to one service share prevents that: each attempt after the first takes one of its tokens, and
+  /// each value adds a part of one. Without a token there is no further attempt, and the attempts
+  /// that are running decide.
   ///
   /// ```swift
   /// let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)  // at most 5 % more requests
   /// let page = Promise.hedged(delay: .milliseconds(50), budget: hedges) { download(url) }
   /// ```
   ///
-  /// Otherwise, the same as ``hedged(attempts:delay:clock:_:)``.
-  ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func hedged(
-    attempts: Int = 2, delay: Duration, budget: RetryBudget,
+    attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self),
-      budget: budget)
+      attempts, TimeSpan(delay), budget, TimeSource(clock),
+      HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
   /// Starts an asynchronous `operation`, and starts it again each time that `delay` passes without a
-  /// value, as far as `budget` allows.
+  /// value, until one of at most `attempts` has a value.
   ///
   /// See ``hedged(attempts:delay:budget:clock:_:)``.
   ///
@@ -77,19 +42,19 @@ extension Promise {
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func hedged(
-    attempts: Int = 2, delay: Duration, budget: RetryBudget,
+    attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
     let operation = keeping(operation)
     return hedge(
-      attempts, TimeSpan(delay), TimeSource(clock), HandlerTarget(immediate: ()),
-      { Promise { try await operation() } }, budget: budget)
+      attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(immediate: ())
+    ) { Promise { try await operation() } }
   }
 
   static func hedge(
-    _ attempts: Int, _ delay: TimeSpan, _ time: TimeSource, _ target: HandlerTarget,
-    _ operation: @escaping @Sendable () throws -> Promise, budget: RetryBudget? = nil
+    _ attempts: Int, _ delay: TimeSpan, _ budget: RetryBudget?, _ time: TimeSource,
+    _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     guard attempts >= 1 else {
       return .rejected(
@@ -162,28 +127,13 @@ private struct NoTokenLeft: Error {}
 /// Calls `operation`, and calls it again each time that `delay` passes without a result, until one
 /// of at most `attempts` calls has returned.
 ///
-/// See `Promise.hedged(attempts:delay:clock:_:)`.
-///
-/// **Execution.** Each call runs in its own task, in the isolation in which `operation` was
-/// written.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-public func hedged<Value: Sendable>(
-  attempts: Int = 2, delay: Duration, clock: any Clock<Duration> = ContinuousClock(),
-  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
-) async throws -> Value {
-  try await Promise.hedged(attempts: attempts, delay: delay, clock: clock, operation).value
-}
-
-/// Calls `operation`, and calls it again each time that `delay` passes without a result, as far as
-/// `budget` allows.
-///
 /// See `Promise.hedged(attempts:delay:budget:clock:_:)`.
 ///
 /// **Execution.** Each call runs in its own task, in the isolation in which `operation` was
 /// written.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func hedged<Value: Sendable>(
-  attempts: Int = 2, delay: Duration, budget: RetryBudget,
+  attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) async throws -> Value {

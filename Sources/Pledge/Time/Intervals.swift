@@ -52,34 +52,18 @@ extension Promise {
   /// Starts `operation`, and starts it again each time that `interval` passes without a value, until
   /// one of at most `attempts` has a value.
   ///
-  /// The same as ``hedged(attempts:delay:clock:_:)``, for systems without `Duration`.
-  ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
-  @_disfavoredOverload
-  public static func hedged(
-    attempts: Int = 2, delay interval: DispatchTimeInterval,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
-  ) -> Promise {
-    hedge(
-      attempts, TimeSpan(interval), .continuous, HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
-  }
-
-  /// Starts `operation`, and starts it again each time that `interval` passes without a value, as far
-  /// as `budget` allows.
-  ///
   /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @_disfavoredOverload
   public static func hedged(
-    attempts: Int = 2, delay interval: DispatchTimeInterval, budget: RetryBudget,
+    attempts: Int = 2, delay interval: DispatchTimeInterval, budget: RetryBudget? = nil,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      attempts, TimeSpan(interval), .continuous, HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self),
-      budget: budget)
+      attempts, TimeSpan(interval), budget, .continuous,
+      HandlerTarget(isolation: operation.isolation),
+      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
