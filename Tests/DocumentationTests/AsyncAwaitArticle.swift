@@ -75,9 +75,13 @@ func greeting(in request: String) -> Promise<String> {
 }
 
 @Suite struct AsyncAwaitArticle {
-  @Test func taskLocalValues_followTheChain() async throws {
-    startTracing()
-    #expect(try await greeting(in: "request 1").value == "request 1: hello, Ada")
+  @Test func taskLocalValues_followTheChain() async {
+    // In a process of its own: the key follows all handlers from here on.
+    await #expect(processExitsWith: .success) {
+      startTracing()
+      let greeting = try await greeting(in: "request 1").value
+      #expect(greeting == "request 1: hello, Ada")
+    }
   }
 
   @Test func examples_giveTheirValues() async throws {

@@ -33,10 +33,27 @@ private enum Foreign {
 }
 
 /// `TaskLocals.propagate(capturing:restoring:)`.
+///
+/// In a process of its own, for the sake of the other tests' handlers.
 @Suite struct CapturedContextTests {
+  @Test func contextsFollow_inAProcessOfTheirOwn() async {
+    await #expect(processExitsWith: .success) { try await HandlersWithContexts().runAll() }
+  }
+}
+
+private struct HandlersWithContexts {
   init() { Foreign.isPropagated }
 
-  @Test(arguments: When.allCases, Place.all)
+  func runAll() async throws {
+    for when in When.allCases {
+      for place in Place.all {
+        try await handlers_findTheContext_ofWhereTheyWereWritten(when: when, place: place)
+      }
+    }
+    try await handlersWrittenWithoutAContext_findNoneOfTheSettlers()
+    try await handler_runsOnce_whateverTheFunctionDoes()
+  }
+
   func handlers_findTheContext_ofWhereTheyWereWritten(when: When, place: Place) async throws {
     let written = Foreign.with(.init(name: "request 1")) {
       when.fulfill(0) { promise in
@@ -49,14 +66,14 @@ private enum Foreign {
     try await expectFulfillment(of: written, with: ["request 1", "request 1"])
   }
 
-  @Test func handlersWrittenWithoutAContext_findNoneOfTheSettlers() async throws {
+  func handlersWrittenWithoutAContext_findNoneOfTheSettlers() async throws {
     let (promise, resolver) = Promise<Void>.withResolvers()
     let seen = promise.map(on: .immediate) { Foreign.current.name }
     Foreign.with(.init(name: "settler")) { _ = resolver.fulfill() }
     try await expectFulfillment(of: seen, with: "none")
   }
 
-  @Test func handler_runsOnce_whateverTheFunctionDoes() async throws {
+  func handler_runsOnce_whateverTheFunctionDoes() async throws {
     for conduct in [Foreign.Conduct.restoresTwice, .restoresNever] {
       let ran = CallCounter()
       let (promise, resolver) = Promise<Void>.withResolvers()

@@ -11,14 +11,39 @@ private enum Tracing {
 }
 
 /// Task-local values in handlers.
+///
+/// In a process of its own: a key that is registered follows all handlers of the process, and each
+/// handler of the other tests would pay for that.
 @Suite struct TaskLocalTests {
+  @Test func valuesFollow_inAProcessOfTheirOwn() async {
+    await #expect(processExitsWith: .success) { try await HandlersWithKeys().runAll() }
+  }
+}
+
+private struct HandlersWithKeys {
   init() {
     TaskLocals.propagate(Tracing.$requestID)
     TaskLocals.propagate(Tracing.$requestID)
     TaskLocals.propagate(Tracing.$depth)
   }
 
-  @Test(arguments: When.allCases, Place.all)
+  func runAll() async throws {
+    for when in When.allCases {
+      for place in Place.all {
+        try await handlers_findTheValues_ofWhereTheyWereWritten(when: when, place: place)
+      }
+    }
+    try await handlersOfOnePromise_findEachTheirOwn_andNotTheSettlers()
+    try await handlersOnAnActor_findNothingOfTheSettlers()
+    try await allKeysFollow_andOnlyThoseRegistered()
+    try await errorHandlersAndCleanUp_findThemToo()
+    try await laterAttempts_andOperationsThatWaited_findThem()
+    try await onCancel_findsTheValues_ofWhereItWasWritten()
+    try await onCancel_ofTheMainActor_findsItsOwnValues()
+    try await tasks_inheritThem()
+    try await handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles()
+  }
+
   func handlers_findTheValues_ofWhereTheyWereWritten(when: When, place: Place) async throws {
     let written = Tracing.$requestID.withValue("request 1") {
       when.fulfill(0) { promise in
@@ -32,7 +57,7 @@ private enum Tracing {
     try await expectFulfillment(of: written, with: ["request 1", "request 1"])
   }
 
-  @Test func handlersOfOnePromise_findEachTheirOwn_andNotTheSettlers() async throws {
+  func handlersOfOnePromise_findEachTheirOwn_andNotTheSettlers() async throws {
     let (promise, resolver) = Promise<Void>.withResolvers()
     let seen = Recorder<String>()
     for id in ["a", "b"] {
@@ -47,7 +72,7 @@ private enum Tracing {
   }
 
   // What is not registered is not there, and least of all that of the task that settles.
-  @Test func handlersOnAnActor_findNothingOfTheSettlers() async throws {
+  func handlersOnAnActor_findNothingOfTheSettlers() async throws {
     actor Place {}
     let (promise, resolver) = Promise<Void>.withResolvers()
     let seen = promise.map(on: .actor(Place())) { Tracing.unregistered }
@@ -55,7 +80,7 @@ private enum Tracing {
     #expect(try await seen.value == nil)
   }
 
-  @Test func allKeysFollow_andOnlyThoseRegistered() async throws {
+  func allKeysFollow_andOnlyThoseRegistered() async throws {
     let (promise, resolver) = Promise<Void>.withResolvers()
     let seen = Tracing.$requestID.withValue("request") {
       Tracing.$depth.withValue(3) {
@@ -70,7 +95,7 @@ private enum Tracing {
     try await expectFulfillment(of: seen, with: "request 3 -")
   }
 
-  @Test func errorHandlersAndCleanUp_findThemToo() async throws {
+  func errorHandlersAndCleanUp_findThemToo() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let seen = Recorder<String>()
     let end = Tracing.$requestID.withValue("failing") {
@@ -87,7 +112,7 @@ private enum Tracing {
     #expect(seen.events == ["recover failing", "finally failing", "catch failing"])
   }
 
-  @Test func laterAttempts_andOperationsThatWaited_findThem() async throws {
+  func laterAttempts_andOperationsThatWaited_findThem() async throws {
     let clock = TestClock()
     let limiter = Limiter(1)
     let seen = Recorder<String>()
@@ -112,7 +137,7 @@ private enum Tracing {
     try await expectFulfillment(of: busy)
   }
 
-  @Test func onCancel_findsTheValues_ofWhereItWasWritten() async throws {
+  func onCancel_findsTheValues_ofWhereItWasWritten() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let seen = Recorder<String>()
     Tracing.$requestID.withValue("producer") {
@@ -123,7 +148,7 @@ private enum Tracing {
     #expect(seen.events == ["producer", "none"])
   }
 
-  @Test @MainActor func onCancel_ofTheMainActor_findsItsOwnValues() async throws {
+  @MainActor func onCancel_ofTheMainActor_findsItsOwnValues() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let (found, report) = Promise<String>.withResolvers()
     Tracing.$requestID.withValue("producer") {
@@ -133,7 +158,7 @@ private enum Tracing {
     #expect(try await found.value == "producer")
   }
 
-  @Test func tasks_inheritThem() async throws {
+  func tasks_inheritThem() async throws {
     let promise = Tracing.$requestID.withValue("task") {
       Promise { () async throws -> String? in
         await Task.yield()
@@ -143,7 +168,7 @@ private enum Tracing {
     #expect(try await promise.value == "task")
   }
 
-  @Test func handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles() async throws {
+  func handlersOnAnActor_runAtThePriority_ofTheTaskThatSettles() async throws {
     actor Place {}
     let (gate, open) = Promise<Void>.withResolvers()
     let high = Promise(priority: .high) { () async throws -> TaskPriority in
