@@ -116,7 +116,7 @@ extension StressTests {
       #expect(Invariants(program, wrong).violations == ["the error of step 2 was reported 2 times"])
       wrong = right
       wrong.leakCount = 1
-      #expect(Invariants(program, wrong).violations == ["1 handlers were not let go of"])
+      #expect(Invariants(program, wrong).violations == ["1 handlers were not released"])
       wrong = right
       wrong.misplaced = [2]
       #expect(

@@ -88,7 +88,7 @@ private final class Round: Sendable {
     }
     for promise in promises { promise.cauterize() }
     if !(Patience.isDoneInTime(limit: 20) { lifetimes.liveCount == 0 }) {
-      return ["a handler was not let go of"]
+      return ["a handler was not released"]
     }
     return calls.withLock { $0 }.filter { $0.value > 1 }.map { "handler \($0) ran \($1) times" }
   }
