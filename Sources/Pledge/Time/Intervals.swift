@@ -82,6 +82,22 @@ extension Promise {
       budget: budget)
   }
 
+  /// Starts `operation` on `executor`, and starts it again each time that `interval` passes without a
+  /// value, until one of at most `attempts` has a value, as far as `budget`, if there is one, allows.
+  ///
+  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  ///
+  /// **Execution.** `operation` runs on `executor`.
+  @_disfavoredOverload
+  public static func hedged(
+    on executor: some PromiseExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
+    budget: RetryBudget? = nil, _ operation: @escaping @Sendable () throws -> Promise
+  ) -> Promise {
+    hedge(
+      attempts, TimeSpan(interval), .continuous, HandlerTarget(executor), operation,
+      budget: budget)
+  }
+
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
