@@ -1,10 +1,10 @@
 # One entry to the repository's scripts, which also work alone. `make` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint format docs bench costs verify api ci release
+.PHONY: help build test lint format docs bench costs verify integrations api ci release
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## Build the four libraries
 	swift build
@@ -33,6 +33,10 @@ verify: ## Check the engine in all orders of its steps, races, and Apple's avail
 	Verification/Apple/check
 	Stress/sanitize
 	Tests/check-races
+
+integrations: ## Test the integrations and the example server with the real packages; half an hour
+	Tests/check-integrations
+	swift test --package-path Examples/Gateway
 
 api: ## Compare the public API with the baseline
 	Release/check-api

@@ -150,10 +150,11 @@ let package = Package(
     .testTarget(
       name: "PledgeAsyncHTTPClientTests",
       dependencies: [
-        "PledgeAsyncHTTPClient", "PledgeTesting",
+        "PledgeAsyncHTTPClient", "PledgeFoundation", "PledgeLifecycle", "PledgeMetrics",
+        "PledgeTesting", "PledgeTestingTraits",
         httpClient("AsyncHTTPClient", in: "async-http-client"),
-        httpClient("NIOHTTP1", in: "swift-nio"),
-      ] + nio("NIOCore", "NIOPosix")),
+        httpClient("NIOHTTP1", in: "swift-nio"), metrics("MetricsTestKit"),
+      ] + nio("NIOCore", "NIOEmbedded", "NIOPosix")),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [

@@ -9,7 +9,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-// The examples of PledgeFoundation.md and RequestsAndProcesses.md. None of the tests uses the network.
+// The examples of PledgeFoundation.md, RequestsAndProcesses.md, and FoundationOperators.md. None of the tests uses the network.
 
 struct Person: Decodable, Sendable {
   var name: String
@@ -87,6 +87,36 @@ func typeset(_ chapters: [Chapter], reporting progress: Progress) -> Promise<[In
     chapters.map { chapter in chapter.typeset() }, progress: progress,
     weights: chapters.map { chapter in chapter.pageCount })
 }
+
+/// What FoundationOperators.md recommends.
+func recommendedRequests(
+  _ session: URLSession, _ url: URL, _ file: URL, _ counter: ByteCounter
+) -> [Promise<Void>] {
+  [
+    session.load(url).asVoid(),
+    session.load(url).validate().asVoid(),
+    session.download(url, to: file).asVoid(),
+    session.stream(url) { data in counter.add(data.count) }.asVoid(),
+  ]
+}
+
+func recommendedPolicy() -> RetryPolicy {
+  .fixed(attempts: 3)
+    .retryingTransientErrors()
+}
+
+func recommendedGuarantee(_ center: NotificationCenter) -> Guarantee<Void> {
+  center.next(.downloaded)
+}
+
+#if os(macOS) || os(Linux)
+  func recommendedPrograms(_ process: Process, _ name: String) -> [Promise<ProcessOutput>] {
+    [
+      process.execute(),
+      Process.execute("git", "log", name),
+    ]
+  }
+#endif
 
 @Suite struct FoundationArticle {
   @Test func nextNotification_isTheGuaranteesValue() async throws {

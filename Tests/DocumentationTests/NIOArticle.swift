@@ -6,7 +6,7 @@
   import PledgeTesting
   import Testing
 
-  /// The examples of the article on integrations that need an event loop.
+  /// The examples of EventLoops.md, and those of Integrations.md that need an event loop.
   @Suite struct NIOArticle {
     @Test func bridges() async throws {
       let channel = LoopbackChannel()
@@ -42,11 +42,56 @@
         try await connection.reply.futureResult.get()
       }
     }
+
+    @Test func recommendations() async throws {
+      let channel = LoopbackChannel()
+      let loop = channel.eventLoop
+      let future = loop.makeSucceededFuture(1)
+      try await expectFulfillment(of: future.promise, with: 1)
+
+      let closed = channel.closeFuture.promise
+      try await expectFulfillment(of: closed.then { Promise.value(2) }, with: 2)
+
+      let page = Promise.value(3)
+      #expect(try await page.future(on: loop).get() == 3)
+      try await expectFulfillment(
+        of: page.done(on: .eventLoop(loop)) { _ in #expect(loop.inEventLoop) })
+    }
+
+    @Test func channelHandlers() async throws {
+      let channel = LoopbackChannel()
+      let written = try await channel.eventLoop.submit {
+        let connection = Connection(on: channel.eventLoop)
+        connection.channelRead("request", context: channel)
+        return connection.written.futureResult
+      }.flatMap { $0 }.get()
+      #expect(written == "response")
+    }
+  }
+
+  /// As much of a channel handler as the examples need: not `Sendable`, as those are.
+  private final class Connection {
+    let written: EventLoopPromise<String>
+
+    init(on loop: any EventLoop) { written = loop.makePromise() }
+
+    func channelRead(_ request: String, context: LoopbackChannel) {
+      let response = respond(to: request)
+      response.future(on: context.eventLoop).assumeIsolated()
+        .whenComplete { result in self.write(result, context) }
+    }
+
+    private func respond(to request: String) -> Promise<String> { .value("response") }
+
+    private func write(_ result: Result<String, any Error>, _ context: LoopbackChannel) {
+      written.completeWith(result)
+    }
   }
 
   /// As much of a channel as the examples need.
   private struct LoopbackChannel {
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
+    var closeFuture: EventLoopFuture<Void> { eventLoop.makeSucceededVoidFuture() }
 
     func writeAndFlush(_ buffer: ByteBuffer, promise: EventLoopPromise<Void>?) {
       promise?.succeed(())

@@ -173,6 +173,31 @@
       }
     }
 
+    @Test func receiver_isNotCalledAfterTheCancellation() async throws {
+      try await withServer { client, server, _ in
+        let request = try HTTPClient.Request(url: "\(server)/size/3000000")
+        let stream = Recorder<Promise<HTTPResponseHead>>()
+        let parts = CallCounter()
+        let head = client.stream(request) { _ in
+          parts.call()
+          // On another thread, while the loop has more parts at hand.
+          let isDone = DispatchSemaphore(value: 0)
+          Thread.detachNewThread {
+            _ = try? stream.reaches(1).promise.wait()
+            stream.events[0].cancel()
+            isDone.signal()
+          }
+          isDone.wait()
+          return .value(())
+        }
+        stream.record(head)
+        try await expectCancellation(of: head)
+        // The next request comes after the parts that were at hand.
+        try await expectFulfillment(of: client.load("\(server)/hello"))
+        try parts.expectOnce()
+      }
+    }
+
     @Test func receiver_seesTheContextOfTheRequest() async throws {
       TaskLocals.propagate(Context.$id)
       try await withServer { client, server, _ in
@@ -204,6 +229,21 @@
           let response = try await expectFulfillment(of: client.load(request))
           #expect(response.body.map { String(buffer: $0) } == "hello, tea")
         }
+      }
+    }
+
+    @Test func writer_seesTheContextOfTheRequest() async throws {
+      TaskLocals.propagate(Context.$id)
+      try await withServer { client, server, _ in
+        let seen = Recorder<String>()
+        var request = try HTTPClient.Request(url: "\(server)/echo", method: .POST)
+        request.body = .writing { body in
+          seen.record(Context.id)
+          return body.send(ByteBuffer(string: "tea")).map(on: .global) { seen.record(Context.id) }
+        }
+        let response = Context.$id.withValue("r2") { [request] in client.load(request) }
+        try await expectFulfillment(of: response)
+        #expect(seen.events == ["r2", "r2"])
       }
     }
 

@@ -121,7 +121,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
         guard let self, let entry else { return }
         guard caching != nil, case .success? = work.currentResult else { return remove(entry) }
         entry.arrival.withLock { $0 = age() }
-        makeRoom()
+        noteValue(of: entry)
       })
   }
 
@@ -138,7 +138,10 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       let removed = table.withLock { table in
         let removed = table.remove(old)
         // Not if the key was removed in the meantime.
-        if removed != nil { table.insert(fresh) }
+        if removed != nil {
+          table.insert(fresh)
+          table.noteValue(of: fresh)
+        }
         return removed
       }
       withExtendedLifetime(removed) {}
@@ -148,9 +151,13 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     fresh.promise.cauterize()
   }
 
-  private func makeRoom() {
+  /// Makes room for the value of `entry` by removing those that were used least recently.
+  private func noteValue(of entry: Entry) {
     guard let capacity = caching?.capacity else { return }
-    let removed = table.withLock { $0.removeOldestValues(beyond: max(capacity, 0)) }
+    let removed = table.withLock { table in
+      table.noteValue(of: entry)
+      return table.removeOldestValues(beyond: max(capacity, 0))
+    }
     withExtendedLifetime(removed) {}
   }
 }
@@ -170,7 +177,7 @@ enum CoalescedWork {
 
 /// One key's request.
 ///
-/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `lastUse` and `callers`,
+/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `place` and `callers`,
 /// which the table's lock guards. `key` is only looked at by the coalescer, whose own sendability is
 /// that of its keys.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
@@ -180,7 +187,8 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   let resolver: Resolver<Value>
   /// When the value arrived, by the store's age; nil before.
   let arrival = Mutex<Int64?>(nil)
-  fileprivate var lastUse = 0
+  /// Its place among the values of the table; zero before it has one.
+  fileprivate var place = 0
   /// How many callers wait for it.
   fileprivate var callers = 1
   private let isRevalidating = Atomic(false)
@@ -217,7 +225,8 @@ struct CoalescerTable<Value: Sendable> {
   private(set) var count = 0
   /// Changes with each insertion and removal.
   private(set) var version = 0
-  private var uses = 0
+  /// The entries whose values have arrived, for the capacity.
+  private var values = RecencyList<Entry>()
 
   func candidates(_ hash: Int) -> [Entry] { entries[hash] ?? [] }
 
@@ -225,7 +234,12 @@ struct CoalescerTable<Value: Sendable> {
     entries[entry.hash, default: []].append(entry)
     count += 1
     version += 1
-    use(entry)
+  }
+
+  /// Counts the value of an entry as used now, unless the entry has been removed.
+  mutating func noteValue(of entry: Entry) {
+    guard entries[entry.hash]?.contains(where: { $0 === entry }) == true else { return }
+    entry.place = values.insert(entry)
   }
 
   /// Adds a caller to an entry; false if all callers of that have left.
@@ -235,7 +249,7 @@ struct CoalescerTable<Value: Sendable> {
   mutating func join(_ entry: Entry) -> Bool {
     guard entry.callers > 0 else { return false }
     entry.callers += 1
-    use(entry)
+    values.use(entry, at: entry.place)
     return true
   }
 
@@ -246,11 +260,6 @@ struct CoalescerTable<Value: Sendable> {
     return (true, remove(entry))
   }
 
-  private mutating func use(_ entry: Entry) {
-    uses += 1
-    entry.lastUse = uses
-  }
-
   /// Takes an entry out; nil if it has already been removed.
   ///
   /// The caller releases it without the lock.
@@ -258,15 +267,19 @@ struct CoalescerTable<Value: Sendable> {
     guard let index = entries[entry.hash]?.firstIndex(where: { $0 === entry }) else { return nil }
     let removed = entries[entry.hash]?.remove(at: index)
     if entries[entry.hash]?.isEmpty == true { entries[entry.hash] = nil }
+    values.remove(entry, at: entry.place)
     count -= 1
     version += 1
     return removed
   }
 
+  /// Takes out the values that were used least recently, until no more than `capacity` are left.
   mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
-    let values = entries.values.joined().filter { $0.arrival.withLock { $0 } != nil }
-    guard values.count > capacity else { return [] }
-    let oldest = values.sorted { $0.lastUse < $1.lastUse }.prefix(values.count - capacity)
-    return oldest.compactMap { remove($0) }
+    var removed: [Entry] = []
+    while values.count > capacity, let oldest = values.oldest {
+      guard let entry = remove(oldest) else { break }
+      removed.append(entry)
+    }
+    return removed
   }
 }

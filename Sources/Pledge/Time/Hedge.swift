@@ -32,6 +32,36 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
+  /// Starts `operation` on `executor`, and starts it again each time that `delay` passes without a
+  /// value, until one of at most `attempts` has a value.
+  ///
+  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  ///
+  /// **Execution.** `operation` runs on `executor`. An operation that only starts a request can run with
+  /// `.immediate`: the first attempt then starts inside this call.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @_disfavoredOverload
+  public static func hedged(
+    on executor: some PromiseExecutor, attempts: Int = 2, delay: Duration,
+    budget: RetryBudget? = nil, clock: any Clock<Duration> = ContinuousClock(),
+    _ operation: @escaping @Sendable () throws -> Promise
+  ) -> Promise {
+    hedge(attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(executor), operation)
+  }
+
+  /// Starts `operation` on the main actor, and starts it again each time that `delay` passes without a
+  /// value, until one of at most `attempts` has a value.
+  ///
+  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public static func hedged(
+    on executor: MainExecutor, attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
+    _ operation: @escaping @MainActor @Sendable () throws -> Promise
+  ) -> Promise {
+    hedged(attempts: attempts, delay: delay, budget: budget, clock: clock, operation)
+  }
+
   /// Starts an asynchronous `operation`, and starts it again each time that `delay` passes without a
   /// value, until one of at most `attempts` has a value.
   ///

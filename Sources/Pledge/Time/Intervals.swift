@@ -66,6 +66,20 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
+  /// Starts `operation` on `executor`, and starts it again each time that `interval` passes without a
+  /// value, until one of at most `attempts` has a value.
+  ///
+  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  ///
+  /// **Execution.** `operation` runs on `executor`.
+  @_disfavoredOverload
+  public static func hedged(
+    on executor: some PromiseExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
+    budget: RetryBudget? = nil, _ operation: @escaping @Sendable () throws -> Promise
+  ) -> Promise {
+    hedge(attempts, TimeSpan(interval), budget, .continuous, HandlerTarget(executor), operation)
+  }
+
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all

@@ -1,3 +1,4 @@
+import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -120,6 +121,43 @@ import Testing
     try await expectFulfillment(of: promise, with: 2)
     try await expectCancellation(of: first.promise)
     #expect(clock.now.offset == .seconds(1))
+  }
+
+  @Test func attempts_runOnTheExecutor() async throws {
+    let executor = ManualExecutor()
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(on: executor, delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? .never : .value(2)
+    }
+    executor.runAll()
+    #expect(count.count == 1)
+    await clock.advance(by: .seconds(1))
+    #expect(count.count == 1)
+    executor.runAll()
+    try await expectFulfillment(of: promise, with: 2)
+
+    // The first attempt in place runs inside the call, the others when the delay is over.
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
+    let inPlace = CallCounter()
+    let hedged = Promise<Int>.hedged(
+      on: .immediate, attempts: 3, delay: .seconds(1), budget: budget, clock: clock
+    ) {
+      inPlace.call() == 1 ? .never : .rejected(Boom())
+    }
+    try inPlace.expectOnce()
+    await clock.advance(by: .seconds(1))
+    #expect(inPlace.count == 2)
+    hedged.cancel()
+
+    let onMain = Promise.hedged(on: .main, delay: .seconds(1), clock: clock) {
+      MainActor.assertIsolated()
+      return Promise.value(3)
+    }
+    try await expectFulfillment(of: onMain, with: 3)
+    let interval = Promise.hedged(on: .immediate, delay: DispatchTimeInterval.seconds(1)) {
+      Promise.value(4)
+    }
+    try await expectFulfillment(of: interval, with: 4)
   }
 
   @Test(arguments: 0..<100)

@@ -115,6 +115,38 @@ private struct Refused: Error {}
     #expect(try await count(cache, 2) == 4)
   }
 
+  @Test func aCapacity_countsTheArrivalOfAValueAsItsUse() async throws {
+    let cache = RequestCoalescer<Int, Int>(caching: .init(capacity: 1))
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let first = cache.promise(for: 1) { work }
+    _ = try await count(cache, 2)
+    resolver.fulfill(10)
+    #expect(try await first.value == 10)
+    #expect(try await cache.promise(for: 1) { .rejected(Refused()) }.value == 10)
+    // Removed while it is loaded: it takes no room when it arrives.
+    let (late, lateResolver) = Promise<Int>.withResolvers()
+    let removed = cache.promise(for: 3) { late }
+    cache.removeValue(for: 3)
+    lateResolver.fulfill(30)
+    #expect(try await removed.value == 30)
+    #expect(try await cache.promise(for: 1) { .rejected(Refused()) }.value == 10)
+    #expect(cache.count == 1)
+  }
+
+  /// Each value would take a look at all others: more than a billion of them.
+  @Test(.timeLimit(.minutes(1)))
+  func manyValues_takeConstantTimeEach_alsoBeyondTheCapacity() async throws {
+    let cache = RequestCoalescer<Int, Int>(caching: .init(capacity: 40_000))
+    for key in 0..<80_000 {
+      #expect(cache.promise(for: key) { .value(key) }.currentValue == key)
+    }
+    #expect(cache.count == 40_000)
+    let kept = cache.promise(for: 40_000) { .rejected(Refused()) }
+    try await expectFulfillment(of: kept, with: 40_000)
+    cache.removeAll()
+    #expect(cache.count == 0)
+  }
+
   @Test func workThatAsksForItsOwnKey_isRejected() async throws {
     let promise = table.promise(for: "key") { [table] in
       table.promise(for: "key") { .value(1) }

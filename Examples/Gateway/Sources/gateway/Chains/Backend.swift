@@ -45,10 +45,13 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   ///
   /// From the outside to the inside: up to three attempts, each with a place in the limiter while it
   /// runs, and each of at most two HTTP calls, the second one if the first is slow.
+  ///
+  /// These closures only start the next thing, so they run in place, on the thread that is there. On a
+  /// queue, each of them would cost a change of thread.
   func get(_ id: Int, by deadline: Deadline) -> Promise<Part> {
-    Promise.retry(retries) { [self] in
-      limiter.run { self.hedged(id) { self.call(id, by: deadline) } }
-        .tap { result in
+    Promise.retry(on: .immediate, retries) { [self] in
+      limiter.run(on: .immediate) { self.hedged(id) { self.call(id, by: deadline) } }
+        .tap(on: .immediate) { result in
           if case .failure(let error) = result { self.note(error, id) }
         }
     }
@@ -61,7 +64,8 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   ) -> Promise<Part> {
     guard let hedgeDelay else { return call() }
     let calls = AtomicCounter()
-    return Promise.hedged(delay: hedgeDelay, budget: hedgeBudget) { [name, metrics] in
+    return Promise.hedged(on: .immediate, delay: hedgeDelay, budget: hedgeBudget) {
+      [name, metrics] in
       if calls.increment() > 1 {
         metrics.hedges.increment()
         Logger.current.debug("\(name) \(id) is asked again: no answer within \(hedgeDelay)")
@@ -71,15 +75,17 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   }
 
   /// One HTTP call.
+  ///
+  /// The answers are small, so they are decoded where they arrive, on the client's event loop.
   private func call(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     metrics.calls.increment()
     let start = ContinuousClock.now
     return
       address
-      .then { [client] address in
+      .then(on: .immediate) { [client] address in
         try client.send(backendRequest("\(address)/\(id)", by: deadline), by: deadline)
       }
-      .map { [name, metrics] response in
+      .map(on: .immediate) { [name, metrics] response in
         metrics.latency.record(duration: start.duration(to: .now))
         Logger.current.debug(
           "\(name) \(id) answered \(response.status.code) after \(start.elapsed)")

@@ -33,7 +33,7 @@ final class PageGateway: Sendable {
   /// needs, down to their HTTP requests.
   func page(_ id: Int, by deadline: Deadline) -> Promise<Page> {
     Promise.all(content(id), prices.get(id, by: deadline), cancellingRest: true)
-      .map { content, price in
+      .map(on: .immediate) { content, price in
         Page(product: content.product, price: price, reviews: content.reviews)
       }
       .deadline(deadline.instant)
@@ -53,13 +53,13 @@ final class PageGateway: Sendable {
   private func loadContent(_ id: Int, by deadline: Deadline) -> Promise<Content> {
     let product = products.get(id, by: deadline)
     let reviews = reviews.get(id, by: deadline)
-      .map { reviews in Optional(reviews) }
-      .recover { error in
+      .map(on: .immediate) { reviews in Optional(reviews) }
+      .recover(on: .immediate) { error in
         Logger.current.warning("page \(id) has no reviews: \(error)")
         return .value(nil)
       }
     return Promise.all(product, reviews, cancellingRest: true)
-      .map { product, reviews in Content(product: product, reviews: reviews) }
+      .map(on: .immediate) { product, reviews in Content(product: product, reviews: reviews) }
       .deadline(deadline.instant)
       .bound(to: scope)
       .named("content \(id)")
