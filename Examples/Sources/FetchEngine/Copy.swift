@@ -8,6 +8,8 @@ import Synchronization
 public protocol Part: Sendable {
   /// What an earlier run has left.
   var leftover: ResumeState? { get }
+  /// Whether it has been neither committed nor closed.
+  var isOpen: Bool { get }
   /// Writes bytes at a position.
   func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws
   /// Notes how much has arrived, for a later run.
@@ -88,8 +90,8 @@ final class Copy: Sendable {
     state = Mutex(initial)
   }
 
-  var received: Int { state.withLock { $0.resume.received } }
-  var size: Int? { state.withLock { $0.resume.size } }
+  var resume: ResumeState { state.withLock { $0.resume } }
+  var received: Int { resume.received }
   var requests: Int { state.withLock { $0.requests } }
   var source: URL? { state.withLock { $0.lastSource } }
   /// The mirrors that have sent what is present, as far as they are known.

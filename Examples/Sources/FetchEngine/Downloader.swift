@@ -10,7 +10,7 @@ public struct Downloader: Sendable {
   let transport: any Transport
   let storage: any Storage
   let options: Options
-  /// Where files are opened, read and renamed.
+  /// Where files are read for their checksums, and where the disk is waited for.
   let disk: any PromiseExecutor
   let time: Time
   let report: @Sendable (Event) -> Void
@@ -23,7 +23,7 @@ public struct Downloader: Sendable {
   ///   - transport: What sends requests.
   ///   - storage: Where files go.
   ///   - options: The policies.
-  ///   - disk: Where files are opened, read and renamed.
+  ///   - disk: Where files are read for their checksums, and where the disk is waited for.
   ///   - time: The clock.
   ///   - report: Called with each event, on any thread.
   public init(
@@ -52,18 +52,22 @@ public struct Downloader: Sendable {
   /// Downloads one file, and tells how that ended.
   func outcome(of file: Download) -> Promise<Outcome> {
     let start = time.now()
-    return download(file)
-      .map(on: .immediate) { saved in Outcome.saved(saved, time: time.now() - start) }
-      .recover(on: .immediate) { error in
-        if error is CancellationError { throw error }
-        return .value(Outcome.failed(file, error, time: time.now() - start))
+    return download(file).mapResult(on: .immediate) { result in
+      let time = time.now() - start
+      let outcome: Outcome
+      switch result {
+      case .success(let saved): outcome = .saved(saved, time: time)
+      case .failure(let error as CancellationError): throw error
+      case .failure(let error): outcome = .failed(file, error, time: time)
       }
-      .get(on: .immediate) { outcome in report(.ended(outcome)) }
+      report(.ended(outcome))
+      return outcome
+    }
   }
 
   /// Downloads one file, unless it exists and must be kept.
   func download(_ file: Download) -> Promise<Saved> {
-    Promise(on: disk) { () -> Start in
+    Promise(on: place(isSlow: file.checksum != nil)) { () -> Start in
       if let size = try storage.present(file) { return .present(byteCount: size) }
       return .missing(Copy(file, try storage.open(file.name)))
     }
@@ -76,6 +80,9 @@ public struct Downloader: Sendable {
     }
   }
 
+  /// Where to work on a file: opening or renaming it is faster than a change of threads.
+  private func place(isSlow: Bool) -> any PromiseExecutor { isSlow ? disk : .immediate }
+
   private enum Start {
     case present(byteCount: Int)
     case missing(Copy)
@@ -84,19 +91,25 @@ public struct Downloader: Sendable {
   /// Fetches what is missing, verifies the file, and gives it its name.
   func fetch(_ copy: Copy) -> Promise<Saved> {
     startingOver(copy) { complete(copy) }
-      .map(on: disk) {
+      .map(on: place(isSlow: storage.isSyncing)) {
         try storage.commit(copy.part)
         return Saved(
           file: copy.file, source: copy.source, byteCount: copy.received, requests: copy.requests)
       }
-      // What cannot be continued is removed.
-      .finally(on: disk) { storage.close(copy.part) }
+      // What can be continued is stored by the disk, and the rest is removed.
+      .finally(on: .immediate) { () -> Promise<Void> in
+        guard copy.part.isOpen else {
+          storage.close(copy.part)
+          return .value(())
+        }
+        return Promise(on: disk) { storage.close(copy.part) }
+      }
   }
 
   /// Fetches all that is missing, over several connections if that is wanted.
   func complete(_ copy: Copy) -> Promise<Void> {
     guard let first = copy.claims.first else { return verify(copy) }
-    report(.started(copy.file, received: copy.received, size: copy.size))
+    report(.started(copy.file, copy.resume))
     return persistently(copy) { connect(copy, first) }
       .then(on: .immediate) { opened in
         // The first answer has told the size, and so what there is to divide.
@@ -140,32 +153,28 @@ public struct Downloader: Sendable {
       transport: transport, time: time, patience: options.stall, settings: options.settings,
       hosts: hosts)
     let attempt = copy.beginAttempt()
-    return Promise.any(
-      ranked.enumerated().map { rank, mirror in
-        (rank == 0 ? .value(()) : time.after(options.headStart * rank))
-          .then(on: .immediate) { try request.get(mirror, copy.headers(for: claim)) }
-          .map(on: .immediate) { answer in
-            let claim = try copy.accept(answer.head, from: mirror, for: claim, attempt: attempt)
-            return Opened(answer: answer, mirror: mirror, claim: claim)
+    let requests = ranked.enumerated().map { rank, mirror in
+      (rank == 0 ? .value(()) : time.after(options.headStart * rank))
+        .then(on: .immediate) { try request.get(mirror, copy.headers(for: claim)) }
+        .map(on: .immediate) { answer in
+          let claim = try copy.accept(answer.head, from: mirror, for: claim, attempt: attempt)
+          return Opened(answer: answer, mirror: mirror, claim: claim)
+        }
+        .tap(on: .immediate) { result in
+          if case .failure(let error) = result, !(error is CancellationError) {
+            mirrors.blame(mirror)
           }
-          .tap(on: .immediate) { result in
-            if case .failure(let error) = result, !(error is CancellationError) {
-              mirrors.blame(mirror)
-            }
-          }
-      }
-    )
-    .replaceError(on: .immediate, only: AggregateError.self) { error -> Opened in
-      // Without mirrors there is one error, and nothing to aggregate.
-      throw error.errors.count == 1 ? error.errors[0] : error
+        }
     }
+    // Without mirrors there is no race, and one error.
+    return requests.count == 1 ? requests[0] : Promise.any(requests)
   }
 
   /// Writes the body of an answer to the file, unless it stalls or is outrun by other mirrors.
   func read(_ opened: Opened, _ copy: Copy) -> Promise<Void> {
     // The file was whole already.
     guard let claim = opened.claim else { return .value(()) }
-    report(.started(copy.file, received: copy.received, size: copy.size))
+    report(.started(copy.file, copy.resume))
     let meter = Meter(time.now())
     let body = opened.answer.body { bytes in
       try copy.write(bytes, claim)

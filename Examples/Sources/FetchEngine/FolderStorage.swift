@@ -16,7 +16,8 @@ public struct FolderStorage: Storage {
   /// The partial files.
   public let parts: PartialFiles
   private let existing: Existing
-  private let isSyncing: Bool
+  /// Whether ``commit(_:)`` waits until the disk has the file.
+  public let isSyncing: Bool
 
   /// Creates a storage.
   public init(_ parts: PartialFiles, existing: Existing, syncing: Bool = false) {

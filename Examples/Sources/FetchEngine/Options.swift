@@ -35,6 +35,8 @@ public protocol Storage: Sendable {
   func present(_ file: Download) throws -> Int?
   /// Opens the partial file of that name.
   func open(_ name: String) throws -> any Part
+  /// Whether ``commit(_:)`` waits until the disk has the file.
+  var isSyncing: Bool { get }
   /// Gives a file that is whole its final name.
   func commit(_ part: any Part) throws
   /// Closes a partial file whose download has ended.
@@ -43,8 +45,8 @@ public protocol Storage: Sendable {
 
 /// What happens while files are downloaded.
 public enum Event: Sendable {
-  /// An answer for a file has arrived; so much of it is here, and so large it is.
-  case started(Download, received: Int, size: Int?)
+  /// A response for a file has arrived; this is how much of the file is here.
+  case started(Download, ResumeState)
   /// So many bytes have arrived on the connection for the segment that starts there.
   case received(Download, Int, Int)
   /// The connection for a segment has ended.

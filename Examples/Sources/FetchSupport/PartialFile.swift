@@ -23,6 +23,9 @@ public final class PartialFile: Sendable {
   /// What an earlier run has left; nil if it left nothing that can be used.
   public let leftover: ResumeState?
 
+  /// Whether it has been neither committed, nor closed, nor discarded.
+  public var isOpen: Bool { state.withLock { $0.descriptor >= 0 } }
+
   private struct State {
     var descriptor: Int32
     /// Open once there is a saved state.

@@ -1,8 +1,7 @@
 /// Adds up what has arrived, file by file.
 public struct ProgressBoard: Sendable {
   private struct File: Sendable {
-    var received = 0
-    var size: Int?
+    var state = ResumeState()
     var connections: Set<Int> = []
     var speed = Speed()
     var note: String?
@@ -45,20 +44,19 @@ public struct ProgressBoard: Sendable {
   /// Creates a board for `count` files.
   public init(fileCount count: Int) { total = count }
 
-  /// Notes that an answer for a file has arrived.
-  public mutating func start(_ name: String, received: Int, size: Int?) {
+  /// Notes that a response for a file has arrived, and how much of the file is here.
+  public mutating func start(_ name: String, _ state: ResumeState) {
     if active[name] == nil {
       active[name] = File()
       order.append(name)
     }
-    active[name]?.received = received
-    active[name]?.size = size
+    active[name]?.state = state
     active[name]?.note = nil
   }
 
-  /// Notes that bytes have arrived on a connection.
+  /// Notes that bytes have arrived on the connection for the segment that starts at `connection`.
   public mutating func receive(_ name: String, connection: Int, count: Int) {
-    active[name]?.received += count
+    active[name]?.state.advance(connection, by: count)
     active[name]?.connections.insert(connection)
     active[name]?.speed.add(count)
     speed.add(count)
@@ -71,7 +69,7 @@ public struct ProgressBoard: Sendable {
 
   /// Notes what a file waits for.
   public mutating func wait(_ name: String, _ note: String) {
-    if active[name] == nil { start(name, received: 0, size: nil) }
+    if active[name] == nil { start(name, ResumeState()) }
     active[name]?.note = note
   }
 
@@ -86,8 +84,8 @@ public struct ProgressBoard: Sendable {
       seenSizes += byteCount
     } else {
       failed += 1
-      finishedBytes += file?.received ?? 0
-      seenSizes += file?.size ?? file?.received ?? 0
+      finishedBytes += file?.state.received ?? 0
+      seenSizes += file?.state.size ?? file?.state.received ?? 0
     }
   }
 
@@ -98,8 +96,9 @@ public struct ProgressBoard: Sendable {
     let rows = order.compactMap { name in
       active[name].map { file in
         TransferProgress.Row(
-          name: name, received: file.received, size: file.size,
-          connections: file.connections.count, speed: file.speed.bytesPerSecond ?? 0,
+          name: name, received: file.state.received, size: file.state.size,
+          segments: file.state.segments, connections: file.connections.count,
+          speed: file.speed.bytesPerSecond ?? 0,
           note: file.note)
       }
     }

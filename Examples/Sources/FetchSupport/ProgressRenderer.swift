@@ -142,7 +142,10 @@ extension ProgressRenderer {
       return TextWidth.prefix(of: "\(name) \(percentage(fraction))", within: room)
     }
     let length = min(24, room - nameRoom - TextWidth.columns(of: text) - 2) - 2
-    return "\(name) \(gauge(fraction, length: length)) \(text)"
+    let gauge =
+      row.segments.count > 1
+      ? Self.gauge(row.segments, size: size, length: length) : Self.gauge(fraction, length: length)
+    return "\(name) \(gauge) \(text)"
   }
 
   /// Returns the progress as one line of a log, without its line break.
@@ -168,6 +171,18 @@ extension ProgressRenderer {
     if filled >= length { return "[" + String(repeating: "=", count: length) + "]" }
     let rest = String(repeating: " ", count: length - filled - 1)
     return "[" + String(repeating: "=", count: filled) + ">" + rest + "]"
+  }
+
+  /// A bar for a file of several segments: `>` stands where a connection writes.
+  private static func gauge(_ segments: [Segment], size: Int, length: Int) -> String {
+    var columns = [Character](repeating: " ", count: length)
+    func column(_ position: Int) -> Int { Int(Double(position) / Double(size) * Double(length)) }
+    for segment in segments {
+      let (first, next) = (column(segment.start), column(segment.position))
+      for index in columns.indices where first <= index && index < next { columns[index] = "=" }
+      if !segment.isComplete, columns.indices.contains(next) { columns[next] = ">" }
+    }
+    return "[" + String(columns) + "]"
   }
 
   private static func percentage(_ fraction: Double) -> String {

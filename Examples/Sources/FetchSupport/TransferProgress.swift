@@ -8,6 +8,8 @@ public struct TransferProgress: Sendable, Equatable {
     public var received: Int
     /// How many bytes it has, if the server tells.
     public var size: Int?
+    /// Its segments, which are fetched at the same time.
+    public var segments: [Segment]
     /// How many connections it has.
     public var connections: Int
     /// The present speed in bytes per second.
@@ -17,12 +19,13 @@ public struct TransferProgress: Sendable, Equatable {
 
     /// Creates a row.
     public init(
-      name: String, received: Int, size: Int? = nil, connections: Int = 1, speed: Int = 0,
-      note: String? = nil
+      name: String, received: Int, size: Int? = nil, segments: [Segment] = [],
+      connections: Int = 1, speed: Int = 0, note: String? = nil
     ) {
       self.name = name
       self.received = received
       self.size = size
+      self.segments = segments
       self.connections = connections
       self.speed = speed
       self.note = note

@@ -30,8 +30,8 @@ final class Console: Sendable {
   func note(_ event: Event) {
     change { state in
       switch event {
-      case .started(let file, let received, let size):
-        state.board.start(file.name, received: received, size: size)
+      case .started(let file, let resume):
+        state.board.start(file.name, resume)
       case .received(let file, let connection, let count):
         state.board.receive(file.name, connection: connection, count: count)
       case .disconnected(let file, let connection):
@@ -80,11 +80,12 @@ final class Console: Sendable {
 
   /// Changes the board, and draws it if it is time; what `body` returns stands above.
   private func change(_ body: (inout State) -> String?) {
+    if isQuiet { return }
     // Written under the lock, so that lines of two threads do not mix.
     state.withLock { state in
       let line = body(&state)
       let elapsed = elapsed
-      guard !isQuiet, !state.isFinished, line != nil || state.renderer.isDue(elapsed) else {
+      guard !state.isFinished, line != nil || state.renderer.isDue(elapsed) else {
         return
       }
       if case .bar = state.renderer.style {

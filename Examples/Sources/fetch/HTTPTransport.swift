@@ -3,6 +3,7 @@ import FetchEngine
 import Foundation
 import NIOCore
 import NIOHTTP1
+import class NIOPosix.MultiThreadedEventLoopGroup
 import NIOSSL
 import Pledge
 import Synchronization
@@ -12,6 +13,10 @@ import Synchronization
 /// What it receives is written by the thread that receives it, and nothing more is read while that
 /// lasts: memory is bounded by the number of connections.
 final class HTTPTransport: Transport {
+  /// One thread for all connections: a second one would cost more for handing requests over than it
+  /// contributes.
+  private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
   private let proxies: Proxies
   private let connectTimeout: Duration
   private let connectionsPerHost: Int
@@ -73,7 +78,7 @@ final class HTTPTransport: Transport {
       guard clients != nil else { return nil }
       if let client = clients?[route] { return client }
       let client = HTTPClient(
-        eventLoopGroupProvider: .singleton, configuration: configuration(for: route))
+        eventLoopGroupProvider: .shared(Self.loop), configuration: configuration(for: route))
       clients?[route] = client
       return client
     }
@@ -87,6 +92,8 @@ final class HTTPTransport: Transport {
         idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: connectionsPerHost),
       decompression: .disabled)
     configuration.connectionPool.retryConnectionEstablishment = false
+    // Spans that nothing records.
+    configuration.tracing.tracer = nil
     // Several connections, one for each segment.
     configuration.httpVersion = .http1Only
     if let certificates {

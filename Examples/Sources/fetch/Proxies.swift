@@ -83,6 +83,10 @@ struct Proxies: Sendable {
           host: host, port: url.port ?? 1080, user: url.user(percentEncoded: false),
           password: url.password(percentEncoded: false)))
     case "socks5", "socks5h":
+      guard url.user() == nil else {
+        throw ValidationError("Passwords for SOCKS5 proxies are not supported.")
+      }
+      // The proxy looks up the names of hosts, as with socks5h in curl.
       return .socks(.socksServer(host: host, port: url.port ?? 1080))
     default:
       throw ValidationError("\"\(text)\" is not the address of an HTTP or SOCKS5 proxy.")

@@ -195,6 +195,8 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
   /// Called before each write; may throw.
   var beforeWrite: () throws -> Void = {}
 
+  var isSyncing: Bool { false }
+
   var partialNames: Set<String> { Set(partial.keys) }
 
   func present(_ file: Download) throws -> Int? {
@@ -228,6 +230,8 @@ private final class SimulatedPart: Part, @unchecked Sendable {
   let name: String
   let leftover: ResumeState?
   private let disk: SimulatedDisk
+
+  var isOpen: Bool { disk.partial[name] != nil }
 
   init(disk: SimulatedDisk, name: String) {
     self.disk = disk

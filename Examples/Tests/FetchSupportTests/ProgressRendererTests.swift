@@ -128,6 +128,25 @@ import Testing
         == "ubuntu-24…amd64.iso waits 30.0 s as the server asks: HTTP …")
   }
 
+  /// Each connection has its own place in the bar.
+  @Test func row_ofSegments_showsWhereEachConnectionIs() {
+    var state = ResumeState()
+    state.size = 1000
+    state.segments[0].end = 1000
+    state.split(into: 4, minimum: 1)
+    state.segments[0].position = 250
+    state.segments[1].position = 300
+    state.segments[3].position = 900
+    let row = TransferProgress.Row(
+      name: "a.iso", received: state.received, size: 1000, segments: state.segments, connections: 3)
+    #expect(
+      ProgressRenderer.row(row, width: 40)
+        == "a.iso         [=====>   >   ===> ]  45%")
+    for width in 1...200 {
+      #expect(TextWidth.columns(of: ProgressRenderer.row(row, width: width)) < width)
+    }
+  }
+
   @Test func row_ofAnyWidth_staysWithinIt() {
     for width in 1...200 {
       #expect(TextWidth.columns(of: ProgressRenderer.row(row, width: width)) < width)
@@ -153,16 +172,35 @@ import Testing
     #expect(ProgressRenderer.bar(progress, width: 120).contains(" 99%"))
   }
 
+  private func state(of size: Int, received: Int = 0) -> ResumeState {
+    var state = ResumeState()
+    state.size = size
+    state.segments[0].end = size
+    state.segments[0].position = received
+    return state
+  }
+
+  @Test func board_knowsHowFarEachSegmentIs() {
+    var board = ProgressBoard(fileCount: 1)
+    var state = state(of: 100)
+    state.split(into: 2, minimum: 1)
+    board.start("a", state)
+    board.receive("a", connection: 50, count: 20)
+    let row = board.reading(at: .seconds(1)).rows[0]
+    #expect(row.segments.map(\.position) == [0, 70])
+    #expect(row.received == 20 && row.connections == 1)
+  }
+
   @Test func board_countsBytesOfFilesOnce() {
     var board = ProgressBoard(fileCount: 2)
-    board.start("a", received: 0, size: 100)
+    board.start("a", state(of: 100))
     board.receive("a", connection: 0, count: 60)
     // The connection breaks and the server sends all again: bytes that are here count once.
-    board.start("a", received: 0, size: 100)
+    board.start("a", state(of: 100))
     board.receive("a", connection: 0, count: 100)
     #expect(board.reading(at: .seconds(1)).bytesDone == 100)
     #expect(board.reading(at: .seconds(1)).bytesTotal == nil, "of b nothing is known")
-    board.start("b", received: 50, size: 200)
+    board.start("b", state(of: 200, received: 50))
     #expect(board.reading(at: .seconds(1)).bytesTotal == 300)
     board.end("a", byteCount: 100)
     board.wait("b", "waits")

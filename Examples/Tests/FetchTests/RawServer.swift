@@ -45,9 +45,27 @@ final class RawServer: Sendable {
   ///   - host: The address to listen at.
   ///   - tls: The certificate and its key.
   ///   - serve: Handles a request; when it returns, the connection is closed.
-  init(
+  convenience init(
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     _ serve: @escaping @Sendable (Request, inout Inbound, Outbound) async throws -> Void
+  ) async throws {
+    try await self.init(host: host, tls: tls) { _, inbound, outbound, log in
+      var head = ""
+      while !head.hasSuffix("\r\n\r\n") {
+        guard let bytes = try await inbound.next() else { return }
+        head += String(buffer: bytes)
+      }
+      let request = Request(
+        lines: head.components(separatedBy: "\r\n").filter { !$0.isEmpty })
+      log.requests.withLock { $0.append(request) }
+      try await serve(request, &inbound, outbound)
+    }
+  }
+
+  /// Starts a server that handles each connection with `handle`, and closes it when that returns.
+  private init(
+    host: String, tls: NIOSSLContext?,
+    handle: @escaping @Sendable (any Channel, inout Inbound, Outbound, Log) async throws -> Void
   ) async throws {
     let listener = try await ServerBootstrap(group: Self.threads)
       .bind(host: host, port: 0) { channel in
@@ -66,7 +84,12 @@ final class RawServer: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
           for try await connection in connections {
             // A client that breaks a connection ends that connection, not the server.
-            group.addTask { try? await Self.handle(connection, log, serve) }
+            group.addTask {
+              try? await connection.executeThenClose { inbound, outbound in
+                var inbound = inbound.makeAsyncIterator()
+                try await handle(connection.channel, &inbound, outbound, log)
+              }
+            }
           }
         }
       }
@@ -83,6 +106,24 @@ final class RawServer: Sendable {
     }
   }
 
+  /// Starts a server that answers a request with `count` pieces, and calls `note` after each that the
+  /// network has taken.
+  static func sending(
+    _ piece: ByteBuffer, count: Int, note: @escaping @Sendable () -> Void
+  ) async throws -> RawServer {
+    try await RawServer(host: "127.0.0.1", tls: nil) { channel, inbound, _, _ in
+      _ = try await inbound.next()
+      let length = count * piece.readableBytes
+      let head = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
+      try await channel.writeAndFlush(head)
+      for _ in 0..<count {
+        // Not by the writer, which takes more than the network while its thread is busy.
+        try await channel.writeAndFlush(piece)
+        note()
+      }
+    }
+  }
+
   deinit { task.cancel() }
 
   /// The requests so far.
@@ -93,25 +134,7 @@ final class RawServer: Sendable {
     _ = await task.result
   }
 
-  private static func handle(
-    _ connection: Connection, _ log: Log,
-    _ serve: @Sendable (Request, inout Inbound, Outbound) async throws -> Void
-  ) async throws {
-    try await connection.executeThenClose { inbound, outbound in
-      var inbound = inbound.makeAsyncIterator()
-      var head = ""
-      while !head.hasSuffix("\r\n\r\n") {
-        guard let bytes = try await inbound.next() else { return }
-        head += String(buffer: bytes)
-      }
-      let request = Request(
-        lines: head.components(separatedBy: "\r\n").filter { !$0.isEmpty })
-      log.requests.withLock { $0.append(request) }
-      try await serve(request, &inbound, outbound)
-    }
-  }
-
-  // MARK: - A proxy
+  // MARK: - Proxies
 
   /// Starts an HTTP proxy, which sends requests on and makes tunnels.
   static func proxy(password: String? = nil) async throws -> RawServer {
@@ -129,12 +152,7 @@ final class RawServer: Sendable {
           ByteBuffer(string: "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
         return
       }
-      let server = try await ClientBootstrap(group: threads)
-        .connect(host: host, port: url.port ?? 80) { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try Connection(wrappingChannelSynchronously: channel)
-          }
-        }
+      let server = try await connect(host, url.port ?? 80)
       try await server.executeThenClose { answers, requests in
         if isTunnel {
           try await outbound.write(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"))
@@ -147,6 +165,46 @@ final class RawServer: Sendable {
         }()
         while isTunnel, let bytes = try await inbound.next() { try await requests.write(bytes) }
         try await forward
+      }
+    }
+  }
+
+  /// Starts a SOCKS5 proxy (RFC 1928); its requests are the addresses that it connects to.
+  ///
+  /// A client waits for each reply, and its messages are short: each arrives in one piece.
+  static func socksProxy() async throws -> RawServer {
+    try await RawServer(host: "127.0.0.1", tls: nil) { _, inbound, outbound, log in
+      guard try await inbound.next()?.getInteger(at: 0, as: UInt8.self) == 5 else { return }
+      try await outbound.write(ByteBuffer(bytes: [5, 0]))
+      guard var request = try await inbound.next(),
+        request.readBytes(length: 3) == [5, 1, 0], let kind = request.readInteger(as: UInt8.self)
+      else { return }
+      let host: String?
+      switch kind {
+      case 1: host = request.readBytes(length: 4)?.map(String.init).joined(separator: ".")
+      case 3:
+        let length = request.readInteger(as: UInt8.self) ?? 0
+        host = request.readString(length: Int(length))
+      default: return
+      }
+      guard let host, let port = request.readInteger(as: UInt16.self) else { return }
+      log.requests.withLock { $0.append(Request(lines: ["\(host):\(port)"])) }
+      let server = try await connect(host, Int(port))
+      try await outbound.write(ByteBuffer(bytes: [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
+      try await server.executeThenClose { answers, requests in
+        async let forward: Void = {
+          for try await bytes in answers { try await outbound.write(bytes) }
+        }()
+        while let bytes = try await inbound.next() { try await requests.write(bytes) }
+        try await forward
+      }
+    }
+  }
+
+  private static func connect(_ host: String, _ port: Int) async throws -> Connection {
+    try await ClientBootstrap(group: threads).connect(host: host, port: port) { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try Connection(wrappingChannelSynchronously: channel)
       }
     }
   }
