@@ -20,7 +20,7 @@ private final class Account: Sendable {
     Promise.value(amount).done(on: executor) { [self] in write(balance + $0) }
   }
 
-  /// The lost update: reads, goes through another handler, and writes.
+  /// A lost update: reads, passes through another handler, and writes.
   func pay(_ amount: Int, on executor: some PromiseExecutor) -> Promise<Void> {
     Promise.value(amount).map(on: executor) { [self] amount in balance + amount }
       .done(on: executor) { [self] in write($0) }
