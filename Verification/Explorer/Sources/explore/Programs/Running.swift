@@ -169,8 +169,8 @@ private func blockedTurn() -> Scenario {
 }
 
 private func overtakingTurn() -> Scenario {
-  // In the turn's closure, a handler is sent to the queue; the handlers after the closure run
-  // later.
+  // In the turn's closure, a handler is sent to the queue; the handler of the closure's promise
+  // must run after it.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   source.map(on: Queues.a) { value in
