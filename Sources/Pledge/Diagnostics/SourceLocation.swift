@@ -8,8 +8,9 @@ extension PromiseDiagnostics {
     /// The line number, which starts at 1.
     public let line: UInt
 
-    /// The bytes of a `StaticString`, which end with a zero. A `StaticString` itself takes three
-    /// words.
+    /// The bytes of a `StaticString`, which end with a zero.
+    ///
+    /// They are stored instead of the `StaticString`, which takes three words.
     @usableFromInline let file: UnsafePointer<UInt8>
 
     /// Creates the location of `line` in `fileID`, a string literal.

@@ -25,7 +25,7 @@ import Testing
 
   @Test func all_failsFast_withTheFirstError() async throws {
     let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
-    // Optimized code would release the resolvers after their last use, and thereby reject the rest.
+    // Optimized code would release the resolvers after their last use, which would reject the rest.
     defer { withExtendedLifetime(parts) {} }
     let all = Promise.all(parts.map(\.promise))
     parts[1].resolver.reject(Boom(code: 1))

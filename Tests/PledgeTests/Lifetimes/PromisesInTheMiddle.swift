@@ -4,7 +4,9 @@ import Testing
 @testable import Pledge
 
 /// A promise that adopts one and is adopted by another is released while all of them are pending,
-/// if the program doesn't retain it. Therefore a recursive loop uses constant memory.
+/// if the program doesn't retain it.
+///
+/// Therefore, a recursive loop uses constant memory.
 @Suite struct PromisesInTheMiddle {
   /// A weak reference to a cell.
   ///

@@ -75,8 +75,10 @@ extension Specification.Outcome {
 }
 
 @Suite(.apart) struct ProgramTests {
+  /// Runs every sequence of four acts.
+  ///
   /// Whatever the threads of a program of four acts are, each interleaving is a sequence of four
-  /// acts. Therefore this covers all interleavings of all such programs.
+  /// acts. Therefore, these are all interleavings of all such programs.
   @Test func everyInterleaving_ofFourActs_doesWhatTheSpecificationSays() {
     var count = 0
     var differing: [[Act]] = []
@@ -102,8 +104,10 @@ extension Specification.Outcome {
     #expect(differing.count == 0, "\(examples)")
   }
 
-  /// Two threads perform two acts each, concurrently. The result is one that some order of their
-  /// acts, and of the work that these leave behind, can produce.
+  /// Runs two threads with two acts each, concurrently.
+  ///
+  /// The result must be one that some order of the acts, and of the work that these leave behind,
+  /// can produce.
   @Test func threadsThatRace_doWhatSomeInterleavingDoes() {
     let acts = Act.allCases
     let size = acts.count

@@ -48,8 +48,9 @@ final class InstructionCounter {
 
   deinit { try? FileManager.default.removeItem(at: program) }
 
-  /// Returns the cost of a unit. Startup costs the same with twice the work, so the difference
-  /// doesn't include it.
+  /// Returns the cost of a unit, without startup.
+  ///
+  /// Startup costs the same with twice the work, so it isn't part of the difference.
   func instructionsPerUnit(
     _ workload: Workload, _ library: String, size: Int, times: Int
   ) throws(ToolError) -> Double {

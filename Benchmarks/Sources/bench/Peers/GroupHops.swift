@@ -2,6 +2,7 @@ import Dispatch
 import Synchronization
 
 /// The floor for promises that hop for every handler and count the hops in a group, as Google's do.
+///
 /// For each workload, it does only that, with a locked box instead of a promise, and one
 /// `async(group:)` per handler.
 func addGroupHops(to registry: inout Registry) {

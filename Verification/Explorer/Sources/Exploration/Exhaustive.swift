@@ -13,8 +13,10 @@ final class Exhaustive: Strategy {
     /// Whether this is a choice among values rather than threads.
     let isAge: Bool
     var tried: UInt64
-    /// The choices that don't count toward the bound: to continue, or, if that isn't possible,
-    /// another thread that can run. Letting time advance is free only if no thread can run.
+    /// The choices that don't count toward the bound.
+    ///
+    /// These are to continue, or, if that isn't possible, another thread that can run. Letting time
+    /// advance is free only if no thread can run.
     let free: UInt64
     var untried: UInt64 = 0
 

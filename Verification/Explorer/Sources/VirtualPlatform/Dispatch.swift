@@ -20,8 +20,9 @@ public final class DispatchQueue: Sendable {
 
   public func async(execute work: @escaping @Sendable () -> Void) { queue.async(work) }
 
-  /// Adds `work` to the queue, and counts it in `group`. Of `flags`, only `barrier` would make a
-  /// difference, and it isn't supported.
+  /// Adds `work` to the queue, and counts it in `group`.
+  ///
+  /// Of `flags`, only `barrier` would make a difference, and it isn't supported.
   public func async(
     group: DispatchGroup?, flags: DispatchWorkItemFlags,
     execute work: @escaping @Sendable () -> Void
