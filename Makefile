@@ -1,4 +1,4 @@
-# One entry to the repository's scripts, which also work alone. `make` lists the targets.
+# The entry point to the repository's scripts, which also work alone. `make` lists the targets.
 
 .DEFAULT_GOAL := help
 .PHONY: help build test lint format docs bench costs verify integrations api ci release
@@ -6,7 +6,7 @@
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-build: ## Build the four libraries
+build: ## Build the libraries
 	swift build
 
 test: ## Run the tests of every package; end with a table of the results
@@ -25,7 +25,7 @@ docs: ## Build the documentation; any warning is an error
 bench: ## Measure Pledge and its peers on this machine
 	swift run -c release --package-path Benchmarks bench
 
-costs: ## Check that no hot path costs more than before; needs valgrind
+costs: ## Check that no hot path costs more than its baseline; needs valgrind
 	Benchmarks/check-costs
 
 verify: ## Check the engine in all orders of its steps, races, and Apple's availability
@@ -41,7 +41,7 @@ integrations: ## Test the integrations and the example server with the real pack
 api: ## Compare the public API with the baseline
 	Release/check-api
 
-ci: ## Run all that decides whether a change lands
+ci: ## Run every check that a change must pass
 	.ci/run
 
 release: ## Check a release, and write what is published to .build/published

@@ -1,6 +1,6 @@
 import Dispatch
 
-// What every program here has in common: a queue, a lock-step wait, closures, errors, output.
+// The parts that every program here has: a queue, a blocking wait, closures, errors, output.
 struct Failure: Error {}
 
 func work(_ value: Int, _ done: @escaping @Sendable (Result<Int, any Error>) -> Void) {

@@ -1,8 +1,8 @@
 // swift-tools-version: 5.9
 import PackageDescription
 
-// An app that is older than Swift 6, and takes the drop-in packages by version. Release/check puts
-// the addresses of local repositories in place of the published ones, and builds and runs it.
+// An app that is older than Swift 6, and depends on versions of the drop-in packages. Release/check
+// replaces the published addresses with those of local repositories, and builds and runs the app.
 let package = Package(
   name: "Client",
   platforms: [.macOS(.v12), .iOS("16.4"), .watchOS(.v9)],

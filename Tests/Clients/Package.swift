@@ -2,17 +2,18 @@
 
 import PackageDescription
 
-// Programs as users of Pledge would write them, in each language mode. They must compile without a
-// warning, and check when they run that their handlers ran where they were written.
+// Programs as users of Pledge write them, in each language mode. They must compile without a
+// warning, and they check at run time that each handler ran on the isolation in which it was
+// written.
 
-/// The features that new Xcode projects turn on.
+/// The upcoming features that new Xcode projects enable.
 let upcoming: [SwiftSetting] = [
   .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
   .enableUpcomingFeature("InferIsolatedConformances"),
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// A program in one mode; programs of one `folder` are the same in several modes.
+/// Returns a program in one mode; programs with the same `folder` have the same sources.
 func client(_ name: String, folder: String? = nil, _ settings: [SwiftSetting]) -> Target {
   .executableTarget(
     name: name, dependencies: [.product(name: "Pledge", package: "Pledge")],
@@ -27,12 +28,12 @@ let package = Package(
     client("Swift6Client", [.swiftLanguageMode(.v6)]),
     client("Swift5Client", [.swiftLanguageMode(.v5)]),
     client("MainActorClient", [.swiftLanguageMode(.v6), .defaultIsolation(MainActor.self)]),
-    // In the Swift 5 mode, too, functions may be passed by name.
+    // In Swift 5 mode, functions can be passed by name, too.
     client(
       "Swift5UpcomingClient",
-      // The feature is part of Swift 6.
+      // This feature is part of Swift 6.
       [.swiftLanguageMode(.v5), .enableUpcomingFeature("InferSendableFromCaptures")] + upcoming),
-    // The same programs with upcoming features, and the one of the main actor in Swift 5 mode.
+    // The same programs with upcoming features, and the main actor program in Swift 5 mode.
     client("Swift6UpcomingClient", [.swiftLanguageMode(.v6)] + upcoming),
     client("MainActorSwift5Client", [.swiftLanguageMode(.v5), .defaultIsolation(MainActor.self)]),
     client(

@@ -23,9 +23,9 @@ let package = Package(
   ],
   targets: [
     .target(name: "First", dependencies: modules),
-    // The same source: Sources/Second is a link to Sources/First.
+    // The same source: Sources/Second is a symbolic link to Sources/First.
     .target(name: "Second", dependencies: modules),
-    // Opens the libraries at run time, so that no part of them is linked into it.
+    // Opens the libraries at run time, so that it doesn't link any part of them.
     .executableTarget(name: "program", dependencies: modules),
     .testTarget(name: "TogetherTests", dependencies: modules),
   ],

@@ -121,7 +121,7 @@
         Promise<Int>.rejected(Ignored()).publisher.subscribe(probe)
         #expect(probe.events.last == "Ignored()")
       }
-      // One that is reported for certain, to show that the handler is there.
+      // An error that is certainly reported, to check that the hook is installed.
       do { _ = Promise<Int>.rejected(Boom()) }
       PromiseDiagnostics.setUnhandledRejectionHandler(nil)
       #expect(reports.events.contains("Boom()"))
@@ -163,7 +163,7 @@
         await settling.value
         for round in rounds {
           let events = round.0.events
-          // Cancelled, or complete; or cancelled between the value and the end.
+          // Cancelled or completed, or cancelled between the value and the completion.
           #expect((1...3).contains(events.count))
         }
       }
@@ -172,10 +172,10 @@
     }
   }
 
-  /// A subscriber that records what it gets.
+  /// A subscriber that records the events that it receives.
   ///
-  /// `@unchecked Sendable`: all but the recorder and the token, which are `Sendable`, is guarded by
-  /// the box.
+  /// `@unchecked Sendable`: the box guards everything except the recorder and the token, which are
+  /// `Sendable`.
   final class Probe<Failure: Error>: Subscriber, Cancellable, @unchecked Sendable {
     typealias Input = Int
 

@@ -116,9 +116,9 @@
     }
   }
 
-  /// A publisher that a test feeds by hand; it pays no heed to demand.
+  /// A publisher whose values a test sends; it ignores demand.
   ///
-  /// `@unchecked Sendable`: the boxes guard what changes.
+  /// `@unchecked Sendable`: the boxes guard all mutable state.
   private final class HandFed: Publisher, @unchecked Sendable {
     typealias Output = Int
     typealias Failure = Boom
@@ -147,7 +147,7 @@
     }
   }
 
-  /// A publisher that forgets its subscribers.
+  /// A publisher that never calls its subscribers.
   private struct Dropping: Publisher {
     typealias Output = Int
     typealias Failure = Never

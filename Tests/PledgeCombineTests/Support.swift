@@ -1,6 +1,6 @@
 import Foundation
 
-/// A value behind a lock.
+/// A value that is guarded by a lock.
 ///
 /// `@unchecked Sendable`: `lock` guards the content.
 final class Box<Value>: @unchecked Sendable {

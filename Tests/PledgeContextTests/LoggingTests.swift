@@ -17,7 +17,7 @@
   @Suite struct LoggingTests {
     private static let requests = 200
 
-    /// Where the steps run: no two in a row on the same executor.
+    /// The executors of the steps; no two consecutive steps use the same one.
     private static let executors: [any PromiseExecutor] = {
       actor Somewhere {}
       var executors: [any PromiseExecutor] = [
@@ -31,14 +31,14 @@
       return executors
     }()
 
-    /// Starts a chain of five steps for a request, each of which logs through `log`.
+    /// Starts a chain of five steps for a request, each of which calls `log`.
     private func chain(
       _ start: Promise<Void>, _ id: String, _ log: @escaping @Sendable (Logger.Message) -> Void
     ) -> Promise<Void> {
       var last = start
       for (step, executor) in Self.executors.enumerated() {
         let message: Logger.Message = "step \(step) of \(id)"
-        // Every other step waits for a promise of its own.
+        // Every other step waits for another promise.
         last =
           step.isMultiple(of: 2)
           ? last.map(on: executor) { log(message) }

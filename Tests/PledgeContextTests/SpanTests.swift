@@ -11,7 +11,7 @@
   struct Boom: Error, Equatable {}
 
   @Suite struct SpanTests {
-    /// The tracer of the process; each test looks for spans by their names.
+    /// The tracer of the process; each test finds its spans by name.
     private static let tracer: InMemoryTracer = {
       let tracer = InMemoryTracer()
       InstrumentationSystem.bootstrap(tracer)

@@ -15,7 +15,7 @@ private actor Counter {
 }
 
 extension TraceTests {
-  /// Places are recorded on threads whose frame pointers lead nowhere.
+  /// Places are recorded on threads whose frame pointers are invalid.
   @Suite struct AsynchronousFrameTests {
     // In a process of its own, which a recorder that follows frame pointers would crash.
     @Test func tasksAndActors_areRecordedWithTheirPlaces() async {

@@ -122,7 +122,7 @@ extension TraceTests {
     }
 
     @Test func lastUnhandledRejection_isFound() async {
-      // In a process of its own: the hook is one for the whole process.
+      // In a process of its own, because the hook is global.
       await #expect(processExitsWith: .success) {
         PromiseDiagnostics.setUnhandledRejectionHandler { _ in }
         let trace = Trace.start()

@@ -8,7 +8,7 @@ import Testing
 
 extension TraceTests {
   @Suite struct ExportTests {
-    /// Text that would end a script element, a string or a line if it were not escaped.
+    /// Text that would end a script element, a string, or a line if it were not escaped.
     private static let trap = "</script><!--<script>\"quoted\" \\ \n\u{2028}\u{1}"
 
     private struct Trap: Error, CustomStringConvertible {
@@ -20,7 +20,7 @@ extension TraceTests {
       return try #require((file as? [String: Any])?["traceEvents"] as? [[String: Any]])
     }
 
-    /// What the page has between the tags of its data, up to where a browser sees the end.
+    /// Returns the page's embedded data, up to where a browser sees its end.
     private func embedded(_ trace: Trace) throws -> [String: Any] {
       let page = String(decoding: try trace.data(as: .html), as: UTF8.self)
       let start = try #require(page.range(of: "<script type=\"application/json\" id=\"data\">"))
@@ -30,7 +30,7 @@ extension TraceTests {
       return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
     }
 
-    /// The rows of the page: operation and depth, in order.
+    /// Returns the rows of the page: each operation with its depth, in order.
     private func outline(_ trace: Trace) -> [String] {
       let timeline = trace.snapshot().timeline()
       return timeline.rows.map { row in
@@ -67,7 +67,7 @@ extension TraceTests {
         #expect(start["id"] as? Int == end["id"] as? Int && end["bp"] as? String == "e")
         #expect(start["ts"] as? Double == 5000 && end["ts"] as? Double == 7000)
         #expect(end["tid"] as? Int == slice["tid"] as? Int)
-        // An arrow needs a slice at its start.
+        // An arrow requires a slice at its start.
         let settlement = try #require(events.first { $0["cat"] as? String == "settlement" })
         #expect(settlement["name"] as? String == "fulfill #1")
         #expect(settlement["ts"] as? Double == 5000)
@@ -98,7 +98,7 @@ extension TraceTests {
           .sorted { $0.start < $1.start }
         #expect(slices.count == 2000)
         for (first, second) in zip(slices, slices.dropFirst()) {
-          // To the nanosecond, in which times are written.
+          // Times are written with nanosecond precision.
           #expect(first.end <= second.start + 0.0011)
         }
       }
@@ -189,12 +189,12 @@ extension TraceTests {
     }
 
     #if os(Linux)
-      // In a process of its own: other tests register task-local values for all handlers.
+      // In a process of its own, because other tests register task-local keys for all handlers.
       @Test func loopInsideACombinator_doesNotNest() async throws {
         await #expect(processExitsWith: .success) {
           try await tracing { trace in
             let all = Promise.all(0..<20, concurrently: 2) { number in
-              // Without timers, which other tests count.
+              // Without timers, because other tests count them.
               Promise.value(number).map(on: .global) { $0 }.map(on: .global) { $0 }
             }
             let values = try await all.value

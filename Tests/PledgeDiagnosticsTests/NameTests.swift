@@ -50,7 +50,7 @@ extension TraceTests {
       }
     }
 
-    // In a process of its own, where no trace is on.
+    // In a process of its own, in which no trace is running.
     @Test func withoutATrace_theNameIsNotEvaluated() async {
       await #expect(processExitsWith: .success) {
         let calls = CallCounter()

@@ -215,7 +215,7 @@ extension TraceTests {
       }
     }
 
-    // MARK: True words
+    // MARK: Accuracy
 
     @Test func firstOfACircle_saysForWhatItWaits() throws {
       try tracing { trace in

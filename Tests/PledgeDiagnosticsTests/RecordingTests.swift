@@ -107,7 +107,7 @@ extension TraceTests {
           if number.isMultiple(of: 2) { resolver.fulfill(1) } else { resolver.reject(Oops()) }
           promise.cauterize()
         }
-        // The test would show nothing if memory were not used again.
+        // If no memory were reused, the test would prove nothing.
         #expect(ids.count < count)
         let made = trace.snapshot().records.values.filter { $0.kind == .resolver }
           .sorted { $0.number < $1.number }
@@ -118,10 +118,10 @@ extension TraceTests {
       }
     }
 
-    // In a process of its own, as so many events would slow down the traces of other tests.
+    // In a process of its own, because so many events would slow down the traces of other tests.
     @Test func repeatedEvents_doNotDeepenTheCalls() async {
       await #expect(processExitsWith: .success) {
-        // Each event reads the hook: reading must not wrap it anew.
+        // Each event reads the hook; reading must not add another wrapper to it.
         let trace = Trace.start(limit: nil, capturesPlaces: false)
         for _ in 0..<100_000 { Promise<Int>.withResolvers().resolver.fulfill(1) }
         #expect(trace.count == 100_000)

@@ -6,7 +6,7 @@ import Testing
 @testable import PledgeDiagnostics
 
 extension TraceTests {
-  /// Which promises belong to which trace.
+  /// Which trace records which promises.
   @Suite struct ScopeTests {
     private func made() -> Promise<Int> {
       let (promise, resolver) = Promise<Int>.withResolvers()
@@ -17,7 +17,7 @@ extension TraceTests {
     @Test func promisesOfOthers_areLeftOut() async {
       let started = Promise<Void>.withResolvers()
       let done = Promise<Void>.withResolvers()
-      // Made here, outside of the trace.
+      // Created here, outside the trace.
       let others = Task {
         _ = await started.promise.result
         for _ in 0..<100 { _ = made().map(on: .immediate) { $0 } }
@@ -32,7 +32,7 @@ extension TraceTests {
         let before = trace.count
         started.resolver.fulfill()
         await others.value
-        // The observers of this test's own waits are all that came.
+        // Only the observers of this test's own waits were added.
         #expect(trace.count <= before + 1)
         #expect(trace.snapshot().records.values.contains { $0.id == mine.id })
         withExtendedLifetime(mine) {}
@@ -57,7 +57,7 @@ extension TraceTests {
         #expect(value == 2)
         let ids = Set(trace.snapshot().records.values.map(\.id))
         #expect(ids.isSuperset(of: inHandler.events))
-        // The observer of this very wait ends after it has resumed the test.
+        // The observer of this wait ends after it has resumed the test.
         while !trace.snapshot().records.values.allSatisfy({ $0.ended != nil }) {
           await Task.yield()
         }
@@ -92,7 +92,7 @@ extension TraceTests {
       }
     }
 
-    // In a process of its own, as these traces see all promises of theirs.
+    // In a process of its own, because these traces record all promises of the process.
     @Test func newTraceOfTheProcess_stopsTheOneBefore() async {
       await #expect(processExitsWith: .success) {
         let first = Trace.start()

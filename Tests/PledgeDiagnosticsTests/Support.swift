@@ -4,13 +4,13 @@ import Testing
 
 @testable import PledgeDiagnostics
 
-// Each test has a trace of its own, which does not see the promises of the others. They run in turn
-// all the same, as each trace that is on slows down the promises of all tests.
+// Each test has its own trace, which doesn't record the promises of other tests. The tests are
+// serialized anyway, because each running trace slows down the promises of all tests.
 @Suite(.serialized) struct TraceTests {}
 
 struct Oops: Error {}
 
-/// Runs `body` with a trace of what it does, on a clock that stands still.
+/// Calls `body` while a trace records its promises, on a clock that doesn't advance.
 func tracing<Result>(
   limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = TestClock(),
   _ body: (Trace) throws -> Result
@@ -18,7 +18,7 @@ func tracing<Result>(
   try Trace.recording(limit: limit, capturesPlaces: capturesPlaces, clock: clock, body)
 }
 
-/// Runs `body` with a trace of what it does, on a clock that stands still.
+/// Calls `body` while a trace records its promises, on a clock that doesn't advance.
 func tracing<Result>(
   limit: Int? = nil, capturesPlaces: Bool = true, clock: any Clock<Duration> = TestClock(),
   _ body: (Trace) async throws -> Result
@@ -27,12 +27,12 @@ func tracing<Result>(
 }
 
 extension PendingTree {
-  /// The node of a promise.
+  /// Returns the node of a promise.
   func node(_ id: PromiseDiagnostics.PromiseID) -> Node? {
     nodes.first { $0.promise == id }
   }
 
-  /// The operations, each below what it waits for.
+  /// The operations, each indented below the one that it waits for.
   var outline: [String] {
     nodes.map { String(repeating: " ", count: $0.depth) + $0.operation }
   }

@@ -5,7 +5,7 @@ import Testing
 @testable import PledgeDiagnostics
 
 extension TraceTests {
-  /// The helpers of `PledgeTesting` that run out of time.
+  /// Timeouts of the helpers in `PledgeTesting`.
   @Suite struct TimeoutTests {
     private func failure(of promise: Promise<Int>) async throws -> ExpectationError {
       try #require(

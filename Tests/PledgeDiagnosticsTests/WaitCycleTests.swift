@@ -14,7 +14,7 @@ extension TraceTests {
       }
     }
 
-    /// Blocks, as handlers may that are not asynchronous.
+    /// Blocks, as synchronous handlers may.
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
     @Test(.timeLimit(.minutes(10)))

@@ -38,7 +38,7 @@ extension FoundationTests {
       first.resolver.reject(Boom())
       await #expect(throws: Boom()) { try await all.value }
       second.resolver.fulfill(2)
-      // The promise of a handler that ran on the same queue later.
+      // The promise of a handler that runs later on the same queue.
       try await second.promise.map { _ in }.value
       #expect(progress.completedUnitCount == 1 && !progress.isFinished)
     }

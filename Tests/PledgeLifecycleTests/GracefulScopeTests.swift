@@ -9,7 +9,7 @@
   private struct Boom: Error, Equatable {}
 
   @Suite struct GracefulScopeTests {
-    /// Calls `body` while the scope runs as a service; it must shut it down.
+    /// Calls `body` while the scope runs as a service; `body` must shut it down.
     private func serving(
       _ scope: GracefulScope, _ body: (GracefulShutdownTestTrigger) async throws -> Void
     ) async throws {
@@ -80,7 +80,7 @@
       try await expectCancellation(of: stuck)
       try await expectCancellation(of: task)
       #expect(scope.pendingCount == 0)
-      // With the limiter, it may be the one or the other that runs; what waits never begins.
+      // With the limiter, either of the two can run; a queued operation never starts.
       #expect(told.count <= 1)
     }
 
@@ -167,7 +167,7 @@
       try #require(result.events == [7])
     }
 
-    /// For leaks, and for the sanitizer.
+    /// Detects leaks, and data races under ThreadSanitizer.
     @Test func manyOperations_andAShutdownAmongThem_leaveNothingBehind() async throws {
       let tracker = LifetimeTracker()
       let limiter = Limiter(8)

@@ -88,7 +88,7 @@
       #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
     }
 
-    /// For leaks, and for the sanitizer.
+    /// Detects leaks, and data races under ThreadSanitizer.
     @Test func manyOperationsAtOnce_leaveNothingBehind() async throws {
       let metrics = TestMetrics()
       let tracker = LifetimeTracker()
@@ -162,8 +162,8 @@
     }
   }
 
-  /// The metrics of the process count what all tests of the process do: these compare with a lower
-  /// bound, or use a program of their own.
+  /// The metrics of the process include the promises of all tests in it, so these tests compare
+  /// with a lower bound, or use a process of their own.
   @Suite(.serialized) struct ProcessMetricsTests {
     private static let metrics: TestMetrics = {
       let metrics = TestMetrics()
@@ -203,7 +203,7 @@
       let fired = try metrics.count("pledge.timers.fired")
       var removed: Promise<Void>? = Promise.after(.seconds(3600))
       let fires = Promise<Void>.after(.seconds(1), clock: clock)
-      // The other tests of the process have timers, too: so this looks at each change of the meter.
+      // Other tests of the process have timers, too, so this examines each change of the meter.
       #expect(try metrics.level("pledge.timers.pending") >= 2)
       let steps = try metrics.levels("pledge.timers.pending", []).count
       await clock.run(until: fires)

@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// What has happened when `advance` returns.
+/// The state when `advance` returns.
 @Suite struct Advancing {
   let clock = TestClock()
 
@@ -106,15 +106,15 @@ import Testing
     #expect(clock.now.offset == .seconds(5))
   }
 
-  // In a process of its own: so many tasks would keep other tests waiting for a thread.
+  // In a process of its own, because so many tasks would keep other tests waiting for a thread.
   @Test func hundredThousandSleepers_wakeInOrder() async {
     await #expect(processExitsWith: .success) {
       let clock = TestClock()
       let count = 100_000
       let order = Recorder<Int>()
-      // Not in a group: a group takes quadratic time to remove children in another order.
+      // Not in a group, which takes quadratic time to remove children out of order.
       let tasks = (0..<count).map { index in
-        // Scattered: neither ascending nor descending.
+        // Neither ascending nor descending.
         let seconds = index * 7_919 % count + 1
         return Task {
           try await clock.sleep(until: .init(offset: .seconds(seconds)))

@@ -4,7 +4,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Expectations while all threads of the tasks are busy, in a process of its own.
+/// Expectations while all threads of the pool are busy, in a process of its own.
 @Suite struct BusyThreadTests {
   @Test func busyThreads_extendTheTime() async {
     await #expect(processExitsWith: .success) { try await outlastBusyThreads() }
@@ -18,7 +18,7 @@ private func outlastBusyThreads() async throws {
     begun.record(0)
     try await expectFulfillment(of: promise, with: 1, within: .milliseconds(100))
   }
-  // A thread of its own: after a while all others are busy, the one of the main queue, too.
+  // A new thread, because all others become busy, including that of the main queue.
   Thread.detachNewThread {
     let gate = DispatchSemaphore(value: 0)
     let busy = Recorder<Int>()
@@ -35,17 +35,17 @@ private func outlastBusyThreads() async throws {
       }
     }
     wait { busy.count == count }
-    // Once it can run, it takes longer than the end of a wait takes whose time is over.
+    // Once the task can run, it takes longer than ending a wait whose time has expired.
     Task.detached {
       for _ in 0..<100 { await Task.yield() }
       resolver.fulfill(1)
     }
-    // The time that the expectation has, three times.
+    // Three times the expectation's limit.
     Thread.sleep(forTimeInterval: 0.3)
     for _ in 0..<count { gate.signal() }
   }
   try await expectation.value
 }
 
-/// Not asynchronous, so that it may block.
+/// Synchronous, so that it may block.
 private func block(at gate: DispatchSemaphore) { gate.wait() }

@@ -6,7 +6,7 @@ import Testing
 struct Boom: Error, Hashable { var code = 0 }
 struct OtherError: Error {}
 
-/// What the helpers accept, and what they say when they do not.
+/// What the expectation helpers accept, and their messages when they fail.
 @Suite struct Expectations {
   private func message(of body: () async throws -> Void) async -> String {
     do {

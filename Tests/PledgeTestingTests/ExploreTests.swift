@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// A balance that is read in one handler and written in another one.
+/// A balance that is read in one handler and written in another.
 private final class Account: Sendable {
   private let state: Recorder<Int>
 
@@ -20,7 +20,7 @@ private final class Account: Sendable {
     Promise.value(amount).done(on: executor) { [self] in write(balance + $0) }
   }
 
-  /// The lost update: reads, goes through another handler, and writes.
+  /// A lost update: reads, passes through another handler, and writes.
   func pay(_ amount: Int, on executor: some PromiseExecutor) -> Promise<Void> {
     Promise.value(amount).map(on: executor) { [self] amount in balance + amount }
       .done(on: executor) { [self] in write($0) }
@@ -43,7 +43,7 @@ private final class Account: Sendable {
     let till = simulation.executor("till")
     let office = simulation.executor("office")
     let door = simulation.executor("door")
-    // The office starts late, so the plain order is a good one.
+    // The office starts late, so the default order succeeds.
     let start = Promise.value(()).map(on: door) {}.map(on: door) {}.map(on: door) {}
     let second = start.then(on: office) { account.pay(20, on: office) }
     _ = try await Promise.all(account.pay(10, on: till), second).value
@@ -53,7 +53,8 @@ private final class Account: Sendable {
   @Test func lostUpdate_isFoundInAFewOrders() async throws {
     try await explore(.replay("plain"), Self.lostUpdate)
     let failure = try await failure(.all(), Self.lostUpdate)
-    // In orders and not in seconds, as the machine may be busy: 20 orders take some milliseconds.
+    // Measured in orders rather than seconds, because the machine may be busy: 20 orders take some
+    // milliseconds.
     #expect((2...20).contains(failure.orderCount))
     #expect(failure.isRepeatable)
     #expect((failure.error as? ExpectationError)?.message.hasPrefix("The balance is ") == true)
@@ -138,7 +139,7 @@ private final class Account: Sendable {
     #expect(!cut.isComplete && cut.orderCount == 3)
   }
 
-  // MARK: Tasks, actors and time
+  // MARK: Tasks, actors, and time
 
   private actor Counter {
     var value = 0
@@ -204,7 +205,7 @@ private final class Account: Sendable {
     #expect(failure.steps.contains { $0.contains("a timer, at 9.0 seconds") })
   }
 
-  // MARK: What goes wrong besides
+  // MARK: Other failures
 
   @Test func bodyThatWaitsForNothing_isStuck() async throws {
     let failure = try await failure { simulation in
@@ -237,7 +238,7 @@ private final class Account: Sendable {
     let failure = try await failure(patience: .seconds(30)) { simulation in
       let (outside, resolver) = Promise<Int>.withResolvers()
       let inside = outside.map(on: simulation.executor("a")) { $0 }
-      // Not before the executor waits for it: else nothing comes from outside.
+      // Only after the executor waits for it; otherwise the settlement doesn't come from outside.
       DispatchQueue(label: "outside").async { resolver.fulfill(1) }
       _ = try await inside.value
       throw CancellationError()
@@ -248,7 +249,8 @@ private final class Account: Sendable {
 
   @Test func timersStartedOutside_areSteps() async throws {
     try await explore(patience: .seconds(30)) { simulation in
-      // The handler has no executor of the simulation, and starts its timer on the global queue.
+      // The handler doesn't run on the simulation's executors, and starts its timer on the global
+      // queue.
       let late = Promise.value(1).then(on: .global) { value in
         Promise.value(value).delay(.seconds(60), clock: simulation.clock)
       }
@@ -257,7 +259,7 @@ private final class Account: Sendable {
     let failure = try await failure(patience: .seconds(30)) { simulation in
       let queue = DispatchQueue(label: "outside")
       let (started, start) = Promise<Void>.withResolvers()
-      // Not before the simulation has nothing left to do but wait.
+      // Only when the simulation has nothing left to run.
       queue.async {
         Promise<Void>.after(.seconds(60), clock: simulation.clock).done(on: .immediate) { _ in
           start.fulfill()

@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Messages tell values of different types apart.
+/// Messages distinguish values of different types.
 @Suite struct Messages {
   private struct Same: Error, Equatable, CustomStringConvertible {
     let description = "same"

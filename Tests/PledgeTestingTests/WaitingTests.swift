@@ -2,12 +2,12 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Everything that waits ends when its task is cancelled.
+/// Every wait ends when its task is cancelled.
 @Suite struct CancelledWaits {
   let clock = TestClock()
   let never = Promise<Int>.withResolvers()
 
-  /// Starts `wait`, cancels it, and returns how it ended; cancels before the start as well.
+  /// Starts `wait`, cancels it, and returns how it ended; also tests cancellation before the start.
   private func cancelled(
     _ wait: @escaping @Sendable () async throws -> Void
   ) async -> [Result<Void, any Error>] {
@@ -86,7 +86,7 @@ import Testing
   }
 }
 
-/// How many sleepers a test waits for.
+/// The number of sleepers that a test waits for.
 @Suite struct WaitingForSleepers {
   @Test(.timeLimit(.minutes(10)))
   func reach_meansAtLeast() async {

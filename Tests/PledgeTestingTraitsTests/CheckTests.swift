@@ -9,7 +9,7 @@ struct Boom: Error, Equatable {
   var id = 0
 }
 
-/// Runs `body` as a test with the trait, and returns the issues.
+/// Runs `body` as a test with the trait, and returns the issues that it records.
 private func issues(
   _ problems: PromiseCheckTrait.Problems = .all, patience: Duration = .milliseconds(20),
   _ body: @Sendable () async throws -> Void
@@ -124,7 +124,7 @@ private func issues(
       let owner = Owner()
       owners.record(owner)
       let (promise, resolver) = Promise<Void>.withResolvers()
-      // The handler keeps its owner, and the owner keeps the handler's promise.
+      // The handler retains its owner, and the owner retains the handler's promise.
       owner.promises.record(promise.done { withExtendedLifetime(owner) {} })
       owner.promises.record(promise)
       resolver.fulfill()
@@ -180,7 +180,7 @@ private func issues(
 }
 
 @Suite struct AttributionTests {
-  /// Each of many tests at once has one problem of each kind: none sees those of another.
+  /// Many concurrent tests have one problem of each kind, and none receives the issues of another.
   @Test func parallelTests_getTheirOwnReportsOnly() async throws {
     let count = 24
     let all = try await withThrowingTaskGroup(of: (Int, [String]).self) { group in
@@ -222,7 +222,7 @@ private func issues(
   }
 
   @Test func rejectionOfAnotherTest_isNotClaimed_thoughItsNameWasUsedBefore() async throws {
-    // Rejections one after the other have the same address.
+    // Consecutive rejections can have the same address.
     for number in 0..<200 {
       let first = try await issues(patience: .seconds(60)) {
         Promise<Int>.rejected(Boom(id: -1)).cauterize()

@@ -2,9 +2,9 @@
 import Foundation
 import PackageDescription
 
-// Under ThreadSanitizer only the library, the platform below it and the programs are instrumented. The
-// sanitizer must not see the scheduler: an order that comes from the baton alone is not an order in
-// the library.
+// Under ThreadSanitizer, only the library, its platform layer, and the programs are instrumented.
+// The sanitizer must not see the scheduler, because an order that only the baton imposes isn't an
+// order in the library.
 let isThreadSanitized = ProcessInfo.processInfo.environment["EXPLORER_TSAN"] != nil
 let instrumentation = isThreadSanitized ? ["-sanitize=thread"] : []
 
@@ -13,7 +13,7 @@ let scheduler: [SwiftSetting] = [
 ]
 let explored: [SwiftSetting] = [.unsafeFlags(instrumentation)]
 
-// `Sources/Pledge` is a copy of the library's sources, which `prepare` makes.
+// `Sources/Pledge` is a copy of the library's sources, which `prepare` creates.
 let package = Package(
   name: "Explorer",
   targets: [

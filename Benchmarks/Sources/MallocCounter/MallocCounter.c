@@ -25,9 +25,9 @@ malloc_counts malloc_counter_read(void) {
 #include <malloc.h>
 #include <unistd.h>
 
-// An executable's own symbols win over those of shared libraries, so defining the allocator's
-// functions here catches the Swift runtime and Dispatch too. glibc keeps its implementations
-// reachable under these names.
+// An executable's own symbols take precedence over those of shared libraries, so the allocator's
+// functions that are defined here also replace those that the Swift runtime and Dispatch call.
+// glibc's implementations stay reachable under these names.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
@@ -68,7 +68,7 @@ void *realloc(void *old, size_t size) {
   if (!counting()) return __libc_realloc(old, size);
   int64_t old_size = old == NULL ? 0 : (int64_t)malloc_usable_size(old);
   void *block = __libc_realloc(old, size);
-  // A failed realloc leaves the old block alone; one to size zero frees it.
+  // A failed realloc leaves the old block unchanged; a realloc to size zero frees it.
   if (block != NULL || size == 0) subtract(old_size);
   add(block);
   return block;

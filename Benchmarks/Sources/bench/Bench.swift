@@ -64,7 +64,7 @@ struct Bench: ParsableCommand {
     if let md { try write(tables, to: md) } else { print(tables) }
   }
 
-  /// The path as the Markdown file has to name it.
+  /// Returns the path relative to the Markdown file.
   private func link(to path: String) -> String {
     let folder = (md.map { ($0 as NSString).deletingLastPathComponent } ?? "") + "/"
     return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path

@@ -1,7 +1,7 @@
 extension Registry {
-  /// Everything that is compared, in the order of the columns.
+  /// Returns all libraries that are compared, in the order of the columns.
   ///
-  /// To add a library, write `Peers/<Library>.swift` with a function like these and name it here.
+  /// To add a library, write `Peers/<Library>.swift` with a function like these, and call it here.
   static func everything() -> Registry {
     var registry = Registry()
     addPledge(to: &registry)

@@ -1,17 +1,17 @@
-/// What each library does for each workload.
+/// The implementations of all workloads by all libraries.
 ///
-/// A body is called with a size and does that much work, waits until it is done, and checks the
-/// result. It is called once per timed round, so a loop over the size belongs into the body, where
-/// the compiler sees the calls to the library.
+/// A body is called with a size, performs that amount of work, waits until it is done, and checks
+/// the result. It is called once per timed round, so a loop over the size belongs in the body,
+/// where the compiler sees the calls to the library.
 struct Registry {
-  /// The size up to which a library survives a workload.
+  /// The largest size that a library can handle for a workload.
   struct Limit: Sendable {
     let size: Int
     let reason: String
 
     static func stack(above size: Int) -> Limit { Limit(size: size, reason: "stack overflow") }
     static func memory(above size: Int) -> Limit { Limit(size: size, reason: "out of memory") }
-    /// For a library that has the operation but does not do the work at any size.
+    /// Returns a limit for a library that has the operation but can't do the work at any size.
     static func never(_ reason: String) -> Limit { Limit(size: 0, reason: reason) }
   }
 
@@ -28,7 +28,8 @@ struct Registry {
     let note: String?
     let body: Body
 
-    /// The sizes this library is measured at: those it survives, or else the one it does.
+    /// The sizes at which this library is measured: those within its limit, or else the limit
+    /// itself.
     var sizes: [Int] {
       guard let limit else { return workload.sizes }
       if limit.size == 0 { return [] }
@@ -39,14 +40,14 @@ struct Registry {
 
   private(set) var cells: [Cell] = []
 
-  /// Adds what `library` does for `workload`.
+  /// Adds the implementation of `workload` by `library`.
   ///
   /// - Parameters:
   ///   - workload: The name of a workload; unknown names trap.
   ///   - library: The column of the table.
-  ///   - limit: Above which size not to try, and why.
-  ///   - note: Which means of the library this is, if that needs saying.
-  ///   - body: Does the work, as often or as large as it is told.
+  /// - limit: The size above which the workload isn't run, and why.
+  /// - note: The feature of the library that is used, if that needs an explanation.
+  /// - body: Does the work, as often or as large as its argument specifies.
   mutating func add(
     _ workload: String, library: String, limit: Limit? = nil, note: String? = nil,
     _ body: @escaping @Sendable (_ size: Int) -> Void
@@ -54,7 +55,7 @@ struct Registry {
     insert(workload, library, limit, note, .sync(body))
   }
 
-  /// Adds a body that runs in a task; starting the task is not timed.
+  /// Adds a body that runs in a task; the start of the task isn't timed.
   mutating func addAsync(
     _ workload: String, library: String, limit: Limit? = nil, note: String? = nil,
     _ body: @escaping @Sendable (_ size: Int) async -> Void
@@ -62,7 +63,7 @@ struct Registry {
     insert(workload, library, limit, note, .async(body))
   }
 
-  /// Adds a way to make one object whose memory is measured while it is alive.
+  /// Adds a closure that creates one object whose memory is measured while it is alive.
   mutating func addPending<Object>(
     _ workload: String, library: String, note: String? = nil,
     _ make: @escaping @Sendable () -> Object

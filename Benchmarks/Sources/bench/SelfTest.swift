@@ -1,9 +1,9 @@
 import ArgumentParser
 import Foundation
 
-/// Checks the parts of this program that count, compare and draw.
+/// Checks the parts of this program that count, compare, and draw.
 ///
-/// A test target would have to build all libraries that are measured once more, for debugging.
+/// A test target would require another debug build of all libraries that are measured.
 struct SelfTest: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Check the program itself: numbers, tables, goals, plots, baseline.")
@@ -56,7 +56,7 @@ extension Checker {
     expect(median([4, 1, 2, 3]), is: 2.5)
   }
 
-  /// Names are strings, so that they must be checked to fit.
+  /// Names are strings, so this checks that they match.
   mutating func registry() {
     let registry = Registry.everything()
     for workload in Workload.all {
@@ -150,7 +150,7 @@ extension Checker {
       return Goal.all.filter { $0.workload == "inline-chain" && $0.library == Goal.library }
         .map { $0.outcome(in: report) }
     }
-    // Closures take 100 ns and NIO 400 ns: the goals are 250 ns, 200 ns and two allocations.
+    // Closures take 100 ns and NIO 400 ns, so the goals are 250 ns, 200 ns, and two allocations.
     expect(outcomes(150), is: [.met(1.5), .met(0.375), .met(1)])
     expect(outcomes(240), is: [.met(2.4), .missed(0.6), .met(1)])
     expect(outcomes(1, failure: "crash").first, is: .missed(.infinity))
@@ -193,7 +193,7 @@ extension Checker {
     )
   }
 
-  /// A run of one workload with known times.
+  /// Returns a run of one workload with known times.
   private static func report(pledge: Double, failure: String? = nil) -> Report {
     let registry = Registry.everything()
     let libraries = ["Pledge", "Closures", "NIO embedded"]

@@ -1,23 +1,23 @@
-/// One kind of work that every library does in its own way.
+/// A kind of work that each library implements in its own way.
 struct Workload: Sendable {
   let name: String
-  /// What one unit of work is; all costs are given per unit.
+  /// The unit of work; all costs are given per unit.
   let unit: String
-  /// The library whose cost is the lower bound, and so the denominator of the ratios.
+  /// The library whose cost is the lower bound, and therefore the denominator of the ratios.
   let floor: String
-  /// What a body is called with; more than one size makes the workload a sweep.
+  /// The sizes with which a body is called; more than one size makes the workload a sweep.
   let sizes: [Int]
   /// Units of work in a body called with size 1.
   var unitsPerSize = 1
-  /// Smaller sizes are repeated until a timed round has done this much.
+  /// The total size of a timed round; smaller sizes are repeated to reach it.
   var sizePerRound = 1
-  /// The stack of the thread that bodies run on.
+  /// The stack size of the thread that runs bodies, in bytes.
   var stackSize = 8 << 20
   var usesMainQueue = false
-  /// Whether one thread always waits for another, so that a second core has nothing to do.
+  /// Whether one thread always waits for another, so that a second core would be idle.
   ///
-  /// Such workloads run on one core. Else the time would be that of waking another core, which
-  /// differs tenfold from one round to the next, however much the library does in that time.
+  /// Such workloads run on one core. Otherwise, the time would be that of waking another core,
+  /// which differs tenfold from one round to the next, whatever the library does in that time.
   var isLockStep = false
   let summary: String
 
@@ -28,11 +28,11 @@ struct Workload: Sendable {
   func repeats(_ size: Int) -> Int { max(1, sizePerRound / size) }
 }
 
-/// Links in a chain of the workloads that measure short chains.
+/// The number of links in a chain, for workloads that measure short chains.
 let chainLength = 10
 
 extension Workload {
-  /// The smallest stack that Dispatch gives its workers: what is safe here is safe everywhere.
+  /// The smallest stack of Dispatch's worker threads: what is safe here is safe everywhere.
   private static let smallStack = 512 << 10
 
   /// Every workload, in the order of the tables.

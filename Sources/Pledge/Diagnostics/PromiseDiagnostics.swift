@@ -30,11 +30,11 @@ public enum PromiseDiagnostics {
     Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
-  /// Has `claim` asked whether it takes over the report of an unhandled rejection, which has the name
-  /// that trace events call it by; nil ends that.
+  /// Calls `claim` with each unhandled rejection, including its ID in trace events, to ask whether
+  /// it takes over the report; nil ends that.
   ///
   /// `claim` runs on the thread that released the last reference to the rejection, which can be the
-  /// timers' thread: it must not call code of the program.
+  /// timers' thread, so it must not call code of the program.
   package static func setClaim(
     _ claim: (@Sendable (UnhandledRejection, _ id: UInt) -> Bool)?
   ) {

@@ -3,15 +3,17 @@ extension PromiseDiagnostics {
   ///
   /// `@unchecked Sendable`: `file` points to a string literal of the program, which is never changed.
   public struct SourceLocation: @unchecked Sendable, Hashable, CustomStringConvertible {
-    /// The module and the file, as `#fileID` gives them.
+    /// The module and the file, in the format of `#fileID`.
     public var fileID: String { String(cString: file) }
-    /// The line, counted from 1.
+    /// The line number, which starts at 1.
     public let line: UInt
 
-    /// The bytes of a `StaticString`, which end with a zero; a `StaticString` takes three words.
+    /// The bytes of a `StaticString`, which end with a zero.
+    ///
+    /// They are stored instead of the `StaticString`, which takes three words.
     @usableFromInline let file: UnsafePointer<UInt8>
 
-    /// Makes the location of `line` in `fileID`, a string literal.
+    /// Creates the location of `line` in `fileID`, a string literal.
     @inlinable
     public init(fileID: StaticString, line: UInt) {
       self.file = fileID.utf8Start
@@ -34,6 +36,7 @@ extension PromiseDiagnostics {
   }
 }
 
-/// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
+/// The package uses the plain name, which isn't public because Swift Testing declares a type with
+/// that name.
 @usableFromInline
 typealias SourceLocation = PromiseDiagnostics.SourceLocation

@@ -1,6 +1,6 @@
 import Dispatch
 
-// How the engine's steps look to a tracer.
+// Converts the engine's steps to trace events.
 
 extension PromiseDiagnostics.TraceEvent {
   init(_ cell: Cell, _ step: Instrumentation.Step) {
@@ -19,7 +19,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
         executor: PromiseDiagnostics.Executor(of: observer), isOperator: observer.body != nil)
     case .waits(let source, let handler):
-      // Not asked whether it has a closure: another thread may run it by now.
+      // Doesn't check whether it has a closure, because another thread may already run it.
       self = .attached(
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
         executor: PromiseDiagnostics.Executor(of: handler), isOperator: false)
@@ -48,7 +48,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
 }
 
 extension Handler {
-  /// Whether the result of `source` is one for the closure of this handler.
+  /// Returns whether this handler's closure receives the result of `source`.
   fileprivate func callsClosure(for source: Cell) -> Bool {
     if source.rejection?.isAbandonment == true { return false }
     let wanted = source.isRejected ? Mark.wantsRejection : Mark.wantsValue
@@ -57,7 +57,7 @@ extension Handler {
 }
 
 extension PromiseDiagnostics.Executor {
-  /// Where `handler` will run.
+  /// Creates a description of where `handler` will run.
   fileprivate init(of handler: Handler) {
     guard let target = handler.target?.takeUnretainedValue() else {
       self.init(name: "immediate", id: nil, isSerial: false)
@@ -97,20 +97,20 @@ extension PromiseDiagnostics.PromiseID {
 }
 
 extension Cell {
-  /// Tells the tracer of a promise that a resolver, or a combinator, settles.
+  /// Reports a promise that a resolver or a combinator settles.
   @usableFromInline
   final func noteCreation(_ origin: SourceLocation?) {
     Instrumentation.note(self, .created(origin: origin))
   }
 
-  /// Tells the tracer of a promise that is made rejected.
+  /// Reports a promise that is created rejected.
   @usableFromInline
   final func noteRejection(_ rejection: Rejection) {
     Instrumentation.note(self, .created(origin: rejection.origin))
     Instrumentation.note(self, .settled(rejection))
   }
 
-  /// Tells the tracer that this observer, which makes no promise, works for that of `result`.
+  /// Reports that this observer, which creates no promise, works for the promise of `result`.
   @usableFromInline
   final func noteObserving(for result: Cell) {
     Instrumentation.note(self, .observes(result: result))

@@ -3,8 +3,8 @@
 
 import Builtin
 
-// The compiler's atomic operations, by the length of the word. Each order is a constant where an
-// operation is called, so that nothing is left of the `switch`.
+// The compiler's atomic operations, by word size. The ordering is a constant at each call, so the
+// optimizer removes the `switch`.
 
 /// A word that has atomic operations.
 public protocol _AtomicWord: Sendable {
@@ -17,8 +17,8 @@ public protocol _AtomicWord: Sendable {
   static func _atomicExchange(
     _ value: Self, at address: UnsafeMutableRawPointer, _ ordering: _AtomicUpdateOrdering
   ) -> Self
-  /// Leaves in `expected` what the word was. When nothing is exchanged, this is only a load, and
-  /// orders what a load can.
+  /// Stores the original value in `expected`. If the exchange fails, the operation is only a load,
+  /// with the ordering of a load.
   static func _atomicCompareExchange(
     _ expected: inout Self, _ desired: Self, at address: UnsafeMutableRawPointer,
     _ ordering: _AtomicUpdateOrdering

@@ -3,17 +3,17 @@
 
 import Builtin
 
-// All atomic operations of the library use these names. Everything that another thread can see or
-// wait for, and every call to Dispatch or the C library, goes through this folder, so that a test
-// build can replace it by its own scheduler, and a port changes only one folder.
+// All atomic operations of the library use these names. Every access to state that another thread
+// can see or wait for, and every call to Dispatch or the C library, goes through this folder, so
+// that a test build can replace it with its own scheduler, and a port changes only one folder.
 //
-// The types are the library's own because `Synchronization` needs macOS 15 and iOS 18. They are made
-// of the same parts. The storage is a type with a raw layout: such a value is borrowed in place and
-// never copied, so a property of a class that has such a type keeps its address for as long as the
-// object lives, and needs no allocation of its own. (A pointer to any other stored property is good
-// for one call only.) Raw layouts ask nothing of the run time: the compiler lays out `Atomic<UInt64>`.
-// The operations are the compiler's built-in ones. Those of C would do, but cost the hot paths some
-// five per cent: Swift cannot know that a function of C releases no object, and retains more of them.
+// The types are the library's own because `Synchronization` needs macOS 15 and iOS 18. They have
+// the same implementation. The storage is a type with a raw layout: its value is borrowed in place
+// and never copied, so a property of that type in a class keeps its address as long as the object
+// exists, and needs no allocation of its own. (A pointer to any other stored property is valid for
+// one call only.) Raw layouts need no runtime support: the compiler lays out `Atomic<UInt64>`. The
+// operations are the compiler's built-in ones. C functions would also work, but make the hot paths
+// some 5 % slower: Swift can't know that a C function releases no object, and retains more of them.
 
 @usableFromInline package typealias Atomic = _Atomic
 @usableFromInline typealias AtomicWord = _Atomic<UInt64>
@@ -24,9 +24,9 @@ import Builtin
 extension _Atomic where Value == UInt64 {
   /// Stores `value` to release a lock that is a bit of this word.
   ///
-  /// LLVM moves a `swift_retain` down past stores, atomic ones included. A retain that left the lock
-  /// would come too late: another thread may release the object in between, and free it. It does not
-  /// move past a fence, which on x86 is no instruction.
+  /// LLVM moves a `swift_retain` down past stores, including atomic ones. A retain that moved out
+  /// of the critical section would be too late: another thread can release and free the object in
+  /// between. LLVM doesn't move a retain past a fence, which is no instruction on x86.
   @inline(__always)
   borrowing func unlock(storing value: UInt64) {
     Builtin.fence_release()
@@ -34,10 +34,10 @@ extension _Atomic where Value == UInt64 {
   }
 }
 
-/// A value that several threads may access, each access in one step.
+/// A value that several threads can access atomically.
 ///
-/// Not for programs: it may change in any version. It is public for the drop-in modules, which are
-/// packages of their own and run on systems without `Synchronization`.
+/// Not for programs: it can change in any version. It is public for the drop-in modules, which are
+/// separate packages and run on systems without `Synchronization`.
 ///
 /// `@unchecked Sendable`: accessed atomically only.
 @frozen @_staticExclusiveOnly @_rawLayout(like: Value)
@@ -46,7 +46,7 @@ public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
   @usableFromInline @_transparent
   var address: UnsafeMutableRawPointer { UnsafeMutableRawPointer(Builtin.addressOfRawLayout(self)) }
 
-  /// Makes an atomic value.
+  /// Creates an atomic value.
   @_transparent
   public init(_ initialValue: Value) {
     // A plain store: no other thread has the address yet.
@@ -65,13 +65,14 @@ public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
     Value._Word._atomicStore(desired._word, at: address, ordering)
   }
 
-  /// Returns the old value.
+  /// Replaces the value; returns the old one.
   @_transparent
   public borrowing func exchange(_ desired: Value, ordering: _AtomicUpdateOrdering) -> Value {
     Value(_word: Value._Word._atomicExchange(desired._word, at: address, ordering))
   }
 
-  /// Replaces the value if it is `expected`; returns whether it was, and what it was.
+  /// Replaces the value if it is `expected`; returns whether it was replaced, and the original
+  /// value.
   @_transparent
   public borrowing func compareExchange(
     expected: Value, desired: Value, ordering: _AtomicUpdateOrdering
@@ -95,7 +96,7 @@ public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
 }
 
 extension _Atomic where Value: FixedWidthInteger {
-  /// Adds; traps if the new value has no room, after it was stored.
+  /// Adds `operand`; traps on overflow, after the wrapped value was stored.
   @_transparent @discardableResult
   public borrowing func add(
     _ operand: Value, ordering: _AtomicUpdateOrdering
@@ -104,7 +105,7 @@ extension _Atomic where Value: FixedWidthInteger {
     return (old, old + operand)
   }
 
-  /// Subtracts; traps if the new value has no room, after it was stored.
+  /// Subtracts `operand`; traps on overflow, after the wrapped value was stored.
   @_transparent @discardableResult
   public borrowing func subtract(
     _ operand: Value, ordering: _AtomicUpdateOrdering
@@ -113,7 +114,7 @@ extension _Atomic where Value: FixedWidthInteger {
     return (old, old - operand)
   }
 
-  /// Adds, without a trap.
+  /// Adds `operand`, and wraps on overflow.
   @_transparent @discardableResult
   public borrowing func wrappingAdd(
     _ operand: Value, ordering: _AtomicUpdateOrdering
@@ -122,7 +123,7 @@ extension _Atomic where Value: FixedWidthInteger {
     return (old, old &+ operand)
   }
 
-  /// Subtracts, without a trap.
+  /// Subtracts `operand`, and wraps on overflow.
   @_transparent @discardableResult
   public borrowing func wrappingSubtract(
     _ operand: Value, ordering: _AtomicUpdateOrdering
@@ -131,7 +132,7 @@ extension _Atomic where Value: FixedWidthInteger {
     return (old, old &- operand)
   }
 
-  /// Keeps the bits that `operand` has, too.
+  /// Performs a bitwise AND with `operand`.
   @_transparent @discardableResult
   public borrowing func bitwiseAnd(
     _ operand: Value, ordering: _AtomicUpdateOrdering
@@ -140,7 +141,7 @@ extension _Atomic where Value: FixedWidthInteger {
     return (old, old & operand)
   }
 
-  /// Adds the bits of `operand`.
+  /// Performs a bitwise OR with `operand`.
   @_transparent @discardableResult
   public borrowing func bitwiseOr(
     _ operand: Value, ordering: _AtomicUpdateOrdering
@@ -150,17 +151,17 @@ extension _Atomic where Value: FixedWidthInteger {
   }
 }
 
-// MARK: - Orders
+// MARK: - Orderings
 
-/// How a load is ordered.
+/// The memory ordering of a load.
 @frozen
 public enum _AtomicLoadOrdering: Sendable { case relaxed, acquiring }
 
-/// How a store is ordered.
+/// The memory ordering of a store.
 @frozen
 public enum _AtomicStoreOrdering: Sendable { case relaxed, releasing }
 
-/// How an access that loads and stores is ordered.
+/// The memory ordering of an access that loads and stores.
 @frozen
 public enum _AtomicUpdateOrdering: Sendable {
   case relaxed, acquiring, releasing, acquiringAndReleasing
@@ -168,13 +169,13 @@ public enum _AtomicUpdateOrdering: Sendable {
 
 // MARK: - Values
 
-/// A type whose values are as long as a word that has atomic operations.
+/// A type whose values have the size of a word with atomic operations.
 public protocol _AtomicValue: Sendable {
   /// The word.
   associatedtype _Word: _AtomicWord
   /// The value as a word.
   var _word: _Word { get }
-  /// Makes a value of a word.
+  /// Creates a value from a word.
   init(_word: _Word)
 }
 

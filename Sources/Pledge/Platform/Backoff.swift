@@ -8,14 +8,14 @@
   import Android
 #endif
 
-/// Waits for another thread to finish a handful of instructions.
+/// Waits for another thread to execute a few instructions.
 struct Backoff {
   private var rounds = 0
 
   mutating func wait() {
     rounds += 1
     if rounds > 200 {
-      // The other thread may have a lower priority: give it real time.
+      // The other thread may have a lower priority, so this thread must sleep.
       usleep(50)
     } else if rounds > 10 {
       sched_yield()

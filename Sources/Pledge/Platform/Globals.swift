@@ -1,8 +1,8 @@
-// A `static let` that is not a constant costs a call of `swift_once` at each use on Linux, some 70
-// instructions. What the hot paths read lies in global variables with constant initial values
-// instead, which cost a load.
+// On Linux, each use of a `static let` that isn't a constant calls `swift_once`, which costs some
+// 70 instructions. Values that the hot paths read are stored in global variables with constant
+// initial values instead, whose use costs a load.
 
-/// Lets `body` use a global variable as an atomic one: the two have one layout.
+/// Calls `body` with a global variable as an atomic one, which has the same layout.
 @inlinable @inline(__always)
 func withAtomic<Result>(
   _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
@@ -10,9 +10,9 @@ func withAtomic<Result>(
   body(UnsafeRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self).pointee)
 }
 
-/// The object of `constant`, a `static let`, which `word` caches from the first use on.
+/// Returns the object in `constant`, a `static let`, which `word` caches on first use.
 ///
-/// `word` is zero at first.
+/// `word` must initially be zero.
 @inline(__always)
 func cached<Object: AnyObject>(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> Object
@@ -21,9 +21,9 @@ func cached<Object: AnyObject>(
     cached(in: word, UnsafeRawPointer(Unmanaged.passUnretained(constant()).toOpaque())))
 }
 
-/// The address that `constant`, a `static let`, holds, which `word` caches from the first use on.
+/// Returns the address in `constant`, a `static let`, which `word` caches on first use.
 ///
-/// `word` is zero at first.
+/// `word` must initially be zero.
 @inline(__always)
 func cached(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> UnsafeRawPointer

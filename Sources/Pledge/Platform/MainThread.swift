@@ -15,19 +15,20 @@ enum MainThread {
     /// Whether this is the process's main thread.
     static var isCurrent: Bool { pthread_main_np() != 0 }
 
-    /// Whether `queue` is the main queue.
+    /// Returns whether `queue` is the main queue.
     static func isServed(by queue: DispatchQueue) -> Bool { queue === DispatchQueue.main }
   #else
     /// Whether this thread serves the main queue.
     ///
-    /// That is the first thread, whose number is that of the process, also while it runs a block of
+    /// That is the first thread, whose thread ID is the process ID, even while it runs a block of
     /// another queue; or, after `dispatchMain()`, any thread that Dispatch chooses.
     static var isCurrent: Bool {
       threadNumber() == getpid()
         || mark._withUnsafeGuaranteedRef { DispatchQueue.getSpecific(key: $0) != nil }
     }
 
-    /// Whether `queue` is the main queue, for which Dispatch makes a new object at each request.
+    /// Returns whether `queue` is the main queue, for which Dispatch creates a new object at each
+    /// request.
     static func isServed(by queue: DispatchQueue) -> Bool {
       mark._withUnsafeGuaranteedRef { queue.getSpecific(key: $0) != nil }
     }
@@ -48,7 +49,7 @@ enum MainThread {
   /// `gettid` of the C library, which the Glibc module hides behind a feature macro.
   @_silgen_name("gettid") private func threadNumber() -> Int32
 
-  /// Where the mark of the main queue lies.
+  /// The cached address of the main queue's mark.
   ///
   /// `nonisolated(unsafe)`: only accessed atomically.
   @exclusivity(unchecked) nonisolated(unsafe) private var mainMarkWord: UInt = 0

@@ -1,16 +1,16 @@
-// `Synchronization.Mutex` where there is one, and on Apple's systems, where it needs macOS 15 and
-// iOS 18, a lock of the library's own. PLEDGE_OWN_MUTEX takes that on other systems, too, over a lock
-// of the C library's: for testing.
+// `Synchronization.Mutex`, except on Apple platforms, where it needs macOS 15 and iOS 18, and this
+// is the library's own lock. For testing, PLEDGE_OWN_MUTEX selects that lock on other platforms,
+// too, on top of a lock of the C library.
 
 #if !canImport(Darwin) && !PLEDGE_OWN_MUTEX
   import Synchronization
 
   /// `Synchronization.Mutex`, made visible to ThreadSanitizer.
   ///
-  /// On Linux the sanitizer does not see a contended lock change hands, as that happens inside the
-  /// kernel, and reports what the lock guards as a race. The two atomic accesses show it the order;
-  /// they cost next to nothing. A bare closure as `Value` gets one more thunk at each access: put it
-  /// into a struct.
+  /// On Linux, a contended lock changes its holder inside the kernel, which the sanitizer doesn't
+  /// see; it then reports accesses to the guarded value as a race. The two atomic accesses make the
+  /// order visible, at a negligible cost. A closure that is used as `Value` directly needs one more
+  /// thunk at each access, so wrap it in a struct.
   package struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
     private let mutex: Synchronization.Mutex<Value>
     private let order = AtomicPointerBits(0)
@@ -38,11 +38,11 @@
     import Glibc
   #endif
 
-  /// A value that one thread at a time may access.
+  /// A value that one thread at a time can access.
   ///
-  /// Both the lock and the value lie where the mutex is, without an allocation; see `Atomics.swift`
-  /// for why their addresses hold. A bare closure as `Value` gets one more thunk at each access: put
-  /// it into a struct.
+  /// The lock and the value are stored inline, without an allocation; see `Atomics.swift` for why
+  /// their addresses stay the same. A closure that is used as `Value` directly needs one more thunk
+  /// at each access, so wrap it in a struct.
   ///
   /// `@unchecked Sendable`: the value is only accessed under the lock.
   @_staticExclusiveOnly
@@ -61,7 +61,7 @@
     }
   }
 
-  /// A value that stays where it is and can be changed while it is borrowed.
+  /// A value with a stable address that can be changed while it is borrowed.
   @_staticExclusiveOnly @_rawLayout(like: Value, movesAsLike)
   private struct InPlace<Value: ~Copyable>: ~Copyable {
     var address: UnsafeMutablePointer<Value> {

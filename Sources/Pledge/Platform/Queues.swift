@@ -26,7 +26,7 @@ enum Queues {
   }
 }
 
-/// Where the global queue's object lies.
+/// The cached address of the global queue's object.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt = 0

@@ -7,7 +7,7 @@ struct ThreadSemaphore: Sendable {
   func signal() { semaphore.signal() }
   func wait() { semaphore.wait() }
 
-  /// Waits for a limited time; false if the time has passed.
+  /// Waits for at most `milliseconds`; returns false on timeout.
   func wait(milliseconds: Int) -> Bool {
     semaphore.wait(timeout: .now() + .milliseconds(milliseconds)) == .success
   }

@@ -10,7 +10,8 @@
 
 /// The clock that `ContinuousClock` reads, which needs macOS 13 and iOS 16.
 enum SystemClock {
-  /// Nanoseconds since an arbitrary moment; the clock advances while the system is suspended.
+  /// The number of nanoseconds since an arbitrary moment; it also advances while the system is
+  /// suspended.
   static var now: Int64 {
     #if canImport(Darwin)
       return Int64(clamping: clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))

@@ -8,23 +8,24 @@
   import Android
 #endif
 
-/// One pointer for each thread.
+/// A thread-local pointer.
 enum ThreadLocal {
-  /// In a struct, since a bare closure gets one more thunk at each access to a generic type.
+  /// A struct, because a closure that is used as a generic argument directly needs one more thunk
+  /// at each access.
   private struct Destructor { var destroy: (@Sendable (UnsafeMutableRawPointer) -> Void)? }
 
   private static let destructor = Mutex(Destructor())
 
-  /// What this thread has set, or nil.
+  /// The current thread's pointer, or nil if it hasn't set one.
   @inline(__always)
   static var pointer: UnsafeMutableRawPointer? {
     let key = withAtomic(&threadLocalKey) { $0.load(ordering: .relaxed) }
     return key == 0 ? nil : pthread_getspecific(pthread_key_t(key - 1))
   }
 
-  /// Sets this thread's pointer, for which `destroy` is called when the thread ends.
+  /// Sets the current thread's pointer; `destroy` is called with it when the thread exits.
   ///
-  /// `destroy` is the same in each call.
+  /// Each call must pass the same `destroy`.
   static func set(
     _ pointer: UnsafeMutableRawPointer,
     destroy: @escaping @Sendable (UnsafeMutableRawPointer) -> Void
@@ -46,7 +47,7 @@ enum ThreadLocal {
   }()
 }
 
-/// `ThreadLocal.key` plus one, or zero while there is none: quick to read.
+/// `ThreadLocal.key` plus one, or zero before the key exists; fast to read.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var threadLocalKey: UInt = 0

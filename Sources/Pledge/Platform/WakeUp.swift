@@ -1,18 +1,18 @@
 import Dispatch
 
-/// Calls a closure on its own queue at a moment of the continuous clock.
+/// Calls a closure on its own queue at a given time of the continuous clock.
 ///
-/// Dispatch counts uptime, which stops while the system is suspended, and wall time, which can be
-/// set back. Therefore, two timers are armed, one of each kind, and the first to fire calls the
-/// closure, which must check the clock: it can be called too early.
+/// Dispatch provides uptime, which stops while the system is suspended, and wall time, which can be
+/// set back. Therefore, one timer of each kind is armed, and the first to fire calls the closure,
+/// which must check the clock: it can be called too early.
 ///
-/// `@unchecked Sendable`: dispatch sources may be used from any thread.
+/// `@unchecked Sendable`: dispatch sources can be used from any thread.
 struct WakeUp: @unchecked Sendable {
   private let uptime: any DispatchSourceTimer
   private let wallTime: any DispatchSourceTimer
 
   init(_ wake: @escaping @Sendable () -> Void) {
-    // Not the global queue, whose threads may all be blocked.
+    // Not the global queue, all of whose threads may be blocked.
     let queue = DispatchQueue(label: "Pledge.timers", qos: .userInitiated)
     uptime = DispatchSource.makeTimerSource(queue: queue)
     wallTime = DispatchSource.makeTimerSource(queue: queue)
@@ -22,9 +22,9 @@ struct WakeUp: @unchecked Sendable {
     }
   }
 
-  /// Replaces the moment by one that is a number of nanoseconds away; a negative delay has passed.
+  /// Rearms the timers to fire after `delay` nanoseconds; a negative delay has already elapsed.
   func arm(afterNanoseconds delay: Int64) {
-    // A second at a time where an integer of 32 bits holds no more; a day elsewhere.
+    // At most a second at a time with 32-bit integers, which can't represent more; otherwise a day.
     let longest = Int.bitWidth < 64 ? 1_000_000_000 : 86_400_000_000_000
     let nanoseconds = min(Int(clamping: max(delay, 0)), longest)
     uptime.schedule(deadline: .now() + .nanoseconds(nanoseconds), leeway: .microseconds(500))

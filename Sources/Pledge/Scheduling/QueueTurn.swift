@@ -1,32 +1,32 @@
 import Dispatch
 
-// A turn is one visit of an executor, in which it runs a batch of jobs: a chain of n handlers on
-// one executor costs one hop and not n. A turn ends after `TurnBudget.jobs` jobs, so that a chain
-// without end leaves room for the other users of a main queue or an actor.
+// A turn is one visit to an executor, in which it runs a batch of jobs: a chain of n handlers on
+// one executor costs one hop instead of n. A turn ends after `TurnBudget.jobs` jobs, so that an
+// endless chain doesn't block other users of a main queue or an actor.
 
 enum TurnBudget {
-  /// How many jobs one turn runs at the most.
+  /// The maximum number of jobs in one turn.
   static let jobs = 128
 }
 
 /// A turn on a `DispatchQueue`.
 ///
-/// A queue does not tell whether it is serial. So the rule is: **a turn continues with a job only if
+/// A queue doesn't expose whether it is serial. Therefore, **a turn continues with a job only if
 /// that job is the sole observer of the promise that the turn's closure has just settled, goes to
-/// the same queue, and the library is sending nothing else to that queue.** On a serial queue
-/// such a job would be the next one anyway, and on a concurrent one nothing could have run alongside
-/// it. All others are sent to the queue, in order.
+/// the same queue, and the library is sending nothing else to that queue.** On a serial queue, such
+/// a job would be the next one anyway, and on a concurrent one, nothing could have run alongside
+/// it. All other jobs are sent to the queue, in order.
 struct QueueTurn {
-  /// The queue, which the first job of the turn keeps alive; nil if there is no turn.
+  /// The queue, which the first job of the turn retains; nil if there is no turn.
   var queue: Unmanaged<AnyObject>?
   /// The job to run next, retained.
   var next: Unmanaged<Job>?
-  /// How many jobs it may run yet.
+  /// The number of further jobs that the turn may run.
   var budget = TurnBudget.jobs
 
   /// Sends `job` to `object`, a `DispatchQueue`.
   ///
-  /// `isSole` says that it is the only observer of a promise that was settled on this thread.
+  /// `isSole` is true if it is the only observer of a promise that was settled on this thread.
   static func enqueue(
     _ job: Job, on object: AnyObject, isSole: Bool, _ state: UnsafeMutablePointer<ThreadState>
   ) {
@@ -40,11 +40,12 @@ struct QueueTurn {
       return
     }
     OutstandingTurns.add(to: .passUnretained(object))
-    // A closure that captures one object needs no context of its own.
+    // A closure that captures a single object needs no separate context.
     Queues.async(on: unsafeDowncast(object, to: DispatchQueue.self)) { run(job) }
   }
 
-  /// Runs the turn's next job now, before code of the program that may block until it has run.
+  /// Runs the turn's next job now, before code of the program that may block until that job has
+  /// run.
   @inline(never)
   static func runNext(_ state: UnsafeMutablePointer<ThreadState>) {
     guard let next = exchange(&state.pointee.turn.next, with: nil) else { return }
@@ -55,8 +56,8 @@ struct QueueTurn {
   private static func run(_ first: Job) {
     guard let queue = first.queue else { return }
     let state = ThreadState.current
-    // A turn may start inside another one where a handler waits and the thread serves a queue in
-    // between.
+    // A turn can start inside another one, if a handler waits and the thread serves a queue in the
+    // meantime.
     let outer = (state.pointee.turn, state.pointee.closuresOnStack)
     state.pointee.turn = QueueTurn(queue: queue)
     state.pointee.closuresOnStack = 0
@@ -70,14 +71,14 @@ struct QueueTurn {
   }
 }
 
-/// How many turns were sent to queues and have not ended, in 64 counters that all queues share by
-/// the hash of their address.
+/// Counts the turns that were sent to queues and have not ended, in 64 counters that all queues
+/// share by the hash of their address.
 ///
-/// Two queues on one counter only batch less.
+/// If two queues share a counter, they only batch less.
 private enum OutstandingTurns {
   private static let mask = 63
 
-  /// One cache line a counter.
+  /// A counter in its own cache line.
   private struct Counter: ~Copyable {
     let count = AtomicCounter(0)
     let padding: (Int, Int, Int, Int, Int, Int, Int) = (0, 0, 0, 0, 0, 0, 0)
@@ -105,9 +106,9 @@ private enum OutstandingTurns {
       .assumingMemoryBound(to: Counter.self)
   }
 
-  /// Never freed.
+  /// Never deallocated.
   ///
-  /// `nonisolated(unsafe)`: immutable, and what it points to is atomic.
+  /// `nonisolated(unsafe)`: the pointer is immutable, and its memory is accessed atomically.
   private nonisolated(unsafe) static let allCounters = {
     let counters = UnsafeMutablePointer<Counter>.allocate(capacity: mask + 1)
     for index in 0...mask { (counters + index).initialize(to: Counter()) }
@@ -115,7 +116,7 @@ private enum OutstandingTurns {
   }()
 }
 
-/// Where the counters of `OutstandingTurns` lie.
+/// The cached address of the counters of `OutstandingTurns`.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var outstandingTurnsWord: UInt = 0

@@ -1,19 +1,19 @@
-/// An executor that the library does more for than to call it once a job.
+/// An executor that the library schedules itself, rather than only sending it jobs.
 class Scheduler: @unchecked Sendable {
-  // No stored properties: a subclass says what guards its own.
+  // No stored properties; each subclass documents what guards its own.
 
-  /// Has the job performed soon, in order.
+  /// Schedules `job`, in order.
   func enqueue(_ job: Job) { fatalError("Pledge: abstract") }
 
-  /// What traces call it.
+  /// The name in traces.
   var name: String { fatalError("Pledge: abstract") }
 
-  /// What traces know it by, if anything.
+  /// The object that identifies it in traces, if any.
   var identity: AnyObject? { self }
 
   /// Whether jobs run one at a time, in an isolation that the compiler knows.
   var isIsolation: Bool { false }
 
-  /// Whether jobs run on the current thread and on no other, so that they cannot while it blocks.
+  /// Whether jobs run only on the current thread, and therefore can't run while it blocks.
   var occupiesCurrentThread: Bool { false }
 }

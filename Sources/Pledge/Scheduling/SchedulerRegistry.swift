@@ -1,11 +1,11 @@
-/// The schedulers of a kind, by the object that each is for.
+/// The schedulers of a kind, by the object that each one schedules for.
 ///
-/// It keeps neither alive.
+/// It retains neither.
 final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
-  /// A reference that does not keep its object alive.
+  /// A weak reference.
   ///
-  /// An object, as a struct with a weak reference and another field is not copied rightly inside
-  /// an optional (Swift 6.3).
+  /// It is a class, because a struct with a weak reference and another field isn't copied correctly
+  /// inside an optional (Swift 6.3).
   ///
   /// `@unchecked Sendable`: written once, in the initializer.
   private final class Weak: @unchecked Sendable {
@@ -24,7 +24,7 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
     all.withLock { $0[owner]?.scheduler }
   }
 
-  /// Registers `new`, and returns it; or the one that another thread has registered first.
+  /// Registers `new`, and returns it, or the scheduler that another thread has registered first.
   func registered(_ new: Scheduler, for owner: ObjectIdentifier) -> Scheduler {
     all.withLock { all in
       if let scheduler = all[owner]?.scheduler { return scheduler }
@@ -33,10 +33,10 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
     }
   }
 
-  /// Forgets a scheduler that is being deallocated.
+  /// Removes a scheduler that is being deallocated.
   func remove(_ identity: ObjectIdentifier, for owner: ObjectIdentifier) {
     all.withLock { all in
-      // A new one may have taken the place in between.
+      // Another scheduler may have replaced it in the meantime.
       if all[owner]?.identity == identity { all[owner] = nil }
     }
   }

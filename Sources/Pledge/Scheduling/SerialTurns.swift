@@ -6,15 +6,15 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
   }
 
   private let queue = Mutex(Queue())
-  /// The jobs that turns have taken off the queue, and the next one of them.
+  /// The jobs that turns have removed from the queue, and the index of the next one.
   ///
-  /// Guarded by the turn: at any time there is at most one, on its executor.
+  /// Guarded by the turn: at any time there is at most one, and it runs on its executor.
   private final var batch: [Job?] = []
   private final var next = 0
 
-  /// Has `runTurn` called on the executor, later.
+  /// Schedules a later call of `runTurn` on the executor.
   ///
-  /// To be overridden.
+  /// Subclasses must override this method.
   func scheduleTurn() { fatalError("Pledge: abstract") }
 
   override var isIsolation: Bool { true }
@@ -28,9 +28,9 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
     if mustSchedule { scheduleTurn() }
   }
 
-  /// Runs jobs until none is left or the budget is spent; O(1) a job.
+  /// Runs jobs until none is left or the budget is spent; O(1) per job.
   ///
-  /// Called on the executor.
+  /// Must be called on the executor.
   final func runTurn() {
     let state = ThreadState.current
     let outer = (state.pointee.scheduler, state.pointee.turn, state.pointee.closuresOnStack)
@@ -48,7 +48,7 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
     scheduleTurn()
   }
 
-  /// The next job; nil, and the turn is over, if there is none.
+  /// Returns the next job; if there is none, returns nil and ends the turn.
   private final func nextJob() -> Job? {
     if next == batch.count {
       batch = []
@@ -57,7 +57,7 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
         if queue.jobs.isEmpty { queue.isScheduled = false }
         return exchange(&queue.jobs, with: [])
       }
-      // From here on another turn may run.
+      // From here on, another turn may run.
       if jobs.isEmpty { return nil }
       batch = jobs
     }
@@ -65,9 +65,9 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
     return exchange(&batch[next], with: nil)
   }
 
-  /// Takes off all jobs that wait, as the turn that was to run them is never going to run.
+  /// Removes and returns all waiting jobs, because the turn that was to run them never will.
   ///
-  /// Called in place of that turn.
+  /// Called instead of that turn.
   final func takeJobs() -> [Job] {
     let rest = exchange(&batch, with: []).dropFirst(next).compactMap { $0 }
     next = 0
@@ -79,7 +79,7 @@ class TurnScheduler: Scheduler, @unchecked Sendable {
   }
 }
 
-/// The main actor's turns, on the main queue.
+/// The main actor's scheduler, whose turns run on the main queue.
 final class MainScheduler: TurnScheduler, @unchecked Sendable {
   private static let main = MainScheduler()
   static var shared: MainScheduler {
@@ -93,14 +93,14 @@ final class MainScheduler: TurnScheduler, @unchecked Sendable {
   }
 }
 
-/// Where the scheduler of the main actor lies.
+/// The cached address of the main actor's scheduler.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var mainSchedulerWord: UInt = 0
 
-/// An actor's turns.
+/// An actor's scheduler.
 ///
-/// There is one of these for each actor that has handlers waiting.
+/// There is one for each actor with waiting handlers.
 final class ActorScheduler: TurnScheduler, @unchecked Sendable {
   private let actor: any Actor
 
@@ -113,8 +113,8 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
   }
 
   static func hop(to actor: any Actor, _ work: @escaping @Sendable () -> Void) {
-    // Detached, so that the handlers do not see the task-local values of the code that happened to
-    // set off the turn; with its priority nevertheless.
+    // Detached, so that handlers don't see the task-local values of the code that happened to
+    // schedule the turn, but with its priority.
     Task.detached(priority: Task.currentPriority) { await Self.run(on: actor, work) }
   }
 
@@ -124,7 +124,7 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
 
   private static let registry = SchedulerRegistry<ActorScheduler>()
 
-  /// The scheduler of `actor`: the same one for as long as it is in use.
+  /// Returns the scheduler of `actor`, which is the same one while it is in use.
   static func of(_ actor: any Actor) -> ActorScheduler {
     let id = ObjectIdentifier(actor)
     return registry.existing(for: id) ?? registry.registered(ActorScheduler(actor), for: id)

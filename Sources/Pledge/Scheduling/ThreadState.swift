@@ -1,29 +1,29 @@
-/// What the library keeps for each thread.
+/// The library's state for one thread.
 ///
-/// To be used through its pointer, a field at a time: most of it needs no reference counting.
+/// Accessed through its pointer, one field at a time: most fields need no reference counting.
 struct ThreadState {
-  /// How many jobs run inside one another on this thread.
+  /// The nesting depth of the jobs that run on this thread.
   var depth = 0
-  /// Jobs that wait for this thread's stack to unwind.
+  /// Jobs that run when this thread's stack has unwound.
   var deferred: [Job] = []
   var nextDeferred = 0
-  /// The handler that runs on this thread.
+  /// The handler that is running on this thread.
   var running: Unmanaged<Job>?
-  /// How many closures of the program are on this thread's stack.
+  /// The number of the program's closures on this thread's stack.
   ///
-  /// The engine counts a closure down as soon as it has returned, before it delivers the result.
+  /// The engine decrements it as soon as a closure has returned, before it delivers the result.
   var closuresOnStack = 0
-  /// The queue turn that runs on this thread, if one does.
+  /// The queue turn that is running on this thread, if any.
   var turn = QueueTurn()
-  /// The scheduler whose turn runs on this thread, if one does; the turn keeps it alive.
+  /// The scheduler whose turn is running on this thread, if any; the turn retains it.
   var scheduler: Unmanaged<AnyObject>?
-  /// How many promises this thread has adopted.
+  /// The number of promises that this thread has adopted.
   var adoptions: UInt = 0
-  /// How many calls of custom executors' `enqueue` are on this thread's stack.
+  /// The number of calls of custom executors' `enqueue` on this thread's stack.
   var enqueueDepth = 0
-  /// Whether this is the timers' thread, which runs no code of the program.
+  /// Whether this is the timers' thread, which runs none of the program's code.
   var isTimerThread = false
-  /// What calls code of the program and came up on the timers' thread: see `TimerHeap`.
+  /// Work that calls the program's code and was created on the timers' thread; see `TimerHeap`.
   var postponed: [@Sendable () -> Void] = []
 
   @inline(__always)

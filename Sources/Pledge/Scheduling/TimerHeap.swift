@@ -1,17 +1,17 @@
 /// All pending timers of the continuous clock.
 ///
-/// A timer that is released leaves the heap immediately: nothing of it stays until it would have
-/// fired. Actions run on the timers' own thread, which no blocked pool can delay; so they must not
-/// block, and run no code of the program. What would run some is postponed, and goes to the global
-/// queue: all that one action postpones together, in its order.
+/// A timer that is released is removed from the heap immediately. Actions run on the timers' own
+/// thread, which no blocked pool can delay, so they must not block or run code of the program. Work
+/// that would run such code is postponed and sent to the global queue, all work of one action
+/// together and in order.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
-  /// One pending timer; release it, and it does not fire.
+  /// One pending timer, which is cancelled when it is released.
   ///
   /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
   final class Timer: @unchecked Sendable {
-    /// In nanoseconds of `SystemClock`.
+    /// The deadline, in nanoseconds of `SystemClock`.
     let deadline: Int64
     fileprivate var index = -1
     fileprivate var action: (@Sendable () -> Void)?
@@ -24,13 +24,13 @@ final class TimerHeap: Sendable {
 
     deinit { cancel() }
 
-    /// Takes the timer out, unless it has fired.
+    /// Removes the timer from the heap, unless it has fired.
     func cancel() { TimerHeap.shared.remove(self) }
   }
 
   private struct State: ~Copyable {
-    /// Not retained: a timer takes itself out before it is deallocated, and the threads that hold
-    /// the mutex until then do not retain it.
+    /// Not retained: a timer removes itself before it is deallocated, and the threads that hold the
+    /// mutex until then don't retain it.
     var heap: [Unmanaged<Timer>] = []
     var wakeUp: WakeUp?
     var armedFor: Int64?
@@ -38,7 +38,7 @@ final class TimerHeap: Sendable {
 
   private let state = Mutex(State())
 
-  /// How many timers are pending.
+  /// The number of pending timers.
   var count: Int { state.withLock { $0.heap.count } }
 
   private func add(_ timer: Timer) {
@@ -55,7 +55,7 @@ final class TimerHeap: Sendable {
       guard timer.index >= 0 else { return nil }
       return Self.take(&state.heap, at: timer.index)
     }
-    // What the action captured goes outside the lock.
+    // The action's captures are released outside the lock.
     withExtendedLifetime(action) {}
   }
 
@@ -72,14 +72,14 @@ final class TimerHeap: Sendable {
     let thread = ThreadState.current
     thread.pointee.isTimerThread = true
     for index in due.indices {
-      // Released here, since a `deinit` of what it captured may postpone something, too.
+      // Released here, because a `deinit` of a captured object can postpone work, too.
       exchange(&due[index], with: nil)?()
       let postponed = exchange(&thread.pointee.postponed, with: [])
       if !postponed.isEmpty {
         Queues.async(on: Queues.global) { for work in postponed { work() } }
       }
     }
-    // Dispatch may use the thread for something else next.
+    // Dispatch may use the thread for other work next.
     thread.pointee.isTimerThread = false
   }
 
@@ -127,7 +127,7 @@ final class TimerHeap: Sendable {
     place(&heap, entry, at: index)
   }
 
-  /// Takes the timer at `index` out, and its action.
+  /// Removes the timer at `index`, and returns its action.
   private static func take(_ heap: inout [Entry], at index: Int) -> (@Sendable () -> Void)? {
     let action = heap[index]._withUnsafeGuaranteedRef { timer in
       timer.index = -1

@@ -1,6 +1,6 @@
-/// Runs jobs in place, nested only so deep that the stack stays small.
+/// Runs jobs in place, with limited nesting, so that the stack stays small.
 enum Trampoline {
-  /// Jobs nested deeper than this wait until the outermost one has returned.
+  /// The maximum nesting depth; deeper jobs wait until the outermost one has returned.
   static let maximumDepth = 24
 
   @inline(__always)
@@ -26,14 +26,14 @@ enum Trampoline {
     }
   }
 
-  /// Ends what increased the depth, and runs the deferred jobs if it was the outermost.
+  /// Decrements the depth, and runs the deferred jobs if this was the outermost job.
   @inline(__always)
   static func leave(_ state: UnsafeMutablePointer<ThreadState>) {
     state.pointee.depth -= 1
     if state.pointee.depth == 0, !state.pointee.deferred.isEmpty { drain(state) }
   }
 
-  /// Runs the deferred jobs now, although the stack has not unwound: for a thread that blocks next.
+  /// Runs the deferred jobs now, before the thread blocks, although its stack has not unwound.
   static func drainBeforeBlocking(_ state: UnsafeMutablePointer<ThreadState>) {
     guard !state.pointee.deferred.isEmpty else { return }
     let depth = state.pointee.depth
@@ -48,8 +48,8 @@ enum Trampoline {
       let next = state.pointee.nextDeferred
       let job = state.pointee.deferred[next]
       state.pointee.nextDeferred = next + 1
-      // Give back what was run, so that a long loop keeps no long queue; by halves, so that this
-      // costs O(1) a job.
+      // Frees the entries of jobs that have run, so that a long loop keeps no long queue; by
+      // halves, so that this costs O(1) per job.
       if next >= 64, next >= state.pointee.deferred.count / 2 {
         state.pointee.deferred.removeFirst(next + 1)
         state.pointee.nextDeferred = 0
@@ -62,7 +62,7 @@ enum Trampoline {
   }
 }
 
-/// Runs `job` as if it had been sent to its executor, once the stack has unwound.
+/// Runs `job`, after the stack has unwound, as if it had been sent to its executor.
 final class DeferredJob: Job, @unchecked Sendable {
   private let job: Job
 

@@ -9,7 +9,7 @@ size_t heap_bytes_in_use(void) {
   return all_zones.size_in_use;
 }
 #else
-// Swift's module of the C library leaves this header out.
+// Swift's C library module doesn't include this header.
 #include <malloc.h>
 
 size_t heap_bytes_in_use(void) {

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Foundation
 
-/// A fault on purpose: a sanitizer that does not see it would see nothing else either.
+/// A deliberate fault, to check that a sanitizer detects such faults.
 enum PlantedFault: String, ExpressibleByArgument {
   case leak, race
   case useAfterFree = "use-after-free"
@@ -14,7 +14,7 @@ enum PlantedFault: String, ExpressibleByArgument {
     }
   }
 
-  /// Two objects that keep each other alive, as a promise and its handler would.
+  /// Leaks two objects that retain each other, as a promise and its handler can.
   private func leak() {
     for _ in 0..<100 {
       let (one, other) = (Node(), Node())
@@ -24,7 +24,7 @@ enum PlantedFault: String, ExpressibleByArgument {
   }
 
   private func race() {
-    // Nothing guards it: that is the fault.
+    // Deliberately unguarded.
     nonisolated(unsafe) let memory = UnsafeMutablePointer<Int>.allocate(capacity: 1)
     memory.initialize(to: 0)
     let threads = DispatchGroup()

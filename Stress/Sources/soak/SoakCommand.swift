@@ -70,7 +70,7 @@ struct SoakCommand: ParsableCommand {
         throw ExitCode(1)
       }
     }
-    // Queues release their last blocks a moment after these have run. A leak is what stays.
+    // A queue releases a block shortly after running it; only a leak remains.
     Thread.sleep(forTimeInterval: 0.3)
     say(summary.description)
     guard let failure = summary.failure else { return say("No difference found.") }
@@ -78,6 +78,6 @@ struct SoakCommand: ParsableCommand {
     throw ExitCode(1)
   }
 
-  /// Writes at once, also where the output is not a terminal.
+  /// Writes without buffering, even if the output isn't a terminal.
   private func say(_ text: String) { FileHandle.standardOutput.write(Data("\(text)\n".utf8)) }
 }

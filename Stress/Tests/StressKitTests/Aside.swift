@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// Runs `body` on a thread of its own: it blocks, and the tasks that it waits for need the threads
+/// Runs `body` on a new thread, because it blocks, and the tasks that it waits for need the threads
 /// on which tests run.
 func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
   await withCheckedContinuation { continuation in
@@ -9,5 +9,5 @@ func aside<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> 
   }
 }
 
-/// All tests of this package, in turn: they fill the cores, and programs are numbered.
+/// All tests of this package, serialized because they use all cores and number their programs.
 @Suite(.serialized) enum StressTests {}

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StressKit
 
-/// The comparison itself: it must find what is wrong, or it proves nothing.
+/// The comparison itself, which must detect planted faults.
 extension StressTests {
   @Suite struct ComparisonTests {
     private static let seeds: Range<UInt64> = 0..<400
@@ -48,7 +48,7 @@ extension StressTests {
         let verdict = comparison.verdict(on: Generator.program(.sequential, seed: 0), run: run)
         return [meanwhile, verdict.complaints.count, reportsWithOneMore()]
       }
-      // Nor is one taken for that of a later program with the same number.
+      // Nor are they attributed to a later program with the same number.
       #expect(counts == [1, 0, 0])
     }
 

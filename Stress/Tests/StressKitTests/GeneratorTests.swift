@@ -12,7 +12,7 @@ extension StressTests {
     }
 
     @Test func limitedWork_neverWaitsForThatOfAnotherThread() {
-      // The first one did so once in more than three million programs.
+      // The first seed produced such a program, which occurred once in more than three million.
       let seeds = [93_726_518] + Array(UInt64(0)..<20_000)
       let deadlocked = seeds.filter { Generator.program(.chaotic, seed: $0).mayDeadlock }
       #expect(deadlocked.isEmpty)
@@ -23,8 +23,8 @@ extension StressTests {
     }
 
     @Test func requestThatMayHaveJoinedTheWorkThatWaitsForIt_mayDeadlock() {
-      // The second request joins the work of the third one, which returns it: once in 600,000
-      // programs.
+      // The second request joins the work of the third one, which returns it: this occurs once in
+      // 600,000 programs.
       #expect(
         program([], [coalesced(1), coalesced(2)], [coalesced(3, returning: 2)]).mayDeadlock)
       let otherKey = program([], [coalesced(1)], [coalesced(2, key: 1, returning: 1)])
@@ -58,7 +58,7 @@ extension StressTests {
     }
 
     @Test func workThatWaitsForAFollower_mayDeadlock() {
-      // Followed by a handler, after the work was submitted.
+      // A handler makes promise 2 follow promise 1 after the work was submitted.
       let follow = Step(5, .map(2, .first, Body(.value, [Step(6, .resolve(2, with: 1))])))
       #expect(
         program([], [limited(1), Step(2, .pending)], [limited(3, returning: 2), follow])
@@ -70,7 +70,7 @@ extension StressTests {
       #expect(!same.mayDeadlock)
       let unlimited = program([], [Step(1, .pending), limited(2)], [limited(3, returning: 1)])
       #expect(!unlimited.mayDeadlock)
-      // What waits for both is not waited for.
+      // Nothing waits for the promise that waits for both.
       let both = program([], [limited(1)], [limited(2), Step(3, .gather(.all, [1, 2]))])
       #expect(!both.mayDeadlock)
     }

@@ -63,7 +63,7 @@ extension StressTests {
         return (smallest, fails(smallest))
       }
       #expect(stillFails)
-      // A promise, two observers, and what tells their order.
+      // A promise, two observers, and the steps that reveal their order.
       #expect((smallest?.allSteps.count ?? .max) <= 5)
     }
   }

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// Not `Sendable`: only code of one isolation may touch it.
+/// Not `Sendable`: only code of one isolation can access it.
 final class Model {
   var count = 0
 }

@@ -134,7 +134,8 @@ extension FoundationTests {
     @Test func download_manyAtOnce_leavesNoDescriptorOpen() async throws {
       let progress = Progress(totalUnitCount: 30)
       let sockets = try openDescriptors("socket:")
-      // All before the first download: Foundation on Linux does not add a child while others go on.
+      // Created before the first download: on Linux, Foundation can't add a child while others make
+      // progress.
       let children = (0..<30).map { _ in
         Progress(totalUnitCount: 1, parent: progress, pendingUnitCount: 1)
       }

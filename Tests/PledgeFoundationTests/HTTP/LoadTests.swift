@@ -21,7 +21,7 @@ extension FoundationTests {
     }
 
     @Test func failedConnection_printsAsOneLine_withHostAndReason() async throws {
-      // Nothing listens on port 1.
+      // No server listens on port 1.
       let url = try #require(URL(string: "http://127.0.0.1:1/x?key=1"))
       let result = await session.load(url).result
       guard case .failure(let error as URLError) = result else {
@@ -173,7 +173,7 @@ extension FoundationTests {
 
     @Test func load_whenARedirectionSaysNotWhereTo_rejectsWithAnErrorOfTheRequest() async throws {
       let promise = session.load(try server.url("/nowhere"))
-      // Some versions of Foundation hand on the answer itself.
+      // Some versions of Foundation return the redirect response itself.
       switch await promise.result {
       case .success(let arrival):
         #expect((arrival.response as? HTTPURLResponse)?.statusCode == 302)

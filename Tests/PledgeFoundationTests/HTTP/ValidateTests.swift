@@ -70,7 +70,7 @@ extension FoundationTests {
           headerFields: ["Retry-After": text, "Date": "Fri, 01 Jan 2100 00:00:00 GMT"]))
       let error = HTTPStatusError(response)
       if text.hasPrefix("Friday,") {
-        // Two digits of a year: which century is the formatter's choice.
+        // The year has two digits, and the formatter chooses the century.
         #expect(error.retryAfter != nil)
       } else {
         #expect(error.retryAfter == expected)

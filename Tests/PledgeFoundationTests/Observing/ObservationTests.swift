@@ -105,12 +105,12 @@ extension FoundationTests {
         next.cancel()
         await #expect(throws: CancellationError.self) { try await next.value }
       }
-      // The property has never changed, and yet nothing waits for it any more.
+      // The property has never changed, but no observer is left.
       try await lifetimes.expectNoneAlive()
       let start = ContinuousClock.now
       for _ in 0..<20_000 { Guarantee.next { model.count }.promise.cancel() }
       let setting = ContinuousClock().measure { model.count += 1 }
-      // One look at each of 20,000 registrations takes longer than making none of them.
+      // Visiting 20,000 registrations takes longer than having none.
       #expect(setting < (ContinuousClock.now - start) / 50)
     }
   }

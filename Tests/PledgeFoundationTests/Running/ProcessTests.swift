@@ -6,7 +6,7 @@ import Testing
 #if os(macOS) || os(Linux)
   extension FoundationTests {
     @Suite struct Processes {
-      /// A process that runs `script`, and a guarantee of its termination.
+      /// Returns a process that runs `script`, and a guarantee for its termination status.
       func shell(_ script: String) -> (process: Process, ended: Guarantee<Int32>) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
@@ -186,13 +186,14 @@ import Testing
           daemon = text.flatMap { pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
           await Task.yield()
         }
-        // It is alive, and nothing waited for it.
+        // The daemon is alive, so the promise didn't wait for it.
         #expect(kill(try #require(daemon), SIGKILL) == 0)
       }
 
       @Test func execute_withSecretInput_writesItToNoFile() async throws {
         let folder = try TemporaryFolder()
-        // The standard input of the program is a pipe, and so no file that others could open.
+        // The program's standard input is a pipe, rather than a file that other programs could
+        // open.
         let script = "readlink /proc/self/fd/0; cat; ls -A \"$TMPDIR\""
         let output = try await Process.execute(
           "/bin/sh", "-c", script,
@@ -225,7 +226,7 @@ import Testing
         await #expect(processExitsWith: .success) {
           var limit = rlimit()
           getrlimit(numericCast(RLIMIT_NOFILE.rawValue), &limit)
-          // What this process has inherited stays open.
+          // Descriptors that this process has inherited stay open.
           let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
           limit.rlim_cur = rlim_t((open.compactMap { Int($0) }.max() ?? 0) + 80)
           setrlimit(numericCast(RLIMIT_NOFILE.rawValue), &limit)
@@ -236,7 +237,7 @@ import Testing
           }
           let results = try await Promise.allSettled(promises).value
           let failures = results.count { if case .failure = $0 { true } else { false } }
-          // Some found no descriptors, and failed with an error that says that; the others succeed.
+          // Some launches ran out of descriptors and failed with that error; the others succeeded.
           precondition(failures > 0 && failures < 200, "\(failures) failed")
           for result in results {
             if case .failure(let error) = result {

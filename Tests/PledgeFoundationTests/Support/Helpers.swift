@@ -2,18 +2,19 @@ import Foundation
 import Pledge
 import Testing
 
-/// Everything that counts what the process holds open: one test at a time.
+/// Tests that count the resources of the process, and therefore run one at a time.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 enum FoundationTests {}
 
-/// Waits, without a thread being blocked, until `condition` holds.
+/// Waits, without blocking a thread, until `condition` returns true.
 func eventually(
   isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool
 ) async rethrows {
   while !(try condition()) { await Task.yield() }
 }
 
-/// What the descriptors of this process stand for, such as `socket:[4711]` or a path.
+/// Returns the number of this process's descriptors whose target starts with `prefix`, such as
+/// `socket:[4711]` or a path.
 func openDescriptors(_ prefix: String) throws -> Int {
   try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { name in
     let target = try? FileManager.default.destinationOfSymbolicLink(
@@ -22,7 +23,7 @@ func openDescriptors(_ prefix: String) throws -> Int {
   }
 }
 
-/// A folder that is removed when the test releases it.
+/// A folder that is removed when this object is deallocated.
 final class TemporaryFolder: Sendable {
   let url: URL
 
@@ -40,7 +41,7 @@ final class TemporaryFolder: Sendable {
   func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 }
 
-/// A count that any thread may raise.
+/// A count that any thread can increment.
 final class Counter: Sendable {
   private let count = Atomic(0)
 
@@ -49,7 +50,7 @@ final class Counter: Sendable {
   var value: Int { count.load(ordering: .acquiring) }
 }
 
-/// A value that is only reached under its lock, one that ThreadSanitizer understands.
+/// A value that is guarded by a lock that ThreadSanitizer understands.
 ///
 /// `@unchecked Sendable`: `value` is guarded by `lock`.
 final class Guarded<Value>: @unchecked Sendable {

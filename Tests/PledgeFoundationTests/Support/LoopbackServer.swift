@@ -2,22 +2,22 @@ import Dispatch
 import Foundation
 import Pledge
 
-/// A small HTTP/1.1 server on 127.0.0.1 inside this process, one thread a connection.
+/// A small HTTP/1.1 server on 127.0.0.1 in this process, with one thread per connection.
 ///
-/// | path | what it does |
+/// | path | behavior |
 /// |---|---|
 /// | `/ok` | 200 with `hello` |
 /// | `/bytes/N` | 200 with N bytes |
-/// | `/kept` | like `/ok`, on a connection that then serves the next request |
+/// | `/kept` | like `/ok`, but keeps the connection open for the next request |
 /// | `/status/N` | status N with the body `status N`; `?after=S` adds a Retry-After of S |
-/// | `/challenge` | 401 that asks for a user and a password |
+/// | `/challenge` | 401 that requests a user name and a password |
 /// | `/redirect` | 302 to `/ok` |
 /// | `/nowhere` | 302 without a Location |
-/// | `/echo` | 200 with the body that was sent |
-/// | `/truncated` | announces 1000 bytes, sends 10 and hangs up |
-/// | `/hang` | never answers |
-/// | `/slow` | announces 1000 bytes, sends 10 and waits for the client to hang up |
-/// | `/steps/N` | N pieces of 1000 bytes, one for each `step()`; `?chunked` hides the length |
+/// | `/echo` | 200 with the body of the request |
+/// | `/truncated` | announces 1000 bytes, sends 10, and closes the connection |
+/// | `/hang` | never responds |
+/// | `/slow` | announces 1000 bytes, sends 10, and waits until the client closes the connection |
+/// | `/steps/N` | N pieces of 1000 bytes, one for each `step()`; `?chunked` omits the length |
 final class LoopbackServer: Sendable {
   struct Request: Sendable {
     var method = ""
@@ -27,7 +27,7 @@ final class LoopbackServer: Sendable {
     var body = Data()
   }
 
-  /// What happened on the server, for tests to wait for.
+  /// An event on the server that tests can wait for.
   enum Event: Hashable, Sendable {
     case arrived(String)
     case hungUp(String)
@@ -81,16 +81,16 @@ final class LoopbackServer: Sendable {
     return url
   }
 
-  /// How many connections are open now.
+  /// The number of open connections.
   var openConnections: Int { connections.withLock { $0 } }
 
-  /// How many connections there have been.
+  /// The number of connections that were accepted.
   var acceptedConnections: Int { accepted.value }
 
   /// Lets `/steps` send its next piece.
   func step() { steps.signal() }
 
-  /// Fulfilled when `event` has happened; each happening fulfills one guarantee.
+  /// Returns a guarantee that is fulfilled by the next `event`; each event fulfills one guarantee.
   func next(_ event: Event) -> Guarantee<Void> {
     Guarantee { resolver in
       let happened = events.withLock { events in
@@ -261,12 +261,12 @@ private struct Connection {
     }
   }
 
-  /// Blocks until the client has closed its end.
+  /// Blocks until the client closes its end.
   func waitForHangUp() {
     while receive() != nil {}
   }
 
-  /// Sends what is left and waits for the client to have it.
+  /// Sends the remaining data, and waits until the client has received it.
   func finish() {
     shutdown(descriptor, Int32(SHUT_WR))
     waitForHangUp()

@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// A context whose key is its own business, as that of a logging library.
+/// A context whose task-local key is private, as in a logging library.
 private enum Foreign {
   enum Conduct { case restoresOnce, restoresTwice, restoresNever }
 
@@ -18,7 +18,7 @@ private enum Foreign {
     try $key.withValue(context) { try body() }
   }
 
-  /// Registered once, as it is for all handlers of the process.
+  /// Registered once for all handlers of the process.
   static let isPropagated: Void = TaskLocals.propagate(
     capturing: { current },
     restoring: { context, work in
@@ -34,7 +34,7 @@ private enum Foreign {
 
 /// `TaskLocals.propagate(capturing:restoring:)`.
 ///
-/// In a process of its own, for the sake of the other tests' handlers.
+/// It runs in a process of its own, because handlers of other tests would also capture the context.
 @Suite struct CapturedContextTests {
   @Test func contextsFollow_inAProcessOfTheirOwn() async {
     await #expect(processExitsWith: .success) { try await HandlersWithContexts().runAll() }

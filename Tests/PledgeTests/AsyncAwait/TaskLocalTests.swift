@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// A request's trace, as a tracing library would keep it.
+/// A request's trace, as a tracing library stores it.
 private enum Tracing {
   @TaskLocal static var requestID: String?
   @TaskLocal static var depth = 0
@@ -12,8 +12,8 @@ private enum Tracing {
 
 /// Task-local values in handlers.
 ///
-/// In a process of its own: a key that is registered follows all handlers of the process, and each
-/// handler of the other tests would pay for that.
+/// It runs in a process of its own, because every handler of a process captures each registered
+/// key, and the handlers of other tests would pay for that.
 @Suite struct TaskLocalTests {
   @Test func valuesFollow_inAProcessOfTheirOwn() async {
     await #expect(processExitsWith: .success) { try await HandlersWithKeys().runAll() }
@@ -49,7 +49,7 @@ private struct HandlersWithKeys {
       when.fulfill(0) { promise in
         promise.map(on: place.executor) { _ in Tracing.requestID }
           .then(on: place.executor) { first in
-            // Written in a handler: as it was there.
+            // Created in a handler, so it captures the values of that handler.
             Promise.value(()).map(on: place.executor) { [first, Tracing.requestID] }
           }
       }
@@ -71,7 +71,7 @@ private struct HandlersWithKeys {
     #expect(Tracing.requestID == nil)
   }
 
-  // What is not registered is not there, and least of all that of the task that settles.
+  // An unregistered key has its default value, rather than the value of the task that settles.
   func handlersOnAnActor_findNothingOfTheSettlers() async throws {
     actor Place {}
     let (promise, resolver) = Promise<Void>.withResolvers()

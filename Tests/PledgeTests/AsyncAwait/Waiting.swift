@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func line14_insideAHandlerOnAConcurrentExecutor_forAnotherOne_waits() async throws {
-    // Dispatch has other threads for the inner handler, which must not be kept for this turn.
+    // Dispatch has other threads for the inner handler, which must not be deferred to this turn.
     let promise = Promise.value(1).map(on: .global) { value in
       try Promise.value(value).map(on: .global) { $0 + 1 }.wait()
     }
@@ -119,12 +119,12 @@ import Testing
       return value
     }
     let race = Promise.race([Promise.value(1).map(on: .main) { $0 }, free])
-    // By now the search for deadlocks has looked at both.
+    // By now, the deadlock detection has examined both inputs.
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { gate.signal() }
     #expect(try wait(race) == 2)
   }
 
-  /// Combinators whose result waits for their input as well.
+  /// Combinators whose result also waits for their input.
   enum Gathering: CaseIterable {
     case all, pair, first, any, settled, nested
 

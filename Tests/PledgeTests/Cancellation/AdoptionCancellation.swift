@@ -163,7 +163,7 @@ import Testing
     let finished = Promise.value(1).finally(on: .immediate) { cleanup.promise }
     finished.cancel()
     try await expectCancellation(of: finished)
-    // Clean-up is not cancelled with what it cleans up after.
+    // Cleanup isn't cancelled together with the operation.
     #expect(cleanup.promise.isPending)
   }
 
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test func adoptionAgainstCancellation_bothOrders() async throws {
-    // The threads meet at random places; each outcome must be a whole one.
+    // The threads interleave at random points; each result must be consistent.
     for _ in 0..<500 {
       let told = CallCounter()
       let (inner, innerResolver) = Promise<Int>.withResolvers()
@@ -193,7 +193,8 @@ import Testing
     }
   }
 
-  // One whose inner promise had no observer when it was returned: the two share a cell.
+  // An outer promise whose inner promise had no observer when it was returned, so both share a
+  // cell.
 
   @Test func consumersOfTheInner_doNotCancelTheOuter_whichWaitsForItToo() async throws {
     let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
@@ -238,7 +239,7 @@ import Testing
     let ofOuter = outer.map(on: .immediate) { $0 }
     ofOuter.cancel()
     try expectPending(outer)
-    // The shield remains a consumer, even when its result is cancelled.
+    // The uncancellable promise remains a consumer, even when its result is cancelled.
     shielded.cancel()
     try expectPending(outer)
     inner.resolver.fulfill(3)

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// What cancelling does to producers, to handlers, and to other consumers.
+/// The effects of cancellation on producers, handlers, and other consumers.
 @Suite struct Cancellation {
   @Test func producerThatLetsGoOfItsResolverWhenTold_leavesNobodyUntold() {
     let events = Recorder<String>()

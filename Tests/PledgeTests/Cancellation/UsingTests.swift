@@ -55,7 +55,7 @@ private struct Refused: Error {}
     promise.cancel()
     await #expect(throws: CancellationError.self) { try await promise.value }
     #expect(log.entries == [])
-    // What was acquired after that has no user, and is released.
+    // A resource that is acquired after that isn't used, and is released.
     resolver.fulfill("file")
     await log.wait(for: "release file")
     #expect(log.entries == ["release file"])
@@ -83,7 +83,7 @@ private struct Refused: Error {}
     let promise = Promise<Int>.using(
       acquire: { [log] in
         enter.fulfill()
-        // A gate that does not heed cancellation.
+        // A gate that ignores cancellation.
         _ = await Task.detached { try? await open.value }.value
         log.add("acquired, cancelled: \(Task.isCancelled)")
         return "file"
@@ -104,7 +104,7 @@ private struct Refused: Error {}
       acquire: { "file" }, release: { [log] in log.add("release \($0)") }
     ) { [log] _ in
       enter.fulfill()
-      // A gate that does not heed cancellation.
+      // A gate that ignores cancellation.
       _ = await Task.detached { try? await open.value }.value
       log.add("used, cancelled: \(Task.isCancelled)")
       return 1
@@ -138,7 +138,7 @@ private struct Refused: Error {}
   }
 }
 
-/// What happened, in order.
+/// An ordered log of events.
 private final class Log: Sendable {
   private let state = Mutex<[String]>([])
   var entries: [String] { state.withLock { $0 } }
@@ -150,7 +150,7 @@ private final class Log: Sendable {
 
   private let waiters = Mutex<[String: Resolver<Void>]>([:])
 
-  /// Waits until `entry` is there.
+  /// Waits until `entry` has been logged.
   func wait(for entry: String) async {
     let (promise, resolver) = Promise<Void>.withResolvers()
     waiters.withLock { $0[entry] = resolver }

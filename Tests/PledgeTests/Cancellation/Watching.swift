@@ -3,11 +3,11 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `watch`: a handler that is no consumer.
+/// `watch`: a handler that doesn't count as a consumer.
 @Suite struct Watching {
   init() { DiagnosticsLog.install() }
 
-  /// When the watcher is attached, as seen from the consumers.
+  /// When the watcher is attached, relative to the consumers.
   enum Order: CaseIterable { case before, after, between }
 
   /// A shared promise with a watcher and two consumers.
@@ -132,7 +132,7 @@ import Testing
     #expect(DiagnosticsLog.reports(of: Boom(code: 7402)).count == 1)
   }
 
-  /// The consumer that has left would have been the one to get the error.
+  /// The consumer that was removed was the only one that could receive the error.
   @Test func anErrorThatComesAfterTheOnlyConsumerLeft_isNotReported() {
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
@@ -143,7 +143,8 @@ import Testing
     #expect(DiagnosticsLog.reports(of: Boom(code: 7403)).isEmpty)
   }
 
-  /// The promise that a handler returned is watched while others take it out of the middle.
+  /// The promise that a handler returned is watched while other consumers splice it out of the
+  /// chain.
   @Test(arguments: [false, true])
   func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
     let seen = Recorder<String>()
@@ -177,7 +178,7 @@ import Testing
         }
       }
       #expect(seen.count == 1 && !promise.isPending)
-      // A producer that was notified can still settle the promise.
+      // A notified producer can still settle the promise.
       if !isFulfilled.value { #expect(told.count == 1) }
     }
   }

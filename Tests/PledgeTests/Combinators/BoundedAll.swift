@@ -5,7 +5,7 @@ import Testing
 
 /// `all(_:concurrently:_:)`.
 @Suite struct BoundedAll {
-  /// Work that the test settles, and a count of what is under way.
+  /// Work that the test settles, and the number of operations in progress.
   final class Work: Sendable {
     private let resolvers = Mutex<[Int: Resolver<String>]>([:])
     let started = Recorder<Int>()
@@ -156,7 +156,7 @@ import Testing
   }
 }
 
-/// An asynchronous sequence that delivers 1 and then waits for ever.
+/// An asynchronous sequence that delivers 1 and then suspends forever.
 struct OneAndThenNone: AsyncSequence, Sendable {
   let isWaiting = Promise<Void>.withResolvers()
   let second = Promise<Int>.withResolvers()
@@ -178,9 +178,9 @@ struct OneAndThenNone: AsyncSequence, Sendable {
   }
 }
 
-/// A lazy sequence for one executor at a time.
+/// A lazy sequence that is used by one executor at a time.
 ///
-/// `@unchecked Sendable`: the sequence of the test above records its elements in a thread-safe way.
+/// `@unchecked Sendable`: the sequence of the test above records its elements thread-safely.
 struct UncheckedElements<Base: Sequence>: Sequence, @unchecked Sendable {
   let base: Base
   init(_ base: Base) { self.base = base }

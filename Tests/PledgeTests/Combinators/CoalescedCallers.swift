@@ -2,7 +2,7 @@ import Dispatch
 import Pledge
 import Testing
 
-/// A caller of a coalescer that joins while the last of the others leaves.
+/// A caller of a coalescer that joins while the last other caller is being removed.
 @Suite(.apart) struct CoalescedCallers {
   @Test func whoJoins_isNotCancelledAlongWithTheOthers() throws {
     let coalescer = RequestCoalescer<Int, Int>()

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `all`, `allSettled`, `any`, `race`: on promises that settle at any time, in any order.
+/// `all`, `allSettled`, `any`, and `race`, on promises that settle at any time, in any order.
 @Suite struct Gatherings {
   @Test(arguments: When.allCases)
   func all(when: When) async throws {
@@ -25,7 +25,7 @@ import Testing
 
   @Test func all_failsFast_withTheFirstError() async throws {
     let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
-    // Optimized code would release the resolvers after their last use, and so reject the rest.
+    // Optimized code would release the resolvers after their last use, which would reject the rest.
     defer { withExtendedLifetime(parts) {} }
     let all = Promise.all(parts.map(\.promise))
     parts[1].resolver.reject(Boom(code: 1))
@@ -96,7 +96,7 @@ import Testing
   @Test func race_withASettledOneInTheMiddle_letsGoOfTheRestInOrder() throws {
     let (shared, resolver) = Promise<Int>.withResolvers()
     let executor = ManualExecutor()
-    // The last of its consumers to go waits for it; the others do not.
+    // Only the last consumer to be removed waits for the cleanup.
     let waiting = shared.finally(on: executor) {}
     let first = waiting.then(on: .immediate) { .value($0) }
     let last = waiting.then(on: .immediate) { .value($0) }

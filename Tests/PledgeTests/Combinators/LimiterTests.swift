@@ -244,7 +244,7 @@ import Testing
     let (open, opener) = Promise<Void>.withResolvers()
     let first = limiter.run {
       enter.fulfill()
-      // A gate that does not heed cancellation.
+      // A gate that ignores cancellation.
       _ = await Task.detached { try? await open.value }.value
     }
     let second = limiter.run { 2 }

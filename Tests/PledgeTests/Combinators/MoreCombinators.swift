@@ -196,7 +196,7 @@ import Testing
     }
     await stuck.reaches(1).value
     await clock.advance(by: .seconds(1))
-    // The second fails, which starts the third at once.
+    // The second attempt fails, which starts the third immediately.
     await stuck.reaches(2).value
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
@@ -242,14 +242,14 @@ import Testing
     func hedged(_ operation: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
       Promise.hedged(delay: .seconds(1), budget: budget, clock: clock) { operation() }
     }
-    // The token is spent on the second attempt, whose value earns a half.
+    // The token is spent on the second attempt, whose value earns half a token.
     let count = CallCounter()
     let first = hedged { count.call() == 1 ? .never : .value(2) }
     await clock.run(until: first)
     try await expectFulfillment(of: first, with: 2)
     #expect(budget.remaining == 0)
 
-    // Without a token the slow attempt is the only one, and its value earns the other half.
+    // Without a token, there is only the slow attempt, whose value earns the other half.
     let slow = Promise<Int>.withResolvers()
     let others = CallCounter()
     let second = hedged {
@@ -289,7 +289,7 @@ import Testing
   }
 }
 
-/// Combinators over guarantees, dictionaries and outcomes, and `mapResult`.
+/// Combinators for guarantees, dictionaries, and results, and `mapResult`.
 @Suite struct MoreCombinatorTests {
   @Test func guarantees() async throws {
     let (a, b) = (Guarantee.value(1), Guarantee.value("b"))

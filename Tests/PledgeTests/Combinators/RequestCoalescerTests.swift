@@ -58,7 +58,7 @@ private struct Refused: Error {}
 
   private let clock = TestClock()
 
-  /// Asks a cache for the value of `key`: how often work was started.
+  /// Requests the value of `key`, and returns how often work was started.
   private func count(_ cache: RequestCoalescer<Int, Int>, _ key: Int) async throws -> Int {
     try await cache.promise(for: key) {
       .value(
@@ -95,7 +95,7 @@ private struct Refused: Error {}
     await clock.advance(by: .seconds(12))
     let (work, resolver) = Promise<Int>.withResolvers()
     #expect(try await cache.promise(for: 2) { work }.value == 1)
-    // Fetched once, for all.
+    // Fetched once for all callers.
     #expect(try await count(cache, 2) == 1)
     resolver.fulfill(7)
     #expect(try await count(cache, 2) == 7)
@@ -186,7 +186,7 @@ private struct Refused: Error {}
   }
 }
 
-/// A key that looks at the table while it is hashed, compared and released.
+/// A key that accesses the table while it is hashed, compared, and released.
 private final class NosyKey: Hashable, Sendable {
   static let table = Mutex<RequestCoalescer<NosyKey, Int>?>(nil)
   let number: Int

@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Inputs of a combinator that were rejected with one error, that of a promise that they share.
+/// Inputs of a combinator that were rejected with the error of a promise that they share.
 @Suite struct SharedErrors {
   @Test(arguments: [false, true])
   func errorThatTwoInputsShare_isReported_ifTheResultIsNotHandled(isSettledFirst: Bool) {

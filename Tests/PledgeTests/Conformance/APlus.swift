@@ -3,13 +3,13 @@ import Pledge
 import PledgeTesting
 import Testing
 
-// The clauses of https://promisesaplus.com that the type system settles have no test:
+// The clauses of https://promisesaplus.com that the type system enforces have no test:
 //
 // - 2.2.1: there is no `then` without a handler.
 // - 2.2.5: closures have no `this`.
-// - 2.3.3, 2.3.3.1, 2.3.3.2, 2.3.3.4, 2.3.4: whether a handler returns a promise or a value is
-//   decided by the operator (`then` or `map`), and not by looking for a property `then`. Promise
-//   types of others conform to `Thenable`, for which 2.3.3.3 is tested.
+// - 2.3.3, 2.3.3.1, 2.3.3.2, 2.3.3.4, 2.3.4: the operator (`then` or `map`) determines whether a
+//   handler returns a promise or a value; no property `then` is looked up. Other promise types
+//   conform to `Thenable`, for which 2.3.3.3 is tested.
 // - 2.3.3.3.1: a `Thenable` delivers a value, not another thenable.
 
 /// Promises/A+, clause by clause, as far as typed Swift allows.
@@ -179,7 +179,7 @@ import Testing
     try await expectRejection(of: recovered, with: Boom(code: 8))
   }
 
-  /// A foreign thenable that calls its handler as the test says.
+  /// A foreign thenable whose behavior the test specifies.
   struct Foreign: Thenable {
     let outcomes: [Result<Int, any Error>]
     func observe(_ handler: @escaping @Sendable (Result<Int, any Error>) -> Void) {

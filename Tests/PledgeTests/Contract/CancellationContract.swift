@@ -112,7 +112,7 @@ import Testing
     await clock.sleepers(reach: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: impatient, with: TimeoutError.self)
-    // A consumer that is attached before the timeout leaves would keep it running.
+    // A consumer that is attached before the timeout's observer is removed would keep it pending.
     try await stop.value
     try await expectCancellation(of: promise)
     try told.expectOnce()

@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  // In a process of its own: the hook is one for the whole process.
+  // In a process of its own, because the hook is global.
   @Test func line3_hookThatIsReplaced_goesOutsideTheLock_withWhatItHolds() async {
     await #expect(processExitsWith: .success) {
       let error = Boom(code: 9099)
@@ -126,7 +126,7 @@ import Testing
       let error = Boom(code: keep ? 9007 : 9008)
       do {
         let (loser, resolver) = Promise<Int>.withResolvers()
-        // Kept alive by another consumer, or by the wish of the caller.
+        // Kept pending by another consumer, or at the caller's request.
         let other = keep ? loser.map(on: .immediate) { $0 } : nil
         _ = Promise.race([.value(1), loser], cancellingLosers: keep)
         other?.catch(on: .immediate) { _ in }

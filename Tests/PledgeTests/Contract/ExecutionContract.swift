@@ -74,8 +74,8 @@ import Testing
     try await expectFulfillment(of: outer, with: "inner")
   }
 
-  // A handler may block until another one on its concurrent queue has run: no handler that it
-  // sets off may be held back for its sake.
+  // A handler may block until another one on its concurrent queue has run, so no handler that it
+  // makes ready may be deferred until it returns.
   @Test(.timeLimit(.minutes(10)), arguments: [true, false])
   func line6_handlerThatBlocksForAnother_onOneConcurrentQueue(inPlaceBetween: Bool) async throws {
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)
@@ -106,7 +106,7 @@ import Testing
     try await expectFulfillment(of: follower)
   }
 
-  // The same from a `deinit` that the engine sets off while it has a handler to run next.
+  // The same from a `deinit` that the engine triggers while it has a handler to run next.
   @Test(.timeLimit(.minutes(10)))
   func line6_deinitThatBlocksForAnother_onOneConcurrentQueue() async throws {
     final class Blocking: Sendable {
@@ -151,7 +151,7 @@ import Testing
     itself.value = nil
   }
 
-  // Line 7, at a size for every run; `Stress/Depth.swift` has more.
+  // Line 7 at a size suitable for every run; `Stress/Depth.swift` has larger ones.
   @Test(.apart) func line7_recursiveLoop_isConstantInStackAndMemory() async throws {
     @Sendable func work() -> Promise<Int> { .value(1) }
     let rounds = Box<Int>(0)

@@ -42,8 +42,8 @@ import Testing
     if place.description == "immediate" { return }
     let queue = place.executor
     let calls = CallCounter()
-    // Held by the test thread while it attaches and settles. In that time, a handler can run on
-    // another thread, but never on this thread inside these calls.
+    // True while the test thread attaches and settles. In that time, a handler can run on another
+    // thread, but never on this thread inside these calls.
     let busy = Box<Bool>(true)
     let testThread = ThreadMark()
     let promise = when.fulfill(1) { promise in
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func line3_userCode_mayUseItsOwnPromiseFromEverywhere() async throws {
-    // Had the library held a lock, any of these calls would hang or trap.
+    // If the library held a lock, any of these calls would hang or trap.
     final class Reentrant: Sendable {
       let promise: Promise<Int>
       let seen: Recorder<String>
@@ -127,7 +127,7 @@ import Testing
 
   @Test func line3_unhandledRejectionHook_mayUsePromises() async throws {
     DiagnosticsLog.install()
-    // The error goes away inside the settlement of another promise.
+    // The error is released inside the settlement of another promise.
     let (promise, resolver) = Promise<Promise<Int>?>.withResolvers()
     let done = promise.done(on: .immediate) { _ in }
     resolver.fulfill(.rejected(Boom(code: 333)))
@@ -144,7 +144,7 @@ import Testing
         all.append(promise.done(on: place.executor) { _ in order.record(index) })
       }
       DispatchQueue.global().async { resolver.fulfill(1) }
-      // Attached before, during or after the settlement, as it comes.
+      // Attached before, during, or after the settlement, depending on timing.
       for index in 10..<200 {
         all.append(promise.done(on: place.executor) { _ in order.record(index) })
       }
@@ -213,7 +213,7 @@ import Testing
       promise.done(on: queue) { _ in order.record(2) },
       other.done(on: queue) { _ in order.record(4) },
     ]
-    // Both handlers of the first promise stand in the queue before one of them runs.
+    // Both handlers of the first promise are in the queue before one of them runs.
     queue.suspend()
     resolver.fulfill(1)
     queue.resume()

@@ -2,7 +2,8 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Abandonment settles a promise without calling a closure; nothing that uses it hangs or leaks.
+/// Abandonment settles a promise without calling a closure; nothing that uses the promise hangs or
+/// leaks.
 @Suite struct AbandonedPromises {
   let lifetimes = LifetimeTracker()
 

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Pledge
 
-/// Handlers of a settled promise that are cancelled while their executor is about to run them.
+/// Handlers of a settled promise that are cancelled just before their executor runs them.
 ///
-/// In optimized code, which is where the compiler moves a retain, this crashed.
+/// This crashed in optimized code, in which the compiler moves a retain.
 @Suite(.apart) struct CancelledOnTheirWay {
   static let rounds = 200_000
 

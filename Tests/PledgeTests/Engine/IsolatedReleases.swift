@@ -3,9 +3,9 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// A closure that is isolated to an actor is released there, also when it is skipped.
+/// A closure that is isolated to an actor is released on it, even if it isn't called.
 @Suite struct IsolatedReleases {
-  /// Notes where it is deallocated.
+  /// Records where it is deallocated.
   private final class Guard: Sendable {
     let places: Recorder<Bool>
     init(_ places: Recorder<Bool>) { self.places = places }
@@ -29,7 +29,7 @@ import Testing
         rejecter.reject(Boom())
         fulfiller.fulfill(1)
       }
-      // The rejection does not wait for the release.
+      // The rejection doesn't wait for the release.
       for end in ends { _ = await end.result }
     }
     try await places.waitForCount(40)
@@ -70,8 +70,8 @@ import Testing
     #expect(places.events.allSatisfy { $0 })
   }
 
-  /// The closures that an operator keeps in addition to its handlers, each used once and once left
-  /// unused.
+  /// The closures that an operator takes besides its handlers, each called once and once not
+  /// called.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @MainActor private static let keepers:
     [(String, @MainActor (Promise<Int>, Guard) -> Promise<Int>)] =
@@ -191,7 +191,7 @@ import Testing
 }
 
 extension Recorder {
-  /// Waits until so many events were recorded.
+  /// Waits until `count` events have been recorded.
   fileprivate func waitForCount(_ count: Int) async throws {
     while events.count < count {
       try Task.checkCancellation()

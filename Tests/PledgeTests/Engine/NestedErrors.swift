@@ -1,7 +1,7 @@
 import Pledge
 import Testing
 
-/// Errors that hold errors, very deep: they are described and released in little stack.
+/// Deeply nested errors, which are described and released with little stack.
 @Suite(.apart) struct NestedErrors {
   private struct Failure: Error {}
   private static let depth = 50_000

@@ -3,7 +3,8 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Nests of any operators, to any depth, settle, cancel and are released in constant stack.
+/// Nested operators of any kind and depth settle, are cancelled, and are released in constant
+/// stack.
 @Suite(.apart) struct Nests {
   enum Kind: CaseIterable {
     case race

@@ -3,9 +3,9 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Handlers of one promise on one serial queue run in order, whatever else observes the promise.
+/// Handlers of one promise on one serial queue run in order, whatever its other observers are.
 @Suite struct OrderOnQueues {
-  /// What else observes the promise, attached after the two handlers on the queue.
+  /// Another observer of the promise, attached after the two handlers on the queue.
   enum Third: CaseIterable {
     case `catch`
     case asVoid
@@ -21,7 +21,8 @@ import Testing
     for _ in 0..<50 {
       let heard = Recorder<Int>()
       let (start, resolver) = Promise<Void>.withResolvers()
-      // Settled by a handler on the same queue, so that its turn could go on with one of the two.
+      // Settled by a handler on the same queue, so that its turn could continue with one of the
+      // two.
       let promise = start.map(on: queue) { 1 }
       let first = promise.done(on: queue) { _ in heard.record(1) }
       let second = promise.done(on: queue) { _ in heard.record(2) }
@@ -41,7 +42,8 @@ import Testing
   }
 
   @Test func handlersAttachedInsideEnqueue_keepTheirPlace() async throws {
-    // An executor may attach handlers while it is given one: they come after those attached before.
+    // An executor can attach handlers while it receives a job: they come after those attached
+    // before.
     let manual = ManualExecutor()
     let heard = Recorder<Int>()
     let (promise, resolver) = Promise<Int>.withResolvers()
@@ -56,7 +58,7 @@ import Testing
   }
 }
 
-/// Calls a closure the first time that it is given a job.
+/// Calls a closure when it receives its first job.
 private final class AttachingExecutor: PromiseExecutor {
   let manual: ManualExecutor
   private let onFirst: Box<(@Sendable () -> Void)?>

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// A settled promise serves all threads immediately, whatever its handlers in place do.
+/// A settled promise serves all threads immediately, even while one of its handlers runs in place.
 @Suite(.apart) struct SettledPromises {
   @Test(.timeLimit(.minutes(10)))
   func handlerInPlace_canWaitForAnotherHandlerOfItsPromise() throws {
@@ -42,7 +42,7 @@ import Testing
     DispatchQueue(label: "settling").async { resolver.fulfill(1) }
     DispatchQueue(label: "attaching").async {
       isInside.wait()
-      // The slow handler still runs.
+      // The slow handler is still running.
       promise.done(on: .global) { _ in gate.signal() }.cauterize()
     }
     try await expectFulfillment(of: slow)

@@ -5,7 +5,7 @@ import Testing
 
 /// All consumers of a promise see the same result; what one of them does doesn't affect the others.
 @Suite struct SharedOutcomes {
-  // A promise that adopted a shared one is cancelled as that settles.
+  // A promise that adopted a shared one is cancelled while that one settles.
   @Test func cancelledOuter_hasOneOutcomeForAll() async throws {
     for _ in 0..<(isFullRun ? 200_000 : 300) {
       let (inner, resolver) = Promise<Int>.withResolvers()
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  // A resolver is dropped as its promise is cancelled.
+  // A resolver is released while its promise is cancelled.
   @Test func producerThatWasTold_seesACancellation() async throws {
     for _ in 0..<(isFullRun ? 200_000 : 300) {
       let told = Recorder<Void>()
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  // Two threads close a circle of promises that wait for each other.
+  // Two threads close a cycle of promises that wait for each other.
   @Test func circleThatIsClosedByTwoThreads_isRejected() async throws {
     for _ in 0..<(isFullRun ? 200_000 : 300) {
       let (first, second) = (Promise<Void>.withResolvers(), Promise<Void>.withResolvers())
@@ -124,7 +124,7 @@ import Testing
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let (following, follower) = Promise<Int>.withResolvers()
-      // Rejects the promise when the follower is cancelled, and before it has left.
+      // Rejects the promise when the follower is cancelled, before its observer is removed.
       follower.onCancel { resolver.reject(OfFollowed()) }
       follower.resolve(with: promise)
       _ = promise.map(on: .immediate) { $0 }
@@ -133,7 +133,7 @@ import Testing
     #expect(DiagnosticsLog.reports(of: OfFollowed()).count == 1)
   }
 
-  // Only the consumer that cancelled would have received the error.
+  // The cancelled consumer was the only one that could receive the error.
   @Test func errorForACancelledConsumerAlone_isNotReported() async throws {
     DiagnosticsLog.install()
     struct ForOneAlone: Error {}

@@ -3,9 +3,9 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Timers run no code of the program on their thread, and need no thread of a pool.
+/// Timers run none of the program's code on their thread, and need no thread of a pool.
 ///
-/// In processes of their own: these tests use real timers, and block all threads of a pool.
+/// It runs in processes of its own: these tests use real timers, and block all threads of a pool.
 @Suite struct TimersUnderLoad {
   @Test func handlerInPlaceOfATimer_canWaitForAnotherTimer() async {
     await #expect(processExitsWith: .success) {
@@ -75,7 +75,7 @@ import Testing
   @Test func timeouts_fireWhileEveryThreadOfTheGlobalQueueWaitsForThem() async {
     await #expect(processExitsWith: .success) {
       let (never, resolver) = Promise<Int>.withResolvers()
-      // One more consumer, so that it is not cancelled when the first ones have timed out.
+      // Another consumer, so that the promise isn't cancelled when the first ones have timed out.
       never.cauterize()
       let waits = (0..<40).map { _ in
         Promise<String>(on: .global) {
@@ -115,7 +115,7 @@ import Testing
   }
 }
 
-/// A clock that counts in 64 bits, and traps where they do not suffice.
+/// A clock with a 64-bit count of nanoseconds, which traps on overflow.
 private struct NanosecondClock: Clock {
   struct Instant: InstantProtocol {
     var nanoseconds: Int64

@@ -3,7 +3,7 @@ import PledgeTesting
 import Testing
 
 @Suite struct TurnExecutorTests {
-  /// The turns that were asked for and have not run.
+  /// The turns that were scheduled and have not run.
   private let turns = Box<[@Sendable () -> Void]>([])
   private let asked = CallCounter()
 
@@ -23,7 +23,7 @@ import Testing
   private func dropTurns() {
     var dropped: [@Sendable () -> Void] = []
     turns.update { swap(&dropped, &$0) }
-    // Released outside the box, since what is dropped settles promises.
+    // Released outside the box, because releasing turns settles promises.
     dropped.removeAll()
   }
 
@@ -154,7 +154,7 @@ import Testing
   }
 }
 
-/// Gives its jobs to a turn executor, as a wrapper around one does.
+/// Forwards its jobs to a turn executor, as a wrapper does.
 private struct RelayExecutor: PromiseExecutor {
   let executor: TurnExecutor
   func enqueue(_ job: PromiseJob) { executor.enqueue(job) }

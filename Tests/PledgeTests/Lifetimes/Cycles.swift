@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// What users tie into a circle comes undone when it settles, is cancelled or dropped.
+/// Reference cycles through a promise are broken when it settles, is cancelled, or is dropped.
 @Suite struct Cycles {
   let lifetimes = LifetimeTracker()
 

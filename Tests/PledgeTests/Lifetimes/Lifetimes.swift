@@ -78,7 +78,7 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
-  /// Inputs that are abandoned before they are gathered, afterwards, and one of them late.
+  /// Inputs that are abandoned before they are combined, afterwards, and one of them late.
   @Test(arguments: ["all", "race", "any", "allSettled"], [0, 1, 2])
   func gatheringsOfAbandonedPromises(name: String, late: Int) async throws {
     do {
@@ -110,7 +110,7 @@ import Testing
     attachAll(to: .value(1), on: executor)
     executor.dropAll()
     executor.runAll()
-    // `reduce` and `finally` go on with further handlers.
+    // `reduce` and `finally` continue with further handlers.
     executor.dropAll()
     try await lifetimes.expectNoneAlive()
   }
@@ -128,7 +128,7 @@ import Testing
           return promise
         }
       }
-      // From the inside out, and from the outside in.
+      // From the innermost to the outermost, and the reverse.
       let outer = adopt(adopt(adopt(inner)))
       let gate = Promise<Void>.withResolvers()
       let (other, otherResolver) = Promise<LifetimeTracker.Token>.withResolvers()
@@ -177,7 +177,7 @@ import Testing
       .done(on: .immediate) { _ in note() }.cauterize()
     #expect(l.liveCount == 4)
     resolver.fulfill(1)
-    // Those attached later still hold theirs: three when the first one settles.
+    // Handlers attached later still retain their objects: three when the first one settles.
     #expect(aliveAtSettlement.value == 3)
   }
 
@@ -202,7 +202,7 @@ import Testing
     await clock.sleepers(reach: 1)
     await clock.advance(by: .seconds(1))
     try await expectRejection(of: late, with: TimeoutError.self)
-    // The clock's thread may not be through with it.
+    // The clock's thread may still be using it.
     try await stop.value
     do {
       let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()

@@ -5,12 +5,12 @@ import Testing
 
 @testable import Pledge
 
-/// What thousands of short-lived users leave behind on a promise that outlives them: next to nothing.
+/// The memory that thousands of removed consumers leave on a long-lived promise is bounded.
 @Suite(.apart) struct LongLived {
   let lifetimes = LifetimeTracker()
   let longLived = Promise<Int>.withResolvers()
   let rounds = 10_000
-  /// The garbage that may wait for the next sweep.
+  /// The number of removed observers that may remain until the next sweep.
   let slack = 64
 
   init() {
@@ -143,7 +143,7 @@ import Testing
     #expect(observerCount(of: longLived.promise) <= slack)
   }
 
-  // The newest one always lives, so that those below it cannot be taken off one by one.
+  // The newest observer is always live, so those below it can't be popped one by one.
   @Test func observersBelowALivingOne_areBounded() async throws {
     var newest = longLived.promise.map(on: .immediate) { $0 }
     for _ in 0..<rounds {
@@ -154,7 +154,7 @@ import Testing
     #expect(observerCount(of: longLived.promise) <= slack)
   }
 
-  // More of them than the count of removed observers can hold, and still more of the living.
+  // More observers than the count of removed observers can hold, and even more live ones.
   @Test func removedObserversBesideManyLivingOnes_areCountedRightly() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let living = (0..<10_000).map { _ in promise.map(on: .immediate) { $0 } }

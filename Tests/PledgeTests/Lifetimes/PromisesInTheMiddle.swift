@@ -3,23 +3,25 @@ import Testing
 
 @testable import Pledge
 
-/// A promise that adopts one and is adopted by another is released while all of them are pending, if
-/// the program does not hold it: so a recursive loop takes constant memory.
+/// A promise that adopts one and is adopted by another is released while all of them are pending,
+/// if the program doesn't retain it.
+///
+/// Therefore, a recursive loop uses constant memory.
 @Suite struct PromisesInTheMiddle {
-  /// Holds a cell without keeping it alive.
+  /// A weak reference to a cell.
   ///
-  /// `@unchecked Sendable`: the test, which runs everything in place, has it alone.
+  /// `@unchecked Sendable`: only the test uses it, and runs everything in place.
   private final class Weak: @unchecked Sendable {
     weak var cell: Cell?
 
     init(_ cell: Cell) { self.cell = cell }
   }
 
-  /// `@unchecked Sendable`: as `Weak`.
+  /// `@unchecked Sendable`: as for `Weak`.
   private final class Row: @unchecked Sendable {
     var middles: [Weak] = []
     var resolvers: [Resolver<Void>] = []
-    /// The promises that the program holds, newest last.
+    /// The promises that the program retains, newest last.
     var held: [Promise<Int>] = []
     let holdsCount: Int
     let last: Promise<Int>
@@ -31,7 +33,7 @@ import Testing
 
     var livingCount: Int { middles.count { $0.cell != nil } }
 
-    /// A promise that adopts the next one when its resolver is called, as a loop does.
+    /// Returns a promise that adopts the next one when its resolver is called, as in a loop.
     func next() -> Promise<Int> {
       let (gate, resolver) = Promise<Void>.withResolvers()
       resolvers.append(resolver)
@@ -47,7 +49,7 @@ import Testing
     }
   }
 
-  // Such a one may wait in the list of the innermost promise for the next sweep.
+  // Such a promise may remain in the innermost promise's list until the next sweep.
   @Test func adoptedAfterTheyAdopt_areReleased_butForAFew() throws {
     let (last, resolver) = Promise<Int>.withResolvers()
     var middles: [Weak] = []
@@ -71,7 +73,7 @@ import Testing
     first.cauterize()
   }
 
-  /// The program holds each promise for some rounds, and then drops it.
+  /// The program retains each promise for some rounds, and then releases it.
   @Test(arguments: [1, 10, 100])
   func heldForSomeRounds_areReleasedThereafter(count: Int) {
     let row = Row(holds: count, last: .never)
@@ -81,7 +83,8 @@ import Testing
     first.cauterize()
   }
 
-  /// A row of adoptions: `outer`, `first`, `second`, `inner`, each of which waits for the next.
+  /// A chain of adoptions: `outer`, `first`, `second`, and `inner`, each of which waits for the
+  /// next.
   private struct Four {
     let outer: Promise<Int>
     let first: Promise<Int>
@@ -89,7 +92,7 @@ import Testing
     let inner: Promise<Int>
     let resolver: Resolver<Int>
 
-    /// The later ones adopt first, or last.
+    /// Performs the adoptions, starting at the inner or at the outer end.
     init(innermostFirst: Bool) {
       let (inner, resolver) = Promise<Int>.withResolvers()
       let gates = (0..<3).map { _ in Promise<Void>.withResolvers() }

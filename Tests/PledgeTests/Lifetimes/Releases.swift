@@ -4,10 +4,11 @@ import Testing
 @testable import Pledge
 
 extension Lifetimes {
-  /// Whatever an operator starts or holds is released at once, in each way in which its promise can
-  /// come to be unwanted.
+  /// Everything that an operator starts or retains is released immediately, however its promise
+  /// loses its purpose.
   @Suite struct Releases {
-    // In a process of its own, one case after the other, as it counts the timers of the process.
+    // In a process of its own, one case after the other, because it counts the timers of the
+    // process.
     @Test func nothingIsLeft() async {
       await #expect(processExitsWith: .success) {
         for holder in Holder.all {
@@ -22,10 +23,10 @@ extension Lifetimes {
       let name: Comment = "\(holder.name), \(ending)"
       let held = Held()
       let promise = holder.start(held)
-      // Work that starts in a task or on an executor has to get there first.
+      // Work that starts in a task or on an executor must have started.
       await held.clock.sleepers(reach: holder.sleepers)
       await held.started.reaches(holder.sources).value
-      // What runs there has returned, so the operator has what its closure returned.
+      // The closures on the main actor have returned, so the operator has their results.
       await MainActor.run {}
       #expect(held.count > 0, name)
 
@@ -50,32 +51,32 @@ extension Lifetimes {
         task.cancel()
         _ = await task.result
       }
-      // Before anything else can run: this thread alone released it all.
+      // Checked before other threads can run: this thread alone released everything.
       #expect(held.pending == 0, name)
-      // A task is cancelled immediately; it ends when it is scheduled.
+      // A task is cancelled immediately, but ends when it is next scheduled.
       await held.clock.sleepers(reach: 0)
       try await held.lifetimes.expectNoneAlive()
       #expect(TimerHeap.shared.count == 0, name)
     }
 
-    /// How a promise comes to be unwanted.
+    /// How a promise loses its purpose.
     enum Ending: CaseIterable {
       case cancelled, timedOut, lostRace, lostAny, failedAll, awaitingTaskCancelled
     }
 
-    /// What is held at the moment, counted.
+    /// The resources in use, counted.
     final class Held: Sendable {
       let clock = TestClock()
       let lifetimes = LifetimeTracker()
       let sources = Box(0)
-      /// The sources, as they start.
+      /// Receives an event when a source starts.
       let started = Recorder<Void>()
 
-      /// What must be gone without any other thread's help.
+      /// The number of resources that must be released without another thread's help.
       var pending: Int { TimerHeap.shared.count + sources.value }
       var count: Int { pending + clock.sleeperCount + lifetimes.liveCount }
 
-      /// A promise that stays pending, of a producer that stops when it is cancelled.
+      /// Returns a pending promise whose producer stops when it is cancelled.
       func source() -> Promise<Int> {
         sources.update { $0 += 1 }
         defer { started.record(()) }
@@ -90,12 +91,12 @@ extension Lifetimes {
       }
     }
 
-    /// An operator that starts or holds something.
+    /// An operator that starts or retains something.
     struct Holder: Sendable {
       let name: String
-      /// How many tasks sleep on the test clock once everything is under way.
+      /// The number of tasks that sleep on the test clock once all work has started.
       var sleepers = 0
-      /// How many producers are started.
+      /// The number of producers that are started.
       var sources = 0
       let start: @Sendable (Held) -> Promise<Int>
 

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// The promises themselves, doing what a program says.
+/// Promises on which the steps of a program are performed.
 private final class World: Sendable {
   let promises: [Promise<Int>]
   private let resolvers: [Box<Resolver<Int>?>]
@@ -27,7 +27,7 @@ private final class World: Sendable {
     }
   }
 
-  /// `made` are the promises that the same thread has made.
+  /// Performs `step`; `made` contains the promises that the same thread has created.
   func perform(_ step: Step, _ made: inout [Int: Promise<Int>]) {
     switch step.act {
     case .fulfill0: resolver(0)?.fulfill(5)
@@ -75,8 +75,10 @@ extension Specification.Outcome {
 }
 
 @Suite(.apart) struct ProgramTests {
-  /// Whatever the threads of a program of four acts are, an interleaving of them is a sequence of
-  /// four acts: so these are all interleavings of all such programs.
+  /// Runs every sequence of four acts.
+  ///
+  /// Whatever the threads of a program of four acts are, each interleaving is a sequence of four
+  /// acts. Therefore, these are all interleavings of all such programs.
   @Test func everyInterleaving_ofFourActs_doesWhatTheSpecificationSays() {
     var count = 0
     var differing: [[Act]] = []
@@ -102,13 +104,15 @@ extension Specification.Outcome {
     #expect(differing.count == 0, "\(examples)")
   }
 
-  /// Two threads, two acts each, at the same time: the result is one that some order of their acts,
-  /// and of the work that these leave behind, can produce.
+  /// Runs two threads with two acts each, concurrently.
+  ///
+  /// The result must be one that some order of the acts, and of the work that these leave behind,
+  /// can produce.
   @Test func threadsThatRace_doWhatSomeInterleavingDoes() {
     let acts = Act.allCases
     let size = acts.count
     var differing: [String] = []
-    // A prime, so that every pair of acts meets others all the time.
+    // A prime stride, so that all pairs of acts are combined.
     for number in stride(from: 0, to: size * size * size * size, by: isFullRun ? 7 : 89) {
       let program = [1, size, size * size, size * size * size].map { acts[number / $0 % size] }
       let threads = Step.threads([Array(program[..<2]), Array(program[2...])])
@@ -129,7 +133,7 @@ extension Specification.Outcome {
     DispatchQueue.concurrentPerform(iterations: threads.count) { index in
       var own: [Int: Promise<Int>] = [:]
       arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
-      // They start at the same time, if there are cores for it.
+      // The threads start simultaneously if there are enough cores.
       var patience = 10_000
       while arrived.load(ordering: .acquiring) < threads.count, patience > 0 { patience -= 1 }
       for step in threads[index] { world.perform(step, &own) }

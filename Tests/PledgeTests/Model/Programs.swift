@@ -1,20 +1,20 @@
-/// An act of a small program: promises 0 and 1 have resolvers, 2 is `0.then { 1 }`.
+/// An act of a small program: promises 0 and 1 have resolvers, and promise 2 is `0.then { 1 }`.
 enum Act: CaseIterable {
   case fulfill0, reject0, drop0, cancel0, tap0, recover0, then0
   case fulfill1, reject1, cancel1, tap1, then1
   case cancel2, tap2
-  /// Cancels the promise that the same thread made last.
+  /// Cancels the promise that the same thread created last.
   case cancelMade
 }
 
-/// An act, and the number of the promise that it makes or that its thread has made last.
+/// An act, and the number of the promise that it creates or that its thread has created last.
 struct Step {
   let act: Act
   let made: Int
 
   static let none = -1
 
-  /// The threads of a program, each a list of acts.
+  /// Returns the steps of each thread's acts.
   static func threads(_ threads: [[Act]]) -> [[Step]] {
     var number = 3
     return threads.map { acts in
@@ -37,16 +37,17 @@ extension Act {
   }
 }
 
-/// What can be seen when a program has ended.
+/// The observable state after a program.
 struct Observation: Hashable {
-  /// By number; a pending promise has no outcome.
+  /// The results by promise number; a pending promise has none.
   var outcomes: [Int: Specification.Outcome] = [:]
-  /// What was seen by those who tapped promise 0, 1, or 2, in order.
+  /// The events of the taps on promises 0, 1, and 2, in order.
   var taps: [[Specification.Tap]] = [[], [], []]
-  /// How often the producers of promises 0 and 1 were told to stop.
+  /// How often the producers of promises 0 and 1 were notified of cancellation.
   var cancellationsTold = [0, 0]
 
-  /// For threads that race: a thread doesn't see which of them called first.
+  /// The observation without the order of taps, for threads that race: a thread doesn't see which
+  /// of them called first.
   var withoutOrder: Observation {
     var copy = self
     copy.taps = taps.map { $0.sorted { $0.promise < $1.promise } }
@@ -55,7 +56,7 @@ struct Observation: Hashable {
 }
 
 extension Specification {
-  /// The world in which all programs begin.
+  /// The state in which all programs start.
   static let beginning: Specification = {
     var world = Specification()
     world.make(0)
@@ -84,7 +85,7 @@ extension Specification {
     }
   }
 
-  /// What is to be seen when one thread performs `steps`.
+  /// Returns the observation when one thread performs `steps`.
   static func outcome(of steps: [Step]) -> Observation {
     var world = beginning
     for step in steps {
@@ -94,7 +95,7 @@ extension Specification {
     return world.observation
   }
 
-  /// All that may be seen when threads perform `threads` side by side.
+  /// Returns all possible observations when threads perform `threads` concurrently.
   static func outcomes(of threads: [[Step]]) -> Set<Observation> {
     struct Moment: Hashable {
       var world: Specification

@@ -1,9 +1,9 @@
-// What promises do, said once and without threads, memory, or speed in mind.
+// A specification of promises, without threads, memory, or optimizations.
 //
-// An act of the program (`perform`) changes the world at once and leaves work behind: handlers to
-// be started, outcomes to be passed on, requests to be carried further. `work` may be done in any
-// order and mixed with other acts: that is what threads do. One thread alone does all of it before
-// its next act.
+// An act of the program (`perform`) changes the state immediately and leaves work behind: handlers
+// to start, results to pass on, and cancellations to propagate. With several threads, the work can
+// run in any order, and interleaved with other acts. A single thread completes all of it before its
+// next act.
 
 /// The states of a few promises of `Int`.
 struct Specification: Hashable {
@@ -14,13 +14,13 @@ struct Specification: Hashable {
     case cancelled
   }
 
-  /// What a handler makes of the outcome it is given.
+  /// What a handler does with the result that it receives.
   enum Kind: Hashable {
-    /// Notes it and passes it on.
+    /// Records it and passes it on.
     case tap
-    /// Returns another promise in place of a value.
+    /// Returns another promise instead of a value.
     case then(Int)
-    /// Replaces an error by the value 9.
+    /// Replaces an error with the value 9.
     case recover
   }
 
@@ -35,14 +35,14 @@ struct Specification: Hashable {
     /// Nil for a promise that a resolver settles.
     var kind: Kind?
     var outcome: Outcome?
-    /// The promise it waits for, if it waits.
+    /// The promise that it waits for, if any.
     var source: Int?
     /// Its observers, in order.
     var observers: [Int] = []
     var isCancelled = false
-    /// It has left its source, and finds a cancellation.
+    /// It was removed from its source, and receives a cancellation.
     var isDetached = false
-    /// Its handler has been called; it only passes on what the returned promise brings.
+    /// Its handler has been called; now it only takes on the result of the returned promise.
     var isAdopting = false
     var cancellationsTold = 0
   }
@@ -72,7 +72,7 @@ struct Specification: Hashable {
     attach(promise, to: source)
   }
 
-  /// Whether it was this act that settled the promise.
+  /// Settles `promise`; returns whether this act settled it.
   @discardableResult
   mutating func settle(_ promise: Int, _ outcome: Outcome) -> Bool {
     guard self[promise].outcome == nil else { return false }
@@ -87,7 +87,7 @@ struct Specification: Hashable {
     let wasCancelled = self[promise].isCancelled
     self[promise].isCancelled = true
     guard self[promise].kind != nil else {
-      // A resolver's: the producer is told, and may settle it before the rejection starts here.
+      // The producer is notified, and can settle the promise before the rejection starts here.
       if wasCancelled { return }
       self[promise].cancellationsTold += 1
       work.append(.finish(promise, with: .cancelled))
@@ -102,7 +102,7 @@ struct Specification: Hashable {
     }
   }
 
-  // MARK: Their results
+  // MARK: Effects
 
   mutating func carryOut(_ index: Int) {
     switch work.remove(at: index) {
@@ -125,7 +125,7 @@ struct Specification: Hashable {
   }
 
   private mutating func start(_ handler: Int) {
-    // It was handed over twice: the first time counts.
+    // If it was delivered twice, the first delivery counts.
     guard let source = self[handler].source,
       let outcome = self[handler].isDetached ? .cancelled : self[source].outcome,
       let kind = self[handler].kind
@@ -147,7 +147,7 @@ struct Specification: Hashable {
         return
       }
       if self[handler].isCancelled {
-        // The promise that it returned has no consumer either, unless it has another one.
+        // The returned promise is cancelled, too, unless it has another consumer.
         if self[inner].observers.isEmpty { work.append(.cancel(inner)) }
         work.append(.finish(handler, with: .cancelled))
         return

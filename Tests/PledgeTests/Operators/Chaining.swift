@@ -169,7 +169,7 @@ import Testing
     #expect(await result.value == 20)
     await result.done(on: on) { seen.record($0 + 1) }.value
     try seen.expect([20, 0, 21])
-    // What throws makes a promise of it.
+    // A throwing handler makes the result a promise.
     let promise: Promise<Int> = guarantee.map(on: on) { n in
       if n == 1 { throw Boom() }
       return n

@@ -131,7 +131,7 @@ import Testing
     try expectPending(value)
     gate.resolver.fulfill()
     try await expectFulfillment(of: value, with: 1)
-    // Also when the closure is but one expression.
+    // Also if the closure is a single expression.
     let other = Promise<Void>.withResolvers()
     let short = Promise.value(2).finally(on: .immediate) { other.promise }
     try expectPending(short)

@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// What promises have, guarantees have: their results are guarantees as long as nothing can fail.
+/// The operators of guarantees, which return guarantees unless something can fail.
 @Suite struct GuaranteeOperators {
   @Test func sequenceOperators_stayGuarantees() async {
     let numbers = Guarantee.value([3, 1, 2])

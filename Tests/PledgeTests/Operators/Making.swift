@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Promises made in every way, and the misuse of resolvers.
+/// All ways to create promises, and the misuse of resolvers.
 @Suite struct Making {
   @Test func valuesAndErrors() async throws {
     #expect(Promise.value(1).state == "fulfilled: 1")

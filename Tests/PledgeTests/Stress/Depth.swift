@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Chains and loops without end: constant stack, and for loops constant memory.
+/// Very long chains and loops run in constant stack, and loops in constant memory.
 ///
 /// `PLEDGE_FULL=1` in the environment runs them at full size.
 @Suite(.serialized) struct Depth {
@@ -92,7 +92,7 @@ import Testing
 
   @Test func nestedAdoptions_settleAndAreReleased() async {
     await onSmallStack { [links] in
-      // Each promise adopts the one before, which is pending.
+      // Each promise adopts the previous one, which is pending.
       let (promise, resolver) = Promise<Int>.withResolvers()
       var last = promise
       var kept: [Promise<Int>] = []
@@ -149,8 +149,7 @@ import Testing
     let megabytes = report.events.map { $0 >> 20 }
     print("loop, \(kind), \(rounds) rounds: \(megabytes) MB resident at each quarter")
     if let start = megabytes.dropFirst().first, let end = megabytes.last {
-      // Other tests run in parallel with this one; a loop that keeps something takes 100 MB and
-      // more.
+      // Other tests run in parallel with this one; a loop that leaks takes 100 MB or more.
       #expect(end - start < 60)
     }
   }

@@ -3,9 +3,9 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Threads that do everything to the same promises at once.
+/// Threads that perform all actions on the same promises concurrently.
 ///
-/// Clean under ThreadSanitizer.
+/// It must run without reports under ThreadSanitizer.
 @Suite(.apart, .serialized) struct Races {
   let rounds = isFullRun ? 20_000 : 1_000
 
@@ -59,8 +59,8 @@ import Testing
     try await lifetimes.expectNoneAlive(within: .seconds(60))
   }
 
-  /// Loops on a pool adopt from several threads at once: while one takes a promise out of the
-  /// middle, the next one of the chain finishes.
+  /// Loops on a pool adopt from several threads concurrently: while one thread splices a promise
+  /// out of the chain, the next promise of the chain settles.
   @Test func recursionOnAPool_isTakenOutOfTheMiddle_byManyThreads() async throws {
     @Sendable func step(_ n: Int) -> Promise<Int> {
       if n == 0 { return .value(42) }
@@ -82,8 +82,8 @@ import Testing
         for _ in 0..<10 { promise.done(on: queue) { _ in runs.call() }.cauterize() }
       }
       queue.sync {}
-      // Every handler that was attached has been sent to the queue by now, and has run, but for the
-      // turn that may still be in progress on it.
+      // By now, every attached handler has been sent to the queue and has run, except in a turn
+      // that may still be in progress.
       queue.sync {}
       #expect(runs.count == 30)
     }
@@ -172,7 +172,7 @@ import Testing
         resolver.onCancel { counter.call() }
         told.append(counter)
         inner.append(promise)
-        // Returned from a handler, the promise is adopted by that of the handler.
+        // A handler returns the promise, so the handler's promise adopts it.
         promises.append(
           isReturned ? Promise.value(()).then(on: .immediate) { promise } : promise)
         resolvers.withLock { $0.append(resolver) }
@@ -200,7 +200,7 @@ import Testing
     let (cancelled, fulfilled) = (CallCounter(), CallCounter())
     let started = Recorder<Int>()
     let promises = (0..<groups).map { _ in Promise<Int>.withResolvers() }
-    // A consumer that stays, so that the others' cancellation does not cancel the promise.
+    // A permanent consumer, so that the others' cancellation doesn't cancel the promise.
     for (promise, _) in promises { promise.cauterize() }
     await withTaskGroup(of: Void.self) { group in
       var random = SeededRandom(seed: 42)

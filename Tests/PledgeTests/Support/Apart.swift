@@ -1,9 +1,9 @@
 import Dispatch
 import Testing
 
-/// Has tests that compute at length, or block their thread, run on a queue that only these share.
+/// Runs tests that compute for long, or block their thread, on a queue that only these tests share.
 ///
-/// Otherwise they keep the few threads of the concurrency pool from all other tests.
+/// Otherwise, they would block the few threads of the concurrency pool for all other tests.
 struct Apart: TestTrait, SuiteTrait, TestScoping {
   let isRecursive = true
 

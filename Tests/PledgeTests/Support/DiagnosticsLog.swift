@@ -3,7 +3,7 @@ import PledgeTesting
 
 /// All reports that the handler of unhandled rejections received in this process.
 ///
-/// The hook is one for the process, and tests run side by side: each looks for its own errors.
+/// The hook is global and tests run concurrently, so each test searches for its own errors.
 enum DiagnosticsLog {
   private static let recorder:
     Recorder<(error: String, origin: PromiseDiagnostics.SourceLocation?)> = {
@@ -16,7 +16,7 @@ enum DiagnosticsLog {
 
   static func install() { _ = recorder }
 
-  /// The places of origin of the reports on `error`.
+  /// Returns the source locations in the reports of `error`.
   static func reports(of error: any Error) -> [PromiseDiagnostics.SourceLocation?] {
     let text = "\(error)"
     return recorder.events.filter { $0.error == text }.map(\.origin)

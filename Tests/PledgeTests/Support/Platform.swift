@@ -3,7 +3,7 @@ import Foundation
 func environment(_ name: String) -> String? { ProcessInfo.processInfo.environment[name] }
 
 enum SmallThread {
-  /// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits for its end.
+  /// Runs `body` on a new thread with a stack of `stackSize` bytes, and waits until it returns.
   static func run(stackSize: Int, _ body: @escaping @Sendable () -> Void) {
     let done = DispatchSemaphore(value: 0)
     let thread = Thread {
@@ -16,7 +16,7 @@ enum SmallThread {
   }
 }
 
-/// The memory that the process has resident, in bytes; nil where that cannot be read.
+/// Returns the resident memory of the process, in bytes; nil if it can't be read.
 func residentMemory() -> Int? {
   guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else {
     return nil
@@ -26,7 +26,7 @@ func residentMemory() -> Int? {
   return pages * 4096
 }
 
-/// A random source that a seed determines.
+/// A random number generator whose numbers depend only on the seed.
 struct SeededRandom: RandomNumberGenerator {
   private var state: UInt64
   init(seed: UInt64) { state = seed }
@@ -41,7 +41,7 @@ struct SeededRandom: RandomNumberGenerator {
   }
 }
 
-/// Remembers the thread on which it was made.
+/// The thread on which it was created.
 struct ThreadMark: Sendable {
   private let id = ThreadMark.current
 

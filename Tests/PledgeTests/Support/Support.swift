@@ -9,7 +9,7 @@ struct Boom: Error, Hashable {
 
 struct OtherError: Error, Hashable {}
 
-/// When a promise settles, seen from the operator that is called on it.
+/// When a promise settles, relative to the call of the operator.
 enum When: CaseIterable, CustomStringConvertible {
   /// Before the operator is called.
   case already
@@ -26,7 +26,7 @@ enum When: CaseIterable, CustomStringConvertible {
     }
   }
 
-  /// Has `body` attach to a promise that settles with `outcome`, at the time of this case.
+  /// Calls `body` with a promise that settles with `outcome` at the time that this case specifies.
   func settle<T: Sendable, R>(
     _ outcome: Result<T, any Error>, _ body: (Promise<T>) -> R
   ) -> R {
@@ -50,7 +50,7 @@ enum When: CaseIterable, CustomStringConvertible {
   }
 }
 
-/// An executor of every kind, and the means to tell that code runs there.
+/// An executor of every kind, and a check for whether code runs on it.
 struct Place: Sendable, CustomStringConvertible {
   let description: String
   let executor: any PromiseExecutor
@@ -88,7 +88,7 @@ struct Place: Sendable, CustomStringConvertible {
   ]
 }
 
-/// An actor that runs on a queue, so that a test can tell whether it is there.
+/// An actor that runs on a queue, so that a test can check whether it runs on it.
 actor QueueActor {
   nonisolated let queue: DispatchQueue
   private nonisolated let executor: QueueSerialExecutor
@@ -111,7 +111,7 @@ final class QueueSerialExecutor: SerialExecutor {
   }
 }
 
-/// A user's executor: a manual one that a queue drives.
+/// A custom executor: a manual one that a queue drives.
 final class PumpedExecutor: PromiseExecutor {
   let manual = ManualExecutor()
   private let queue = DispatchQueue(label: "pledge.tests.pump")
@@ -122,7 +122,7 @@ final class PumpedExecutor: PromiseExecutor {
   }
 }
 
-/// A value that a test's closures may write, guarded by a lock.
+/// A value that a test's closures can modify, guarded by a lock.
 final class Box<Value: Sendable>: Sendable {
   private let content: Mutex<Value>
   init(_ value: Value) { content = Mutex(value) }
@@ -133,13 +133,13 @@ final class Box<Value: Sendable>: Sendable {
   func update(_ change: (inout Value) -> Void) { content.withLock { change(&$0) } }
 }
 
-/// A thread that is not one of Dispatch's.
+/// Runs `body` on a thread that isn't one of Dispatch's.
 func onNewThread(stackSize: Int = 512 * 1024, _ body: @escaping @Sendable () -> Void) {
   SmallThread.run(stackSize: stackSize, body)
 }
 
 extension Promise {
-  /// The outcome now, as text, for short expectations.
+  /// The current result as text, for short expectations.
   var state: String {
     switch currentResult {
     case nil: "pending"

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `after`, `delay`, `timeout`, `retry`, on a clock that the test drives.
+/// `after`, `delay`, `timeout`, and `retry`, on a clock that the test controls.
 @Suite struct Clocked {
   let clock = TestClock()
 
@@ -23,7 +23,7 @@ import Testing
 
   @Test func after_theTimeStartsAtTheCall() async throws {
     let promise = Promise<Void>.after(.seconds(10), clock: clock)
-    // Whether or not its task sleeps yet.
+    // Whether or not its task is sleeping yet.
     await clock.advance(by: .seconds(10))
     try await expectFulfillment(of: promise)
   }
@@ -113,7 +113,7 @@ import Testing
 
   @Test func timeout_nobodyHandles_isReported() async throws {
     DiagnosticsLog.install()
-    // A duration that no other test uses tells this report from theirs.
+    // A duration that no other test uses distinguishes this report from theirs.
     let error = TimeoutError(duration: .seconds(4321))
     let (promise, resolver) = Promise<Int>.withResolvers()
     _ = promise.timeout(after: error.duration, clock: clock)
@@ -163,12 +163,12 @@ import Testing
   }
 }
 
-/// `retry`, on a clock that the test drives.
+/// `retry`, on a clock that the test controls.
 @Suite struct Retrying {
   let clock = TestClock()
   let attempts = Recorder<Duration>()
 
-  /// An operation that fails `failures` times; notes when it is called.
+  /// Returns an operation that fails `failures` times, and records its calls.
   private func operation(failures: Int) -> @Sendable () -> Promise<Int> {
     { [clock, attempts] in
       attempts.record(clock.now.offset)
@@ -290,7 +290,7 @@ import Testing
     policy.attemptTimeout = .seconds(10)
     let never = Promise<Int>.withResolvers()
     let count = CallCounter()
-    // In place, so that the first attempt has begun when its time starts.
+    // In place, so that the first attempt has begun when its timeout starts.
     let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
       count.call() == 1 ? never.promise : .value(2)
     }

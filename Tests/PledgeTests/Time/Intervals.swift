@@ -40,7 +40,7 @@ import Testing
     resolver.abandon()
   }
 
-  // In a process of its own: another suite counts the timers.
+  // In a process of its own, because another suite counts the timers.
   @Test func timers_runOnTheContinuousClock() async {
     await #expect(processExitsWith: .success) {
       #expect(Promise<Void>.after(.never).isPending)

@@ -2,7 +2,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// What a ``TimeoutError`` says.
+/// The description of a ``TimeoutError``.
 @Suite struct TimeoutErrorTests {
   @Test func description_tellsTheTime_orThatItWasOver() async throws {
     #expect("\(TimeoutError(duration: .seconds(5)))" == "Timed out after 5.0 seconds.")

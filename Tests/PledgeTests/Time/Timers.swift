@@ -4,9 +4,9 @@ import Testing
 
 @testable import Pledge
 
-/// Contract, line 13, on the real clock: nothing is left in the heap of timers.
+/// Contract, line 13, on the real clock: no timers are left in the heap.
 ///
-/// In processes of their own, as they count what is in the heap.
+/// It runs in processes of its own, because it counts the timers in the heap.
 @Suite struct Timers {
   @Test func line13_cancelledTimer_isReleasedAtOnce() async {
     await #expect(processExitsWith: .success) {
@@ -157,10 +157,10 @@ import Testing
   }
 }
 
-/// Timers with deadlines so much after one moment, which record these when they fire.
+/// Creates timers whose deadlines are the given durations after one moment, and which record these
+/// when they fire.
 ///
-/// None fires before all have been made, however long that takes: the first to fire blocks the timers'
-/// thread until then.
+/// None fires before all have been created: the first to fire blocks the timers' thread until then.
 private func timersOfOneMoment(
   milliseconds: [Int64], _ order: Recorder<Int64>
 ) -> [TimerHeap.Timer] {
@@ -182,5 +182,5 @@ private func timersOfOneMoment(
     }
 }
 
-/// How many timers are pending in this process.
+/// The number of pending timers in this process.
 private var count: Int { TimerHeap.shared.count }

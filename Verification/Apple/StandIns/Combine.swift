@@ -1,4 +1,4 @@
-// Stands in for Apple's module in the check of availability: declarations only, and only those that
+// A stand-in for Apple's module in the availability check: declarations only, and only those that
 // the library uses.
 
 @available(macOS 10.15, iOS 13, tvOS 13, watchOS 6, *)

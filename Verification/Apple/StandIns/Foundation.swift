@@ -1,6 +1,6 @@
-// Stands in for Apple's module in the check of availability: declarations only, and only those that
-// the library uses, each with the systems that Apple's documentation names for it. What the oldest
-// systems had has no such mark.
+// A stand-in for Apple's module in the availability check: declarations only, and only those that
+// the library uses, with the availability that Apple's documentation states. Declarations that the
+// oldest supported systems have need no attribute.
 
 @_exported import Darwin
 @_exported import Dispatch

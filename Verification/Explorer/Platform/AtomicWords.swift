@@ -1,1 +1,1 @@
-// The library's own atomics need these; the explorer's do not.
+// The library's own atomics need these types; the explorer's don't.

@@ -7,7 +7,7 @@ public import VirtualPlatform
 @usableFromInline typealias AtomicFlag = VirtualPlatform.Atomic<Bool>
 
 extension VirtualPlatform.Atomic where Value == UInt64 {
-  /// Stores `value` to give up a lock that is a bit of this word.
+  /// Stores `value`, which releases a lock that is a bit of this word.
   borrowing func unlock(storing value: UInt64) {
     atomicMemoryFence(ordering: .releasing)
     store(value, ordering: .releasing)

@@ -1,17 +1,17 @@
 public import VirtualPlatform
 
-/// Lets `body` use a global variable, which is zero at first, as an atomic one.
+/// Calls `body` with a global variable, which is initially zero, as an atomic one.
 @inlinable
 func withAtomic<Result>(
   _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
 ) -> Result { withGlobalAtomic(word, body) }
 
-/// The object of `constant`, a `static let`: there is nothing to gain from caching it here.
+/// Returns the object in `constant`, a `static let`; caching it has no benefit here.
 func cached<Object: AnyObject>(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> Object
 ) -> Unmanaged<Object> { .passUnretained(constant()) }
 
-/// The address that `constant`, a `static let`, holds.
+/// Returns the address in `constant`, a `static let`.
 func cached(
   in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> UnsafeRawPointer
 ) -> UnsafeRawPointer { constant() }

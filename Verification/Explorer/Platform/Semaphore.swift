@@ -1,6 +1,6 @@
 import VirtualPlatform
 
-/// A semaphore whose waiting threads the scheduler knows.
+/// A semaphore whose waiting threads are known to the scheduler.
 struct ThreadSemaphore: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
 

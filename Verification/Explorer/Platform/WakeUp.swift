@@ -1,6 +1,6 @@
 import VirtualPlatform
 
-/// One timer in virtual time, on a queue of its own; of wall time there is none.
+/// One timer in virtual time, on its own queue; wall time doesn't exist.
 struct WakeUp: @unchecked Sendable {
   private let source: any DispatchSourceTimer
 

@@ -4,23 +4,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/// What the whole process allocated and freed while counting was on.
+/// The allocations of the whole process while counting was enabled.
 ///
-/// Bytes are usable sizes, as `malloc_usable_size` gives them: what a block really takes from the
-/// heap, without the allocator's own header. They are a little more than what was asked for.
+/// Bytes are usable sizes, as `malloc_usable_size` returns them, without the allocator's own
+/// header. They are slightly larger than the requested sizes.
 typedef struct {
-  /// Blocks handed out; a `realloc` that moves or grows a block counts as one.
+  /// The number of blocks allocated; a `realloc` that moves or grows a block counts as one.
   int64_t allocations;
-  /// Bytes handed out, whether freed since or not.
+  /// The number of bytes allocated, whether freed since or not.
   int64_t bytes;
-  /// Bytes handed out and not yet freed. Negative if older blocks were freed.
+  /// The number of bytes allocated and not yet freed; negative if older blocks were freed.
   int64_t live_bytes;
 } malloc_counts;
 
-/// Whether this platform's allocator is interposed; if not, all counts stay zero.
+/// Returns whether this platform's allocator is interposed; if not, all counts are zero.
 bool malloc_counter_is_available(void);
 
-/// Switches counting on or off. While it is off an allocation costs one predictable branch more.
+/// Enables or disables counting. While it is disabled, an allocation costs one additional
+/// predictable branch.
 void malloc_counter_set_enabled(bool enabled);
 
 malloc_counts malloc_counter_read(void);

@@ -3,9 +3,9 @@
 
 #include <stdbool.h>
 
-/// Binds the calling thread, and the threads it starts from now on, to the core it runs on.
+/// Binds the calling thread, and the threads that it starts from now on, to the core it runs on.
 ///
-/// Returns false where the system cannot do that.
+/// Returns false if the system doesn't support that.
 bool stay_on_this_core(void);
 
 #endif

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import MallocCounter
 
-/// Compares what Pledge's hot paths cost with a baseline.
+/// Compares the costs of Pledge's hot paths with a baseline.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Fail if a hot path costs more than the baseline says.",
@@ -21,7 +21,7 @@ struct Check: ParsableCommand {
   var update = false
 
   func run() throws {
-    // Read first: whoever has no baseline should not wait for the rest.
+    // Read first, so that a missing baseline is reported before the measurements.
     let before = update ? nil : try readBaseline()
     let now = try measure()
     guard let before else {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What one unit of work on a hot path costs.
+/// The cost of one unit of work on a hot path.
 struct Cost: Equatable {
   let workload: String
   let unit: String
@@ -9,16 +9,16 @@ struct Cost: Equatable {
 
   var label: String { "\(workload), \(quantity.rawValue) per \(unit)" }
 
-  /// The most that `now` may be while this is the baseline.
+  /// Returns the maximum of the current value, given this baseline.
   func limit(tolerance: Double) -> Double {
     let tolerance = max(tolerance, HotPath.noise[workload] ?? 0)
     return max(value * (1 + tolerance), value + quantity.slack)
   }
 }
 
-/// The costs of all hot paths, as they stand in the baseline's file.
+/// The costs of all hot paths, as stored in the baseline's file.
 struct CostTable: Equatable {
-  /// With which compiler, for which processor: others give other numbers.
+  /// The compiler and the processor type, on which the numbers depend.
   var toolchain: String
   var costs: [Cost]
 
@@ -27,10 +27,10 @@ struct CostTable: Equatable {
   }
 }
 
-// MARK: - As text
+// MARK: - Text
 
 extension CostTable {
-  /// What is wrong with a line of the file.
+  /// An invalid line of the file.
   struct ParseError: Error, Equatable, CustomStringConvertible {
     let line: Int
     let problem: String
@@ -40,7 +40,7 @@ extension CostTable {
 
   private static let toolchainMark = "# toolchain: "
 
-  /// Reads what `text` wrote.
+  /// Parses the text that `text` returns.
   init(parsing text: String) throws(ParseError) {
     toolchain = ""
     costs = []
@@ -101,7 +101,7 @@ extension String {
 
 // MARK: - Comparison
 
-/// How the costs of now stand to the baseline.
+/// The comparison of the current costs with the baseline.
 struct CostComparison {
   struct Row {
     let now: Cost
@@ -149,12 +149,12 @@ struct CostComparison {
     stale = baseline.costs.filter { now[$0.workload, $0.quantity] == nil }
   }
 
-  /// Whether the change under test may go in.
+  /// Whether all costs are within the limits of the baseline, which has exactly the same entries.
   var passes: Bool {
     stale.isEmpty && rows.allSatisfy { $0.verdict == .same || $0.verdict == .better }
   }
 
-  /// The table for people.
+  /// The table as text.
   var text: String {
     var text = "workload".padded(to: 20) + "per".padded(to: 10) + "quantity".padded(to: 14)
     text += "baseline       now\n"

@@ -1,15 +1,16 @@
-/// Something that is counted rather than timed, so that it is the same on every run.
+/// A quantity that is counted rather than timed, so that it is the same in every run.
 enum Quantity: String, CaseIterable {
   /// Instructions in user space.
   case instructions
-  /// Blocks taken from the heap.
+  /// Heap blocks allocated.
   case allocations
-  /// Bytes of the heap still in use while the objects live.
+  /// Heap bytes in use while the objects are alive.
   case bytes
 
-  /// What may come on top even of a cost near zero.
+  /// The absolute tolerance, which matters for costs near zero.
   ///
-  /// Start-up varies by some thousand instructions, and Dispatch now and then frees or takes a block.
+  /// Startup varies by some thousand instructions, and Dispatch occasionally allocates or frees a
+  /// block.
   var slack: Double {
     switch self {
     case .instructions: 3
@@ -19,11 +20,11 @@ enum Quantity: String, CaseIterable {
   }
 }
 
-/// A workload whose cost for Pledge must not grow unnoticed.
+/// A workload whose cost for Pledge must not increase unnoticed.
 struct HotPath {
   let workload: String
   let size: Int
-  /// How often the body runs while instructions are counted.
+  /// The number of times that the body runs while instructions are counted.
   let times: Int
   let quantities: [Quantity]
 
@@ -36,16 +37,16 @@ struct HotPath {
 
   static let library = "Pledge"
 
-  /// By how much the count of a workload varies, where that is more than a little.
+  /// The relative tolerance of workloads whose counts vary more than the default tolerance.
   ///
-  /// In `google-then-3` a handler takes a hop of its own if the queue is quicker than the caller.
+  /// In `google-then-3`, a handler takes a separate hop if the queue is faster than the caller.
   static let noise = ["google-then-3": 0.3]
 
-  /// What is counted.
+  /// The hot paths, and the quantities that are counted.
   ///
-  /// Where threads wait for each other the number of instructions depends on which comes first, by
-  /// some 5 %: of those paths only allocations are counted. In `queue-chain` it is below 1 %. In
-  /// `contended-observe` an observer that comes late needs no handler, so nothing can be counted.
+  /// If threads wait for each other, the number of instructions varies by some 5 % with their
+  /// order, so only allocations are counted for those paths. In `queue-chain` the variation is
+  /// below 1 %. In `contended-observe` a late observer needs no handler, so nothing can be counted.
   static let all = [
     HotPath("inline-chain", size: 500, .instructions, .allocations),
     HotPath("resolved-map", size: 2_000, .instructions, .allocations),

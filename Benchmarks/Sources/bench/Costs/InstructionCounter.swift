@@ -1,11 +1,11 @@
 import Foundation
 
-/// A tool that a command needs and cannot have.
+/// An error for a tool that a command needs and that isn't available.
 struct ToolError: Error, CustomStringConvertible {
   let description: String
 }
 
-/// Runs a program to its end and returns all it wrote.
+/// Runs a program until it exits, and returns its output.
 func runTool(_ name: String, _ arguments: [String]) throws(ToolError) -> String {
   let process = Process()
   process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -16,7 +16,7 @@ func runTool(_ name: String, _ arguments: [String]) throws(ToolError) -> String 
   do { try process.run() } catch { throw ToolError(description: "cannot run env: \(error)") }
   let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
   process.waitUntilExit()
-  // This is how `env` says that there is no such program.
+  // `env` exits with this status if the program doesn't exist.
   if process.terminationStatus == 127 { throw ToolError(description: "\(name) is not installed") }
   if process.terminationStatus != 0 {
     let call = ([name] + arguments).joined(separator: " ")
@@ -25,10 +25,10 @@ func runTool(_ name: String, _ arguments: [String]) throws(ToolError) -> String 
   return output
 }
 
-/// Counts the instructions of a cell with valgrind: the same number every time, also on a busy
+/// Counts the instructions of a cell with valgrind, whose count is repeatable even on a busy
 /// machine.
 final class InstructionCounter {
-  /// A copy of this program without debug information, which valgrind's reader does not survive.
+  /// A copy of this program without debug information, which valgrind can't read.
   private let program: URL
 
   init() throws(ToolError) {
@@ -48,7 +48,9 @@ final class InstructionCounter {
 
   deinit { try? FileManager.default.removeItem(at: program) }
 
-  /// The cost of a unit; start-up is the same with twice the work, and so goes away.
+  /// Returns the cost of a unit, without startup.
+  ///
+  /// Startup costs the same with twice the work, so it isn't part of the difference.
   func instructionsPerUnit(
     _ workload: Workload, _ library: String, size: Int, times: Int
   ) throws(ToolError) -> Double {

@@ -4,11 +4,11 @@ import Foundation
 import MallocCounter
 import OneCore
 
-// Bodies only ever run in child processes: a crash costs one cell, a peak of memory belongs to one
-// cell, and what one workload leaves behind does not slow the next. Children report by lines on
-// standard output, which the parent parses.
+// Bodies run only in child processes, so that a crash affects one cell, peak memory belongs to one
+// cell, and the effects of one workload don't slow down the next. Children report lines on standard
+// output, which the parent parses.
 
-/// Times all libraries of one workload and size, interleaved.
+/// Times all libraries for one workload and size, interleaved.
 struct Rounds: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "child-rounds", shouldDisplay: false)
 
@@ -20,7 +20,7 @@ struct Rounds: ParsableCommand {
   func run() throws {
     serve(workload) { registry, workload in
       let cells = library.compactMap { registry[workload.name, $0] }
-      // Quick workloads get more rounds, which steadies the median: all that fit into this time.
+      // Fast workloads get as many rounds as fit into this time, for a more stable median.
       let enough = Date.now + 2
       var round = 0
       while round <= timedRounds || (Date.now < enough && round <= 10 * timedRounds) {
@@ -30,7 +30,7 @@ struct Rounds: ParsableCommand {
           let repeats = workload.repeats(size)
           for _ in 0..<repeats { total += Measurement.of(cell.body, size: size).nanoseconds }
           let perUnit = total / Double(repeats * workload.units(size))
-          // The first round warms up: caches, lazy globals, threads.
+          // The first round warms up caches, lazy globals, and threads.
           say(round == 0 ? "warm" : "time", cell.library, perUnit)
         }
         round += 1
@@ -63,7 +63,7 @@ struct Count: ParsableCommand {
   }
 }
 
-/// Runs one cell again and again, as a target for profilers.
+/// Runs one cell repeatedly, as a target for profilers.
 struct RunCell: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "cell",
@@ -83,10 +83,10 @@ struct RunCell: ParsableCommand {
   }
 }
 
-/// Gives the main thread to the main queue and runs `work` on a thread of its own.
+/// Runs the main queue on the main thread, and `work` on a new thread.
 ///
-/// Where the main queue is not needed the main thread sleeps, for valgrind cannot stand the way in
-/// which Dispatch takes it over.
+/// If the main queue isn't needed, the main thread sleeps, because valgrind doesn't support how
+/// Dispatch takes it over.
 private func serve(
   _ name: String, _ work: @escaping @Sendable (Registry, Workload) -> Void
 ) -> Never {
@@ -105,7 +105,7 @@ private func serve(
   while true { sleep(.max) }
 }
 
-/// A cell that runs wild must not affect other processes on the machine.
+/// Limits the effect of a runaway cell on other processes.
 private func limitResources() {
   #if os(Linux)
     var noCore = rlimit(rlim_cur: 0, rlim_max: 0)

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A line that a child wrote.
+/// A line that a child has written.
 struct Event {
   let name: String
   let library: String
@@ -17,12 +17,12 @@ struct Event {
   }
 }
 
-/// How a child ended, if not well.
+/// The reason why a child failed.
 struct ChildFailure: Error {
   let reason: String
 }
 
-/// Where this program lies.
+/// Returns the location of this program.
 func ownExecutable() -> URL {
   #if os(Linux)
     URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -31,9 +31,9 @@ func ownExecutable() -> URL {
   #endif
 }
 
-/// Runs this program again with other arguments and hands over what it reports.
+/// Runs this program again with other arguments, and passes on what it reports.
 ///
-/// - Parameter silence: A child that reports nothing for so many seconds is killed.
+/// - Parameter silence: The number of seconds without a report after which a child is killed.
 func runChild(
   _ arguments: [String], silence: Int, _ handle: (Event) -> Void
 ) throws(ChildFailure) {
@@ -49,7 +49,7 @@ func runChild(
 
   let watchdog = Watchdog(seconds: silence, process: process.processIdentifier)
   var buffer = Data()
-  // `availableData` is empty at the end of the stream only.
+  // `availableData` is empty only at the end of the stream.
   while case let data = output.fileHandleForReading.availableData, !data.isEmpty {
     watchdog.reset()
     buffer.append(data)
@@ -69,11 +69,11 @@ func runChild(
   if status != 0 { throw ChildFailure(reason: "exit status \(status)") }
 }
 
-/// Kills a process that has shown no sign of life for too long.
+/// Kills a process that hasn't reported anything for too long.
 private final class Watchdog: Sendable {
   private let lastSign: Atomic<UInt64>
   private let killed = Atomic(false)
-  /// Set before any other thread sees it; Dispatch's objects are safe to call from all of them.
+  /// Set before another thread can access it; Dispatch's objects are thread-safe.
   private nonisolated(unsafe) let timer: any DispatchSourceTimer
 
   init(seconds: Int, process: pid_t) {
@@ -93,7 +93,7 @@ private final class Watchdog: Sendable {
 
   func reset() { lastSign.store(DispatchTime.now().uptimeNanoseconds, ordering: .relaxed) }
 
-  /// Ends the watch; tells whether the process was killed.
+  /// Stops watching; returns whether the process was killed.
   func stop() -> Bool {
     timer.cancel()
     return killed.load(ordering: .relaxed)

@@ -2,16 +2,16 @@ import Dispatch
 import Foundation
 import MallocCounter
 
-/// What one call of a body cost, in total.
+/// The total cost of one call of a body.
 struct Measurement: Sendable {
   var nanoseconds = 0.0
   var allocations = 0
   var bytes = 0
 
-  /// Measures making `count` objects and keeping them.
+  /// Measures the creation of `count` objects that are kept alive.
   ///
-  /// The array is made before, so only the objects count. `bytes` is what is still in use while
-  /// they are all alive.
+  /// The array is allocated before, so only the objects count. `bytes` is the memory in use while
+  /// all of them are alive.
   static func keeping<Object>(_ count: Int, _ make: () -> Object) -> Measurement {
     var kept: [Object] = []
     kept.reserveCapacity(count)
@@ -50,7 +50,7 @@ struct Measurement: Sendable {
   }
 }
 
-/// The clock and the counters at one moment, or the difference of two moments.
+/// The clock and the counters at one moment, or the difference between two moments.
 private struct Reading {
   var counts = malloc_counter_read()
   var time = Int(DispatchTime.now().uptimeNanoseconds)
@@ -71,10 +71,10 @@ private struct Reading {
   }
 }
 
-/// The most memory this process has ever used, in bytes.
+/// Returns the peak memory of this process, in bytes.
 ///
-/// Linux passes the `ru_maxrss` of a parent on to the programs it starts, so there the peak comes
-/// from the process's own address space.
+/// Linux passes a parent's `ru_maxrss` on to the programs that it starts, so on Linux the peak
+/// comes from the process's own address space.
 func peakResidentBytes() -> Int {
   #if os(Linux)
     let status = (try? String(contentsOfFile: "/proc/thread-self/status", encoding: .utf8)) ?? ""

@@ -1,6 +1,6 @@
 import Foundation
 
-/// What was found out about one library doing one workload at one size.
+/// The result of one library for one workload and size.
 struct CellResult: Sendable {
   let workload: Workload
   let library: String
@@ -9,11 +9,11 @@ struct CellResult: Sendable {
   var allocations: Double?
   var bytes: Double?
   var peakBytes: Int?
-  /// Why there are no numbers, or not all.
+  /// The reason why some or all numbers are missing.
   var failure: String?
 }
 
-/// Starts the children and gathers what they report.
+/// Starts the children, and collects their reports.
 struct Runner {
   let cells: [Registry.Cell]
   let rounds: Int
@@ -21,7 +21,7 @@ struct Runner {
   let timeout: Int
 
   private(set) var results: [CellResult] = []
-  /// The peak memory of a child before it does anything.
+  /// The peak memory of a child that does no work.
   private(set) var idlePeak = 0
 
   init(cells: [Registry.Cell], rounds: Int, maxSize: Int, timeout: Int) {
@@ -48,7 +48,8 @@ struct Runner {
     }
   }
 
-  /// Whether a cell takes part at a size; the floor does at the odd sizes of others as well.
+  /// Whether a cell takes part at a size; the floor also runs at sizes that only other libraries
+  /// use.
   private func runs(_ cell: Registry.Cell, at size: Int) -> Bool {
     if cell.sizes.contains(size) { return true }
     return cell.library == cell.workload.floor && size <= cell.limit?.size ?? .max
@@ -70,7 +71,7 @@ struct Runner {
     return result
   }
 
-  /// Times all results of a group that have not failed.
+  /// Times all cells of a group that have not failed.
   private func time(_ workload: Workload, _ size: Int, _ results: inout [CellResult]) {
     guard rounds > 0 else { return }
     while true {
@@ -97,7 +98,7 @@ struct Runner {
         }
         return
       } catch {
-        // Without the library that failed, the others get another go.
+        // Retries without the library that failed.
         tell("\(workload.name) \(size): \(current) failed: \(error.reason)")
         let culprits = results.indices.filter { current.isEmpty || results[$0].library == current }
         for index in culprits { results[index].failure = error.reason }
@@ -106,7 +107,7 @@ struct Runner {
   }
 }
 
-/// What a process that ran just one cell counted: allocations and bytes for each unit.
+/// The allocations and bytes per unit, counted in a process that ran only one cell.
 struct CellCounts {
   var allocations = 0.0
   var bytes = 0.0
@@ -114,7 +115,7 @@ struct CellCounts {
   var idlePeakBytes = 0
 }
 
-/// Runs a cell in a process of its own and counts.
+/// Runs a cell in its own process, and returns its counts.
 func countCell(
   _ workload: Workload, _ library: String, _ size: Int, timeout: Int
 ) throws(ChildFailure) -> CellCounts {
@@ -141,7 +142,7 @@ func median(_ samples: [Double]) -> Double? {
   return sorted.count % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
 }
 
-/// Tells the user on standard error what is going on.
+/// Prints a progress message to standard error.
 func tell(_ message: String) {
   FileHandle.standardError.write(Data((message + "\n").utf8))
 }

@@ -1,5 +1,5 @@
-/// The floor of everything that does not hop: closures as one would write them by hand for exactly
-/// this task, with no thread safety, no errors and no type to hand on.
+/// The floor for everything that doesn't hop: handwritten closures for exactly this task, without
+/// thread safety, errors, or a type to pass on.
 func addClosures(to registry: inout Registry) {
   let library = "Closures"
 
@@ -42,7 +42,8 @@ func addClosures(to registry: inout Registry) {
     while case .more(let next) = step { step = next() }
     if case .done(let round) = step { check(round, is: rounds) }
   }
-  // Nested closures would overflow the stack at 6,000 links, both when called and when released.
+  // Nested closures would overflow the stack at 6,000 links, both when they are called and when
+  // they are released.
   registry.add("deep-chain", library: library, note: "linked nodes and loops") { links in
     let root = Node { $0 &+ 1 }
     extend(root, by: links - 1)
@@ -131,7 +132,7 @@ private func bounce(_ round: Int, _ rounds: Int) -> Bounce {
   round == rounds ? .done(round) : .more { bounce(round + 1, rounds) }
 }
 
-/// A link of a chain that is walked by a loop.
+/// A link of a chain that a loop traverses.
 private final class Node {
   let transform: (Int) -> Int
   private var next: Node?
@@ -156,10 +157,10 @@ private func extend(_ root: Node, by links: Int) {
   for _ in 0..<links { last = last.map { $0 &+ 1 } }
 }
 
-/// The least that could be called a promise.
+/// A minimal promise.
 ///
-/// Nothing is inlined, because the optimizer would otherwise see that no promise leaves the loop that makes
-/// it, and make none.
+/// Nothing is inlined; otherwise, the optimizer would see that no promise leaves the loop that
+/// creates it, and create none.
 private final class BarePromise {
   private var value: Int?
   private var observers: [(Int) -> Void] = []

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The floor of everything that hops: what Dispatch costs with no promise on top.
+/// The floor for everything that hops: the cost of Dispatch without promises.
 func addGCD(to registry: inout Registry) {
   let library = "GCD"
   let serial = DispatchQueue(label: "bench.serial")

@@ -1,9 +1,10 @@
 import Dispatch
 import Synchronization
 
-/// The floor of promises that hop for every handler and count the hops in a group, as Google's do:
-/// for each workload the least that does just that, a box with a lock in place of a promise, and one
-/// `async(group:)` a handler.
+/// The floor for promises that hop for every handler and count the hops in a group, as Google's do.
+///
+/// For each workload, it does only that, with a locked box instead of a promise, and one
+/// `async(group:)` per handler.
 func addGroupHops(to registry: inout Registry) {
   let library = "Group hops"
   let group = DispatchGroup()
@@ -85,7 +86,7 @@ func addGroupHops(to registry: inout Registry) {
   }
 }
 
-/// A number that will be there, and what waits for it.
+/// A number that will be set, and the closures that wait for it.
 private final class HopBox: Sendable {
   private struct Observer {
     let queue: DispatchQueue
@@ -117,7 +118,7 @@ private final class HopBox: Sendable {
       case .fulfilled(let value):
         return value
       case .pending(var observers):
-        // Taken out, so that it is appended to in place.
+        // Removed from the state, so that it is appended to in place.
         state = .pending([])
         observers.append(observer)
         state = .pending(observers)

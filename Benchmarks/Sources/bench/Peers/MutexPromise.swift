@@ -1,7 +1,7 @@
 import Dispatch
 import Synchronization
 
-/// The promise that people write in an afternoon: one lock, one value, a list of observers.
+/// A simple promise: one lock, one value, and a list of observers.
 func addMutexPromise(to registry: inout Registry) {
   let library = "Mutex promise"
 
@@ -113,7 +113,7 @@ private final class MutexPromise<Value: Sendable>: Sendable {
       case .settled(let value):
         return value
       case .pending(var observers):
-        // Release the array first, or appending would copy it.
+        // Releases the array first, because appending would otherwise copy it.
         state = .pending([])
         observers.append(observer)
         state = .pending(observers)
@@ -137,7 +137,7 @@ private final class MutexPromise<Value: Sendable>: Sendable {
 
     init(_ count: Int) { state = Mutex((Array(repeating: nil, count: count), count)) }
 
-    /// Stores a value; returns all of them when it was the last.
+    /// Stores a value; returns all values if it was the last.
     func settle(_ index: Int, _ value: Value) -> [Value]? {
       state.withLock { state in
         state.values[index] = value

@@ -46,7 +46,7 @@ func addNIOLoop(to registry: inout Registry) {
 private let group = MultiThreadedEventLoopGroup(numberOfThreads: System.coreCount)
 let nioLoop = group.next()
 
-/// Does all the work on the loop's own thread, as a server's handlers do.
+/// Runs `work` on the loop's own thread, as a server's handlers do.
 func onNIOLoop(_ work: @escaping @Sendable () -> Void) {
   let done = DispatchSemaphore(value: 0)
   nioLoop.execute {

@@ -1,9 +1,10 @@
 import NIOCore
 import NIOEmbedded
 
-/// `EventLoopFuture` with a loop that costs nothing: always on the right thread, no hop.
+/// `EventLoopFuture` with a loop that costs nothing: it is always on the right thread, without
+/// hops.
 ///
-/// An embedded loop belongs to the thread that makes it, so every body makes its own.
+/// An embedded loop belongs to the thread that creates it, so every body creates its own.
 func addNIOEmbedded(to registry: inout Registry) {
   let library = "NIO embedded"
 

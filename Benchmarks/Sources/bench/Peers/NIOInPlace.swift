@@ -1,6 +1,6 @@
 import NIOCore
 
-// What an event loop of any kind does in place, on its own thread.
+// Workloads that an event loop of any kind runs in place, on its own thread.
 
 func nioInlineChains(_ chains: Int, on loop: any EventLoop) {
   let sum = Slot(0)

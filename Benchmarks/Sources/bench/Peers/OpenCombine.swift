@@ -2,8 +2,8 @@ import Dispatch
 import OpenCombine
 import OpenCombineDispatch
 
-/// `Future`, with type-erased publishers in between, for a promise has one type however long the
-/// chain is.
+/// `Future`, with type-erased publishers in between, because a promise has one type however long
+/// the chain is.
 func addOpenCombine(to registry: inout Registry) {
   let library = "OpenCombine"
   let serial = DispatchQueue(label: "bench.serial")
@@ -77,7 +77,8 @@ func addOpenCombine(to registry: inout Registry) {
 
 private typealias Settle = Future<Int, Never>.Promise
 
-/// Takes what the library has not marked as `Sendable` to another thread; its locks allow that.
+/// Sends a value that the library doesn't mark as `Sendable` to another thread, which its locks
+/// allow.
 private struct Sent<Value>: @unchecked Sendable {
   let value: Value
 }

@@ -1,10 +1,10 @@
 import Dispatch
 import Pledge
 
-/// The library itself, used as a client package uses it.
+/// Pledge, used as a client package uses it.
 func addPledge(to registry: inout Registry) {
   let library = "Pledge"
-  // Pending promises are dropped on purpose; what must come out is checked.
+  // Pending promises are dropped on purpose; the results are checked.
   PromiseDiagnostics.setUnhandledRejectionHandler { _ in }
   let serial = DispatchQueue(label: "bench.serial")
   let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)

@@ -22,7 +22,7 @@ func addBridges(to registry: inout Registry) {
     latch.wait()
   }
 
-  // What both bridges are compared with: one link of the event loop's own.
+  // The baseline of both bridges: one link of the event loop's own.
   for bridge in ["future-to-promise", "promise-to-future"] {
     registry.add(bridge, library: "NIO loop", note: "one `map`") { count in
       onNIOLoop {

@@ -1,10 +1,11 @@
 import Dispatch
 import PromiseKit
 
-/// The module that stands in for PromiseKit, so what a project pays that changes only its manifest.
+/// The drop-in module for PromiseKit, which shows the cost for a project that changes only its
+/// manifest.
 func addPromiseKitDropIn(to registry: inout Registry) {
   let library = "PromiseKit module"
-  // Pending promises are dropped on purpose; what must come out is checked.
+  // Pending promises are dropped on purpose; the results are checked.
   conf.logHandler = { _ in }
   let serial = DispatchQueue(label: "bench.serial")
   let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
@@ -151,7 +152,7 @@ private func step(_ round: Int, _ rounds: Int, on queue: DispatchQueue?) -> Prom
   return Promise.value(round &+ 1).then(on: queue) { step($0, rounds, on: queue) }
 }
 
-/// `async()` goes by the default queues; nothing serves the main one here.
+/// Clears the default queues, because `async()` uses them, and nothing serves the main queue here.
 private func runHandlersInPlace() { conf.Q = (map: nil, return: nil) }
 
 private func addAwaiting(to registry: inout Registry, _ library: String) {

@@ -1,9 +1,10 @@
 import Dispatch
 import Promises
 
-/// The module that stands in for Google's Promises, where every handler takes a hop to a queue.
+/// The drop-in module for Google's Promises, in which every handler hops to a queue.
 ///
-/// What other libraries do in place takes a hop here as well, and the workload waits for the last.
+/// Work that other libraries do in place hops here as well, and the workload waits for the last
+/// hop.
 func addPromisesDropIn(to registry: inout Registry) {
   let library = "Promises module"
   let serial = DispatchQueue(label: "bench.serial")
@@ -77,7 +78,7 @@ private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
   let total = Slot(0)
   for _ in 0..<chains {
     let promise = Promise<Int>.pending()
-    // The tenth link is also the one that tells: there is no handler that does not hop.
+    // The tenth link also reports the end, because every handler hops.
     chain(chainLength - 1, from: promise, on: queue).then(on: queue) { value in
       total.value &+= value &+ 1
       finish.chainEnded()

@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// What the language has: tasks, groups, continuations and plain `async` calls.
+/// The features of the language: tasks, groups, continuations, and plain `async` calls.
 ///
-/// A task stands in for a promise, awaiting another task for `then`.
+/// A task takes the place of a promise, and awaiting another task that of `then`.
 func addSwiftConcurrency(to registry: inout Registry) {
   let library = "Swift Concurrency"
 
@@ -156,7 +156,7 @@ private actor SerialActor {
   static let shared = SerialActor()
 }
 
-/// Builds ten tasks on a pending one, settles it and waits for the last, again and again.
+/// Repeatedly chains ten tasks to a pending one, settles it, and waits for the last.
 private func waitForEach(
   _ chains: Int, _ link: (Task<Int, Never>) -> Task<Int, Never>
 ) {
@@ -176,7 +176,7 @@ private func waitForEach(
   check(total.value, is: chains * (chainLength + 1))
 }
 
-/// A task that ends when it is told to, which is what a pending promise is.
+/// A task that ends on request, like a pending promise.
 private struct PendingTask: Sendable {
   private let continuation: AsyncStream<Int>.Continuation
   let task: Task<Int, Never>
@@ -196,7 +196,7 @@ private struct PendingTask: Sendable {
   }
 }
 
-/// An `async` function that neither suspends nor can be folded to a constant.
+/// An `async` function that neither suspends nor can be constant-folded.
 @inline(never)
 private func read(_ slot: Slot<Int>) async -> Int { slot.value }
 

@@ -1,18 +1,19 @@
-/// What Pledge, or a module built on it, is to cost, as a multiple of floors and peers.
+/// The cost that Pledge, or a module built on it, should have, as a multiple of floors and peers.
 struct Goal {
-  /// What is compared; times are per unit of the workload.
+  /// The quantity that is compared; times are per unit of the workload.
   enum Measure: Equatable {
     /// Time, as a multiple of another library's.
     case time(against: String)
-    /// Time that `google-then-3` takes more than `google-then-1`, as a multiple of another library's.
+    /// The difference in time between `google-then-3` and `google-then-1`, as a multiple of another
+    /// library's.
     case timeOfExtraThens(against: String)
-    /// Time at this size as a multiple of that at another.
+    /// Time at this size, as a multiple of the time at another size.
     case timeGrowth(from: Int)
-    /// Peak memory of the process at this size as a multiple of that at another.
+    /// Peak memory of the process at this size, as a multiple of that at another size.
     case memoryGrowth(from: Int)
     case allocations
     case bytes
-    /// Whether the workload ends well at all.
+    /// Whether the workload completes.
     case survival
   }
 
@@ -86,7 +87,7 @@ extension Goal {
   enum Outcome: Equatable {
     case met(Double)
     case missed(Double)
-    /// The workload was not measured, or a library that is compared failed.
+    /// The workload wasn't measured, or a library that is compared failed.
     case unknown
 
     fileprivate init(_ value: Double, limit: Double) {
@@ -135,10 +136,10 @@ extension Goal {
   }
 }
 
-// MARK: - As text
+// MARK: - Text
 
 extension Goal {
-  /// What is measured, in words.
+  /// A description of the measure.
   var subject: String {
     let unit = Workload[workload]?.unit ?? "unit"
     let what: String =
@@ -154,7 +155,7 @@ extension Goal {
     return library == Self.library ? what : "\(library): \(what)"
   }
 
-  /// Workload, size, subject, limit, what came out, verdict: a row of the table.
+  /// Returns a row of the table: workload, size, subject, limit, result, verdict.
   func row(in report: Report) -> [String] {
     let (value, verdict): (Double?, String) =
       switch outcome(in: report) {

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What the numbers were measured on and with, as far as it matters to them.
+/// The properties of the machine and the toolchain that affect the numbers.
 enum Machine {
-  /// The compiler's version and what it compiles for, as in `Swift 6.3.1, x86_64`.
+  /// The compiler's version and target architecture, as in `Swift 6.3.1, x86_64`.
   static var toolchain: String { "\(compiler), \(architecture)" }
 
-  /// Cores, processor, system, compiler, in one line.
+  /// Cores, processor, system, and compiler, in one line.
   static var summary: String {
     var facts = ["\(ProcessInfo.processInfo.activeProcessorCount) cores"]
     let information = (try? String(contentsOfFile: "/proc/cpuinfo", encoding: .utf8)) ?? ""
@@ -17,7 +17,7 @@ enum Machine {
     return (facts + [compiler]).joined(separator: ", ")
   }
 
-  /// The version of the compiler that is installed, which is the one that built this.
+  /// The version of the installed compiler, which is the one that built this program.
   private static var compiler: String {
     let output = (try? runTool("swift", ["--version"])) ?? ""
     guard let match = output.firstMatch(of: /Swift version ([0-9.]+)/) else { return "Swift" }

@@ -1,12 +1,12 @@
 import Foundation
 
 extension Report {
-  /// The goals, the ratios of all workloads, the plots, then the numbers of each.
+  /// Returns the goals, the ratios of all workloads, the plots, and the numbers of each workload.
   ///
   /// - Parameters:
-  ///   - arguments: What the command was called with.
-  ///   - rounds: How many timed rounds there were at least.
-  ///   - plots: Titles and places of the plots, as links from the text.
+  /// - arguments: The command's arguments.
+  /// - rounds: The minimum number of timed rounds.
+  /// - plots: Titles and paths of the plots, as links from the text.
   func markdown(
     arguments: [String], rounds: Int, plots: [(title: String, path: String)] = []
   ) -> String {
@@ -53,7 +53,7 @@ extension Report {
 
   private func overview() -> String {
     var text = "## Cost as a multiple of the floor\n\n"
-    // Those with one workload only are variants of others, and are found further down.
+    // Libraries with only one workload are variants of others, and appear further down.
     let everything = Registry.everything().cells
     let columns = libraries.filter { name in everything.count { $0.library == name } > 1 }
     text += row(["workload", "size", "floor"] + columns + ["Pledge : NIO"])
@@ -145,7 +145,7 @@ extension Report {
     }
   }
 
-  /// Whether a library was not tried at one of the workload's own sizes because it would not live.
+  /// Whether a library wasn't run at one of the workload's sizes because that is beyond its limit.
   private func isBeyondLimit(_ workload: Workload, _ library: String, _ size: Int) -> Bool {
     guard let limit = cell(workload, library)?.limit else { return false }
     return workload.sizes.contains(size) && size > limit.size

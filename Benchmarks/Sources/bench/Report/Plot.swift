@@ -1,7 +1,7 @@
 import Foundation
 
 extension Report {
-  /// Time and peak memory against size, of every sweep.
+  /// Returns plots of time and peak memory against size, for every sweep.
   func plots() -> [Plot] {
     Workload.all.filter(\.isSweep).flatMap { workload -> [Plot] in
       let time = Plot(
@@ -35,7 +35,7 @@ extension Report {
   }
 }
 
-/// A log-log plot with a labelled line for each library.
+/// A log-log plot with a labeled line for each library.
 struct Plot {
   struct Point {
     let x: Double
@@ -44,10 +44,10 @@ struct Plot {
 
   struct Line {
     let name: String
-    /// Picks color and marker, so that a library looks the same in every plot.
+    /// Determines color and marker, so that a library looks the same in every plot.
     let style: Int
     let points: [Point]
-    /// Whether the library cannot go on after its last point.
+    /// Whether the library can't run at sizes beyond its last point.
     let endsEarly: Bool
   }
 
@@ -107,7 +107,7 @@ struct Plot {
     return text
   }
 
-  /// Names to the right of the lines, each joined to the end of its own.
+  /// Returns names to the right of the lines, each connected to the end of its line.
   private func labels(in frame: PlotFrame) -> String {
     var text = ""
     for (label, row) in zip(sortedEnds(in: frame), labelRows()) {
@@ -138,17 +138,17 @@ struct Plot {
     }.sorted { $0.end.y < $1.end.y }
   }
 
-  /// The least distance between two names.
+  /// The minimum distance between two names.
   static let labelPitch = 17
 
-  /// Where the names are, from top to bottom: next to the ends of their lines, but moved apart
-  /// where they would overlap.
+  /// Returns the positions of the names, from top to bottom: next to the ends of their lines, but
+  /// moved apart if they would overlap.
   func labelRows() -> [Int] {
     let frame = PlotFrame(points: lines.flatMap(\.points))
     let wanted = sortedEnds(in: frame).map(\.end.y)
     var free = frame.top
     return wanted.enumerated().map { index, wish in
-      // Later names must still fit below, so that none runs off the bottom.
+      // Reserves room for the names below, so that none is outside the frame.
       let last = frame.bottom - (wanted.count - 1 - index) * Self.labelPitch
       let row = min(max(wish, free), max(last, free))
       free = row + Self.labelPitch

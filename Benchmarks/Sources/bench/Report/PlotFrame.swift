@@ -1,6 +1,6 @@
 import Foundation
 
-/// The axes of a log-log plot: from data to places on paper.
+/// The axes of a log-log plot, which map data to positions.
 struct PlotFrame {
   let width = 820
   let height = 460
@@ -12,7 +12,8 @@ struct PlotFrame {
   private let x: ClosedRange<Double>
   private let y: ClosedRange<Double>
 
-  /// Fits the axes to the points; heights get whole decades, so that they have round numbers.
+  /// Fits the axes to the points; the vertical axis spans whole decades, so that it has round
+  /// numbers.
   init(points: [Plot.Point]) {
     let xs = points.map { log10($0.x) }
     let ys = points.map { log10($0.y) }
@@ -73,7 +74,7 @@ struct PlotFrame {
     Array(stride(from: range.lowerBound.rounded(.up), through: range.upperBound + 1e-9, by: 1))
   }
 
-  /// Short enough to leave room for the name of the axis.
+  /// Formats a number so that it leaves room for the name of the axis.
   private func number(_ value: Double) -> String {
     switch value.rounded() {
     case 1_000_000...: short(value / 1_000_000) + "M"
@@ -82,7 +83,7 @@ struct PlotFrame {
     }
   }
 
-  /// A single value needs some room on both sides.
+  /// Widens a range that contains a single value.
   private static func widened(_ range: ClosedRange<Double>) -> ClosedRange<Double> {
     range.lowerBound < range.upperBound ? range : (range.lowerBound - 1)...(range.upperBound + 1)
   }

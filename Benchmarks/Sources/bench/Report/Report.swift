@@ -1,13 +1,13 @@
 import Foundation
 import MallocCounter
 
-/// The results of one run, and the ways to write them down.
+/// The results of one run, and their output formats.
 struct Report {
   let results: [CellResult]
   let cells: [Registry.Cell]
   let idlePeak: Int
 
-  /// One object for each cell that has numbers.
+  /// Returns an array with one object for each cell that has numbers.
   func json() throws -> String {
     struct Cell: Encodable {
       let workload: String
@@ -55,7 +55,7 @@ struct Report {
   private func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 }
 
-/// Three significant digits, and no exponent.
+/// Returns the value with three significant digits and no exponent.
 func short(_ value: Double) -> String {
   switch abs(value) {
   case 100.0...: return String(Int(value.rounded()))
@@ -73,7 +73,7 @@ private func trimmed(_ number: String) -> String {
   return number
 }
 
-/// A count of bytes for people.
+/// Returns a human-readable count of bytes.
 func bytes(_ value: Double) -> String {
   switch value {
   case Double(1 << 30)...: short(value / Double(1 << 30)) + " GiB"
@@ -83,7 +83,7 @@ func bytes(_ value: Double) -> String {
   }
 }
 
-/// A size with its thousands set apart.
+/// Returns a size with thousands separators.
 func grouped(_ value: Int) -> String {
   var digits = String(value)
   var groups: [String] = []

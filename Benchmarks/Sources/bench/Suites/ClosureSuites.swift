@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Callbacks as one would write them by hand: the floor of the published suites.
+/// Handwritten callbacks: the floor of the published suites.
 func addClosureSuites(to registry: inout Registry) {
   let library = "Closures"
   registry.addUploads(library: library, note: "nested callbacks", upload)
@@ -23,7 +23,7 @@ func addClosureSuites(to registry: inout Registry) {
   }
 }
 
-/// Everything of one run happens on this queue, one thing at a time.
+/// A serial queue on which everything of one run happens.
 private let backend = DispatchQueue(label: "bench.backend")
 
 private func call(_ number: Int, _ done: @escaping @Sendable (Int) -> Void) {

@@ -1,5 +1,6 @@
-/// Workloads that other projects publish figures of: Bluebird's `doxbee-sequential`, with and without
-/// errors, and `madeup-parallel`; NIO's future with many callbacks; Cats Effect's race and sleep drift.
+/// Adds workloads for which other projects publish figures: Bluebird's `doxbee-sequential`, with
+/// and without errors, and `madeup-parallel`; NIO's future with many callbacks; Cats Effect's race
+/// and sleep drift.
 func addPublishedSuites(to registry: inout Registry) {
   addPledgeSuites(to: &registry)
   addClosureSuites(to: &registry)
@@ -9,14 +10,15 @@ func addPublishedSuites(to registry: inout Registry) {
 
 struct UploadFailure: Error {}
 
-/// What an upload comes to, whatever it is written with.
+/// The expected results of uploads, for every library.
 enum Upload {
-  /// How many calls at once a request of `madeup-parallel` makes.
+  /// The number of concurrent calls in a request of `madeup-parallel`.
   static let width = 25
 
   static func fails(_ number: Int, _ withErrors: Bool) -> Bool { withErrors && number % 4 == 0 }
 
-  /// The sum of the results of `count` uploads: eight calls add one each; a failed one counts -1.
+  /// Returns the sum of the results of `count` uploads: eight calls add one each; a failed upload
+  /// counts as -1.
   static func sum(_ count: Int, withErrors: Bool) -> Int {
     (0..<count).reduce(0) { $0 + (fails($1, withErrors) ? -1 : $1 + 8) }
   }
@@ -27,8 +29,8 @@ enum Upload {
 }
 
 extension Registry {
-  /// Adds a body that starts `count` requests at once, waits for all, and checks the sum of their
-  /// results.
+  /// Adds a body that starts `count` requests concurrently, waits for all, and checks the sum of
+  /// their results.
   mutating func addRequests(
     _ workload: String, library: String, note: String,
     sum expected: @escaping @Sendable (Int) -> Int,

@@ -2,27 +2,27 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Takes a value, so that the work that made it cannot be optimized away.
+/// Consumes a value, so that the work that created it can't be optimized away.
 ///
 /// To keep an object alive, `withExtendedLifetime` is cheaper.
 @inline(never)
 @_optimize(none)
 func consume<Value>(_ value: borrowing Value) {}
 
-/// As the generic one, with nothing to look up at run time.
+/// Consumes a value like the generic function, without lookups at run time.
 @inline(never)
 @_optimize(none)
 func consume(_ value: Int) {}
 
-/// Traps unless the library computed what it should.
+/// Traps unless the library computed the expected result.
 @inline(__always)
 func check(_ actual: Int, is expected: Int) {
   precondition(actual == expected, "got \(actual), expected \(expected)")
 }
 
-/// A place for a result that a handler leaves on another thread.
+/// A variable for a result that a handler writes on another thread.
 ///
-/// The semaphore or latch that the reader waits for orders the accesses. They are not checked for
+/// The semaphore or latch that the reader waits for orders the accesses. They aren't checked for
 /// exclusivity, which would cost more than some of the work that is measured.
 final class Slot<Value>: @unchecked Sendable {
   @exclusivity(unchecked) var value: Value
@@ -30,7 +30,7 @@ final class Slot<Value>: @unchecked Sendable {
   init(_ value: Value) { self.value = value }
 }
 
-/// Lets one thread wait until a number of things have happened.
+/// Blocks a thread until a number of events have happened.
 final class Latch: Sendable {
   private let remaining: Atomic<Int>
   private let done = DispatchSemaphore(value: 0)
@@ -45,15 +45,15 @@ final class Latch: Sendable {
   func wait() { done.wait() }
 }
 
-/// When the code that starts chains waits for them.
+/// When the code that starts chains waits for their end.
 enum Pace {
-  /// For each one before the next begins.
+  /// After each chain, before the next one starts.
   case oneByOne
-  /// For all of them at the end.
+  /// After all chains.
   case together
 }
 
-/// Waits for chains.
+/// Waits for chains to end.
 final class Finish: Sendable {
   private let all: Latch
   private let one: DispatchSemaphore?
@@ -69,16 +69,16 @@ final class Finish: Sendable {
     one?.signal()
   }
 
-  /// To be called when a chain has been set off.
+  /// Waits for the chain that was just started, if the pace requires it.
   func waitForChain() { one?.wait() }
 
   func waitForAll() { all.wait() }
 }
 
-/// Calls `left` and `right` with the same numbers on two threads that keep abreast.
+/// Calls `left` and `right` with the same numbers on two threads that stay close together.
 ///
-/// Neither gets more than a few dozen numbers ahead, so that they really do meet; in step they are
-/// not, for that would measure the stepping.
+/// Neither gets more than a few dozen numbers ahead, so that they do collide. They aren't in
+/// lockstep, because that would measure the synchronization.
 func contend(
   _ count: Int, _ left: @escaping @Sendable (Int) -> Void,
   _ right: @escaping @Sendable (Int) -> Void

@@ -7,7 +7,7 @@ import XCTest
   import FoundationNetworking
 #endif
 
-/// Answers requests without a network: the path says with what.
+/// Responds to requests without a network; the path determines the response.
 private final class Stub: URLProtocol {
   override class func canInit(with request: URLRequest) -> Bool { true }
   override class func canonicalRequest(for request: URLRequest) -> URLRequest { request }

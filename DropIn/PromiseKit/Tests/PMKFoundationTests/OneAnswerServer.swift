@@ -1,8 +1,8 @@
 import Foundation
 
-/// A server on the loopback interface that gives every request the same answer.
+/// A server on the loopback interface that gives the same response to every request.
 ///
-/// For downloads, which a `URLProtocol` cannot answer on Linux.
+/// Used for downloads, to which a `URLProtocol` can't respond on Linux.
 final class OneAnswerServer: @unchecked Sendable {
   // Immutable after `init`.
   private let socketNumber: Int32

@@ -2,7 +2,7 @@ import Foundation
 import PromiseKit
 import XCTest
 
-// What the drop-in module is like from Swift 6 code: it compiles, without a warning.
+// Swift 6 code that uses the drop-in module must compile without a warning.
 
 private struct User: Sendable {
   let name: String
@@ -53,7 +53,7 @@ final class Swift6Tests: XCTestCase {
     XCTAssertEqual(awaited, 1)
   }
 
-  /// Values that are not `Sendable`: that is between the program and its queues.
+  /// Tests values that aren't `Sendable`, which the program must synchronize itself.
   func testUnappliedResolversAreInferred() async throws {
     final class Box { let number = 1 }
     @Sendable func load(_ completion: @escaping @Sendable (Box?, (any Error)?) -> Void) {

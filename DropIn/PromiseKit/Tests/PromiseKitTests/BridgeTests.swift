@@ -2,7 +2,7 @@ import Pledge
 import PromiseKit
 import XCTest
 
-/// From PromiseKit to Pledge and back.
+/// Conversions between PromiseKit and Pledge.
 final class BridgeTests: XCTestCase {
   func testToPledge() async throws {
     let (promise, seal) = PromiseKit.Promise<Int>.pending()

@@ -57,7 +57,7 @@ final class CatchableTests: PromiseKitTestCase {
     XCTAssertTrue(URLError(.cancelled).isCancelled)
     XCTAssertFalse(URLError(.badURL).isCancelled)
     XCTAssertTrue(CocoaError(.userCancelled).isCancelled)
-    // An `NSError` becomes a `URLError` by itself only where there is Objective-C.
+    // An `NSError` is converted to a `URLError` automatically only with Objective-C.
     let urlError = NSError(domain: NSURLErrorDomain, code: NSURLErrorCancelled)
     XCTAssertEqual(urlError.isCancelled, (urlError as Error) is URLError)
     #if os(Linux)
@@ -167,7 +167,7 @@ final class CatchableTests: PromiseKitTestCase {
   }
 
   func testErrorsAreNotReported() throws {
-    // Pledge writes its report to standard error, when the last reference is gone.
+    // Pledge writes its report to standard error when the last reference is released.
     let pipe = Pipe()
     let saved = dup(2)
     dup2(pipe.fileHandleForWriting.fileDescriptor, 2)

@@ -2,7 +2,7 @@
   import PromiseKit
   import XCTest
 
-  /// The names that come with the package trait `Deprecations`.
+  /// The names that the package trait `Deprecations` adds.
   @available(*, deprecated)
   final class DeprecationTests: PromiseKitTestCase {
     func testWrap() {

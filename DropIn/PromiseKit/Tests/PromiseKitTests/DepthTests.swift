@@ -1,7 +1,7 @@
 import PromiseKit
 import XCTest
 
-/// Chains and loops that would overflow the stack, or memory, if each link nested in the next.
+/// Chains and loops that would overflow the stack or memory if each link nested in the next.
 final class DepthTests: PromiseKitTestCase {
   func testLongChainInPlace() {
     let (first, seal) = Promise<Int>.pending()
@@ -63,7 +63,7 @@ final class DepthTests: PromiseKitTestCase {
     XCTAssertEqual(log.values, [])
   }
 
-  // A thread of 512 KiB, as Dispatch gives its workers.
+  // A thread with a stack of 512 KiB, like Dispatch's worker threads.
   private func onSmallStack(_ body: @escaping () -> Void) {
     let done = expectation(description: "done")
     let thread = Thread {
@@ -120,7 +120,7 @@ final class DepthTests: PromiseKitTestCase {
       for _ in 0..<20_000 {
         let inner = Promise<Int>.pending()
         outer.promise.pipe(to: inner.resolver.resolve)
-        // Each is held by the handler of the next one only.
+        // Only the handler of the next promise retains this one.
         let next = Promise<Int>.pending()
         next.promise.pipe(to: outer.resolver.resolve)
         outer = next

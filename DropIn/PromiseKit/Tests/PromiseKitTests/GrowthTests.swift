@@ -2,7 +2,7 @@ import Foundation
 import PromiseKit
 import XCTest
 
-/// What is joined with a promise that lives on, or is dropped, leaves nothing behind.
+/// Promises that are combined with a long-lived promise, or dropped, leave no memory behind.
 final class GrowthTests: PromiseKitTestCase {
   /// The memory in use, in kilobytes.
   private var memory: Int {
@@ -11,7 +11,7 @@ final class GrowthTests: PromiseKitTestCase {
     return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
   }
 
-  /// More rounds take no more memory, not even 100 bytes each.
+  /// Fails if more rounds use more memory, even 100 bytes each.
   private func assertConstantMemory(
     _ round: () -> Void, file: StaticString = #filePath, line: UInt = #line
   ) {

@@ -2,7 +2,7 @@ import Foundation
 import PromiseKit
 import XCTest
 
-/// Handlers in place see their promise as resolved, and so does everything they do with it.
+/// Handlers in place, and all code that they call, see their promise as resolved.
 final class InPlaceTests: PromiseKitTestCase {
   func testHandlersOfOnePromiseNest() {
     let (promise, seal) = Promise<Int>.pending()

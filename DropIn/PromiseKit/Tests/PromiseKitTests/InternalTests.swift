@@ -2,7 +2,7 @@ import XCTest
 
 @testable import PromiseKit
 
-/// The internal names that tests written against the original reach with `@testable`.
+/// The internal names that tests of the original use with `@testable`.
 final class InternalTests: PromiseKitTestCase {
   func testPendingInitializers() {
     let promise = Promise<Int>(.pending)

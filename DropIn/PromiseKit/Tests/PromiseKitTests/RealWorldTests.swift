@@ -2,10 +2,10 @@ import Foundation
 import PromiseKit
 import XCTest
 
-// Code as applications have it, unchanged: Swift 5, classes without isolation, values that are not
-// `Sendable`, captured variables that handlers change.
+// Code in the style of existing applications, unchanged: Swift 5, classes without isolation, values
+// that aren't `Sendable`, and captured variables that handlers modify.
 
-/// Three requests, one after the other.
+/// Three consecutive requests.
 private final class RequestChain {
   var steps: [String] = []
 
@@ -65,7 +65,7 @@ private final class RequestChain {
   }
 }
 
-/// Loaded over an API with completion handlers.
+/// An image that is loaded with an API with completion handlers.
 private final class Avatar {
   let name: String
   init(name: String) { self.name = name }
@@ -127,7 +127,7 @@ private final class Network {
     }
   }
 
-  /// Logs in and tries again when the session has ended.
+  /// Logs in and retries when the session has expired.
   func authorized<T>(_ request: @escaping () -> Promise<T>) -> Promise<T> {
     return request().recover { error -> Promise<T> in
       guard case NetworkError.unauthorized = error else { throw error }
@@ -135,7 +135,7 @@ private final class Network {
     }
   }
 
-  /// PromiseKit's recipe for trying again.
+  /// Retries as PromiseKit's documentation suggests.
   func attempt<T>(
     maximumRetryCount: Int = 3, delayBeforeRetry: DispatchTimeInterval = .milliseconds(1),
     _ body: @escaping () -> Promise<T>
@@ -151,14 +151,14 @@ private final class Network {
     return attempt()
   }
 
-  /// A time-out by a race.
+  /// Implements a timeout with a race.
   func withTimeout<T>(_ promise: Promise<T>, _ seconds: TimeInterval) -> Promise<T> {
     let timeout = after(seconds: seconds).map { () -> T in throw TestError.other }
     return race(promise, timeout)
   }
 }
 
-/// Shows one user with friends.
+/// A view model for one user with friends.
 private final class ProfileViewModel {
   private(set) var isLoading = false
   private(set) var title = ""

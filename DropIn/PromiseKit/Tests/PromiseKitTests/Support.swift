@@ -7,7 +7,7 @@ enum TestError: Error, Equatable {
   case other
 }
 
-/// What handlers leave behind, from any thread.
+/// The events that handlers record, on any thread.
 final class Recorder<Value>: @unchecked Sendable {
   // Guarded by `lock`.
   private var recorded: [Value] = []
@@ -17,7 +17,7 @@ final class Recorder<Value>: @unchecked Sendable {
   var values: [Value] { lock.withLock { recorded } }
 }
 
-/// A test that may change `conf`: it is put back afterwards, and log events are kept.
+/// A test that can change `conf`, which is restored afterward, and that records log events.
 class PromiseKitTestCase: XCTestCase {
   private var saved = PromiseKit.conf
   let log = Recorder<String>()
@@ -80,7 +80,7 @@ extension PMKError {
   }
 }
 
-/// A thenable of the user's own.
+/// A custom thenable.
 final class Foreign<T>: Thenable, CatchMixin {
   private var handlers: [(PromiseKit.Result<T>) -> Void] = []
   private(set) var result: PromiseKit.Result<T>?

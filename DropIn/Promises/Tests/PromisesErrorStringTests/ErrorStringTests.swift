@@ -2,10 +2,10 @@ import XCTest
 
 @testable import Promises
 
-// In a target of its own: with this, `Promise<String>("a")` is ambiguous everywhere.
+// In a separate target, because this conformance makes `Promise<String>("a")` ambiguous everywhere.
 extension String: @retroactive Error {}
 
-/// Which initializer is meant where a value could also be an error.
+/// The choice of the initializer if a value could also be an error.
 final class ErrorStringTests: XCTestCase {
   func test_withoutAnnotation_aStringIsAValue() {
     let empty = Promise("")

@@ -7,7 +7,7 @@ import XCTest
   import FoundationNetworking
 #endif
 
-/// The examples of two articles on the original, from Objective-C put into Swift.
+/// The examples of two articles on the original, translated from Objective-C to Swift.
 final class ArticleTests: XCTestCase {
   private struct Contact: Equatable { let name: String }
   private struct Image: Equatable { let name: String }
@@ -29,7 +29,7 @@ final class ArticleTests: XCTestCase {
 
   private func work3(_ number: Int) -> Int { number * number }
 
-  // MARK: Making promises
+  // MARK: Creating promises
 
   func test_async() {
     let fulfilled = Promise<String>(on: .main) { fulfill, reject in

@@ -3,9 +3,9 @@ import XCTest
 
 @testable import Promises
 
-/// Chains and loops that are long enough to show what grows.
+/// Chains and loops that are long enough to show growth.
 ///
-/// The number of rounds can be raised from outside, since a debug build takes its time.
+/// The environment can increase the number of rounds, because a debug build is slow.
 final class DeepTests: XCTestCase {
   private let count =
     ProcessInfo.processInfo.environment["PROMISES_DEEP"].flatMap { Int($0) } ?? 20_000

@@ -5,7 +5,7 @@ import XCTest
 
 extension Array: @retroactive Error where Element == UInt8 {}
 
-/// A value of a class that happens to be an error, too.
+/// A class whose values are used as results, and that is also an error.
 private final class Problem: Error {}
 
 final class ErrorValueTests: XCTestCase {

@@ -2,7 +2,7 @@ import Foundation
 import Pledge
 import XCTest
 
-// What the guide says of Pledge, put to the test.
+// Tests of the guide's claims about Pledge.
 
 final class GuideTests: XCTestCase {
   private typealias Promise = Pledge.Promise

@@ -5,7 +5,7 @@ import XCTest
 
 /// Counts hops against blocks that hop alongside the promises on the same serial queue.
 final class HopTests: XCTestCase {
-  /// How many turns of the main queue go by until the promise of `make` is resolved.
+  /// Returns how many turns of the main queue pass until the promise of `make` is resolved.
   private func hops<Value>(_ make: () -> Promise<Value>) -> Int {
     let promise = make()
     var count = 0

@@ -7,7 +7,7 @@ import XCTest
 typealias Promise = Promises.Promise
 typealias PromiseError = Promises.PromiseError
 
-/// Counts itself.
+/// An object that counts its instances.
 private final class Tracked {
   nonisolated(unsafe) static var count = 0
   init() { Tracked.count += 1 }
@@ -130,7 +130,7 @@ final class LifetimeTests: XCTestCase {
     promise?.fulfill(1)
     XCTAssertEqual(DispatchGroup.promises.wait(timeout: .now()), .timedOut)
     settle()
-    // A promise that was made resolved does not count.
+    // A promise that was created resolved doesn't count.
     let resolved = Promise(1)
     XCTAssertEqual(DispatchGroup.promises.wait(timeout: .now()), .success)
     withExtendedLifetime(resolved) {}

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import Promises
 
-/// Which overload is meant, by the type of the result: these need not run to show it.
+/// The choice of overloads, shown by the type of the result; most need not run.
 final class OverloadTests: XCTestCase {
   func test_overloads_areSelectedByTheTypesOfClosures() {
     let promise = Promise(1)

@@ -2,7 +2,7 @@ import Foundation
 import Promises
 import Testing
 
-// A process ends at a precondition, so these run in processes of their own.
+// A failed precondition ends the process, so these tests run in processes of their own.
 
 @Test func do_whenTheTypesDoNotFit_failsWhenTheValueIsRead() async {
   await #expect(processExitsWith: .failure) {

@@ -3,16 +3,16 @@ import XCTest
 
 @testable import Promises
 
-// XCTest and not Swift Testing: the module keeps a default queue and a group for the whole process,
-// and handlers run on the main queue unless told otherwise. So tests run one after the other, on the
-// main thread, whose run loop `waitForPromises` turns.
+// These tests use XCTest instead of Swift Testing: the module has a default queue and a group for
+// the whole process, and handlers run on the main queue by default. Therefore, tests run one after
+// the other on the main thread, whose run loop `waitForPromises` runs.
 
 /// Waits until all promises are resolved.
 func settle(file: StaticString = #filePath, line: UInt = #line) {
   XCTAssert(waitForPromises(timeout: 10), "promises are still pending", file: file, line: line)
 }
 
-/// Runs the main run loop until `condition` holds.
+/// Runs the main run loop until `condition` returns true.
 func spin(
   until condition: @autoclosure () -> Bool, file: StaticString = #filePath, line: UInt = #line
 ) {
@@ -23,10 +23,10 @@ func spin(
   XCTAssert(condition(), "it did not come to that", file: file, line: line)
 }
 
-/// Runs the main run loop for a moment, in which something should not happen.
+/// Runs the main run loop briefly, to check that something doesn't happen.
 func spinForAMoment() { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
 
-/// What happened, in order.
+/// An ordered log of events.
 ///
 /// Guarded by its lock.
 final class Log: @unchecked Sendable {
@@ -38,12 +38,12 @@ final class Log: @unchecked Sendable {
   var count: Int { lock.withLock { lines.count } }
 }
 
-/// An error of the program's own.
+/// An error that the tests define.
 enum Failure: Error, Equatable {
   case first, second
 }
 
-/// A serial queue that knows itself.
+/// A serial queue that can check whether code runs on it.
 struct MarkedQueue {
   private static let key = DispatchSpecificKey<String>()
   let queue: DispatchQueue

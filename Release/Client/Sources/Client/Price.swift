@@ -2,7 +2,7 @@ import Pledge
 import PromiseKit
 import Promises
 
-/// A price from code that uses Google Promises, by way of Pledge.
+/// Returns a price from code that uses Google Promises, converted through Pledge.
 func price() -> PromiseKit.Promise<Int> {
   let google = Promises.Promise { 20 }.then { $0 + 1 }
   let pledge: Pledge.Promise<Int> = google.pledge.timeout(after: .seconds(10))

@@ -2,7 +2,7 @@ import Foundation
 import PMKFoundation
 import PromiseKit
 
-/// A class without isolation or locks, as code of the Swift 5 language mode has them.
+/// A class without isolation or locks, as in code of the Swift 5 language mode.
 final class Screen {
   var lines: [String] = []
 

@@ -1,5 +1,5 @@
 #include <stddef.h>
 
-/// How many bytes of the heap are in use: allocated and not freed, whatever else the allocator holds
-/// on to. Zero where the system does not say.
+/// The number of heap bytes that are allocated and not freed, without what the allocator caches; 0
+/// if the platform doesn't report it.
 size_t heap_bytes_in_use(void);

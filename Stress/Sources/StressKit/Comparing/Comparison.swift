@@ -1,18 +1,19 @@
-/// Runs programs on Pledge and on the reference, and says where they differ.
+/// Runs programs on Pledge and on the reference, and reports the differences.
 package struct Comparison: Sendable {
-  /// The result of one program.
+  /// The result of comparing one program.
   package struct Verdict: Sendable {
-    /// How Pledge differs from what is right; empty if it does not.
+    /// The differences between Pledge and the reference, and broken invariants; empty if there are
+    /// none.
     package var complaints: [String] = []
-    /// How many steps and handlers ran.
+    /// The number of steps and handlers that ran.
     package var operationCount = 0
-    /// Whether all of it was compared, and not just what holds for any order.
+    /// Whether everything was compared, rather than only the invariants that hold in every order.
     package var isExact = false
   }
 
   let fault: Fault
 
-  /// Makes a comparison with the reference as it should be.
+  /// Creates a comparison with the correct reference.
   package init() { self.init(fault: .none) }
 
   init(fault: Fault) {
@@ -20,7 +21,9 @@ package struct Comparison: Sendable {
     Reports.install()
   }
 
-  /// Compares the two on `program`; no two programs that run at a time may have the same `run`.
+  /// Compares Pledge with the reference on `program`.
+  ///
+  /// Programs that run concurrently must have different values of `run`.
   package func verdict(on program: Program, run: Int) -> Verdict {
     let run = run % Reports.runs
     Reports.open(run)
@@ -42,7 +45,7 @@ package struct Comparison: Sendable {
         run: run, kind: program.kind, abandoned: abandoned,
         on: PledgeSystem(run: run, kind: program.kind))
       found = tested.trace(of: program)
-      // Tasks and queues may hold handlers for a moment longer.
+      // Tasks and queues can retain handlers for a moment longer.
       _ = Patience.isDoneInTime(limit: 5) { tested.lifetimes.liveCount == 0 }
       found.leakCount = tested.lifetimes.liveCount
     }
@@ -64,7 +67,7 @@ package struct Comparison: Sendable {
     return verdict
   }
 
-  // MARK: What differs
+  // MARK: Differences
 
   private static func differences(_ found: Trace, _ expected: Trace) -> [String] {
     var list: [String] = []
@@ -112,6 +115,6 @@ extension Array {
 }
 
 extension Array where Element: Hashable {
-  /// How often each element occurs.
+  /// The number of occurrences of each element.
   var counted: [Element: Int] { reduce(into: [:]) { $0[$1, default: 0] += 1 } }
 }

@@ -1,12 +1,12 @@
 import PledgeTesting
 import Synchronization
 
-/// What a handler holds, so that tests can see when the handler is released.
+/// An object that a handler captures, so that tests can tell when the handler is released.
 final class HandlerToken: Sendable {
   private static let live = Atomic(0)
   private let token: LifetimeTracker.Token
 
-  /// How many are alive, of all programs together.
+  /// The number of live tokens of all programs.
   static var liveCount: Int { live.load(ordering: .relaxed) }
 
   init(_ token: LifetimeTracker.Token) {

@@ -1,4 +1,4 @@
-/// What holds for every program in every order of its threads.
+/// The properties that hold for every program, in every order of its threads.
 struct Invariants {
   let violations: [String]
 
@@ -7,7 +7,7 @@ struct Invariants {
       program.allSteps.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
     var list: [String] = []
 
-    // A handler, and whatever is told of a cancellation, runs at most once.
+    // Handlers and cancellation callbacks run at most once.
     var runs: [Int: Int] = [:]
     var wins: [Int: Int] = [:]
     var inputs: [Int: Outcome] = [:]
@@ -35,13 +35,13 @@ struct Invariants {
         }
       }
     }
-    // Settled once, a promise stays as it is.
+    // A settled promise keeps its result.
     for (id, early) in trace.outcomesAtEnd where early != .pending {
       if let late = trace.finalOutcomes[id], late != early {
         list.append("p\(id) changed from \(early) to \(late)")
       }
     }
-    // Only these come from one place each.
+    // Only these errors have a single origin.
     for case (.thrown(let id), let count) in trace.unhandled where count > steps[id]?.mostRuns ?? 0
     {
       list.append("the error of step \(id) was reported \(count) times")

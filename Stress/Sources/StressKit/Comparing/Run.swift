@@ -3,12 +3,12 @@ import PledgeTesting
 
 /// One run of a program on one system.
 ///
-/// `@unchecked Sendable`: `state` is a lock, the rest does not change.
+/// `@unchecked Sendable`: `state` is guarded by its lock, the rest is immutable.
 final class Run<Engine: System>: @unchecked Sendable {
   private struct State {
     var promises: [Int: Engine.Promise] = [:]
     var resolvers: [Int: Engine.Resolver] = [:]
-    /// Where the handler of each step has to run.
+    /// The executor on which each step's handler must run.
     var places: [Int: Place] = [:]
     var trace = Trace()
     var ticks = 0
@@ -17,9 +17,9 @@ final class Run<Engine: System>: @unchecked Sendable {
   private let run: Int
   private let system: Engine
   private let kind: Program.Kind
-  /// The promises that can stay pending because nothing settles them; nil for any.
+  /// The promises that can stay pending because nothing settles them; nil if any promise can.
   private let abandoned: Set<Int>?
-  /// Each handler holds one of its objects.
+  /// Tracks the tokens that the handlers capture.
   let lifetimes = LifetimeTracker()
   private let state = Lock(State())
 
@@ -30,7 +30,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     self.system = system
   }
 
-  /// Runs `program`, then drops all resolvers, lets all time pass and drops all promises.
+  /// Runs `program`, drops all resolvers, lets all timers fire, and drops all promises.
   func trace(of program: Program) -> Trace {
     for step in program.steps { perform(step) }
     if kind != .confluent { settle { $0.outcomesAtEnd = $1 } }
@@ -63,7 +63,7 @@ final class Run<Engine: System>: @unchecked Sendable {
         drain()
       } while system.passTime(to: 1_000_000) || state.withLock { !$0.resolvers.isEmpty }
     } else {
-      // Should it never happen, the trace shows why.
+      // If this never happens, the trace shows the cause.
       _ = Patience.isDoneInTime(limit: 10) {
         dropResolvers(ids, following)
         if kind == .chaotic { _ = system.passTime(to: 1_000_000) }
@@ -72,9 +72,9 @@ final class Run<Engine: System>: @unchecked Sendable {
     }
   }
 
-  /// Whether no handler will run any more, and nothing is pending that should not be.
+  /// Whether no handler can run anymore, and only abandoned promises are pending.
   private var isAtRest: Bool {
-    // In this order: the last handler may have made something new.
+    // Checked first, because the last handler can create promises.
     guard lifetimes.liveCount == 0 else { return false }
     let (promises, hasResolvers) = state.withLock { ($0.promises, !$0.resolvers.isEmpty) }
     guard !hasResolvers else { return false }
@@ -88,7 +88,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     for id in ids {
       let resolver = state.withLock { $0.resolvers.removeValue(forKey: id) }
       guard let resolver else { continue }
-      // In a confluent program no two promises may be rejected at the same time.
+      // In a confluent program, no two promises may be rejected at the same time.
       if kind == .confluent, !following.contains(id) {
         _ = system.exclusively { system.fulfill(resolver, id) }
       }
@@ -211,7 +211,7 @@ final class Run<Engine: System>: @unchecked Sendable {
     }
   }
 
-  /// Jobs of handlers that have been cancelled do nothing: they do not count.
+  /// Runs jobs until one runs a handler; the jobs of cancelled handlers have no effect.
   private func runUntilOneHasRun(_ place: Place) {
     let before = state.withLock { $0.trace.events.count }
     while system.runJob(place), state.withLock({ $0.trace.events.count }) == before {}
@@ -296,7 +296,7 @@ final class Run<Engine: System>: @unchecked Sendable {
   }
 }
 
-/// What a handler returns that does nothing else.
+/// The value that a handler returns if its body specifies nothing else.
 func handlerValue(_ id: Int, _ input: Outcome?) -> Int {
   switch input {
   case .value(let value): mixed([id, value])

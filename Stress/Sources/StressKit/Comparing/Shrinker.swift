@@ -1,18 +1,20 @@
-/// Makes a failing program smaller for as long as it still fails.
+/// Reduces a failing program to a smaller one that still fails.
 package struct Shrinker {
   private let fails: (Program) -> Bool
 
-  /// `fails` tells whether a program still shows the fault.
+  /// Creates a shrinker; `fails` returns whether a program still shows the fault.
   package init(fails: @escaping (Program) -> Bool) { self.fails = fails }
 
-  /// The smallest program that was found; `program` itself must fail.
+  /// Returns the smallest failing program found.
+  ///
+  /// `program` itself must fail.
   package func smallest(_ program: Program) -> Program {
     var best = program
     while let smaller = candidates(best).first(where: fails) { best = smaller }
     return best
   }
 
-  /// Programs that are a little smaller or simpler, the boldest first.
+  /// Programs that are slightly smaller or simpler, those with the largest reduction first.
   private func candidates(_ program: Program) -> [Program] {
     shrunk(program.steps).map { Program(kind: program.kind, steps: $0) }
   }

@@ -1,11 +1,11 @@
-/// Something that a program can observe.
+/// An event that a program can observe.
 struct Event: Hashable, Sendable {
   enum Kind: Hashable, Sendable {
-    /// A handler ran, with this input (none for `finally` and a limiter's operation).
+    /// A handler ran with this input (nil for `finally` and a limiter's operation).
     case ran(Outcome?)
-    /// A settlement was tried, and won or lost.
+    /// A call on a resolver, and whether it settled the promise.
     case settled(resolver: Int, Bool)
-    /// A resolver was told of a cancellation.
+    /// A resolver's cancellation handler was called.
     case toldToStop
   }
 
@@ -13,18 +13,18 @@ struct Event: Hashable, Sendable {
   let kind: Kind
 }
 
-/// All that could be observed of one run of a program.
+/// Everything observable in one run of a program.
 struct Trace: Sendable {
   var events: [Event] = []
-  /// The results of the promises by the end of the program's steps, and once all that was
-  /// pending had been dropped.
+  /// The results of the promises at the end of the program's steps, and after everything pending
+  /// was dropped.
   var outcomesAtEnd: [Int: Outcome] = [:]
   var finalOutcomes: [Int: Outcome] = [:]
-  /// Steps whose handlers ran elsewhere than they were meant to.
+  /// Steps whose handlers ran on the wrong executor.
   var misplaced: Set<Int> = []
   var unhandled: [Failure: Int] = [:]
-  /// Handlers that were not released.
+  /// The number of handlers that were not released.
   var leakCount = 0
-  /// How many steps and handlers ran.
+  /// The number of steps and handlers that ran.
   var operationCount = 0
 }

@@ -1,12 +1,13 @@
 extension Program {
-  /// Whether work in a limiter or a coalescer may wait for ever, in one order of the threads.
+  /// Whether work in a limiter or a coalescer can wait forever in some order of the threads.
   ///
-  /// A limiter starts work in the order in which it was submitted. So work that waits only for work
-  /// submitted before it, in whatever limiter, comes to an end. What another thread submits may come
-  /// later, and be queued behind the very work that waits for it: a deadlock of the program's own.
+  /// A limiter starts work in submission order, so work that waits only for work submitted earlier,
+  /// to any limiter, always completes. Work that another thread submits can be queued behind the
+  /// work that waits for it: a deadlock that the program itself causes.
   ///
-  /// A request to a coalescer may join the work of another one. So the work of a request must not
-  /// wait for a request with the same key that another thread makes, which may have joined that work.
+  /// A request to a coalescer can join the work of another request. Therefore the work of a request
+  /// must not wait for a request with the same key on another thread, which may have joined that
+  /// work.
   var mayDeadlock: Bool {
     let awaited = awaitedPromises
     return steps.contains { step in
@@ -27,7 +28,7 @@ extension Program {
     }
   }
 
-  /// For each promise, those whose outcome it may wait for.
+  /// For each promise, the promises whose results it may wait for.
   private var awaitedPromises: [Int: [Int]] {
     var awaited: [Int: [Int]] = [:]
     var requests: [Int: [(id: Int, awaited: [Int])]] = [:]
@@ -40,7 +41,7 @@ extension Program {
       default: awaited[step.id, default: []] += step.operation.awaitedPromises
       }
     }
-    // Each of them may wait for the work of another one.
+    // Each request may wait for the work of another one with the same key.
     for same in requests.values {
       for request in same { awaited[request.id, default: []] += same.flatMap(\.awaited) }
     }
@@ -64,7 +65,7 @@ extension Operation {
     if case .coalesced(let key, _) = self { key } else { nil }
   }
 
-  /// The promises for which the one that the step makes may wait.
+  /// The promises that the step's promise may wait for.
   fileprivate var awaitedPromises: [Int] {
     var list = source.map { [$0] } ?? []
     switch self {

@@ -1,4 +1,4 @@
-/// Makes random programs.
+/// Generates random programs.
 package struct Generator {
   private var random: SplitMix
   private let kind: Program.Kind
@@ -6,10 +6,11 @@ package struct Generator {
   private var promises: [Int] = []
   /// Promises with a resolver.
   private var pending: [Int] = []
-  /// Confluent programs settle each promise once, and either reject none or gather none.
+  /// In confluent programs, each promise is settled once, and the program either rejects no promise
+  /// or combines none.
   private var unsettled: [Int] = []
   private let mayReject: Bool
-  /// Promises that were abandoned stay pending: not in each program.
+  /// Whether the program may abandon promises, which then stay pending.
   private let mayAbandon: Bool
 
   private init(kind: Program.Kind, seed: UInt64) {
@@ -20,7 +21,7 @@ package struct Generator {
     mayAbandon = random.oneIn(4)
   }
 
-  /// The program of a kind that belongs to `seed`.
+  /// Returns the program that `kind` and `seed` determine.
   package static func program(_ kind: Program.Kind, seed: UInt64) -> Program {
     var generator = Generator(kind: kind, seed: seed)
     let program = Program(kind: kind, steps: generator.steps())
@@ -40,7 +41,7 @@ package struct Generator {
     let made = (promises, pending)
     let steps = (0..<Int.random(in: 1...6, using: &random)).compactMap { _ in step(depth: 0) }
     if kind == .confluent {
-      // Whether another thread has made its promises yet is a matter of luck.
+      // Another thread may not have created its promises yet.
       (promises, pending) = made
       unsettled.removeAll { !pending.contains($0) }
     }
@@ -80,7 +81,7 @@ package struct Generator {
   }
 
   private mutating func anyPromise() -> Int {
-    // The younger ones more often, so that chains become long.
+    // Prefers recent promises, so that chains become long.
     let back = min(
       Int.random(in: 0..<promises.count, using: &random),
       Int.random(in: 0..<promises.count, using: &random))
@@ -108,7 +109,7 @@ package struct Generator {
     case 10: operation = .catch(source, place, body(own, depth, mayThrow: false))
     case ..<13: operation = .finally(source, place, body(own, depth))
     case 13:
-      // The handler runs several times: it makes nothing.
+      // The handler runs several times, so it creates no promises.
       var body = body(own, 2)
       body.steps = []
       let count = Int.random(in: 1...3, using: &random)
@@ -119,11 +120,11 @@ package struct Generator {
         random.oneIn(2)
         ? .uncancellable(source)
         : .timeout(source, ticks: Int.random(in: 1...5, using: &random))
-    // Not in a handler: it could be the work that it is to share.
+    // Not in a handler, which could be part of the work that the request joins.
     case 18 where depth == 0 && kind != .confluent:
       operation = .coalesced(key: Int.random(in: 0...1, using: &random), body(own, depth))
     default:
-      // Not in a handler: it could wait there for what it has to wait behind.
+      // Not in a handler, which could wait for work that is queued behind it.
       operation =
         depth == 0 && kind != .confluent
         ? .limited(Int.random(in: 0...1, using: &random), body(own, depth))
@@ -132,7 +133,7 @@ package struct Generator {
     switch operation {
     case .then, .recover: break
     default:
-      // Only these can tell that they are to wait for themselves.
+      // Only these operators detect that they would wait for themselves.
       if operation.body?.result == .promise(own) { operation.body?.result = .value }
     }
     promises.append(own)
@@ -148,8 +149,8 @@ package struct Generator {
     case 7 where kind != .confluent && random.oneIn(4): result = .promise(own)
     default: result = .value
     }
-    // Chosen after the result, which must not depend on what is made here. Steps in a handler
-    // come at a time that depends on the threads: not in confluent programs.
+    // Chosen after the result, which must not refer to promises that these steps create. Confluent
+    // programs have none, because steps in a handler run at a time that depends on the threads.
     if depth < 2, kind != .confluent, random.oneIn(3) {
       steps = (0..<Int.random(in: 1...2, using: &random)).compactMap { _ in step(depth: depth + 1) }
     }

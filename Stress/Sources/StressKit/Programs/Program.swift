@@ -1,17 +1,17 @@
-/// A program that uses promises, as a value: it can be generated, run, printed and made smaller.
+/// A program that uses promises, as a value that can be generated, run, printed, and shrunk.
 ///
-/// A step that makes a promise names it by its id; other steps refer to it by that. A step that
-/// refers to a promise that is not there (not made yet, or dropped) does nothing, so a program
-/// stays valid when steps are taken out of it. A promise depends on promises with smaller ids only,
-/// so that none can wait for itself in a cycle.
+/// A step that creates a promise identifies it by its id, by which other steps refer to it. A step
+/// that refers to a promise that doesn't exist (not created yet, or dropped) has no effect, so a
+/// program stays valid when steps are removed. A promise depends only on promises with smaller ids,
+/// so promises can't wait for each other in a cycle.
 package struct Program: Sendable, Equatable {
-  /// What the program's steps are chosen for, and so what may be compared.
+  /// Which steps the program may contain, and therefore what can be compared.
   package enum Kind: Sendable, Equatable, CaseIterable {
-    /// One thread, executors worked off by hand: everything has one right order.
+    /// One thread, with executors that are run manually: every event has one correct order.
     case sequential
-    /// Several threads, but no step whose effect depends on which one is faster.
+    /// Several threads, but no step whose effect depends on their relative speed.
     case confluent
-    /// Several threads that settle, cancel, adopt and drop against each other.
+    /// Several threads that concurrently settle, cancel, adopt, and drop the same promises.
     case chaotic
   }
 
@@ -26,7 +26,7 @@ package struct Program: Sendable, Equatable {
 
 /// One step of a program.
 package struct Step: Sendable, Equatable {
-  /// Names the step, the promise that it makes and the handler that it attaches.
+  /// Identifies the step, the promise that it creates, and the handler that it attaches.
   package let id: Int
   package var operation: Operation
 
@@ -36,9 +36,9 @@ package struct Step: Sendable, Equatable {
   }
 }
 
-/// What a step does; numbers are the ids of promises.
+/// The action of a step; integers are the ids of promises.
 package indirect enum Operation: Sendable, Equatable {
-  // Making promises.
+  // Creating promises.
   case pending
   case value
   case rejected
@@ -48,7 +48,7 @@ package indirect enum Operation: Sendable, Equatable {
   case `catch`(Int, Place, Body)
   case finally(Int, Place, Body)
   case reduce(Int, Place, count: Int, Body)
-  /// A handler returns the promise, another one that handler's, and so on.
+  /// A handler returns the promise, another handler returns that handler's promise, and so on.
   case adopt(Int, times: Int)
   case gather(Gathering, [Int])
   case timeout(Int, ticks: Int)
@@ -56,7 +56,7 @@ package indirect enum Operation: Sendable, Equatable {
   case coalesced(key: Int, Body)
   case uncancellable(Int)
 
-  // Acting on them.
+  // Acting on promises.
   case fulfill(Int)
   case reject(Int)
   case resolve(Int, with: Int)
@@ -66,7 +66,7 @@ package indirect enum Operation: Sendable, Equatable {
   case dropResolver(Int)
   case abandon(Int)
 
-  // Letting time pass.
+  // Running jobs and timers.
   case runNext(Place)
   case runAll(Place)
   case advance(Int)
@@ -77,9 +77,9 @@ package indirect enum Operation: Sendable, Equatable {
 package enum Place: Sendable, Equatable, CaseIterable {
   /// In place.
   case immediate
-  /// Two serial executors: worked off by hand in sequential programs, queues in others.
+  /// Two serial executors: run manually in sequential programs, queues in others.
   case first, second
-  /// The global concurrent executor; in sequential programs the same as `first`.
+  /// The global concurrent executor; in sequential programs, the same as `first`.
   case anywhere
 }
 
@@ -87,13 +87,13 @@ package enum Gathering: Sendable, Equatable, CaseIterable {
   case all, allSettled, race, any
 }
 
-/// What a handler does.
+/// The actions and the result of a handler.
 package struct Body: Sendable, Equatable {
   package enum Result: Sendable, Equatable {
-    /// Returns a number made of the input and the handler's id.
+    /// Returns a number computed from the input and the handler's id.
     case value
     case throwing
-    /// Returns the promise with this id, where the operator takes one.
+    /// Returns the promise with this id, if the operator accepts one.
     case promise(Int)
   }
 
@@ -106,7 +106,7 @@ package struct Body: Sendable, Equatable {
   }
 }
 
-// MARK: - Walking over a program
+// MARK: - Traversing a program
 
 extension Operation {
   /// The body of the handler that the step attaches.
@@ -173,12 +173,12 @@ extension Operation {
     }
   }
 
-  /// The promise that the step has settle as another one does.
+  /// The promise that the step settles with the result of another one.
   package var follower: Int? {
     if case .resolve(let target, _) = self { target } else { nil }
   }
 
-  /// The lists of steps inside this one.
+  /// The step's nested lists of steps.
   package var inner: [[Step]] {
     switch self {
     case .parallel(let threads): threads
@@ -189,7 +189,7 @@ extension Operation {
 }
 
 extension Program {
-  /// All steps, those inside others included, in the order of the text.
+  /// All steps, including nested ones, in source order.
   package var allSteps: [Step] {
     func flatten(_ steps: [Step]) -> [Step] {
       steps.flatMap { [$0] + $0.operation.inner.flatMap(flatten) }
@@ -197,7 +197,7 @@ extension Program {
     return flatten(steps)
   }
 
-  /// Whether a promise may be abandoned, and so stay pending.
+  /// Whether a promise can be abandoned, and therefore stay pending.
   package var abandons: Bool {
     allSteps.contains { if case .abandon = $0.operation { true } else { false } }
   }

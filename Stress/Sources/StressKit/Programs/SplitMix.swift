@@ -1,4 +1,4 @@
-/// A small random number generator that gives the same numbers for the same seed everywhere.
+/// A small random number generator whose numbers depend only on the seed.
 ///
 /// The algorithm is SplitMix64.
 package struct SplitMix: RandomNumberGenerator, Sendable {
@@ -14,6 +14,6 @@ package struct SplitMix: RandomNumberGenerator, Sendable {
     return bits ^ (bits >> 31)
   }
 
-  /// True once in `count` times.
+  /// Returns true with a probability of 1 in `count`.
   mutating func oneIn(_ count: Int) -> Bool { Int.random(in: 0..<count, using: &self) == 0 }
 }

@@ -3,8 +3,7 @@ import Pledge
 import PledgeTesting
 import Synchronization
 
-/// A few threads that do one thing each to the same promise, at the same moment as nearly as it
-/// can be had.
+/// A few threads that each perform one action on the same promise, as simultaneously as possible.
 struct Collision: CustomStringConvertible {
   enum Act: CaseIterable {
     case fulfill, reject, drop, attach, attachAndCancel, cancel, adopt, adoptAndCancel, follow, race
@@ -26,7 +25,8 @@ struct Collision: CustomStringConvertible {
       + (hasObserver ? " with an observer" : "")
   }
 
-  /// Lets it happen `count` times, and returns what went wrong.
+  /// Repeats the collision `count` times, and returns the broken invariants of the first round that
+  /// has any.
   func complaints(rounds count: Int) -> [String] {
     let rounds = (0..<count).map { _ in Round(hasObserver: hasObserver) }
     let arrived = Atomic(0)
@@ -36,8 +36,8 @@ struct Collision: CustomStringConvertible {
       Thread.detachNewThread {
         for (number, round) in rounds.enumerated() {
           arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
-          // Spinning: nothing else lets them off at the same time. With fewer cores than threads
-          // some have to wait for others to be let off, and give way.
+          // Spins, because other primitives don't release the threads simultaneously. With fewer
+          // cores than threads, a thread yields so that the others can arrive.
           var turns = 0
           while arrived.load(ordering: .acquiring) < (number + 1) * acts.count {
             turns += 1
@@ -53,7 +53,7 @@ struct Collision: CustomStringConvertible {
   }
 }
 
-/// One promise on which the threads meet.
+/// One promise, on which the threads collide.
 private final class Round: Sendable {
   private let promise: Pledge.Promise<Int>
   private let resolver: Lock<Resolver<Int>?>
@@ -93,7 +93,7 @@ private final class Round: Sendable {
     return calls.withLock { $0 }.filter { $0.value > 1 }.map { "handler \($0) ran \($1) times" }
   }
 
-  /// Does its act, and returns the resulting promise.
+  /// Performs its action, and returns the resulting promise.
   private func result(
     of act: Collision.Act, _ body: @escaping @Sendable () throws -> Void
   ) -> Pledge.Promise<Int>? {

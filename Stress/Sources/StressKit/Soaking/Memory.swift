@@ -1,9 +1,9 @@
 import CHeap
 import Foundation
 
-/// How much memory the process takes.
+/// Measures the memory of the process.
 enum Memory {
-  /// The resident set, in bytes.
+  /// Returns the resident set size, in bytes.
   static func residentBytes() -> Int {
     #if os(Linux)
       let text = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
@@ -22,15 +22,16 @@ enum Memory {
     #endif
   }
 
-  /// What was allocated and not freed, in bytes; 0 where the system does not tell.
+  /// Returns the number of heap bytes that are allocated and not freed; 0 if the platform doesn't
+  /// report it.
   static func heapBytes() -> Int { Int(heap_bytes_in_use()) }
 
-  /// How samples, taken at equal distances, grow.
+  /// Returns the growth of samples that were taken at equal intervals.
   ///
-  /// The first third is the warm-up. Of the rest, the least of the last quarter is compared with the
-  /// least of the first. A leak is in every sample that follows it, and so in the least one; what
-  /// goes up and down with the load of the machine (programs in flight, threads of the queues, and
-  /// what the allocator keeps at hand for each) is not.
+  /// The first third is the warm-up. Of the rest, the lowest sample of the last quarter is compared
+  /// with the lowest of the first. A leak raises every later sample, and therefore the lowest one;
+  /// the load of the machine (programs in progress, threads of queues, and the allocator's caches
+  /// for each thread) doesn't.
   static func growth(_ samples: [Int]) -> Growth? {
     let settled = Array(samples[(samples.count / 3)...])
     guard settled.count >= 4 else { return nil }
@@ -42,7 +43,7 @@ enum Memory {
   }
 }
 
-/// From how many bytes to how many.
+/// A change in memory usage, in bytes.
 struct Growth: CustomStringConvertible {
   let from: Int
   let to: Int

@@ -1,10 +1,10 @@
 import Foundation
 import Synchronization
 
-/// Runs random programs and collisions on several threads for a given time, and watches over the
-/// memory and over what hangs.
+/// Runs random programs and collisions on several threads for a given time, and monitors memory and
+/// hangs.
 package final class Soak: Sendable {
-  /// The result.
+  /// The result of a soak.
   package struct Summary: Sendable {
     package var programs: [String: Int] = [:]
     package var exactPrograms = 0
@@ -12,10 +12,10 @@ package final class Soak: Sendable {
     package var collisions = 0
     package var elapsed = 0.0
     package var residentBytes: [Int] = []
-    /// After each round, when no program ran.
+    /// The heap in use after each round, when no program was running.
     package var heapBytes: [Int] = []
     package var mostLiveHandlers = 0
-    /// What went wrong; the first thing ends the soak.
+    /// The first failure, which ends the soak.
     package var failure: String?
   }
 
@@ -32,7 +32,7 @@ package final class Soak: Sendable {
   }
 
   private static let collisionRounds = 50
-  /// At the end of each there is a rest, in which nothing is alive that belongs to a program.
+  /// The number of rounds; after each one the threads rest, and nothing of a program is alive.
   private static let rounds = 30
 
   private let length: Double
@@ -41,8 +41,10 @@ package final class Soak: Sendable {
   private let firstSeed: UInt64
   private let state: Lock<State>
 
-  /// Prepares a soak of `seconds` on `threads` threads, starting with `seed`; what takes longer
-  /// than `patience` seconds counts as hung, and memory that grows is a failure if `watchesMemory`.
+  /// Creates a soak of `seconds` on `threads` threads, starting with `seed`.
+  ///
+  /// A program that takes longer than `patience` seconds counts as hung. If `watchesMemory` is
+  /// true, growing memory is a failure.
   package init(
     seconds: Double, threads: Int, seed: UInt64, patience: Double = 60, watchesMemory: Bool = true
   ) {
@@ -54,7 +56,8 @@ package final class Soak: Sendable {
       State(nextSeed: seed, activities: Array(repeating: nil, count: threads), workersAtWork: 0))
   }
 
-  /// Runs it on this thread and others; `report` gets a line now and then.
+  /// Runs the soak on this thread and others, and calls `report` with a line of progress from time
+  /// to time.
   package func run(report: (String) -> Void) -> Summary {
     let start = Date()
     var nextReport = start
@@ -84,7 +87,7 @@ package final class Soak: Sendable {
 
   private var hasFailed: Bool { state.withLock { $0.summary.failure != nil } }
 
-  /// Has the workers work until `end`, and watches over them.
+  /// Lets the workers run until `end`, and monitors memory and hangs.
   private func work(until end: Date, sampledEvery pause: Double) {
     let workers = state.withLock { state in
       state.workersAtWork = state.activities.count
@@ -105,10 +108,10 @@ package final class Soak: Sendable {
     }
   }
 
-  /// The heap in use when the threads have released the last programs.
+  /// Returns the heap in use after the threads have released the last programs.
   private func heapAtRest() -> Int {
-    // Queues release their last blocks a moment after these have run, and on a busy machine that
-    // moment is long: the rest ends when nothing was released for a while.
+    // A queue releases a block shortly after running it, and later on a busy machine. Therefore the
+    // rest ends when nothing has been released for a while.
     let pause = min(0.02, length / Double(Self.rounds) / 100)
     var least = Memory.heapBytes()
     var pausesWithoutRelease = 0
@@ -170,7 +173,7 @@ package final class Soak: Sendable {
     let kind = kinds[Int(seed % UInt64(kinds.count))]
     let program = Generator.program(kind, seed: seed)
     begin("seed \(seed), \(kind):\n\(program)", index)
-    // Counted from the first seed, so that no two that run side by side have the same number.
+    // Relative to the first seed, so that no two concurrent programs have the same number.
     let run = Int((seed &- firstSeed) % 1_000_000)
     let verdict = comparison.verdict(on: program, run: run)
     state.withLock { state in
@@ -179,18 +182,18 @@ package final class Soak: Sendable {
       if verdict.isExact { state.summary.exactPrograms += 1 }
     }
     guard !verdict.complaints.isEmpty else { return }
-    // Shrinking takes its time, and is no hang.
+    // Shrinking takes long, but isn't a hang.
     state.withLock { $0.activities[index] = nil }
     let text = Self.explanation(program, seed, run, verdict.complaints, comparison)
     state.withLock { if $0.summary.failure == nil { $0.summary.failure = text } }
   }
 
-  /// The smallest program that shows the same fault.
+  /// Returns the smallest program found that shows the same fault.
   private static func explanation(
     _ program: Program, _ seed: UInt64, _ run: Int, _ complaints: [String],
     _ comparison: Comparison
   ) -> String {
-    // With threads a fault shows now and then.
+    // With threads, a fault shows only in some runs.
     let tries = program.kind == .sequential ? 1 : 300
     let end = Date(timeIntervalSinceNow: 120)
     func found(_ program: Program) -> [String] {
@@ -215,16 +218,16 @@ package final class Soak: Sendable {
 }
 
 extension Soak.Summary {
-  /// By how much the heap in use may grow for each thread.
+  /// How much the heap in use may grow for each thread, in bytes.
   ///
-  /// Not by nothing: a queue may start a thread of its own at any time, and the allocator keeps freed
-  /// blocks at hand for each, which it counts as used.
+  /// It isn't 0, because a queue can start another thread at any time, and the allocator caches
+  /// freed blocks for each thread, which it counts as used.
   private static let heapTolerance = 256 << 10
-  /// The same for resident memory; holes in the heap, and stacks, are in it, too.
+  /// The same limit for resident memory, which also contains holes in the heap and stacks.
   private static let residentTolerance = 4 << 20
 
   fileprivate func complaintAboutMemory(threads: Int) -> String? {
-    // Queues and tasks have threads also where there is one core.
+    // Queues and tasks use several threads even on one core.
     let threads = max(2, threads)
     if let growth = Memory.growth(heapBytes), growth.bytes > Self.heapTolerance * threads {
       return "The heap in use grew \(growth)."

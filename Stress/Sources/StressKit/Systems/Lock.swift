@@ -2,7 +2,7 @@ import Foundation
 
 /// A value and the lock that guards it.
 ///
-/// Foundation's lock, as ThreadSanitizer knows it on every platform.
+/// It uses Foundation's lock, which ThreadSanitizer understands on every platform.
 ///
 /// `@unchecked Sendable`: `value` is guarded by `lock`.
 final class Lock<Value>: @unchecked Sendable {

@@ -1,24 +1,24 @@
 import Dispatch
 import Foundation
 
-/// Waiting for other threads, with an end to it.
+/// Waits for other threads, with a time limit.
 enum Patience {
-  /// How long anything may take before it counts as hung.
+  /// The time after which an operation counts as hung, in seconds.
   static let seconds = 120.0
 
-  /// Waits until `isDone`, and stops the program with a message if that never comes.
+  /// Waits until `isDone` returns true, and stops the program with a message after the time limit.
   static func wait(for what: String, until isDone: () -> Bool) {
     if !isDoneInTime(isDone) { fatalError("Hung: waited \(seconds) s for \(what).") }
   }
 
-  /// Waits for `semaphore`, and stops the program with a message if it is never signalled.
+  /// Waits for `semaphore`, and stops the program with a message after the time limit.
   static func wait(for what: String, _ semaphore: DispatchSemaphore) {
     if semaphore.wait(timeout: .now() + seconds) == .timedOut {
       fatalError("Hung: waited \(seconds) s for \(what).")
     }
   }
 
-  /// Waits until `isDone`, for `limit` seconds at the most.
+  /// Waits until `isDone` returns true, for at most `limit` seconds; returns whether it did.
   static func isDoneInTime(limit: Double = seconds, _ isDone: () -> Bool) -> Bool {
     let end = Date(timeIntervalSinceNow: limit)
     var rounds = 0

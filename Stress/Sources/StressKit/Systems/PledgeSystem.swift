@@ -2,13 +2,13 @@ import Dispatch
 import Pledge
 import PledgeTesting
 
-/// Pledge, through its public interface.
+/// Pledge, through its public API.
 final class PledgeSystem: System {
-  /// One timer of a sequential program; its deadline is unlike all others.
+  /// One timer of a sequential program, with a unique deadline.
   private struct Timer {
     let deadline: TestClock.Instant
     let ticks: Int
-    /// Held by the timer's task until that is through.
+    /// Retained by the timer's task until the task ends.
     weak var task: TimerClock.Token?
   }
 
@@ -39,7 +39,7 @@ final class PledgeSystem: System {
   // MARK: Making promises
 
   func pending(_ id: Int) -> (Pledge.Promise<Int>, Pledge.Resolver<Int>) {
-    // The line leads a report of the broken promise back to its program.
+    // The line identifies the program in a report of the broken promise.
     Pledge.Promise<Int>.withResolvers(fileID: #fileID, line: Reports.line(run: run, id: id))
   }
 
@@ -226,7 +226,7 @@ final class PledgeSystem: System {
       state.timerCount += 1
       return state.timerCount
     }
-    // In the attoseconds: what makes the deadline unlike others, and the way back to the program.
+    // The attoseconds make the deadline unique, and identify the program in a report.
     let duration = Duration(
       secondsComponent: Int64(ticks), attosecondsComponent: Int64(number * Reports.runs + run))
     let deadline = clock.now.advanced(by: duration)
@@ -255,7 +255,7 @@ final class PledgeSystem: System {
       return false
     }
     advance(to: timer.deadline)
-    // The timer's task settles the promise on a thread of its own, and withdraws from the source.
+    // The timer's task settles the promise on its own thread, and removes its observer.
     Patience.wait(for: "a timer's task") { timer.task == nil }
     return true
   }
@@ -270,7 +270,7 @@ final class PledgeSystem: System {
   }
 }
 
-/// The test clock, with a token that tells whether the task that sleeps on it has ended.
+/// A test clock with a token that tells whether the task that sleeps on the clock has ended.
 private struct TimerClock: Clock {
   final class Token: Sendable {}
 

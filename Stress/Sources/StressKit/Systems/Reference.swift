@@ -1,16 +1,16 @@
 import Foundation
 
-// The reference: promises as one would explain them, with everything behind one lock, no sharing
-// of states between promises and no thought of speed. What Pledge does must look like this.
+// The reference: a direct implementation of the contract, with one lock, no sharing of states
+// between promises, and no optimizations. Pledge must behave identically.
 
-/// Ways to make the reference wrong, to see that the comparison notices.
+/// Faults to plant in the reference, which the comparison must detect.
 enum Fault: CaseIterable, Sendable {
   case none, lostObserver, doubleRun, wrongOrder, settlesTwice, forgetsToReport, cancelsTooMuch
 }
 
 /// Guarded by the world's lock, like all classes of this file.
 final class ReferencePromise: @unchecked Sendable {
-  /// What the promise waits for.
+  /// What settles the promise.
   enum Feed {
     case nothing
     case resolver(CancelHooks)
@@ -21,13 +21,14 @@ final class ReferencePromise: @unchecked Sendable {
   var feed: Feed
   /// The consumers, in the order in which they were attached; none once the promise has settled.
   var observers: [Observer] = []
-  /// How many consumers were given the outcome.
+  /// The number of consumers that have received the result.
   var takers = 0
-  /// A consumer left on purpose: an error that finds none counts as handled.
+  /// Whether a consumer was removed on purpose, so that an error without consumers counts as
+  /// handled.
   var hasBeenLeft = false
-  /// A consumer left that wants the promise to go on.
+  /// Whether the promise stays pending when its consumers are removed.
   var isKept = false
-  /// Cancellation was asked for.
+  /// Whether cancellation was requested.
   var isCancelled = false
 
   init(_ feed: Feed, outcome: Settlement? = nil) {
@@ -36,7 +37,7 @@ final class ReferencePromise: @unchecked Sendable {
   }
 }
 
-/// What a resolver wants to be told, and what its promise follows.
+/// A resolver's cancellation handlers, and the observers through which its promise follows others.
 struct CancelHooks {
   var handlers: [() -> Void] = []
   var followers: [Observer] = []
@@ -45,7 +46,7 @@ struct CancelHooks {
 enum Settlement {
   case value(Int)
   case rejection(Rejection)
-  /// The resolver gave up: to the program the promise is pending, for ever.
+  /// The resolver was dropped; for the program, the promise stays pending forever.
   case abandoned
 
   var rejection: Rejection? { if case .rejection(let rejection) = self { rejection } else { nil } }
@@ -58,7 +59,7 @@ final class Rejection: @unchecked Sendable {
   /// Whether this is never reported.
   let isSilent: Bool
 
-  /// The rejection that a gathering passed on as this one.
+  /// The rejection of an input that a combinator passed on as this one.
   private var original: Rejection?
 
   init(_ failure: Failure, isSilent: Bool = false) {
@@ -67,33 +68,34 @@ final class Rejection: @unchecked Sendable {
     isHandled = self.isSilent
   }
 
-  /// The same failure for the result of a gathering, which is reported for itself.
+  /// Returns a rejection with the same failure and root for a combinator's result.
   func passedOn() -> Rejection {
     let own = Rejection(failure, isSilent: isSilent)
     own.original = root
     return own
   }
 
-  /// The rejection with which the failure appeared: it is reported once.
+  /// The rejection in which the failure originated, which is reported once.
   var root: Rejection { original ?? self }
 }
 
-/// Something that waits for a promise.
+/// A consumer of a promise.
 final class Observer {
   var source: ReferencePromise?
   let executor: Executor?
   let wantsValue: Bool
   let wantsRejection: Bool
   let isShield: Bool
-  /// A closure of the program waits for it, and not only a promise that takes on the outcome.
+  /// Whether the consumer is a closure of the program, rather than a promise that takes on the
+  /// result.
   let hasClosure: Bool
-  /// A handler returned its source.
+  /// Whether a handler returned its source.
   var isAdoption = false
   /// The promise that it settles, if it is an operator's handler.
   weak var promise: ReferencePromise?
-  /// It has started.
+  /// Whether it has started.
   var isTaken = false
-  /// It was detached from its source, and sees the replacement.
+  /// Whether it was detached from its source, and receives the replacement.
   var isDetached = false
   var replacement = Rejection(.cancelled)
   var run: ((Settlement) -> Void)?
@@ -129,7 +131,7 @@ final class ReferenceResolver: @unchecked Sendable {
 
   deinit {
     world.lock.withLock {
-      // The caller that cancels it notifies the producer, and rejects it after that.
+      // The thread that cancels the promise first notifies the producer, and then rejects it.
       if promise.outcome == nil, !promise.isCancelled {
         world.reject(promise, .resolverDropped(id))
       }
@@ -137,13 +139,13 @@ final class ReferenceResolver: @unchecked Sendable {
   }
 }
 
-/// The rules.
+/// The implementation of the contract.
 ///
-/// `@unchecked Sendable`: all is guarded by `lock`.
+/// `@unchecked Sendable`: all state is guarded by `lock`.
 final class ReferenceWorld: @unchecked Sendable {
   let lock = NSRecursiveLock()
   let fault: Fault
-  /// All that were ever used to reject a promise.
+  /// All rejections that were used to reject a promise.
   private(set) var rejections: [Rejection] = []
 
   init(fault: Fault) { self.fault = fault }
@@ -154,7 +156,7 @@ final class ReferenceWorld: @unchecked Sendable {
   func settle(_ promise: ReferencePromise, _ outcome: Settlement) -> Bool {
     if let rejection = outcome.rejection { rejections.append(rejection) }
     let isSettled = promise.outcome != nil
-    // A settlement that comes too late is ignored, error and all.
+    // A call that is too late is ignored, including its error.
     if isSettled { outcome.rejection?.isHandled = true }
     guard !isSettled || fault == .settlesTwice else { return false }
     var followed: [Observer] = []
@@ -170,7 +172,7 @@ final class ReferenceWorld: @unchecked Sendable {
     return true
   }
 
-  /// Settles the promise of an operator, which has no value once it was cancelled.
+  /// Settles an operator's promise; after cancellation it can't be fulfilled.
   func finish(_ promise: ReferencePromise, _ outcome: Settlement) {
     if case .rejection = outcome {
       settle(promise, outcome)
@@ -183,12 +185,12 @@ final class ReferenceWorld: @unchecked Sendable {
 
   @discardableResult
   func reject(_ promise: ReferencePromise, _ failure: Failure) -> Bool {
-    // A consumer that has cancelled does not wait for an error.
+    // The error of a cancelled consumer isn't reported.
     settle(promise, .rejection(Rejection(failure, isSilent: promise.isCancelled)))
   }
 
-  /// First those that go to an executor; when all have been handed over, those that only pass the
-  /// outcome on; and last the closures that run in place.
+  /// Delivers to observers with an executor, then to those that only pass the result on, and
+  /// finally to closures that run in place.
   private func deliver(_ observers: [Observer]) {
     let all = fault == .wrongOrder ? observers.reversed() : observers
     let inPlace = all.filter { observer in
@@ -216,7 +218,7 @@ final class ReferenceWorld: @unchecked Sendable {
   private var depth = 0
   private var deferred: [() -> Void] = []
 
-  /// Runs a job in place, at most 24 of them inside one another.
+  /// Runs a job in place, nested at most 24 deep.
   private func perform(_ job: @escaping () -> Void) {
     if depth == 24 {
       deferred.append(job)
@@ -228,17 +230,17 @@ final class ReferenceWorld: @unchecked Sendable {
     depth -= 1
   }
 
-  /// Runs an observer on its executor, or, if it has none for the outcome, in place.
+  /// Runs an observer on its executor, or in place if it has none for the result.
   func start(_ observer: Observer, inPlace: Bool = false) {
     guard !observer.isTaken, let run = observer.run else { return }
-    // Cancelled while it waited for its turn in place: now it is its executor's.
+    // Cancelled before its turn in place: its executor runs it.
     if inPlace, observer.executorForOutcome != nil { return }
     observer.isTaken = true
     let source = observer.source
     let outcome = observer.isDetached ? .rejection(observer.replacement) : source?.outcome
     observer.source = nil
     observer.run = nil
-    // A consumer that has cancelled does not wait for an error; others may.
+    // The error of a cancelled consumer counts as handled, unless there are other consumers.
     if observer.promise?.isCancelled == true, observer.isDetached || (source?.takers ?? 0) <= 1 {
       outcome?.rejection?.isHandled = true
     }
@@ -248,7 +250,8 @@ final class ReferenceWorld: @unchecked Sendable {
     }
   }
 
-  /// Makes a promise with the outcome of a handler; `isOurs` says that it is not the program's.
+  /// Returns a promise for the result of a handler; `isOurs` means that the handler isn't the
+  /// program's.
   func derive(
     _ source: ReferencePromise, _ executor: Executor? = nil, wantsValue: Bool = false,
     wantsRejection: Bool = false, isShield: Bool = false, hearsAbandonment: Bool = false,
@@ -270,14 +273,14 @@ final class ReferenceWorld: @unchecked Sendable {
     return promise
   }
 
-  /// A handler of `outer` has returned `inner`.
+  /// Makes `outer` settle as `inner`, which its handler returned.
   func adopt(_ inner: ReferencePromise, by outer: ReferencePromise) {
     if inner === outer {
       reject(outer, .returnedItself)
       return
     }
     if outer.isCancelled {
-      // It was never wanted.
+      // The promise has no other consumer.
       if let outcome = inner.outcome {
         if inner.takers == 0 { outcome.rejection?.isHandled = true }
       } else if inner.observers.isEmpty, !inner.isKept {
@@ -304,7 +307,7 @@ final class ReferenceWorld: @unchecked Sendable {
 
   func cancel(_ promise: ReferencePromise) { climb(promise) }
 
-  /// Asks what feeds `promise` to stop, as far up as it has no other consumer.
+  /// Cancels what settles `promise`, up to the nearest promise with another consumer.
   private func climb(_ promise: ReferencePromise) {
     guard promise.outcome == nil, !promise.isCancelled else { return }
     promise.isCancelled = true
@@ -318,10 +321,10 @@ final class ReferenceWorld: @unchecked Sendable {
         reject(promise, .cancelled)
       }
     case .observer(let observer):
-      // If it is running, it looks at `isCancelled` when it has returned.
+      // A running handler checks `isCancelled` after it returns.
       guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
       guard source.observers.contains(where: { $0 === observer }) else {
-        // The outcome is on its way to it.
+        // The result is already being delivered to it.
         detach(observer)
         return noteUnheard(source)
       }
@@ -338,19 +341,19 @@ final class ReferenceWorld: @unchecked Sendable {
     source.hasBeenLeft = true
   }
 
-  /// Makes an observer see its replacement now.
+  /// Delivers the replacement to an observer now.
   private func detach(_ observer: Observer) {
     observer.isDetached = true
     deliver([observer])
   }
 
-  /// An observer of a settled promise has turned to something else: an error that was only for it
-  /// counts as handled.
+  /// Marks the error of a settled promise as handled if the observer that no longer receives it was
+  /// its only consumer.
   private func noteUnheard(_ source: ReferencePromise) {
     if source.takers <= 1 { source.outcome?.rejection?.isHandled = true }
   }
 
-  /// Has an observer see `failure`, and takes away its interest in its source.
+  /// Delivers `failure` to an observer, and cancels its source if that has no other consumer.
   func withdraw(_ observer: Observer, seeing failure: Rejection = Rejection(.cancelled)) {
     guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
     observer.replacement = failure
@@ -362,7 +365,7 @@ final class ReferenceWorld: @unchecked Sendable {
     if source.observers.isEmpty, !source.isKept { climb(source) }
   }
 
-  /// Takes an observer away, uncalled, and has its source go on all the same.
+  /// Removes an observer without calling it, and keeps its source pending.
   func leave(_ observer: Observer) {
     guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
     observer.isDetached = true
@@ -372,7 +375,7 @@ final class ReferenceWorld: @unchecked Sendable {
     keep(source)
   }
 
-  /// Has a promise go on, even if other consumers are removed; its error isn't reported.
+  /// Keeps a promise pending even if its consumers are removed; its error isn't reported.
   func keep(_ promise: ReferencePromise) {
     promise.isKept = true
     promise.hasBeenLeft = true
@@ -393,7 +396,7 @@ final class ReferenceWorld: @unchecked Sendable {
     promise.feed = .resolver(hooks)
   }
 
-  /// Has `promise` settle as `other` does; until then `resolver` is not dropped.
+  /// Makes `promise` settle as `other`; until then, `resolver` is retained.
   func follow(
     _ promise: ReferencePromise, _ other: ReferencePromise, keeping resolver: ReferenceResolver?
   ) {
@@ -410,14 +413,15 @@ final class ReferenceWorld: @unchecked Sendable {
     promise.feed = .resolver(hooks)
   }
 
-  /// Makes a promise that settles as `source`, and what rejects it with `failure` instead.
+  /// Returns a promise that settles as `source`, and a closure that rejects it with `failure`
+  /// instead.
   func timeout(
     _ source: ReferencePromise, _ failure: Failure
   ) -> (ReferencePromise, fire: () -> Void) {
     let observer = Observer(source)
     let promise = ReferencePromise(.observer(observer))
     observer.promise = promise
-    // Of an abandoned source it goes on to wait for the time to pass.
+    // If the source is abandoned, it still waits for the timeout.
     let run: (Settlement) -> Void = { [self] outcome in finish(promise, outcome) }
     observer.run = { outcome in
       guard case .abandoned = outcome, !promise.isCancelled else { return run(outcome) }
@@ -429,7 +433,7 @@ final class ReferenceWorld: @unchecked Sendable {
     return (promise, { [self] in withdraw(observer, seeing: Rejection(failure)) })
   }
 
-  /// The unhandled rejections.
+  /// The failures that were never handled.
   var unhandled: ArraySlice<Failure> {
     var seen: Set<ObjectIdentifier> = []
     let all = rejections.filter { !$0.isHandled && seen.insert(ObjectIdentifier($0.root)).inserted }
@@ -438,7 +442,7 @@ final class ReferenceWorld: @unchecked Sendable {
 }
 
 extension Observer {
-  /// Its executor, if what it is to see is for that.
+  /// Its executor, if it is used for the result that the observer receives.
   fileprivate var executorForOutcome: Executor? {
     if isDetached { return wantsRejection ? executor : nil }
     switch source?.outcome {

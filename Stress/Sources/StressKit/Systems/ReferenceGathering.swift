@@ -1,9 +1,9 @@
-/// Waits for several promises.
+/// The state of a combinator.
 final class ReferenceGathering {
   private let world: ReferenceWorld
   let result = ReferencePromise(.resolver(CancelHooks()))
   private var observers: [Observer] = []
-  /// How it ended: whether the inputs were withdrawn from, or left to go on.
+  /// How the combinator ended: true if it withdrew from its inputs, false if it left them pending.
   private var end: Bool?
 
   init(_ world: ReferenceWorld) { self.world = world }
@@ -13,9 +13,9 @@ final class ReferenceGathering {
   ) -> ReferencePromise {
     for (index, input) in inputs.enumerated() {
       if let withdraws = end {
-        // It was over before it came to this one.
+        // The combinator ended before it reached this input.
         if withdraws { world.cancelIfUnconsumed(input) }
-        // Errors that are there already are taken in.
+        // Errors of inputs that are already rejected count as handled.
         if !withdraws || input.outcome != nil { world.keep(input) }
         continue
       }
@@ -32,7 +32,7 @@ final class ReferenceGathering {
     return result
   }
 
-  /// Releases all inputs; false if that has happened before.
+  /// Removes the observers of all inputs; returns false if that has already happened.
   @discardableResult
   func finish(withdrawing: Bool) -> Bool {
     guard end == nil else { return false }
@@ -119,7 +119,7 @@ extension ReferenceWorld {
         failures[index] = rejection.failure
       case .abandoned: abandonedCount += 1
       }
-      // Cancelled, it has finished before, and all its inputs are: that is no failure of theirs.
+      // After cancellation it has already finished, and the failures of its inputs don't count.
       guard failures.count + abandonedCount == inputs.count,
         gathering.finish(withdrawing: false)
       else { return }

@@ -1,6 +1,6 @@
-/// The reference, behind the interface that it shares with Pledge.
+/// The reference, behind the protocol that it shares with Pledge.
 ///
-/// `@unchecked Sendable`: all is guarded by the world's lock.
+/// `@unchecked Sendable`: all state is guarded by the world's lock.
 final class ReferenceSystem: System, @unchecked Sendable {
   private struct Timer {
     let deadline: Duration
@@ -207,7 +207,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
     return result
   }
 
-  /// One caller's promise.
+  /// Returns one caller's promise.
   private func share(_ work: CoalescedWork, _ key: Int) -> ReferencePromise {
     let promise = ReferencePromise(.resolver(CancelHooks()))
     world.onCancel(promise) { [self] in
@@ -224,7 +224,7 @@ final class ReferenceSystem: System, @unchecked Sendable {
     if coalesced[key] === work { coalesced[key] = nil }
   }
 
-  /// A promise with the same outcome; `body` runs before it settles, whatever that is.
+  /// Returns a promise with the same result; `body` runs before the promise settles.
   private func onEnd(_ source: ReferencePromise, _ body: @escaping () -> Void) -> ReferencePromise {
     world.derive(source, hearsAbandonment: true) { [world] promise, outcome in
       body()
@@ -271,13 +271,13 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   // MARK: Executors and time
 
-  /// Handlers that run on queues have no certain order: here they run in place.
+  /// Handlers on queues have no defined order; here they run in place.
   private func executor(_ place: Place) -> Executor? {
     guard kind == .sequential, place != .immediate else { return nil }
     return executors[place == .second ? 1 : 0]
   }
 
-  /// Not looked at: the reference is what others are measured by.
+  /// Not checked, because the reference defines the expected behavior.
   func isAt(_ place: Place) -> Bool { true }
 
   func runJob(_ place: Place) -> Bool {

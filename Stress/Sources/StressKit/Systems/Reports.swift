@@ -1,17 +1,17 @@
 import Pledge
 
-/// Pledge's reports of unhandled rejections, sorted by the program that they belong to.
+/// Pledge's reports of unhandled rejections, grouped by program.
 ///
-/// The hook is one for the process; programs run side by side. Each error carries the number of
-/// its run: a step's error as a field, a broken promise as its line, a timeout in its attoseconds.
+/// The hook is global, and programs run concurrently, so each error carries the number of its run:
+/// a step's error as a property, a broken promise in its line, a timeout in its attoseconds.
 enum Reports {
-  /// More than there are steps in a program; less than there are runs.
+  /// Greater than the number of steps in a program, and less than the number of runs.
   static let runs = 1_000_000
 
-  // Of the runs in progress. Later reports are ignored, and must not accumulate.
+  // Contains only runs in progress: later reports are ignored, and must not accumulate.
   private static let byRun = Lock<[Int: [Failure]]>([:])
 
-  /// The line for a broken promise; greater than any line of source code, which leads to no run.
+  /// Returns the line for a broken promise, which is greater than any line of source code.
   static func line(run: Int, id: Int) -> UInt { UInt((run + 1) * runs + id) }
 
   static func install() {
@@ -21,12 +21,12 @@ enum Reports {
     }
   }
 
-  /// Starts to listen to the reports of `run`.
+  /// Starts recording the reports of `run`.
   static func open(_ run: Int) { byRun.withLock { $0[run] = [] } }
 
   static func count(_ run: Int) -> Int { byRun.withLock { $0[run]?.count ?? 0 } }
 
-  /// The reports of `run`; those that come later are dropped.
+  /// Stops recording, and returns the reports of `run`; later ones are ignored.
   static func close(_ run: Int) -> [Failure] {
     byRun.withLock { $0.removeValue(forKey: run) ?? [] }
   }
@@ -43,7 +43,7 @@ enum Reports {
 }
 
 extension Failure {
-  /// Whether a report of it can be told apart from that of another program.
+  /// Whether its report identifies the program.
   var leadsToItsRun: Bool {
     switch self {
     case .thrown, .resolverDropped, .timedOut: true

@@ -1,6 +1,7 @@
-/// What runs programs: Pledge, or the reference that it is compared with.
+/// An implementation that runs programs: Pledge, or the reference.
 ///
-/// Handlers get what they need from outside of the system, so that both run the same ones.
+/// Handlers get everything they need from outside the system, so both systems run the same
+/// handlers.
 protocol System: Sendable {
   associatedtype Promise: Sendable
   associatedtype Resolver: Sendable
@@ -31,7 +32,7 @@ protocol System: Sendable {
   func gather(_ gathering: Gathering, _ inputs: [Promise]) -> Promise
   func timeout(_ source: Promise, ticks: Int) -> Promise
   func limited(_ limiter: Int, _ body: @escaping @Sendable () throws -> Promise) -> Promise
-  /// `body` runs in the call, unless the work of another call for `key` goes on.
+  /// Runs `body` in the call, unless work for `key` is in progress.
   func coalesced(_ key: Int, _ body: () throws -> Promise) -> Promise
   func uncancellable(_ source: Promise) -> Promise
 
@@ -43,24 +44,24 @@ protocol System: Sendable {
   func cancel(_ promise: Promise)
   func outcome(_ promise: Promise) -> Outcome
 
-  /// Runs a handler that waits for a manual executor; false if none does.
+  /// Runs one job of a manual executor; returns false if none is queued.
   func runJob(_ place: Place) -> Bool
-  /// Whether what runs on this thread may be a handler for `place`.
+  /// Whether the current thread can run handlers of `place`.
   func isAt(_ place: Place) -> Bool
-  /// Lets time pass up to the next timer, if that is due by then; false if none is.
+  /// Advances the time to the next timer, if it is due by `ticks`; returns false if none is.
   func passTime(to ticks: Int) -> Bool
-  /// Runs `body` alone in the system, if the system doesn't support others.
+  /// Runs `body` exclusively, if the system doesn't support concurrent calls.
   func exclusively<Result>(_ body: () -> Result) -> Result
 }
 
 /// The error of a step or a handler.
 struct StressError: Error, Hashable {
-  /// Tells programs apart that run side by side.
+  /// Distinguishes programs that run concurrently.
   let run: Int
   let id: Int
 }
 
-/// Why a promise was rejected, in terms that both systems share.
+/// The reason for a rejection, in terms that both systems share.
 enum Failure: Error, Hashable, Sendable {
   case thrown(Int)
   case cancelled
@@ -70,7 +71,7 @@ enum Failure: Error, Hashable, Sendable {
   case aggregate([Failure])
   case other(String)
 
-  /// A number for it, the same in each run.
+  /// A number for the failure that is the same in every run.
   var number: Int {
     switch self {
     case .thrown(let id): 1000 + id
@@ -91,5 +92,5 @@ enum Outcome: Hashable, Sendable {
   case failed(Failure)
 }
 
-/// A number that depends on all numbers and their order.
+/// Returns a number that depends on all numbers and their order.
 func mixed(_ numbers: [Int]) -> Int { numbers.reduce(17) { ($0 &* 31 &+ $1) % 1_000_003 } }

@@ -14,7 +14,7 @@ struct User: Comparable {
 
 struct Refused: Error {}
 
-/// Not marked with anything: all of this module is on the main actor.
+/// It has no attributes: this entire module is isolated to the main actor.
 final class App {
   var log: [String] = []
   let users = RequestCoalescer<UserID, User>()

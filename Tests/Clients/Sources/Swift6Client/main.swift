@@ -3,7 +3,7 @@ import Pledge
 
 struct Refused: Error, Equatable {}
 
-/// Not `Sendable`: only code of one isolation may touch it.
+/// Not `Sendable`: only code of one isolation can access it.
 final class Model {
   var lines: [String] = []
 }
@@ -56,7 +56,8 @@ actor Counter {
   }
 }
 
-/// Inference: closures of several statements, shorthand members, key paths, function references.
+/// Type inference with multistatement closures, shorthand members, key paths, and function
+/// references.
 func inference(_ promise: Promise<[Int]>) -> Promise<String> {
   @Sendable func describe(_ number: Int) -> Promise<String> { .value("\(number)") }
   return
@@ -95,7 +96,7 @@ func fromAnywhere() async throws {
 
 func fetch(_ number: Int) -> Promise<Int> { .value(number + 1) }
 
-/// Functions are passed by name; the library's own are overloaded.
+/// Functions are passed by name, although the library's functions are overloaded.
 func functionsByName() async throws {
   let text = try await Promise.value(1).then(fetch).map(String.init).value
   let sum = try await Promise.value([1, 2]).reduceValues(0, +).value
@@ -106,7 +107,7 @@ func functionsByName() async throws {
   precondition(text == "2" && sum == 3 && numbers == [2, 3] && four == 4)
 }
 
-/// What a promise has, a guarantee has.
+/// Guarantees have the operators of promises.
 func guarantees() async throws {
   let (guarantee, resolver) = Guarantee<[Int]>.withResolvers()
   let sum: Guarantee<Int> = guarantee.thenMap { Guarantee.value($0 * 2) }.reduceValues(0, +)
@@ -116,7 +117,7 @@ func guarantees() async throws {
   precondition(six == 6 && all == ("a", 6))
 }
 
-/// `on: .main` is the main actor to the compiler in every operator.
+/// For the compiler, `on: .main` is isolated to the main actor in every operator.
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
   try await Promise.value([1, 2])
@@ -159,7 +160,7 @@ func onMain(_ screen: Screen) async throws {
   precondition(title == "2t2frovceiyla", title)
 }
 
-/// Policies for plain asynchronous functions, without a promise in sight.
+/// Policies for plain asynchronous functions, without promises.
 func plainAsync() async throws {
   @Sendable func load(_ number: Int) async throws -> Int { number }
   let one = try await retry(.fixed(attempts: 2)) { try await load(1) }

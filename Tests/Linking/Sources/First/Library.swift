@@ -16,7 +16,7 @@ public func metadata(_ list: UnsafeMutablePointer<UInt>) -> Int {
   return types.count
 }
 
-/// Makes `queue` the queue of both drop-in modules' handlers.
+/// Makes `queue` the default queue for handlers of both drop-in modules.
 @_cdecl("setQueue")
 public func setQueue(_ queue: UnsafeRawPointer) {
   let queue = Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
@@ -24,14 +24,14 @@ public func setQueue(_ queue: UnsafeRawPointer) {
   DispatchQueue.promises = queue
 }
 
-/// Whether `queue` is what both drop-in modules' handlers run on.
+/// Returns whether handlers of both drop-in modules run on `queue` by default.
 @_cdecl("hasQueue")
 public func hasQueue(_ queue: UnsafeRawPointer) -> Bool {
   let queue = Unmanaged<DispatchQueue>.fromOpaque(queue).takeUnretainedValue()
   return PromiseKit.conf.Q.map === queue && DispatchQueue.promises === queue
 }
 
-/// Makes a promise that fails with `code`, and drops it.
+/// Creates a promise that is rejected with `code`, and releases it.
 @_cdecl("reject")
 public func reject(_ code: Int) { _ = Pledge.Promise<Int>.rejected(Failure(code: code)) }
 

@@ -30,7 +30,7 @@ struct Library {
     self.handle = handle
   }
 
-  /// The library's own function, which its source declares with this name and type.
+  /// Returns the library's own function, which its source declares with this name and type.
   private func function<Function>(_ name: String, as type: Function.Type) -> Function {
     guard let symbol = dlsym(handle, name) else { fatalError("no function '\(name)'") }
     return unsafeBitCast(symbol, to: type)
@@ -77,9 +77,9 @@ expect(
   PromiseKit.conf.Q.map === queue && DispatchQueue.promises === queue,
   "the program has the default queue that the first library has set")
 
-/// The rejections that were reported.
+/// The rejections that have been reported.
 final class Reports: @unchecked Sendable {
-  // `lock` guards it.
+  // Guarded by `lock`.
   private var texts: [String] = []
   private let lock = NSLock()
   func add(_ text: String) { lock.withLock { texts.append(text) } }

@@ -4,7 +4,7 @@ import PromiseKit
 import Promises
 import Testing
 
-/// A value on its way through all three modules, on one cell.
+/// A value that passes through all three modules, which share its promise.
 @Suite struct TogetherTests {
   private let queue = DispatchQueue(label: "together")
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// This file is never instrumented: ThreadSanitizer must not take the baton for an order.
+// This file is never instrumented: ThreadSanitizer must not treat the baton as synchronization.
 
 static _Thread_local int self = -1;
 
@@ -51,7 +51,7 @@ void explorer_fix_addresses(char *const arguments[]) {
   setenv("EXPLORER_ADDRESSES_FIXED", "1", 1);
   setenv("SWIFT_DETERMINISTIC_HASHING", "1", 1);
   int old = personality(0xffffffff);
-  // Where the system forbids it, schedules are still right within one process.
+  // If the system forbids this, schedules are still valid within one process.
   if (old != -1) personality((unsigned long)old | ADDR_NO_RANDOMIZE);
   execv("/proc/self/exe", arguments);
 }
@@ -88,8 +88,8 @@ void explorer_prepare_thread(void) {
   sigaltstack(&alternate, NULL);
 }
 
-// The Swift runtime's own ways in: what it would give to its pools of threads it gives to these
-// functions instead. Swift's calling convention passes so few pointers as C's does.
+// The Swift runtime's hooks: it passes the jobs for its thread pools to these functions instead.
+// For so few pointers, Swift's calling convention is the same as C's.
 extern void (*swift_task_enqueueGlobal_hook)(void *job, void *original);
 extern void (*swift_task_enqueueMainExecutor_hook)(void *job, void *original);
 extern void swift_job_run(void *job, void *identity, void *implementation);
@@ -118,7 +118,7 @@ void explorer_acquire(const void *address) {
   if (__tsan_acquire) __tsan_acquire((void *)address);
 }
 
-// The defaults of the sanitizers: no pause at the end, and the first report ends the process, so
-// that its schedule can be told. Threads of a run that was given up hold what they hold.
+// The default options of the sanitizers: no pause at exit, and the first report ends the process,
+// so that its schedule can be printed. Threads of an abandoned run retain their objects.
 const char *__tsan_default_options(void) { return "atexit_sleep_ms=0:halt_on_error=1"; }
 const char *__asan_default_options(void) { return "detect_leaks=0"; }

@@ -1,12 +1,12 @@
-// What programs note down. ThreadSanitizer does not see this module: only the thread that has the
-// baton touches any of it, and the sanitizer does not see the baton.
+// What programs record. This module isn't instrumented for ThreadSanitizer, because only the thread
+// that has the baton accesses its state, and the sanitizer doesn't see the baton.
 
-/// A value that is counted as long as it lives.
+/// An object that is counted while it is alive.
 package final class Token: @unchecked Sendable {
   nonisolated(unsafe) private static var living = 0
   nonisolated(unsafe) private static var generation = 0
 
-  /// How many tokens of this run are alive.
+  /// The number of this run's tokens that are alive.
   static var count: Int { living }
 
   static func beginRun() { (living, generation) = (0, generation + 1) }
@@ -23,7 +23,7 @@ package final class Token: @unchecked Sendable {
   deinit { if generation == Token.generation { Token.living -= 1 } }
 }
 
-/// What handlers heard, in order.
+/// The events that handlers record, in order.
 package final class Notes: @unchecked Sendable {
   private var heard: [String] = []
 
@@ -39,7 +39,7 @@ package final class Notes: @unchecked Sendable {
   @inline(never)
   package func removeAll() { heard = [] }
 
-  /// The lines that begin with the word `name`, without it.
+  /// Returns the lines that begin with the word `name`, without that word.
   package func heard(by name: String) -> [String] {
     lines.filter { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
   }

@@ -1,8 +1,8 @@
 /// All schedules with at most `bound` preemptions and old values, depth first.
 ///
-/// With `isReduced` only those that order conflicting accesses differently: dynamic partial-order
-/// reduction after Flanagan and Godefroid, with the further points that a bound makes necessary
-/// (Coons, Musuvathi and McKinley).
+/// If `isReduced` is true, only those that order conflicting accesses differently: dynamic
+/// partial-order reduction by Flanagan and Godefroid, with the additional points that a bound
+/// requires (Coons, Musuvathi, and McKinley).
 final class Exhaustive: Strategy {
   private struct Node {
     var chosen: Int
@@ -10,11 +10,13 @@ final class Exhaustive: Strategy {
     let enabled: UInt64
     /// How much of the bound the decisions before this one have used.
     let spent: Int
-    /// Whether this is a choice among values and not among threads.
+    /// Whether this is a choice among values rather than threads.
     let isAge: Bool
     var tried: UInt64
-    /// The choices that use nothing of the bound: to go on, or where that cannot be, another thread
-    /// that can; to let time pass only if there is none.
+    /// The choices that don't count toward the bound.
+    ///
+    /// These are to continue, or, if that isn't possible, another thread that can run. Letting time
+    /// advance is free only if no thread can run.
     let free: UInt64
     var untried: UInt64 = 0
 
@@ -89,7 +91,7 @@ final class Exhaustive: Strategy {
     position += 1
   }
 
-  /// Has the choices in `mask` tried as well, as far as the bound allows.
+  /// Also schedules the choices in `mask`, as far as the bound allows.
   private func add(_ mask: UInt64, to index: Int) {
     var mask = mask & nodes[index].enabled & ~nodes[index].tried
     while mask != 0 {
@@ -121,7 +123,7 @@ final class Exhaustive: Strategy {
   }
 }
 
-/// Finds the accesses of the last run that another order would make come out differently.
+/// Finds the accesses of the last run whose result would differ in another order.
 struct Reduction {
   private struct Place {
     var lastWrite = -1
@@ -130,15 +132,16 @@ struct Reduction {
     var readClock: [Int]
   }
 
-  /// Calls `report` with each thread that should be tried at a step in place of the one that took it.
+  /// Calls `report` with each thread that should be tried at a step instead of the one that took
+  /// it.
   mutating func findConflicts(_ report: (_ thread: Int, _ step: Int) -> Void) {
     let threadCount = Scheduler.threads.count
     let none = [Int](repeating: -1, count: threadCount)
-    // The last step of each thread that a thread knows to be before its next one.
+    // For each thread, the last step of each thread that is known to precede its next one.
     var clocks = [[Int]](repeating: none, count: threadCount)
     var hasBegun = [Bool](repeating: false, count: threadCount)
     var places: [UInt: Place] = [:]
-    // The step with which the uninterrupted part of the schedule that a step belongs to begins.
+    // The first step of the uninterrupted part of the schedule that contains a step.
     var partStart = 0
     var partStarts: [Int] = []
     partStarts.reserveCapacity(Scheduler.stepCount)
@@ -152,8 +155,8 @@ struct Reduction {
         hasBegun[thread] = true
         let creation = Scheduler.threads[thread].creation
         if creation >= 0 {
-          // What its creator did later is taken for earlier, too, which hides nothing: the creation
-          // is the last step of the creator that the new thread can know.
+          // Later steps of its creator also count as earlier. This hides nothing, because the
+          // creation is the last step of the creator that the new thread can know about.
           let creator = Scheduler.steps[creation].thread
           let clock = clocks[creator].map { min($0, creation) }
           join(&clocks[thread], clock)

@@ -1,7 +1,7 @@
 import CExplorer
 import Glibc
 
-/// What atomics and loops that wait for another thread call.
+/// The functions that atomics and spin loops call.
 package enum Explorer {
   /// Whether the caller is a virtual thread of a run.
   @inline(__always)
@@ -9,20 +9,20 @@ package enum Explorer {
 
   nonisolated(unsafe) private static var lastIdentity: UInt = 0
 
-  /// Makes a number for an atomic value, which no other one has; odd, unlike addresses.
+  /// Returns a unique number for an atomic value; odd, unlike addresses.
   package static func makeIdentity() -> UInt {
     lastIdentity += 2
     return lastIdentity - 1
   }
 
-  /// Whether objects that are made later count as lying at lower addresses.
+  /// Whether objects that are created later count as having lower addresses.
   nonisolated(unsafe) package fileprivate(set) static var reversesOrder = false
 
   package static func reverseOrder(_ isReversed: Bool) { reversesOrder = isReversed }
 
   nonisolated(unsafe) private static var globals: [UnsafeRawPointer: AnyObject] = [:]
 
-  /// The object that stands for the global variable at `address`, made by `make` at first.
+  /// Returns the object for the global variable at `address`, which `make` creates on first use.
   package static func global(_ address: UnsafeRawPointer, make: () -> AnyObject) -> AnyObject {
     if let object = globals[address] { return object }
     let object = make()
@@ -30,18 +30,18 @@ package enum Explorer {
     return object
   }
 
-  /// To be called before each access; another thread may run first.
+  /// Must be called before each access; another thread may run first.
   package static func willLoad(_ identity: UInt) { Scheduler.point(.load, identity) }
   package static func willStore(_ identity: UInt) { Scheduler.point(.store, identity) }
   package static func willUpdate(_ identity: UInt) { Scheduler.point(.update, identity) }
 
-  /// To be called after each access that changed a value.
+  /// Must be called after each access that changed a value.
   package static func didWrite() { if explorer_self() >= 0 { Scheduler.noteWrite() } }
 
-  /// To be called by a loop that waits until another thread has written something.
+  /// Must be called by a loop that waits until another thread has written something.
   package static func yield() { Scheduler.yield() }
 
-  /// Lets no other thread run while `body` does, but where that has to wait for one.
+  /// Runs `body` without running other threads, except while it has to wait for one.
   package static func uninterrupted(_ body: () -> Void) {
     let current = Int(explorer_self())
     let outer = Scheduler.privileged
@@ -54,14 +54,14 @@ package enum Explorer {
   @inline(__always)
   package static var hasStaleLoads: Bool { Scheduler.hasStaleLoads }
 
-  /// What a load returns, where `latest` is the latest value.
+  /// Returns the result of a load, given the latest value.
   package static func loaded(
     _ identity: UInt, latest: UInt64, acquires: Bool, isSequential: Bool
   ) -> UInt64 {
     Memory.load(identity, latest: latest, acquires: acquires, isSequential: isSequential)
   }
 
-  /// To be called when `value` has taken the place of `old`.
+  /// Must be called after `value` has replaced `old`.
   package static func didStore(
     _ identity: UInt, old: UInt64, value: UInt64, releases: Bool, acquires: Bool, isUpdate: Bool
   ) {
@@ -70,21 +70,21 @@ package enum Explorer {
       isUpdate: isUpdate)
   }
 
-  /// Whether a weak compare-and-exchange fails although the value is the expected one.
+  /// Whether a weak compare-and-exchange fails spuriously.
   package static func failsForNoReason() -> Bool { Memory.failsForNoReason() }
 
-  /// To be called when the last reference to an object has gone.
+  /// Must be called when the last reference to an object has been released.
   ///
-  /// All that others did with it came before. The scheduler does not see references, so it takes
-  /// all that all threads did for that.
+  /// Other threads' accesses to the object happened before. The scheduler doesn't see references,
+  /// so it orders all steps of all threads before this point.
   package static func releasedLast() { Memory.joinAll() }
 
-  /// Which planted fault is on: the value of EXPLORER_MUTANT, or 0.
+  /// The number of the active planted fault (the value of EXPLORER_MUTANT), or 0.
   package static let mutant = getenv("EXPLORER_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
 
-  /// Runs the blocks and timers that a check has set off.
+  /// Runs the remaining blocks and timers that a check has started.
   package static func runRemaining() { Scheduler.runRemaining() }
 
-  /// To be called for a fence that acquires.
+  /// Must be called for an acquire fence.
   package static func fence() { Memory.fence() }
 }

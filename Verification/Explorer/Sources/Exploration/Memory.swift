@@ -1,11 +1,11 @@
 import CExplorer
 
-/// Which older values a load may return, as the memory model of C++ has it.
+/// Determines which older values a load can return, according to the C++ memory model.
 ///
-/// For each atomic value all stores of the run are kept, in order. A load may return the latest one,
-/// or an older one unless the thread knows about a later one: because it has read or written that itself,
-/// or by a chain of releasing writes and acquiring reads. Updates, sequentially consistent loads and
-/// failed exchanges see the latest value.
+/// For each atomic value, all stores of the run are kept, in order. A load can return the latest
+/// one, or an older one unless the thread knows about a later one: because it has read or written
+/// that itself, or through a chain of releasing writes and acquiring reads. Updates, sequentially
+/// consistent loads, and failed exchanges see the latest value.
 enum Memory {
   private typealias Clock = [Int32]
 
@@ -13,7 +13,7 @@ enum Memory {
     var value: UInt64
     var thread: Int
     var time: Int32
-    /// What a thread that acquires this value knows afterwards.
+    /// What a thread that acquires this value knows afterward.
     var released: Clock?
   }
 
@@ -58,7 +58,7 @@ enum Memory {
       let age = Scheduler.strategy.chooseAge(last - floor + 1)
       index -= age
       if Scheduler.stepCount > 0 { Scheduler.steps[Scheduler.stepCount - 1].age = age }
-      // It has not seen all that is there, and must not wait for news before it has.
+      // The thread hasn't seen the latest value, and must see it before it waits for another write.
       if age > 0 { Scheduler.threads[current].seenWrites = -1 }
     }
     place.floors[current] = index
@@ -91,7 +91,7 @@ enum Memory {
     clocks[current][current] += 1
     var released = releases ? clocks[current] : nil
     if isUpdate, let previous {
-      // An update goes on with the release of the store that it replaces.
+      // An update continues the release sequence of the store that it replaces.
       var both = released ?? previous
       join(&both, previous)
       released = both
@@ -103,8 +103,8 @@ enum Memory {
     places[address] = place
   }
 
-  /// Has the loads of `thread`, which has found nothing new, see what is stored now: a store becomes
-  /// visible in a finite time.
+  /// Makes the loads of `thread`, which has found nothing new, return the latest values, because a
+  /// store becomes visible in finite time.
   static func catchUp(_ thread: Int) {
     guard Scheduler.hasStaleLoads else { return }
     for address in places.keys {
@@ -126,7 +126,7 @@ enum Memory {
     join(&clocks[current], unacquired[current])
   }
 
-  // MARK: - Orders that do not come from atomic values
+  // MARK: - Order that doesn't come from atomic values
 
   static func acquire(_ address: UInt, by thread: Int) {
     guard Scheduler.hasStaleLoads, let clock = releases[address] else { return }

@@ -1,7 +1,7 @@
-/// The decisions of one run, as a line that replays it.
+/// The decisions of one run, as a text that replays it.
 ///
-/// `0*11,1*3~2` lets thread 0 take eleven steps and then thread 1 three, of which the last one loads
-/// the value that was stored two stores before the latest.
+/// In `0*11,1*3~2`, thread 0 takes eleven steps and then thread 1 takes three, of which the last
+/// one loads the value that was stored two stores before the latest.
 package struct Schedule: Sendable {
   struct Decision: Sendable {
     var thread: Int
@@ -10,7 +10,7 @@ package struct Schedule: Sendable {
 
   let decisions: [Decision]
 
-  /// Nil if `text` is not a schedule.
+  /// Creates a schedule from `text`; nil if it isn't one.
   package init?(_ text: String) {
     var decisions: [Decision] = []
     for part in text.split(separator: ",") {
@@ -28,7 +28,8 @@ package struct Schedule: Sendable {
     self.decisions = decisions
   }
 
-  /// The schedule of the run that goes on or has just ended, and the number of its parts.
+  /// Returns the schedule of the run that is in progress or has just ended, and the number of its
+  /// parts.
   static func current() -> (text: String, parts: Int) {
     var parts: [String] = []
     var start = 0
@@ -46,7 +47,7 @@ package struct Schedule: Sendable {
     return (parts.joined(separator: ","), parts.count)
   }
 
-  /// The steps of the last run, a line for each.
+  /// Returns the steps of the last run, one line for each.
   static func trace() -> [String] {
     var names: [UInt: String] = [:]
     return (0..<Scheduler.stepCount).map { index in

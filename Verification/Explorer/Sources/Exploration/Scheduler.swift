@@ -1,23 +1,23 @@
 import CExplorer
 import Glibc
 
-/// Runs virtual threads, one at a time, as a strategy says.
+/// Runs virtual threads, one at a time, in the order that a strategy chooses.
 ///
-/// Before each access to something that threads share, the running thread asks the strategy which
-/// one takes the next step, and passes the baton to it. A step is thus one access and all that
-/// follows up to the next.
+/// Before each access to shared state, the running thread asks the strategy which thread takes the
+/// next step, and passes the baton to it. A step is one such access and everything up to the next
+/// one.
 ///
-/// `nonisolated(unsafe)` throughout: only the thread that has the baton touches any of this.
+/// `nonisolated(unsafe)` throughout: only the thread that has the baton accesses this state.
 enum Scheduler {
-  /// One decision, and what the chosen thread did then.
+  /// One decision, and what the chosen thread then did.
   struct Step {
     var thread: Int
-    /// The thread that took the step before, or -1 if it could not go on.
+    /// The thread that took the previous step, or -1 if it couldn't continue.
     var previous: Int
     /// The threads that could have been chosen, one bit each.
     var enabled: UInt64
     var access: Access
-    /// How many stores ago the value was written that a load of this step returned.
+    /// The age of the value that a load of this step returned: the number of later stores.
     var age = 0
   }
 
@@ -25,23 +25,23 @@ enum Scheduler {
   nonisolated(unsafe) static var threads: [VirtualThread] = []
   /// The threads that can take a step, one bit each.
   nonisolated(unsafe) private static var enabled: UInt64 = 0
-  /// Those of the enabled threads that only time keeps waiting.
+  /// The enabled threads that wait only for time to advance.
   nonisolated(unsafe) static var timed: UInt64 = 0
-  /// How many threads have not finished.
+  /// The number of threads that haven't finished.
   nonisolated(unsafe) private static var unfinished = 0
-  /// The thread that goes first whenever it can, or -1.
+  /// The thread that runs first whenever it can, or -1.
   nonisolated(unsafe) static var privileged = -1
   nonisolated(unsafe) static var isRunning = false
-  /// What ended the run before its threads did.
+  /// The reason why the run ended before its threads did.
   nonisolated(unsafe) private(set) static var failure: String?
-  /// How many writes changed something in this run.
+  /// The number of writes that changed a value in this run.
   nonisolated(unsafe) static var writes = 0
   /// The virtual time, in nanoseconds.
   nonisolated(unsafe) static var time: UInt64 = 0
   nonisolated(unsafe) static var runNumber = 0
-  /// The steps after which a run counts as one without an end.
+  /// The number of steps after which a run counts as endless.
   nonisolated(unsafe) static var stepLimit = 20_000
-  /// Whether loads may return values that are not the latest.
+  /// Whether loads can return values other than the latest.
   nonisolated(unsafe) static var hasStaleLoads = false
 
   nonisolated(unsafe) private static var capacity = 1 << 12
@@ -53,7 +53,7 @@ enum Scheduler {
 
   // MARK: - Runs
 
-  /// Adds a thread that does `work`; before a run, one that the run starts with.
+  /// Adds a thread that does `work`; if called before a run, the run starts with it.
   @discardableResult
   static func add(_ role: VirtualThread.Role, _ work: @escaping () -> Void) -> Int {
     let number = threads.count
@@ -69,7 +69,8 @@ enum Scheduler {
     return number
   }
 
-  /// Runs all threads to their end, as `strategy` says; returns what went wrong, if anything did.
+  /// Runs all threads until they end, in the order that `strategy` chooses; returns what failed, if
+  /// anything.
   static func run(_ strategy: any Strategy) -> String? {
     guard unfinished > 0 else { return nil }
     self.strategy = strategy
@@ -89,7 +90,7 @@ enum Scheduler {
     return failure
   }
 
-  /// Forgets the threads of the last run.
+  /// Removes the threads of the last run.
   static func reset() {
     threads.removeAll(keepingCapacity: true)
     (enabled, unfinished, stepCount, time) = (0, 0, 0, 0)
@@ -98,7 +99,7 @@ enum Scheduler {
     queues.removeAll(keepingCapacity: true)
   }
 
-  /// Gives up the threads that cannot end, with all they hold, and the locks that they have.
+  /// Abandons the threads that can't end, with the objects and locks that they hold.
   private static func abandonRun() {
     for number in threads.indices where threads[number].state != .finished {
       for lock in threads[number].heldLocks { lock.holder = -1 }
@@ -106,7 +107,7 @@ enum Scheduler {
     }
   }
 
-  /// Does the work of threads that were added after the run, in order, here.
+  /// Runs the work of threads that were added after the run, in order, on the calling thread.
   static func runRemaining() {
     var number = 0
     while number < threads.count {
@@ -150,7 +151,7 @@ enum Scheduler {
 
   // MARK: - Decisions
 
-  /// Lets the strategy choose the next thread; nil if the run cannot go on.
+  /// Lets the strategy choose the next thread; returns nil if the run can't continue.
   private static func choose(after current: Int) -> Int? {
     if enabled == 0 {
       failure = "deadlock: \(obstacles())"
@@ -162,7 +163,7 @@ enum Scheduler {
     }
     if stepCount == capacity { grow() }
     let enabled = fair(withPrivilege(enabled))
-    // A thread that lets time run out gives way to all others.
+    // A thread that lets its time limit expire yields to all others.
     let canGoOn =
       current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
     let previous = canGoOn ? current : -1
@@ -183,10 +184,10 @@ enum Scheduler {
     return thread
   }
 
-  /// Those of the `enabled` threads that need not let another one go first.
+  /// Returns those of the `enabled` threads that don't have to yield to another one.
   ///
-  /// Two threads that spin, and write while they do, could else keep a third one from running for
-  /// ever, for which both wait.
+  /// Otherwise, two threads that spin, and write while they spin, could forever prevent a third one
+  /// from running for which both wait.
   private static func fair(_ enabled: UInt64) -> UInt64 {
     var result = enabled
     for number in threads.indices where threads[number].yieldsTo & enabled != 0 {
@@ -195,9 +196,10 @@ enum Scheduler {
     return result != 0 ? result : enabled
   }
 
-  /// Those of the `enabled` threads that may take the next step, with regard to the privileged one.
+  /// Returns those of the `enabled` threads that can take the next step, given the privileged one.
   ///
-  /// While that waits, tasks go last: they could wait, unknown to the scheduler, for what it holds.
+  /// While the privileged thread waits, tasks run last: they could wait, unknown to the scheduler,
+  /// for a lock that it holds.
   private static func withPrivilege(_ enabled: UInt64) -> UInt64 {
     guard privileged >= 0 else { return enabled }
     if enabled & 1 << UInt64(privileged) != 0 { return 1 << UInt64(privileged) }
@@ -210,7 +212,8 @@ enum Scheduler {
     return others != 0 ? others : begun != 0 ? begun : enabled
   }
 
-  /// The thread that goes on if there is no reason to choose another one: time passes last.
+  /// Returns the thread that continues if there is no reason to choose another one; advancing time
+  /// comes last.
   static func preferred(_ enabled: UInt64) -> Int {
     var best = -1
     for number in threads.indices where enabled & 1 << UInt64(number) != 0 {
@@ -228,20 +231,21 @@ enum Scheduler {
     capacity *= 2
   }
 
-  /// Gives the baton to the thread that is to take the next step, and returns when it is `current`.
+  /// Passes the baton to the thread that takes the next step, and returns when `current` has it
+  /// again.
   static func pass(from current: Int) {
     guard let thread = choose(after: current) else {
       explorer_pass(Carrier.main.baton)
       park()
     }
     if thread == current { return }
-    // Looked up now: the table may have another carrier for this number afterwards.
+    // Looked up now, because the table can contain another carrier for this number later.
     let own = Carrier.of(current).baton
     explorer_pass(Carrier.of(thread).baton)
     while explorer_wait(own, 3600) == 0 {}
   }
 
-  /// Keeps a thread of a run that was given up for ever.
+  /// Suspends a thread of an abandoned run forever.
   private static func park() -> Never {
     while true { sleep(3600) }
   }
@@ -265,7 +269,7 @@ enum Scheduler {
     enabled &= ~(1 << UInt64(number))
   }
 
-  /// Ends a thread that never began.
+  /// Ends a thread that has never begun.
   static func drop(_ number: Int) {
     threads[number].work = nil
     threads[number].state = .finished
@@ -273,7 +277,7 @@ enum Scheduler {
     unfinished -= 1
   }
 
-  // MARK: - What threads call
+  // MARK: - Functions that threads call
 
   static func point(_ kind: Access.Kind, _ address: UInt) {
     let current = Int(explorer_self())
@@ -290,14 +294,14 @@ enum Scheduler {
       return
     }
     Memory.catchUp(current)
-    // A thread has to look at everything once more before it may wait for news.
+    // A thread must load every value once more before it can wait for another write.
     let news = writes - threads[current].ownWrites
     if threads[current].seenWrites != news {
       threads[current].seenWrites = news
       return
     }
     threads[current].spins += 1
-    // Not from the first time on: an unfair order can have interesting results, too.
+    // Not from the first time on, because an unfair order can have interesting results, too.
     if threads[current].spins > 2 { threads[current].yieldsTo = enabled & ~timed & ~bit(current) }
     setWaiting(current, .spinning)
     threads[current].access = Access(address: 0, kind: .spin)
@@ -315,7 +319,7 @@ enum Scheduler {
     giveWay()
   }
 
-  /// Lets the privileged thread go on at once, if it could not before.
+  /// Lets the privileged thread continue immediately, if it was waiting.
   static func giveWay() {
     let current = Int(explorer_self())
     guard current >= 0, privileged >= 0, privileged != current,
@@ -327,7 +331,7 @@ enum Scheduler {
 
   // MARK: - Reports
 
-  /// What each thread waits for.
+  /// Returns what each thread waits for.
   private static func obstacles() -> String {
     threads.indices.compactMap { number -> String? in
       let thread = threads[number]
@@ -355,14 +359,14 @@ enum Scheduler {
   }
 }
 
-/// A thread of the system that carries the virtual threads of one number, run after run.
+/// A system thread that carries the virtual threads of one number, in every run.
 final class Carrier {
   let baton: UnsafeMutablePointer<UInt32>
-  /// What the end of a virtual thread is ordered by.
+  /// The address on which the end of a virtual thread is ordered.
   let end: UnsafeMutablePointer<UInt32>
 
   private init() {
-    // A cache line each.
+    // Each has its own cache line.
     baton = .allocate(capacity: 32)
     baton.initialize(repeating: 0, count: 32)
     end = baton + 16
@@ -380,7 +384,7 @@ final class Carrier {
 
   private static func start(_ number: Int) -> Carrier {
     let carrier = Carrier()
-    // Never released: a thread that was given up waits on its baton for ever.
+    // Never released, because an abandoned thread waits on its baton forever.
     let argument = Unmanaged.passRetained(Start(number: number, carrier: carrier))
     var attributes = pthread_attr_t()
     pthread_attr_init(&attributes)

@@ -1,14 +1,14 @@
 import CExplorer
 import Glibc
 
-/// What one run does: closures that run at once, and what must hold when all is quiet.
+/// One run: closures that run concurrently, and a check for the state after it.
 package struct Scenario {
   var bodies: [() -> Void]
   var check: () -> String?
 
-  /// Makes a scenario; `check` says what is wrong, if anything.
+  /// Creates a scenario; `check` returns what is wrong, or nil.
   ///
-  /// It runs when all bodies, blocks and timers have ended.
+  /// The check runs when all bodies, blocks, and timers have ended.
   package init(_ bodies: (() -> Void)..., check: @escaping () -> String?) {
     self.init(bodies, check: check)
   }
@@ -19,13 +19,14 @@ package struct Scenario {
   }
 }
 
-/// One thing that went wrong, and the shortest schedule that shows it.
+/// A failure, and the shortest schedule that shows it.
 package struct Finding: Sendable {
   package var message: String
   package var schedule: String
-  /// In how many runs it was seen.
+  /// The number of runs in which it was seen.
   package var count: Int
-  /// Whether an earlier run was given up, with all that its threads held, which may be the cause.
+  /// Whether an earlier run was abandoned, with the objects that its threads hold, which may be the
+  /// cause.
   package var isSuspect = false
   fileprivate var parts: Int
 }
@@ -37,7 +38,7 @@ package struct Outcome: Sendable {
   package var schedules = 0
   package var seconds = 0.0
   package var longest = 0
-  /// Whether there are schedules left that the search would have to try.
+  /// Whether no schedules are left for the search to try.
   package var isComplete = false
   package var findings: [Finding] = []
 }
@@ -47,7 +48,7 @@ package struct Budget: Sendable {
   package var schedules = Int.max
   package var seconds = Double.infinity
   package var steps = 20_000
-  /// How many runs may fail before the search ends.
+  /// The number of runs that may fail before the search ends.
   package var failures = 200
   package var stopsAtFirstFinding = false
   package var hasStaleLoads = false
@@ -64,9 +65,9 @@ package enum Session {
   nonisolated(unsafe) private static var abandonedRuns = 0
   nonisolated(unsafe) private static var hasJustAbandoned = false
 
-  /// Runs what `make` makes until all schedules are done or the budget is spent.
+  /// Runs the scenarios that `make` creates until all schedules are done or the budget is spent.
   ///
-  /// `afterwards` says what is wrong, if anything, when everything of a run is gone.
+  /// `afterwards` returns what is wrong, or nil, when all objects of a run have been released.
   package static func explore(
     _ name: String, _ search: Search, _ budget: Budget, make: () -> Scenario,
     afterwards: () -> String?
@@ -76,8 +77,8 @@ package enum Session {
     Scheduler.hasStaleLoads = budget.hasStaleLoads
     Explorer.reverseOrder(budget.reversesOrder)
     explorer_at_death { if Scheduler.isRunning { Session.reportDeath("died") } }
-    // What is made on first use is made here, in several orders, where no thread is interrupted
-    // halfway.
+    // Objects that are created on first use are created here, in several orders, where no thread is
+    // interrupted in the middle.
     let warmUp = Random(seed: 1, stay: 1 << 60)
 
     var strategy = search.strategy
@@ -87,7 +88,7 @@ package enum Session {
     scheduleNumber = 1
     for number in 1...12 {
       if let message = run(make, warmUp, afterwards), abandonedRuns > 0 {
-        // What such a run leaves behind would hide the fault from the search.
+        // The effects of such a run would hide the fault from the search.
         outcome.schedules = number
         note(message, in: &outcome)
         return outcome
@@ -101,7 +102,7 @@ package enum Session {
       outcome.longest = max(outcome.longest, Scheduler.stepCount)
       if budget.traces { for line in Schedule.trace() { print(line) } }
       if strategy.mismatch != nil, restarts < 3, abandonedRuns == 0 {
-        // Something was made on first use all the same.
+        // An object was created on first use nevertheless.
         restarts += 1
         if budget.traces { print("restart: \(strategy.mismatch ?? "")") }
         strategy = search.strategy
@@ -138,7 +139,7 @@ package enum Session {
       scenario.bodies = []
       message = Scheduler.run(strategy)
       if message != nil {
-        // Its threads stand still for ever, with all they hold, which later runs may notice.
+        // Its threads never continue, and retain their objects, which can affect later runs.
         if strategy.mismatch == nil {
           abandonedRuns += 1
           hasJustAbandoned = true
@@ -161,7 +162,7 @@ package enum Session {
     if let index = outcome.findings.firstIndex(where: { withoutNumbers($0.message) == key }) {
       outcome.findings[index].count += 1
       let old = outcome.findings[index]
-      // One that is beyond doubt is worth more than a shorter one.
+      // A finding that isn't suspect is better than one with a shorter schedule.
       if old.isSuspect == isSuspect ? schedule.parts < old.parts : old.isSuspect {
         outcome.findings[index].message = message
         outcome.findings[index].schedule = schedule.text
@@ -184,7 +185,7 @@ package enum Session {
     return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
   }
 
-  /// Writes what can be said of a run in which the process dies.
+  /// Prints what is known about a run in which the process dies.
   static func reportDeath(_ reason: String) {
     let text =
       "finding: \(title): \(reason)\n  in 1 of \(scheduleNumber) schedules\n"

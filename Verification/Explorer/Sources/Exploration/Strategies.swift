@@ -2,13 +2,13 @@
 protocol Strategy: AnyObject {
   var name: String { get }
   /// Chooses one of the threads whose bit is set in `enabled`; `previous` took the last step and
-  /// could go on, or is -1. Returns -1 if the run is not the one that was to be repeated.
+  /// can continue, or is -1. Returns -1 if the run differs from the one that it replays.
   func chooseThread(step: Int, previous: Int, enabled: UInt64) -> Int
   /// Chooses one of `count` values, of which 0 is the latest.
   func chooseAge(_ count: Int) -> Int
-  /// Prepares the next run; false if there is none.
+  /// Prepares the next run; returns false if there is none.
   func advance() -> Bool
-  /// Why a run could not be repeated, if so; the search cannot go on then.
+  /// Why a run couldn't be repeated, if so; the search can't continue then.
   var mismatch: String? { get }
 }
 
@@ -35,7 +35,7 @@ package enum Search: Sendable {
   }
 }
 
-/// Follows a recorded schedule; after its end no thread is preempted.
+/// Follows a recorded schedule; after it ends, no thread is preempted.
 final class Replay: Strategy {
   private let decisions: [Schedule.Decision]
   private var step = 0
@@ -69,7 +69,8 @@ struct SplitMix {
   mutating func below(_ limit: Int) -> Int { Int(truncatingIfNeeded: next() >> 1) % limit }
 }
 
-/// Lets the running thread go on `stay` times out of `stay + 1`, and else any thread.
+/// Continues the running thread with probability `stay / (stay + 1)`, and otherwise chooses any
+/// thread.
 final class Random: Strategy {
   private var random: SplitMix
   private let seed: UInt64
@@ -94,8 +95,9 @@ final class Random: Strategy {
   func advance() -> Bool { true }
 }
 
-/// Probabilistic concurrency testing, after Burckhardt, Kothari, Musuvathi and Nagarakatte: threads
-/// have random priorities, and at `depth - 1` random steps the running one falls behind all others.
+/// Probabilistic concurrency testing by Burckhardt, Kothari, Musuvathi, and Nagarakatte: threads
+/// have random priorities, and at `depth - 1` random steps the running thread's priority drops
+/// below all others.
 final class PCT: Strategy {
   private var random: SplitMix
   private let seed: UInt64
@@ -135,7 +137,7 @@ final class PCT: Strategy {
       mask &= mask - 1
       if best < 0 || priorities[thread] > priorities[best] { best = thread }
     }
-    // One that polls with time limits falls behind, or it would poll for ever.
+    // A thread that polls with time limits drops, too; otherwise it would poll forever.
     if Scheduler.timed & 1 << UInt64(best) != 0 {
       lowest -= 1
       priorities[best] = lowest

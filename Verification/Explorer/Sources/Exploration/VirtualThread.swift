@@ -1,7 +1,7 @@
-/// The most virtual threads that one run can have.
+/// The maximum number of virtual threads in one run.
 let maximumThreads = 64
 
-/// What a virtual thread is about to do.
+/// The next action of a virtual thread.
 struct Access {
   enum Kind: UInt8 {
     case start, load, store, update, lock, wait, signal, send, fire, arm, time, spin
@@ -15,7 +15,7 @@ struct Access {
 
 /// A body of a scenario, a block on a queue, or a timer.
 ///
-/// Each one is carried by a thread of its own. It runs only while it has the baton.
+/// A system thread carries each one, and runs it only while it has the baton.
 struct VirtualThread {
   enum State {
     /// Can take its next step.
@@ -41,19 +41,19 @@ struct VirtualThread {
   var obstacle = Obstacle.nothing
   var access = Access()
   var work: (() -> Void)?
-  /// The queue one of whose blocks this is.
+  /// The queue of which this is a block.
   var queue: VirtualQueue?
-  /// Whether only the passing of time makes its next step happen.
+  /// Whether its next step happens only when time advances.
   var isTimed = false
-  /// When a timer is due, in nanoseconds of virtual time.
+  /// The deadline of a timer, in nanoseconds of virtual time.
   var deadline: UInt64 = 0
-  /// How many of the writes in this run were its own.
+  /// The number of writes in this run that this thread made.
   var ownWrites = 0
   /// The number of others' writes that it had seen when it last found nothing new.
   var seenWrites = -1
-  /// How often it has waited for others to write something.
+  /// How often it has waited for a write of another thread.
   var spins = 0
-  /// The threads, one bit each, that have to take a step, or to wait, before this one goes on.
+  /// The threads, one bit each, that must take a step, or wait, before this one continues.
   var yieldsTo: UInt64 = 0
   /// The step in which it was created, or -1.
   var creation = -1

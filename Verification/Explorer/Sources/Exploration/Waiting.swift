@@ -1,10 +1,10 @@
 import CExplorer
 
-// What virtual threads wait for: locks, semaphores, queues and time.
+// What virtual threads can wait for: locks, semaphores, queues, and time.
 
-/// A lock of which the scheduler knows the holder.
+/// A lock whose holder is known to the scheduler.
 package final class VirtualLock: @unchecked Sendable {
-  // Guarded by the baton, as all that the scheduler has.
+  // Guarded by the baton, like all of the scheduler's state.
   var holder = -1
 
   package init() {}
@@ -102,11 +102,11 @@ package final class VirtualSemaphore: @unchecked Sendable {
   }
 }
 
-/// A queue of blocks, each of which is a virtual thread: one at a time if it is serial.
+/// A queue of blocks, each of which is a virtual thread; a serial queue runs one at a time.
 package final class VirtualQueue: @unchecked Sendable {
   package let label: String
   package let isSerial: Bool
-  /// Whether its blocks are parts of tasks.
+  /// Whether its blocks are jobs of tasks.
   let carriesTasks: Bool
   // Guarded by the baton: the blocks of a serial queue that have not finished, in order.
   var blocks: [Int] = []
@@ -119,7 +119,7 @@ package final class VirtualQueue: @unchecked Sendable {
 
   private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// The queue one of whose blocks the calling thread runs.
+  /// The queue whose block the calling thread runs.
   package static var current: VirtualQueue? {
     let current = Int(explorer_self())
     return current < 0 ? nil : Scheduler.threads[current].queue
@@ -154,7 +154,7 @@ package final class VirtualQueue: @unchecked Sendable {
   }
 }
 
-/// A timer that fires once for each time that it is armed, at any moment after its deadline.
+/// A timer that fires once each time it is armed, at any moment after its deadline.
 package final class VirtualTimer: @unchecked Sendable {
   // Guarded by the baton.
   private var armed = -1
@@ -169,7 +169,8 @@ package final class VirtualTimer: @unchecked Sendable {
 
   private var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
-  /// Has the timer fire once, `delay` nanoseconds from now or later, and not when it was to before.
+  /// Makes the timer fire once, `delay` nanoseconds from now or later, instead of at an earlier
+  /// deadline.
   package func arm(after delay: UInt64) {
     Scheduler.point(.arm, address)
     disarm()
@@ -212,8 +213,8 @@ package final class VirtualTimer: @unchecked Sendable {
   }
 }
 
-/// The time that passes when timers fire, and only then.
+/// Virtual time, which advances only when timers fire.
 package enum VirtualTime {
-  /// Nanoseconds since the start of the run.
+  /// The time since the start of the run, in nanoseconds.
   package static var now: UInt64 { Scheduler.time }
 }

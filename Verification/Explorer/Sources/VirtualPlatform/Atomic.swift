@@ -1,13 +1,13 @@
 import Exploration
 internal import Synchronization
 
-/// `Synchronization.Atomic`, each access to which is a step of the explorer.
+/// A replacement for `Synchronization.Atomic`, each access to which is a step of the explorer.
 ///
-/// The memory always has the latest value, and each access has the order that the caller names, for
-/// ThreadSanitizer to judge.
+/// The memory always contains the latest value, and each access uses the ordering that the caller
+/// specifies, for ThreadSanitizer to check.
 public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   private let real: Synchronization.Atomic<UInt64>
-  /// What the scheduler knows it by: another value may lie at the same address later.
+  /// Identifies the value for the scheduler, because another value can have the same address later.
   private let identity: UInt
 
   public init(_ initialValue: consuming Value) {
@@ -15,8 +15,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
     identity = Explorer.makeIdentity()
   }
 
-  /// What stands for the address of the object that this value is a part of, where it is compared with
-  /// others.
+  /// Replaces the address of the object that contains this value, in comparisons of addresses.
   public var order: UInt { Explorer.reversesOrder ? ~identity : identity }
 
   public func load(ordering: AtomicLoadOrdering) -> Value {
@@ -150,7 +149,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   }
 }
 
-/// `@unchecked Sendable`: its one field is atomic.
+/// `@unchecked Sendable`: its only field is atomic.
 extension Atomic: @unchecked Sendable {}
 
 extension Atomic where Value: FixedWidthInteger {
@@ -196,7 +195,7 @@ public func atomicMemoryFence(ordering: AtomicUpdateOrdering) {
   if ordering.acquires { Explorer.fence() }
 }
 
-/// Lets `body` use the global variable at `word`, which is zero at first, as an atomic one.
+/// Calls `body` with the global variable at `word`, which is initially zero, as an atomic one.
 public func withGlobalAtomic<Result>(
   _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
 ) -> Result {
@@ -240,7 +239,7 @@ extension Bool: AtomicRepresentable {
   public init(explorerBits bits: UInt64) { self = bits != 0 }
 }
 
-// MARK: - Orders
+// MARK: - Orderings
 
 public struct AtomicLoadOrdering: Sendable {
   let strength: UInt8

@@ -1,6 +1,6 @@
 import Exploration
 
-// As much of Dispatch as the library uses, on virtual threads and virtual time.
+// The part of Dispatch that the library uses, on virtual threads and in virtual time.
 
 public final class DispatchQueue: Sendable {
   public enum Attributes: Sendable { case concurrent }
@@ -20,8 +20,9 @@ public final class DispatchQueue: Sendable {
 
   public func async(execute work: @escaping @Sendable () -> Void) { queue.async(work) }
 
-  /// Counts `work` in `group`; of `flags` only `barrier` would make a difference, and it is not
-  /// there.
+  /// Adds `work` to the queue, and counts it in `group`.
+  ///
+  /// Of `flags`, only `barrier` would make a difference, and it isn't supported.
   public func async(
     group: DispatchGroup?, flags: DispatchWorkItemFlags,
     execute work: @escaping @Sendable () -> Void
@@ -55,7 +56,7 @@ public final class DispatchQueue: Sendable {
   }
 }
 
-/// A key that one queue has.
+/// A key that is set on one queue.
 ///
 /// `@unchecked Sendable`: set once, before any run.
 public final class DispatchSpecificKey<T>: @unchecked Sendable {
@@ -63,7 +64,7 @@ public final class DispatchSpecificKey<T>: @unchecked Sendable {
   public init() {}
 }
 
-/// Counts work that has not ended.
+/// Counts blocks that haven't ended.
 public final class DispatchGroup: Sendable {
   private let pending = Atomic(0)
 
@@ -139,7 +140,7 @@ public enum DispatchSource {
     TimerSource(queue.virtual)
   }
 
-  /// `@unchecked Sendable`: set up by one thread, and then used under its owner's lock.
+  /// `@unchecked Sendable`: configured by one thread, and then used under its owner's lock.
   private final class TimerSource: DispatchSourceTimer, @unchecked Sendable {
     private let queue: VirtualQueue
     private var handler: (@Sendable () -> Void)?
@@ -162,7 +163,7 @@ public enum DispatchSource {
 
 // MARK: - Time
 
-/// The continuous clock, which stands still while no timer fires.
+/// The continuous clock, which advances only when timers fire.
 public enum VirtualClock {
   private static let start = ContinuousClock.now
 

@@ -1,8 +1,8 @@
 import Exploration
 
-/// `Synchronization.Mutex`, of which the explorer knows the holder.
+/// A replacement for `Synchronization.Mutex` whose holder is known to the explorer.
 ///
-/// `@unchecked Sendable`: the value is guarded by the lock, or by the fact that no run goes on.
+/// `@unchecked Sendable`: the value is guarded by the lock, or used while no run is in progress.
 public struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
   private let value: UnsafeMutablePointer<Value>
   private let gate = VirtualLock()

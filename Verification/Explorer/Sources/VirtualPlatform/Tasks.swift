@@ -23,10 +23,10 @@ public enum VirtualTasks {
     explorer_run_job(UnsafeMutableRawPointer(bitPattern: address))
   }
 
-  /// Cancels a task without being interrupted, but where it has to wait.
+  /// Cancels a task without being preempted, unless it has to wait.
   ///
-  /// The runtime holds a lock of the task while it calls the handlers of a cancellation. The scheduler
-  /// does not know that lock: a thread that waited for it would wait for ever.
+  /// The runtime holds a lock of the task while it calls cancellation handlers. The scheduler
+  /// doesn't know that lock, so a thread that waited for it would wait forever.
   public static func cancel<Value: Sendable, Failure: Error>(_ task: Task<Value, Failure>) {
     Explorer.uninterrupted { task.cancel() }
   }

@@ -6,7 +6,7 @@ import VirtualPlatform
 
 /// Explores one program in this process, and prints its findings and its row of the table.
 ///
-/// Returns whether all was as it should be.
+/// Returns whether the program met its expectations.
 func explore(_ program: Program, _ request: Request) -> Bool {
   explorer_stay_on_one_cpu(Int32(request.cpu))
   let reports = Notes()
@@ -51,7 +51,7 @@ func explore(_ program: Program, _ request: Request) -> Bool {
   return isFine
 }
 
-/// Whether a new process finds the same, which is free of what a run that was given up has left.
+/// Whether a new process, which no abandoned run has affected, finds the same.
 private func isConfirmed(_ finding: Finding, of program: Program, _ request: Request) -> Bool {
   let output = "/tmp/explore-\(getpid())-replay"
   defer { unlink(output) }
@@ -62,7 +62,7 @@ private func isConfirmed(_ finding: Finding, of program: Program, _ request: Req
   return status != 0
 }
 
-/// A row of the table; one with a bar at its beginning.
+/// Returns a row of the table.
 func row(_ cells: String...) -> String {
   let widths = [-30, -12, 9, 6, 7, -20]
   return "|"
@@ -72,9 +72,9 @@ func row(_ cells: String...) -> String {
     }.joined()
 }
 
-/// Explores each program in a process of its own, as many at a time as there are jobs.
+/// Explores each program in its own process, with as many processes at a time as there are jobs.
 ///
-/// Returns whether all was as it should be.
+/// Returns whether all programs met their expectations.
 func exploreAll(_ request: Request) -> Bool {
   print(row("program", "strategy", "schedules", "steps", "seconds", "verdict"))
   fflush(nil)

@@ -1,7 +1,7 @@
 import Exploration
 import Glibc
 
-/// What the command line asks for.
+/// A parsed command line.
 struct Request {
   struct Usage: Error {
     let text: String
@@ -12,10 +12,10 @@ struct Request {
   var budget = Budget()
   var cpu = 0
   var jobs = 2
-  /// The words that say how to search, for the processes that explore one program each.
+  /// The arguments that specify the search, which are passed to the process of each program.
   var words: [String] = []
 
-  /// The options that a schedule needs to be replayed.
+  /// The options that are required to replay a schedule.
   var options: [String] {
     (budget.hasStaleLoads ? ["stale"] : []) + (budget.reversesOrder ? ["reversed"] : [])
   }

@@ -5,9 +5,9 @@ import VirtualPlatform
 /// One small program whose schedules are explored.
 struct Program: Sendable {
   let name: String
-  /// How many reports of unhandled rejections a run must end with.
+  /// The number of unhandled rejections that a run must report.
   var reports = 0...0
-  /// What the one finding must say, if the program is there to be found fault with.
+  /// A text that the only finding must contain, if the program is wrong on purpose.
   var mustFind: String?
   let make: @Sendable () -> Scenario
 }
@@ -33,8 +33,8 @@ func describe<Value>(_ result: Result<Value, any Error>?) -> String {
 }
 
 extension Promise {
-  /// Notes the outcome of this promise, as "`name` outcome", and counts the handler as long as it
-  /// lives.
+  /// Records the result of this promise, as "`name` result", and counts the handler while it is
+  /// alive.
   func note(_ name: String, on executor: some PromiseExecutor = .immediate, in notes: Notes) {
     let token = Token()
     observe(on: executor) { result in
@@ -43,7 +43,7 @@ extension Promise {
     }
   }
 
-  /// As `note`, for a watcher.
+  /// Records the result as `note` does, with a watcher.
   func noteWatching(_ name: String, in notes: Notes) {
     let token = Token()
     watch(on: .immediate) { result in
@@ -52,10 +52,10 @@ extension Promise {
     }
   }
 
-  /// The outcome as it can be seen now.
+  /// The current result, as text.
   var state: String { describe(currentResult) }
 
-  /// A promise whose handler is counted as long as it lives.
+  /// Returns a promise whose handler is counted while it is alive.
   func counted() -> Promise {
     let token = Token()
     return map(on: .immediate) { value in
@@ -65,31 +65,32 @@ extension Promise {
   }
 }
 
-/// Queues that are the same ones in each run, so that what depends on their addresses is the same.
+/// Queues that are the same in each run, so that behavior that depends on their addresses is
+/// repeatable.
 enum Queues {
   static let a = DispatchQueue(label: "a")
   static let b = DispatchQueue(label: "b")
   static let wide = DispatchQueue(label: "wide", attributes: .concurrent)
 }
 
-/// The first of the sentences whose condition does not hold.
+/// Returns the first text whose condition is false.
 func expect(_ conditions: (Bool, String)...) -> String? {
   conditions.first { !$0.0 }?.1
 }
 
 extension Notes {
-  /// Whether each of `names` was heard exactly once and nothing else was.
+  /// Whether each of `names` was recorded exactly once, and nothing else.
   func hasEachOnce(_ names: String...) -> Bool {
     lines.count == names.count && names.allSatisfy { heard(by: $0).count == 1 }
   }
 
-  /// Whether all observers of `promise` named here heard, once each, what the promise says now.
+  /// Whether all of `names` recorded the current result of `promise`, once each.
   func agree(_ names: [String], with promise: String) -> Bool {
     names.allSatisfy { heard(by: $0) == [promise] }
   }
 
   var text: String { lines.joined(separator: ", ") }
 
-  /// The first words of all lines, in order.
+  /// The first word of each line, in order.
   var order: [String] { lines.map { String($0.prefix { $0 != " " }) } }
 }

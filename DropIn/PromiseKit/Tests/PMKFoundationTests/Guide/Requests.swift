@@ -7,13 +7,13 @@ import XCTest
   import FoundationNetworking
 #endif
 
-// What the article on requests shows, with what it takes for granted.
+// The examples of the article on requests, with the declarations that they assume.
 
 private enum GuideError: Error {
   case noJSON
 }
 
-/// The way of a library without promises.
+/// An API in the style of a library without promises.
 extension URLSession {
   fileprivate func json(
     from url: URL, completion: @escaping (Swift.Result<[String: Any], Error>) -> Void
@@ -130,13 +130,13 @@ private final class After: Screen {
 }
 
 final class RequestsGuideTests: XCTestCase {
-  /// Made before any thread that fulfills it.
+  /// Created before any thread that fulfills it.
   private var answers: XCTestExpectation!
 
   override func setUp() { answers = expectation(description: "shown") }
   private let shown = Shown()
 
-  /// What was shown, from any thread.
+  /// The texts that any thread has shown.
   private final class Shown: @unchecked Sendable {
     // Guarded by `lock`.
     private var texts: [String] = []

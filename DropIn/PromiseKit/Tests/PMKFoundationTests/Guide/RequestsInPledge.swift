@@ -7,7 +7,7 @@ import XCTest
   import FoundationNetworking
 #endif
 
-// What the article on requests shows of Pledge.
+// The Pledge examples of the article on requests.
 
 private struct User: Decodable, Sendable { let answer: Int }
 private struct News: Decodable, Sendable { let answer: Int }

@@ -4,12 +4,12 @@ import XCTest
 // The clauses of https://promisesaplus.com that have no test here:
 //
 // - 2.2.1: there is no `then` without a handler.
-// - 2.2.4: `on: nil` runs a handler in place, by intent; with a queue, the clause is tested.
+// - 2.2.4: `on: nil` runs a handler in place on purpose; with a queue, the clause is tested.
 // - 2.2.5: closures have no `this`.
-// - 2.3.3, 2.3.3.1, 2.3.3.2, 2.3.3.4, 2.3.4: whether a handler returns a thenable or a value is
-//   decided by the operator, and not by looking for a property `then`.
+// - 2.3.3, 2.3.3.1, 2.3.3.2, 2.3.3.4, 2.3.4: the operator determines whether a handler returns a
+//   thenable or a value; no property `then` is looked up.
 // - 2.3.3.3.1: a thenable of another class delivers a value, not another thenable.
-// - 2.3.3.3.4: `pipe` does not throw; a thenable that fails after it has settled settles twice.
+// - 2.3.3.3.4: `pipe` doesn't throw; a thenable that fails after it has settled settles twice.
 
 /// Promises/A+, clause by clause, as far as PromiseKit's types allow.
 final class APlusTests: PromiseKitTestCase {
@@ -176,7 +176,7 @@ final class APlusTests: PromiseKitTestCase {
     XCTAssertEqual(next.error as? TestError, .dummy)
   }
 
-  // 2.3.3.3: thenables of other classes, well behaved or not.
+  // 2.3.3.3: thenables of other classes, whether or not they behave correctly.
 
   func test_2_3_3_3_1_and_2_aForeignThenable_givesItsOutcome_atOnceOrLater() {
     for outcome in [PromiseKit.Result.fulfilled(7), .rejected(TestError.dummy)] {
@@ -198,7 +198,7 @@ final class APlusTests: PromiseKitTestCase {
     }
   }
 
-  /// Calls back as often as it likes.
+  /// Calls back any number of times.
   private final class Unruly: Thenable {
     private let outcomes: [PromiseKit.Result<Int>]
     private let isAsync: Bool

@@ -1,7 +1,7 @@
 import Foundation
 import Pledge
 
-// The right side of the migration guide: what it shows compiles.
+// The right side of the migration guide, whose examples must compile.
 
 private struct User: Sendable {
   var name = ""

@@ -1,7 +1,7 @@
 import Foundation
 import PromiseKit
 
-// The left side of the migration guide: what it shows compiles.
+// The left side of the migration guide, whose examples must compile.
 
 private struct User {
   var name = ""

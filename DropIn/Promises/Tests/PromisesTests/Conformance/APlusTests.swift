@@ -7,9 +7,9 @@ import XCTest
 //
 // - 2.2.1: there is no `then` without a handler.
 // - 2.2.5: closures have no `this`.
-// - 2.3.1 is not met: a promise that its own handler returns waits for itself, as in the original.
-// - 2.3.3, 2.3.4: whether a handler returns a promise or a value is decided by its type, and there
-//   is no protocol that foreign thenables conform to.
+// - 2.3.1 isn't met: a promise that its own handler returns waits for itself, as in the original.
+// - 2.3.3, 2.3.4: the type determines whether a handler returns a promise or a value; there is no
+//   protocol to which foreign thenables conform.
 
 /// Promises/A+, clause by clause, as far as the types of Promises allow.
 final class APlusTests: XCTestCase {

@@ -1,11 +1,11 @@
 #pragma once
 #include <stdint.h>
 
-// The number of the virtual thread that the calling thread carries, or -1.
+// Returns the number of the virtual thread that the calling thread carries, or -1.
 int explorer_self(void);
 void explorer_set_self(int number);
 
-// A pointer that each thread has for itself.
+// Returns the address of a thread-local pointer.
 void *explorer_local(void);
 void explorer_set_local(void *pointer);
 
@@ -14,24 +14,25 @@ int explorer_wait(uint32_t *baton, int seconds);
 // Sets `*baton` to 1 and wakes the thread that sleeps on it.
 void explorer_pass(uint32_t *baton);
 
-// Keeps the process on one processor, where passing the baton is cheapest.
+// Binds the process to one processor, where passing the baton is cheapest.
 void explorer_stay_on_one_cpu(int cpu);
 
-// Starts the program again with the same memory layout each time, once.
+// Restarts the program once, with the same memory layout each time.
 void explorer_fix_addresses(char *const arguments[]);
 
-// Calls `function` when the process dies of a signal or of a sanitizer's report.
+// Calls `function` when a signal or a sanitizer's report ends the process.
 void explorer_at_death(void (*function)(void));
 
-// Gives the calling thread a second stack, on which an overflow of the first one is reported.
+// Gives the calling thread an alternate signal stack, on which an overflow of its stack is
+// reported.
 void explorer_prepare_thread(void);
 
-// Order, also in the eyes of ThreadSanitizer, what precedes a release before what follows an
+// Establish an order, also for ThreadSanitizer, between code before a release and code after an
 // acquire of the same address.
 void explorer_release(const void *address);
 void explorer_acquire(const void *address);
 
-// Has `function` called for each job of a task or an actor in place of the runtime's own executors.
+// Calls `function` for each job of a task or an actor, instead of the runtime's own executors.
 void explorer_take_jobs(void (*function)(void *job, int is_main));
 // Runs such a job on the calling thread.
 void explorer_run_job(void *job);

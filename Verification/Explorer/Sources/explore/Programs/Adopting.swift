@@ -102,7 +102,7 @@ private func adoptAndCancelUnsettled() -> Scenario {
     })
 }
 
-/// A promise that has adopted another one, which is observed on its own account too.
+/// Returns a promise that has adopted another one, which has an observer of its own.
 private func adopted(_ notes: Notes) -> (
   outer: Promise<Token>, inner: Promise<Token>, resolver: Resolver<Token>
 ) {
@@ -163,7 +163,7 @@ private func adoptTwice() -> Scenario {
     { sourceResolver.fulfill(1) }, { first.cancel() }, { innerResolver.fulfill(Token()) },
     check: {
       expect(
-        // Cancelled only if the first one was the only consumer of the inner one at that time.
+        // Cancelled only if the first one was the only consumer of the inner promise at that time.
         (second.state == inner.state, "the second one is \(second.state)"),
         (notes.agree(["first"], with: first.state), "\(first.state), heard: \(notes.text)"),
         (notes.agree(["second"], with: second.state), "\(second.state), heard: \(notes.text)"))
@@ -171,7 +171,7 @@ private func adoptTwice() -> Scenario {
 }
 
 private func adoptTwiceInTheMiddle() -> Scenario {
-  // Both in the middle observe the same promise, so that one of them is not its newest observer.
+  // Both promises in the middle observe the same promise, so one of them isn't its newest observer.
   let (source, sourceResolver) = Promise<Int>.withResolvers()
   let (inner, innerResolver) = Promise<Token>.withResolvers()
   let notes = Notes()
@@ -205,7 +205,7 @@ private func adoptDropped() -> Scenario {
     })
 }
 
-/// Handlers that return promises of handlers that return promises, as a loop by recursion makes.
+/// Creates nested handlers that return promises, as a recursive loop does.
 private func tail(cancelling index: Int?) -> Scenario {
   let (source, sourceResolver) = Promise<Int>.withResolvers()
   let (last, lastResolver) = Promise<Token>.withResolvers()
@@ -241,10 +241,11 @@ private func tail(cancelling index: Int?) -> Scenario {
 
 private enum End { case settle, cancel, attach }
 
-/// Four promises that adopt one another, while something happens to the outermost or the innermost.
+/// Creates four promises that adopt one another, while an action is performed on the outermost or
+/// the innermost.
 ///
-/// Those with `indices`, counted from the outermost, adopt in threads of their own, and the others
-/// before that. Nothing but the engine holds those in the middle; others may observe them.
+/// Those at `indices`, counted from the outermost, adopt on threads of their own, and the others
+/// before that. Only the engine retains those in the middle; others may observe them.
 private func row(
   adopting indices: [Int], then end: End, isObserved: Bool = false
 ) -> Scenario {

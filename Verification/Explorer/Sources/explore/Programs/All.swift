@@ -1,4 +1,4 @@
-/// The programs that a correct library must pass, by topic.
+/// The programs that a correct library passes, by topic.
 let libraryPrograms =
   settlingPrograms + cancellingPrograms + adoptingPrograms + longLivedPrograms
   + combiningPrograms + timingPrograms + runningPrograms + awaitingPrograms + pairPrograms

@@ -18,7 +18,7 @@ let awaitingPrograms = [
   Program(name: "actor-released", make: releasedOnItsActor),
 ]
 
-/// A task that notes the outcome of `promise`.
+/// Returns a task that records the result of `promise`.
 private func awaiting(
   _ promise: Promise<Token>, _ name: String, in notes: Notes
 ) -> Task<Void, Never> {
@@ -193,7 +193,7 @@ private func actorAndCancel() -> Scenario {
     })
 }
 
-/// Says where it was released.
+/// Records where it was released.
 private final class Guard: Sendable {
   let notes: Notes
   init(_ notes: Notes) { self.notes = notes }
@@ -201,7 +201,7 @@ private final class Guard: Sendable {
 }
 
 private func releasedOnItsActor() -> Scenario {
-  // The handler is skipped; what its closure holds must be released on the main actor all the same.
+  // The handler is skipped, but its closure must be released on the main actor nevertheless.
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
   let last: Promise<Void> = {

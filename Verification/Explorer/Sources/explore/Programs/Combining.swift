@@ -2,7 +2,7 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Combinators, limiters and shared work.
+/// Combinators, limiters, and coalesced work.
 let combiningPrograms = [
   Program(name: "race-two", make: raceTwo),
   Program(name: "race-cancel", make: raceAndCancel),
@@ -200,7 +200,7 @@ private func allSettled() -> Scenario {
     })
 }
 
-/// A race of a promise that holds a promise of all, and so on.
+/// Returns a race of a promise for all of a promise, and so on.
 private func nest(_ promise: Promise<Token>) -> Promise<Token> {
   var last = promise
   for _ in 0..<2 {
@@ -212,7 +212,7 @@ private func nest(_ promise: Promise<Token>) -> Promise<Token> {
 
 private func cancelANest() -> Scenario { cancel(nest) }
 
-/// Cancels what `nest` makes of a promise, while that is fulfilled.
+/// Cancels the result of `nest` while its promise is fulfilled.
 private func cancel(_ nest: (Promise<Token>) -> Promise<Token>) -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let told = Box(0)
@@ -431,7 +431,7 @@ private func limiterPriority() -> Scenario {
     })
 }
 
-/// A key whose comparison asks the table that is being searched.
+/// A key whose comparison accesses the table that is being searched.
 private struct CuriousKey: Hashable {
   let ask: @Sendable () -> Int
   static func == (first: Self, second: Self) -> Bool { first.ask() >= 0 }

@@ -2,7 +2,7 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Removing observers from a promise that lives on, and abandoning it.
+/// Removing observers from a long-lived promise, and abandoning it.
 let longLivedPrograms = [
   Program(name: "remove-settle-attach", make: removeSettleAttach),
   Program(name: "remove-many-settle-attach", make: removeManySettleAttach),
@@ -18,10 +18,10 @@ let longLivedPrograms = [
   Program(name: "remove-through-link", make: removeThroughALink),
 ]
 
-/// A promise with an observer named "first" and `count` others, all but the last two of which have
-/// been cancelled.
+/// Returns a promise with an observer named "first" and `count` others, all but the last two of
+/// which have been cancelled.
 ///
-/// The seventeenth that is cancelled has all of them swept out of the list.
+/// Cancelling the seventeenth sweeps all cancelled observers from the list.
 private func crowded(_ notes: Notes, count: Int) -> (
   promise: Promise<Token>, resolver: Resolver<Token>, next: Promise<Token>, last: Promise<Token>
 ) {

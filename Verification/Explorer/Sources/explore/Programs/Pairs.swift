@@ -2,8 +2,8 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Every two of the things that a program can do to one promise, by two threads at the same time: on
-/// a promise that has another consumer (`pair-…`), and on one that has none (`lone-…`).
+/// Each pair of actions on one promise, on two threads at the same time: on a promise that has
+/// another consumer (`pair-…`), and on one that has none (`lone-…`).
 let pairPrograms: [Program] = [true, false].flatMap { isKept in
   Act.allCases.indices.flatMap { first in
     Act.allCases[first...].map { second in
@@ -25,7 +25,7 @@ private func collision(of acts: [Act], isKept: Bool) -> Scenario {
   let (promise, resolver) = Promise<Token>.withResolvers()
   let told = Box(0)
   resolver.onCancel { told.value += 1 }
-  // Without one that drops it, a resolver is left to settle the promise in the end.
+  // If no action drops the resolver, it settles the promise at the end.
   let rest = Box<Resolver<Token>?>(acts.contains(.drop) ? nil : resolver)
   let own = acts.map { Box<Resolver<Token>?>($0.needsResolver ? resolver : nil) }
   let notes = Notes()
@@ -62,7 +62,7 @@ private func collision(of acts: [Act], isKept: Bool) -> Scenario {
   return Scenario(
     body(0), body(1),
     check: {
-      // It looks pending if it was abandoned, and then it stays so.
+      // An abandoned promise appears pending, and stays so.
       if promise.state == "pending" { rest.value?.fulfill(Token()) }
       rest.value = nil
       Explorer.runRemaining()

@@ -134,7 +134,7 @@ private func mainQueue() -> Scenario {
 }
 
 private func concurrentQueue() -> Scenario {
-  // One handler returns only when the other one runs.
+  // One handler returns only after the other one has run.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   let runs = DispatchSemaphore(value: 0)
@@ -152,8 +152,8 @@ private func concurrentQueue() -> Scenario {
 }
 
 private func blockedTurn() -> Scenario {
-  // A handler on one queue returns only when a handler on another one has run, which follows in
-  // the same chain's turn.
+  // A handler on one queue returns only when a handler on another one has run, which is next in the
+  // same chain's turn.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   let runs = DispatchSemaphore(value: 0)
@@ -169,7 +169,8 @@ private func blockedTurn() -> Scenario {
 }
 
 private func overtakingTurn() -> Scenario {
-  // In the turn's closure a handler is sent to the queue; what follows the closure comes after it.
+  // In the turn's closure, a handler is sent to the queue; the handler of the closure's promise
+  // must run after it.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   source.map(on: Queues.a) { value in
@@ -182,7 +183,7 @@ private func overtakingTurn() -> Scenario {
 }
 
 private func waitInATurn() -> Scenario {
-  // On a concurrent queue, a closure may wait for a handler on that very queue.
+  // On a concurrent queue, a closure can wait for a handler on the same queue.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   let runs = DispatchSemaphore(value: 0)
@@ -199,7 +200,8 @@ private func waitInATurn() -> Scenario {
 }
 
 private func longChain(on executor: some PromiseExecutor) -> Scenario {
-  // More handlers than one turn runs. Nothing else goes to the queue: that would end the turn.
+  // More handlers than one turn runs. Nothing else is sent to the queue, because that would end the
+  // turn.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   var last = source

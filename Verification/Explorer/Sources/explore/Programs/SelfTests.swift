@@ -2,7 +2,7 @@ import Exploration
 import Pledge
 import VirtualPlatform
 
-/// Programs that are wrong on purpose, which the explorer must report.
+/// Programs that are wrong on purpose, and that the explorer must report.
 let selfTests = [
   Program(
     name: "self-two-locks", mustFind: "deadlock: thread 0 waits for a lock that thread 1 holds",
@@ -77,7 +77,7 @@ private func timers() -> Scenario {
     check: { expect((notes.order == ["first", "second"], "the later one fired first")) })
 }
 
-/// Programs that are wrong only if a load may return an old value: for `stale`.
+/// Programs that are wrong only if a load can return an old value, for `stale`.
 let staleSelfTests = [
   Program(name: "stale-message", mustFind: "the message was not there", make: message)
 ]

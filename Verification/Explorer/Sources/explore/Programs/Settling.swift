@@ -32,7 +32,7 @@ private func settleAndAttach() -> Scenario {
     check: {
       expect(
         (notes.hasEachOnce("1", "2", "a", "b", "c"), "not each heard once: \(notes.text)"),
-        // Where they run in place, late ones may run before those that waited.
+        // If they run in place, later handlers can run before earlier ones.
         (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"))
     })
 }
@@ -133,7 +133,7 @@ private func orderOnAQueue() -> Scenario {
 }
 
 private func orderInATurn() -> Scenario {
-  // The promise is settled by a handler on the queue, in the midst of a turn.
+  // A handler on the queue settles the promise, in the middle of a turn.
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   let promise = source.map(on: Queues.a) { $0 }
@@ -172,7 +172,7 @@ private func orderOfChains() -> Scenario {
     })
 }
 
-/// Gives `promise` a handler in place that blocks; returns what lets it go on.
+/// Attaches a handler in place that blocks; returns the semaphore that resumes it.
 private func slowHandler(of promise: Promise<Token>, in notes: Notes) -> DispatchSemaphore {
   let hasRun = DispatchSemaphore(value: 0)
   promise.observe(on: .immediate) { _ in
@@ -199,7 +199,7 @@ private func slowHandlerHoldsUpNobody() -> Scenario {
 }
 
 private func slowHandlerAmongOthers() -> Scenario {
-  // As before, and others are handed over to a queue before it runs.
+  // As before, but other handlers are passed to a queue before it runs.
   let (promise, resolver) = Promise<Token>.withResolvers()
   let notes = Notes()
   let hasRun = slowHandler(of: promise, in: notes)
@@ -234,7 +234,7 @@ private func settleOnAnotherExecutor() -> Scenario {
     })
 }
 
-/// Keeps jobs until `runAll` is called.
+/// Stores jobs until `runAll` is called.
 final class SlowExecutor: PromiseExecutor {
   private let jobs = Mutex<[PromiseJob]>([])
   func enqueue(_ job: PromiseJob) { jobs.withLock { $0.append(job) } }

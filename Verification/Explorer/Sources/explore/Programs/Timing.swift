@@ -106,8 +106,8 @@ private func orderOfTimers() -> Scenario {
 }
 
 private func blockedTimer() -> Scenario {
-  // A handler in place of one timer returns only when another timer has fired. That one comes first:
-  // the handler of a timer that has fired already runs inside `observe`.
+  // A handler in place of one timer returns only when another timer has fired. That other timer
+  // comes first, because the handler of a timer that has fired already runs inside `observe`.
   let notes = Notes()
   let hasFired = DispatchSemaphore(value: 0)
   return Scenario(
@@ -264,7 +264,7 @@ private func waitInAHandler() -> Scenario {
 }
 
 private func waitForADeferredHandler() -> Scenario {
-  // The handlers nest so deep that the one that is waited for cannot run before the stack unwinds.
+  // The handlers nest so deep that the one that `wait()` needs can't run before the stack unwinds.
   let (promise, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
   @Sendable func nest(_ depth: Int) {
