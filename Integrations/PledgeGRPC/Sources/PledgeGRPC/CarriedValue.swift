@@ -1,4 +1,4 @@
-public import GRPCCore
+import GRPCCore
 import Instrumentation
 import ServiceContextModule
 

@@ -122,7 +122,7 @@ extension RPCRouter {
   /// `handler` returns.
   ///
   /// ```swift
-  /// router.register(upload, reading: { parts, context in
+  /// router.registerStream(upload, reading: { parts, context in
   ///   parts.forEach { part in file.write(part) }.map { Receipt() }
   /// })
   /// ```
@@ -130,7 +130,7 @@ extension RPCRouter {
   /// For cancellation and errors, see ``GRPCCore/ServerContext/serve(_:)``.
   ///
   /// **Execution.** `handler` runs in the call's task.
-  public mutating func register<Request, Response>(
+  public mutating func registerStream<Request, Response>(
     _ method: RemoteMethod<Request, Response>,
     reading handler:
       @escaping @Sendable (RPCAsyncSequence<Request, any Error>, ServerContext) throws
@@ -148,7 +148,7 @@ extension RPCRouter {
   /// reads.
   ///
   /// ```swift
-  /// router.register(list, writing: { folder, responses, context in
+  /// router.registerStream(list, writing: { folder, responses, context in
   ///   Promise().reduce(files(in: folder)) { _, file in responses.send(file) }
   /// })
   /// ```
@@ -157,7 +157,7 @@ extension RPCRouter {
   /// errors, see ``GRPCCore/ServerContext/serve(_:)``.
   ///
   /// **Execution.** `handler` runs in the call's task.
-  public mutating func register<Request, Response>(
+  public mutating func registerStream<Request, Response>(
     _ method: RemoteMethod<Request, Response>,
     writing handler:
       @escaping @Sendable (Request, RPCWriter<Response>, ServerContext) throws -> Promise<Void>
@@ -179,7 +179,7 @@ extension RPCRouter {
   /// errors, see ``GRPCCore/ServerContext/serve(_:)``.
   ///
   /// **Execution.** `handler` runs in the call's task.
-  public mutating func register<Request, Response>(
+  public mutating func registerStream<Request, Response>(
     _ method: RemoteMethod<Request, Response>,
     readingAndWriting handler:
       @escaping @Sendable (

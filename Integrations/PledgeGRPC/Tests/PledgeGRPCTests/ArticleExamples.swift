@@ -97,12 +97,12 @@ private enum ArticleExamples {
       router.register(resize) { order, context in
         load(order.url).map { image in image.resized(to: order.size) }
       }
-      router.register(
+      router.registerStream(
         list,
         writing: { folder, responses, context in
           Promise().reduce(files(in: folder)) { _, file in responses.send(file) }
         })
-      router.register(
+      router.registerStream(
         upload,
         reading: { parts, context in
           parts.forEach { part in store(part) }.map { Receipt() }

@@ -17,11 +17,11 @@ import Testing
             resolver.onCancel { _ = (cancelled.call(), token, resolver) }
           }
         }
-        return Promise.value(number).map(on: .global) { [token] in
-          withExtendedLifetime(token) { $0 }
+        return Promise.value(number).map(on: .global) { [token] value in
+          withExtendedLifetime(token) { value }
         }
       }
-      $0.register(
+      $0.registerStream(
         Methods.text,
         writing: { text, responses, _ in
           let token = lifetimes.track("stream")
@@ -35,7 +35,7 @@ import Testing
           let call = peer.call(Methods.count, number)
           return Promise.value(()).map(on: .global) { call.cancel() }
             .then { call.asVoid() }
-            .recover { [token] _ in withExtendedLifetime(token) {} }
+            .replaceError { [token] _ in withExtendedLifetime(token) {} }.promise
         }
         if number % 3 == 1 {
           return peer.stream(Methods.text, "tea") { [token] _ in

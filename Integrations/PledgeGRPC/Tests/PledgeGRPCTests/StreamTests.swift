@@ -27,7 +27,7 @@ extension RoomWatcher: ChannelInboundHandler {
 @Suite struct StreamTests {
   @Test func responses_arriveInOrder_oneAtATime() async throws {
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count,
         writing: { count, responses, _ in
           Promise().reduce(0..<count) { _, i in responses.send(i) }
@@ -52,7 +52,7 @@ extension RoomWatcher: ChannelInboundHandler {
     let sent = CallCounter()
     let total = 4000
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.blocks,
         writing: { count, responses, _ in
           Promise().reduce(0..<count) { _, _ in
@@ -89,7 +89,7 @@ extension RoomWatcher: ChannelInboundHandler {
   @Test func errorOfTheReceiver_cancelsTheCall() async throws {
     let held = Held<Void>()
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count,
         writing: { count, responses, _ in responses.send(count).then { held.promise() } })
     } _: { peer, _ in
@@ -108,7 +108,7 @@ extension RoomWatcher: ChannelInboundHandler {
     let held = Held<Void>()
     let receiving = Held<Void>()
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count,
         writing: { count, responses, _ in responses.send(count).then { held.promise() } })
     } _: { peer, _ in
@@ -124,7 +124,7 @@ extension RoomWatcher: ChannelInboundHandler {
 
   @Test func errorOfAHandlerThatStreams_comesAfterItsResponses() async throws {
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count,
         writing: { count, responses, _ in
           responses.send(count).map { throw RPCError(code: .dataLoss, message: "spilt") }
@@ -146,7 +146,7 @@ extension RoomWatcher: ChannelInboundHandler {
     let begun = CallCounter()
     let done = CallCounter()
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count,
         reading: { numbers, _ in
           let seen = Recorder<Int>()
@@ -167,7 +167,7 @@ extension RoomWatcher: ChannelInboundHandler {
 
   @Test func errorOfTheWriter_rejects() async throws {
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count, reading: { numbers, _ in numbers.forEach { _ in .value(()) }.map { 1 } })
     } _: { peer, _ in
       try await expectRejection(
@@ -181,7 +181,8 @@ extension RoomWatcher: ChannelInboundHandler {
   @Test func serverThatAnswersEarly_cancelsTheWriter() async throws {
     let held = Held<Void>()
     try await withPeer {
-      $0.register(Methods.count, reading: { _, _ in held.started.reaches(1).promise.map { 1 } })
+      $0.registerStream(
+        Methods.count, reading: { _, _ in held.started.reaches(1).promise.map { 1 } })
     } _: { peer, _ in
       let early = peer.call(Methods.count, writing: { _ in held.promise() })
       try await expectFulfillment(of: early, with: 1)
@@ -191,7 +192,7 @@ extension RoomWatcher: ChannelInboundHandler {
 
   @Test func streamsInBothDirections() async throws {
     try await withPeer {
-      $0.register(
+      $0.registerStream(
         Methods.count,
         readingAndWriting: { numbers, responses, _ in
           numbers.forEach { number in responses.send(number * 2) }
@@ -219,7 +220,7 @@ extension RoomWatcher: ChannelInboundHandler {
     let writing = Held<Void>()
     let handling = Held<Void>()
     try await withPeer {
-      $0.register(Methods.count, readingAndWriting: { _, _, _ in handling.promise() })
+      $0.registerStream(Methods.count, readingAndWriting: { _, _, _ in handling.promise() })
     } _: { peer, _ in
       let all = peer.stream(
         Methods.count, writing: { _ in writing.promise() }, to: { _ in .value(()) })

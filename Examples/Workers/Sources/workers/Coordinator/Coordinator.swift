@@ -55,7 +55,7 @@ final class Coordinator: Sendable {
             report.bytes += size
           }
         }
-        .recover { error in self.report.withLock { $0.failures.append((file, error)) } }
+        .replaceError { error in self.report.withLock { $0.failures.append((file, error)) } }
     }
     .map { _ in self.report.withLock { $0 } }
   }
