@@ -18,7 +18,8 @@ final class Coordinator: Sendable {
   private let filesPerWorker: Int
   private let folder: URL
   private let patience: Duration
-  private let policy: RetryPolicy
+  // gRPC has a type of this name, too.
+  private let policy: Pledge.RetryPolicy
   /// A worker that hangs is overtaken by another one; when all are slow, that is no help.
   private let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
   private let report = Mutex(Report())
@@ -38,7 +39,7 @@ final class Coordinator: Sendable {
     self.filesPerWorker = filesPerWorker
     self.folder = folder
     self.patience = patience
-    var policy = RetryPolicy.exponential(
+    var policy = Pledge.RetryPolicy.exponential(
       attempts: .max, from: .milliseconds(50), maximum: .seconds(1)
     ).withJitter().retrying(when: Self.mayPass)
     policy.deadline = outage
@@ -56,6 +57,7 @@ final class Coordinator: Sendable {
           }
         }
         .replaceError { error in self.report.withLock { $0.failures.append((file, error)) } }
+        .promise
     }
     .map { _ in self.report.withLock { $0 } }
   }

@@ -15,7 +15,8 @@ struct DownloadService: RegistrableRPCService {
   let folder: URL
 
   func registerMethods(with router: inout RPCRouter<some ServerTransport>) {
-    router.registerStream(Download.method, writing: { order, parts, _ in send(order.url, to: parts) })
+    router.registerStream(
+      Download.method, writing: { order, parts, _ in send(order.url, to: parts) })
   }
 
   /// If the coordinator cancels the call, this promise is cancelled, and with it the download.
