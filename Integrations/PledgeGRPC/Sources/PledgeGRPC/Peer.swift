@@ -14,7 +14,7 @@ public import Pledge
 /// **Cancellation.** Cancelling the promise rejects it immediately and cancels the call: the server's
 /// handler is cancelled as well. So does a time limit on the promise, such as `timeout(after:)`.
 ///
-/// **Deadlines.** `within:` is a time limit that the server knows of too. If ``CallDeadline/current``
+/// **Deadlines.** `within:` is a time limit that the server knows about too. If ``CallDeadline/current``
 /// is earlier, it takes its place: a call that is made for another call has no more time than that.
 ///
 /// **Errors.** The promise is rejected with the call's `RPCError`. If the server can't be reached, or

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Gives files to workers, and gives those of a worker that fails to another one.
 final class Coordinator: Sendable {
-  /// What became of the files.
+  /// The number of files that arrived, and the errors of the others.
   struct Report: Sendable {
     var files = 0
     var bytes = 0
