@@ -9,11 +9,12 @@ public struct CarriedValue: Sendable {
   /// The value of a task-local key, in the metadata `name`.
   ///
   /// A call that is made without a value brings none. Characters that metadata can't have are
-  /// percent-encoded. A value that its type can't read counts as none.
+  /// percent-encoded. A value that its type can't read counts as none. gRPC reserves names that end in
+  /// `-bin`, or begin with `grpc-`.
   public static func taskLocal<Value: LosslessStringConvertible & Sendable>(
     _ key: TaskLocal<Value?>, as name: String
   ) -> CarriedValue {
-    CarriedValue(carrier: TaskLocalCarrier(key: key, name: name))
+    CarriedValue(carrier: TaskLocalCarrier(key: key, name: name.lowercased()))
   }
 
   /// `ServiceContext.current`, as the instrument of swift-distributed-tracing writes and reads it.

@@ -101,7 +101,7 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// ```
   ///
   /// The requests end when the promise of `write` is fulfilled. If it is rejected, or `write` throws,
-  /// the call fails. If the call ends before, the promise is cancelled.
+  /// the call is cancelled and fails with that error. If the call ends before, the promise is cancelled.
   ///
   /// **Execution.** `write` runs in a task of its own.
   ///

@@ -50,7 +50,7 @@ extension RoomWatcher: ChannelInboundHandler {
   @Test func slowReceiver_slowsDownTheServer() async throws {
     let blocked = Recorder<Void>()
     let sent = CallCounter()
-    let total = 4000
+    let total = 1200
     try await withPeer {
       $0.registerStream(
         Methods.blocks,
@@ -165,16 +165,33 @@ extension RoomWatcher: ChannelInboundHandler {
     }
   }
 
-  @Test func errorOfTheWriter_rejects() async throws {
+  @Test func errorOfTheWriter_rejects_andIsNoEndForTheServer() async throws {
+    let seen = Recorder<Int>()
+    let ends = Recorder<Bool>()
     try await withPeer {
       $0.registerStream(
-        Methods.count, reading: { numbers, _ in numbers.forEach { _ in .value(()) }.map { 1 } })
+        Methods.count,
+        reading: { numbers, _ in
+          numbers.forEach { number in
+            seen.record(number)
+            return .value(())
+          }
+          .tap(on: .immediate) { result in ends.record((try? result.get()) != nil) }
+          .map { 1 }
+        })
     } _: { peer, _ in
+      // Once a request has arrived, so that the server has the call.
+      let later = peer.call(
+        Methods.count,
+        writing: { requests in
+          requests.send(1).then { seen.reaches(1).promise }.map { throw Boom() }
+        })
+      try await expectRejection(of: later, with: Boom())
+      try await expectFulfillment(of: ends.reaches(1).promise)
+      #expect(ends.events == [false])
       try await expectRejection(
         of: peer.call(Methods.count, writing: { _ in throw Boom() }), with: Boom())
-      let later = peer.call(
-        Methods.count, writing: { requests in requests.send(1).map { throw Boom() } })
-      try await expectRejection(of: later, with: Boom())
+      #expect(!ends.events.contains(true))
     }
   }
 
