@@ -72,8 +72,8 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(help: "After how many seconds another worker tries the same file as well.")
   var patience = 10.0
 
-  @Option(help: "How many seconds a file waits for a worker, if there is none.")
-  var outage = 60.0
+  @Option(help: "After how many seconds a file is given up, with all attempts.")
+  var limit = 120.0
 
   @Argument(help: "The list: lines of a SHA-256 checksum and an address.")
   var list: String
@@ -92,7 +92,7 @@ struct FetchCommand: AsyncParsableCommand {
     let connections = workers.map { $0.connect() }
     let coordinator = Coordinator(
       workers, filesPerWorker: files, folder: folder, patience: .seconds(patience),
-      outage: .seconds(outage))
+      limit: .seconds(limit))
     let report = try await coordinator.fetch(listed).value
     for connection in connections { connection.cancel() }
 

@@ -72,7 +72,7 @@ private let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938
       let connection = worker.connect()
       let coordinator = Coordinator(
         [worker], filesPerWorker: 2, folder: folder, patience: .seconds(10),
-        outage: .milliseconds(300))
+        limit: .milliseconds(300))
       let file = ListedFile(sha256: empty, url: try #require(URL(string: "http://127.0.0.1:1/a")))
       let report = try await expectFulfillment(of: coordinator.fetch([file]))
       #expect(report.files == 0)

@@ -31,9 +31,9 @@ final class Coordinator: Sendable {
   ///   - filesPerWorker: How many files a worker has at a time.
   ///   - folder: Where the files go.
   ///   - patience: How long a file may take before another worker tries as well.
-  ///   - outage: How long no worker at all may be there.
+  ///   - limit: How long a file may take in all, with all attempts.
   init(
-    _ workers: [Worker], filesPerWorker: Int, folder: URL, patience: Duration, outage: Duration
+    _ workers: [Worker], filesPerWorker: Int, folder: URL, patience: Duration, limit: Duration
   ) {
     self.workers = workers
     self.filesPerWorker = filesPerWorker
@@ -42,7 +42,7 @@ final class Coordinator: Sendable {
     var policy = Pledge.RetryPolicy.exponential(
       attempts: .max, from: .milliseconds(50), maximum: .seconds(1)
     ).withJitter().retrying(when: Self.mayPass)
-    policy.deadline = outage
+    policy.deadline = limit
     self.policy = policy
   }
 
