@@ -1,0 +1,68 @@
+import Crypto
+import Foundation
+import Pledge
+import Synchronization
+
+/// The error of a file that isn't what the list says.
+struct WrongChecksumError: Error, CustomStringConvertible {
+  let file: String
+  let expected: String
+  let found: String
+
+  var description: String { "\(file) has the checksum \(found), not \(expected)." }
+}
+
+/// A file of which parts arrive, hidden until it is complete and has the right checksum.
+final class ArrivingFile: Sendable {
+  private struct State {
+    var hash = SHA256()
+    var size = 0
+  }
+
+  private let destination: URL
+  private let hidden: URL
+  private let handle: FileHandle
+  private let state = Mutex(State())
+
+  /// Creates the hidden file.
+  init(_ destination: URL) throws {
+    self.destination = destination
+    hidden = destination.deletingLastPathComponent()
+      .appendingPathComponent(".\(destination.lastPathComponent).\(UUID().uuidString)")
+    try Data().write(to: hidden, options: .withoutOverwriting)
+    handle = try FileHandle(forWritingTo: hidden)
+  }
+
+  /// Appends a part; one call at a time.
+  func write(_ part: [UInt8]) throws {
+    try handle.write(contentsOf: part)
+    state.withLock { state in
+      state.hash.update(data: part)
+      state.size += part.count
+    }
+  }
+
+  /// Gives the file its name, and returns its size; throws if it isn't the right one.
+  func finish(expecting sha256: String) throws -> Int {
+    let (found, size) = state.withLock { ($0.hash.finalize().hexadecimal, $0.size) }
+    guard found == sha256 else {
+      throw WrongChecksumError(
+        file: destination.lastPathComponent, expected: sha256, found: found)
+    }
+    try handle.close()
+    guard rename(hidden.path, destination.path) == 0 else {
+      throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: destination.path])
+    }
+    return size
+  }
+
+  /// Removes the hidden file, if there still is one.
+  func discard() { unlink(hidden.path) }
+}
+
+extension Sequence<UInt8> {
+  /// Two digits for each byte.
+  var hexadecimal: String {
+    map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
+  }
+}

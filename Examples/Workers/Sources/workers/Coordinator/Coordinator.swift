@@ -1,0 +1,93 @@
+import Foundation
+import GRPCCore
+import Pledge
+import Synchronization
+
+/// Gives files to workers, and gives those of a worker that fails to another one.
+final class Coordinator: Sendable {
+  /// The number of files that arrived, and the errors of the others.
+  struct Report: Sendable {
+    var files = 0
+    var bytes = 0
+    /// Attempts that another worker had to repeat, because the first one went away.
+    var takenBack = 0
+    var failures: [(file: ListedFile, error: any Error)] = []
+  }
+
+  private let workers: [Worker]
+  private let filesPerWorker: Int
+  private let folder: URL
+  private let patience: Duration
+  // gRPC has a type of this name, too.
+  private let policy: Pledge.RetryPolicy
+  /// A worker that hangs is overtaken by another one; when all are slow, that is no help.
+  private let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
+  private let report = Mutex(Report())
+
+  /// Creates a coordinator.
+  ///
+  /// - Parameters:
+  ///   - workers: The workers, at least one.
+  ///   - filesPerWorker: How many files a worker has at a time.
+  ///   - folder: Where the files go.
+  ///   - patience: How long a file may take before another worker tries as well.
+  ///   - limit: How long a file may take in all, with all attempts.
+  init(
+    _ workers: [Worker], filesPerWorker: Int, folder: URL, patience: Duration, limit: Duration
+  ) {
+    self.workers = workers
+    self.filesPerWorker = filesPerWorker
+    self.folder = folder
+    self.patience = patience
+    var policy = Pledge.RetryPolicy.exponential(
+      attempts: .max, from: .milliseconds(50), maximum: .seconds(1)
+    ).withJitter().retrying(when: Self.mayPass)
+    policy.deadline = limit
+    self.policy = policy
+  }
+
+  /// Fetches all files, as many at a time as the workers take.
+  func fetch(_ files: [ListedFile]) -> Promise<Report> {
+    Promise.all(files, concurrently: workers.count * filesPerWorker) { file in
+      self.fetch(file)
+        .map { size in
+          self.report.withLock { report in
+            report.files += 1
+            report.bytes += size
+          }
+        }
+        .replaceError { error in self.report.withLock { $0.failures.append((file, error)) } }
+        .promise
+    }
+    .map { _ in self.report.withLock { $0 } }
+  }
+
+  /// Has one worker after the other try, until one delivers the file.
+  private func fetch(_ file: ListedFile) -> Promise<Int> {
+    Promise.retry(policy) { [self] in
+      Promise.hedged(attempts: 2, delay: patience, budget: hedges) { [self] in
+        leastBusyWorker.fetch(file, into: folder)
+          .tap(on: .immediate) { result in
+            if result.isUnavailable { self.report.withLock { $0.takenBack += 1 } }
+          }
+      }
+    }
+  }
+
+  private var leastBusyWorker: Worker {
+    let rested = workers.filter { !$0.isResting }
+    let candidates = rested.isEmpty ? workers : rested
+    return candidates.shuffled().min { $0.load < $1.load } ?? workers[0]
+  }
+
+  /// Whether another attempt may succeed: the worker's fault, and not the file's.
+  private static func mayPass(_ error: any Error) -> Bool {
+    switch error {
+    case let error as AggregateError: error.errors.contains(where: mayPass)
+    case let error as RPCError:
+      [.unavailable, .aborted, .cancelled, .deadlineExceeded, .resourceExhausted]
+        .contains(error.code)
+    default: false
+    }
+  }
+}

@@ -1,0 +1,35 @@
+import Foundation
+
+/// A file to fetch, and how to tell that it arrived.
+struct ListedFile: Hashable, Sendable {
+  let sha256: String
+  let url: URL
+
+  var name: String { url.lastPathComponent }
+}
+
+/// Why a list can't be read.
+struct ListError: Error, CustomStringConvertible {
+  let description: String
+}
+
+enum FileList {
+  /// Reads lines as `sha256sum` prints them, with an address in place of a name.
+  static func read(_ text: String) throws -> [ListedFile] {
+    var names: Set<String> = []
+    return try text.split(whereSeparator: \.isNewline).enumerated().map { index, line in
+      let words = line.split(whereSeparator: \.isWhitespace)
+      guard words.count == 2, words[0].utf8.count == 64, words[0].allSatisfy(\.isHexDigit),
+        let url = URL(string: String(words[1])), url.scheme?.hasPrefix("http") == true
+      else {
+        throw ListError(
+          description: "Line \(index + 1) isn't a SHA-256 checksum and an address: \(line)")
+      }
+      let file = ListedFile(sha256: words[0].lowercased(), url: url)
+      guard !["", "/", ".", ".."].contains(file.name), names.insert(file.name).inserted else {
+        throw ListError(description: "Line \(index + 1) has no file name of its own: \(url)")
+      }
+      return file
+    }
+  }
+}

@@ -1,0 +1,105 @@
+import ArgumentParser
+import Foundation
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+import Pledge
+
+@main
+struct WorkersCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "workers",
+    abstract: "Fetches files with the help of workers in other processes, or on other hosts.",
+    subcommands: [WorkerCommand.self, FetchCommand.self])
+}
+
+/// A host and a port, as an argument.
+extension Address: ExpressibleByArgument {
+  init?(argument: String) { self.init(argument) }
+}
+
+struct WorkerCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "worker", abstract: "Downloads what a coordinator asks for.")
+
+  @Option(help: "The address of this worker, as host:port; port 0 takes a free one.")
+  var listen: Address
+
+  func run() async throws {
+    let folder = FileManager.default.temporaryDirectory
+      .appendingPathComponent("pledge-worker-\(ProcessInfo.processInfo.processIdentifier)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let server = GRPCServer(
+      transport: .http2NIOPosix(
+        address: .ipv4(host: listen.host, port: listen.port), transportSecurity: .plaintext,
+        config: .defaults { config in
+          // Coordinators ask often whether this worker is there.
+          config.connection.keepalive.clientBehavior = .init(
+            minPingIntervalWithoutCalls: .seconds(1), allowWithoutCalls: true)
+        }),
+      services: [DownloadService(folder: folder)])
+    let serving = Promise { try await server.serve() }
+    if let address = try await server.listeningAddress?.ipv4 {
+      print("listening on \(address.host):\(address.port)")
+      fflush(nil)
+    }
+    try await serving.value
+  }
+}
+
+struct FetchCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "fetch", abstract: "Has workers download the files of a list.")
+
+  @Option(
+    help: "The addresses of the workers, as host:port,host:port.",
+    transform: { text in
+      try text.split(separator: ",").map { part in
+        guard let address = Address(part) else {
+          throw ValidationError("'\(part)' isn't an address, as in 10.0.0.7:4000.")
+        }
+        return address
+      }
+    })
+  var workers: [Address]
+
+  @Option(help: "The folder for the files.")
+  var output = "files"
+
+  @Option(help: "How many files a worker has at a time.")
+  var files = 4
+
+  @Option(help: "After how many seconds another worker tries the same file as well.")
+  var patience = 10.0
+
+  @Option(help: "After how many seconds a file is given up, with all attempts.")
+  var limit = 120.0
+
+  @Argument(help: "The list: lines of a SHA-256 checksum and an address.")
+  var list: String
+
+  func validate() throws {
+    if workers.isEmpty { throw ValidationError("Name at least one worker.") }
+    if files < 1 { throw ValidationError("A worker needs at least one file at a time.") }
+  }
+
+  func run() async throws {
+    let listed = try FileList.read(String(contentsOfFile: list, encoding: .utf8))
+    let folder = URL(fileURLWithPath: output, isDirectory: true)
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+
+    let workers = try workers.map { try Worker($0, files: files) }
+    let connections = workers.map { $0.connect() }
+    let coordinator = Coordinator(
+      workers, filesPerWorker: files, folder: folder, patience: .seconds(patience),
+      limit: .seconds(limit))
+    let report = try await coordinator.fetch(listed).value
+    for connection in connections { connection.cancel() }
+
+    for (file, error) in report.failures { print("failed: \(file.url): \(error)") }
+    print(
+      "\(report.files) of \(listed.count) files, \(report.bytes) bytes; "
+        + "\(report.takenBack) attempts taken back from workers that went away")
+    if !report.failures.isEmpty { throw ExitCode.failure }
+  }
+}

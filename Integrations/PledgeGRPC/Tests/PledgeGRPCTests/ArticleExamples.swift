@@ -1,0 +1,129 @@
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+import Pledge
+import PledgeGRPC
+
+/// The examples of the article, which are compiled, and not run.
+private enum ArticleExamples {
+  struct Order: Codable {
+    var url = ""
+    var size = 0
+  }
+
+  struct Image: Codable {
+    func resized(to size: Int) -> Image { self }
+  }
+
+  struct File: Codable {}
+  struct Receipt: Codable {}
+  struct HelloRequest: Codable { let name: String }
+  struct HelloReply: Codable {}
+
+  struct Database: Sendable {
+    func insert(_ file: File) -> Promise<Void> { Promise() }
+  }
+
+  struct Servers: Sendable {
+    let peer: Peer<HTTP2ClientTransport.Posix>
+    func next() -> Peer<HTTP2ClientTransport.Posix> { peer }
+  }
+
+  /// As what the generator of gRPC makes.
+  enum Greeter {
+    struct Client<Transport: ClientTransport> {
+      init(wrapping client: GRPCClient<Transport>) {}
+      func sayHello(_ request: HelloRequest, options: CallOptions) async throws -> HelloReply {
+        HelloReply()
+      }
+    }
+  }
+
+  static func load(_ url: String) -> Promise<Image> { .value(Image()) }
+  static func store(_ part: File) -> Promise<Void> { Promise() }
+  static func files(in folder: String) -> [File] { [] }
+  static func greet(_ request: HelloRequest) -> Promise<HelloReply> { .value(HelloReply()) }
+
+  static let resize = RemoteMethod.json(
+    "images.Resizer", "Resize", takes: Order.self, returns: Image.self)
+  static let list = RemoteMethod.json(
+    "images.Files", "List", takes: String.self, returns: File.self)
+  static let upload = RemoteMethod.json(
+    "images.Files", "Upload", takes: File.self, returns: Receipt.self)
+
+  static func generated() throws -> [Promise<Void>] {
+    let client = GRPCClient(
+      transport: try .http2NIOPosix(
+        target: .dns(host: "10.0.0.7", port: 4000), transportSecurity: .plaintext))
+    let connections = Promise { try await client.runConnections() }
+    let peer = Peer("10.0.0.7:4000", client)
+    let greeter = Greeter.Client(wrapping: client)
+
+    let greeting = peer.call(within: .seconds(2)) { options in
+      try await greeter.sayHello(HelloRequest(name: "Ada"), options: options)
+    }
+    return [connections, greeting.asVoid()]
+  }
+
+  static func calls(
+    _ peer: Peer<HTTP2ClientTransport.Posix>, _ order: Order, _ servers: Servers,
+    _ budget: RetryBudget
+  ) -> [Promise<Image>] {
+    let image = peer.call(resize, order, within: .seconds(5))
+
+    let repeated = Promise.retry(
+      .exponential(attempts: 5, from: .milliseconds(100)).withBudget(budget)
+    ) {
+      Promise.hedged(delay: .milliseconds(200)) { servers.next().call(resize, order) }
+    }
+    return [image, repeated]
+  }
+
+  static func streams(
+    _ peer: Peer<HTTP2ClientTransport.Posix>, _ folder: String, _ database: Database,
+    _ header: File, _ content: File
+  ) -> [Promise<Void>] {
+    let listed = peer.stream(list, folder) { file in database.insert(file) }
+
+    let receipt = peer.call(
+      upload,
+      writing: { requests in
+        requests.send(header).then { requests.send(content) }
+      })
+    return [listed, receipt.asVoid()]
+  }
+
+  struct Images: RegistrableRPCService {
+    func registerMethods(with router: inout RPCRouter<some ServerTransport>) {
+      router.register(resize) { order, context in
+        load(order.url).map { image in image.resized(to: order.size) }
+      }
+      router.registerStream(
+        list,
+        writing: { folder, responses, context in
+          Promise().reduce(files(in: folder)) { _, file in responses.send(file) }
+        })
+      router.registerStream(
+        upload,
+        reading: { parts, context in
+          parts.forEach { part in store(part) }.map { Receipt() }
+        })
+    }
+  }
+
+  static func sayHello(request: HelloRequest, context: ServerContext) async throws -> HelloReply {
+    try await context.serve { greet(request) }
+  }
+
+  enum Request {
+    @TaskLocal static var id: String?
+  }
+
+  static func context(
+    _ transport: HTTP2ClientTransport.Posix, _ listener: HTTP2ServerTransport.Posix
+  ) -> (GRPCClient<HTTP2ClientTransport.Posix>, GRPCServer<HTTP2ServerTransport.Posix>) {
+    let context = ContextInterceptor(.taskLocal(Request.$id, as: "request-id"), .serviceContext)
+    let client = GRPCClient(transport: transport, interceptors: [context])
+    let server = GRPCServer(transport: listener, services: [Images()], interceptors: [context])
+    return (client, server)
+  }
+}

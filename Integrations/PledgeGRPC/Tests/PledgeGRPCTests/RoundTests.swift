@@ -1,0 +1,53 @@
+import Foundation
+import GRPCCore
+import Pledge
+import PledgeGRPC
+import PledgeTesting
+import Testing
+
+@Suite struct RoundTests {
+  @Test func manyRounds_leaveNothingBehind() async throws {
+    let rounds = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1" ? 100_000 : 10_000
+    let lifetimes = LifetimeTracker()
+    let cancelled = CallCounter()
+    try await withPeer {
+      $0.register(Methods.count) { number, _ in
+        let token = lifetimes.track("response")
+        if number % 3 == 0 {
+          return Promise { resolver in
+            resolver.onCancel { _ = (cancelled.call(), token, resolver) }
+          }
+        }
+        return Promise.value(number).map(on: .global) { [token] value in
+          withExtendedLifetime(token) { value }
+        }
+      }
+      $0.registerStream(
+        Methods.text,
+        writing: { text, responses, _ in
+          let token = lifetimes.track("stream")
+          return responses.send(text).map { [token] in withExtendedLifetime(token) {} }
+        })
+    } _: { peer, _ in
+      let all = Promise.all(0..<rounds, concurrently: 64) { number -> Promise<Void> in
+        let token = lifetimes.track("call")
+        if number % 3 == 0 {
+          // Cancelled by the client: before, while, or after the server has its request.
+          let call = peer.call(Methods.count, number)
+          return Promise.value(()).map(on: .global) { call.cancel() }
+            .then { call.asVoid() }
+            .replaceError { [token] _ in withExtendedLifetime(token) {} }.promise
+        }
+        if number % 3 == 1 {
+          return peer.stream(Methods.text, "tea") { [token] _ in
+            withExtendedLifetime(token) { .value(()) }
+          }
+        }
+        return peer.call(Methods.count, number).map { [token] _ in withExtendedLifetime(token) {} }
+      }
+      try await expectFulfillment(of: all.asVoid(), within: .seconds(1800))
+      try await lifetimes.expectNoneAlive()
+      #expect(lifetimes.madeCount >= rounds)
+    }
+  }
+}
