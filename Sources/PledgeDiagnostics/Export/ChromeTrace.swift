@@ -71,7 +71,7 @@ extension Snapshot {
     if run.end == nil { facts["end"] = "still running" }
     let isSkipped = !isWait && record.kind == .handler && !run.callsClosure
     return ChromeTrace.Event(
-      name: label(of: record) + (isSkipped ? " (not called)" : ""), cat: isWait ? "wait" : "handler",
+      name: label(of: record) + (isSkipped ? " (skipped)" : ""), cat: isWait ? "wait" : "handler",
       ph: "X", ts: run.start.microseconds, dur: ((run.end ?? now) - run.start).microseconds,
       tid: run.thread, args: facts)
   }

@@ -56,6 +56,6 @@ public struct UnknownTraceFormatError: Error, Sendable, Hashable, CustomStringCo
   /// A description that lists the extensions.
   public var description: String {
     let extensions = Trace.Format.allCases.map { ".\($0.rawValue)" }.joined(separator: " or ")
-    return "\u{201C}\(fileName)\u{201D} isn't a valid name for a trace: it must end in \(extensions)"
+    return "\u{201C}\(fileName)\u{201D} isn't a name for a trace: it must end in \(extensions)"
   }
 }
