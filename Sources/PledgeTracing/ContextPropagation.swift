@@ -3,8 +3,8 @@
   import ServiceContextModule
 
   extension TaskLocals {
-    /// Makes the value of `ServiceContext.current` where a handler is attached current in that handler,
-    /// for all promises.
+    /// Propagates `ServiceContext.current` from where a handler is attached to the handler, for all
+    /// promises.
     ///
     /// Spans that are started in a handler then belong to the trace of the code that attached the
     /// handler, and a metadata provider of swift-log finds the context. Call it once, when the program
