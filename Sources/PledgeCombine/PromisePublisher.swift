@@ -6,13 +6,13 @@
   #endif
   import Pledge
 
-  /// Publishes the outcome of a promise: its value and the end, or its error.
+  /// A publisher of a promise's result: its value, or its error as a failure.
   ///
-  /// Each subscriber is one more consumer of the promise. It gets the value when it has asked for one,
-  /// at once if the promise has settled before, and otherwise on the thread that settles the promise:
-  /// use `receive(on:)` to get it elsewhere. An error needs no demand. A subscriber that cancels
-  /// leaves the others alone; when no consumer is left, the promise is cancelled. A promise that
-  /// is cancelled publishes `CancellationError`.
+  /// Each subscriber is a consumer of the promise. It receives the value after it has requested one:
+  /// immediately if the promise is settled, and otherwise on the thread that settles the promise. Use
+  /// `receive(on:)` to receive it elsewhere. An error requires no demand. A subscriber that cancels
+  /// doesn't affect the others; when no consumer is left, the promise is cancelled. A cancelled promise
+  /// fails with `CancellationError`.
   public struct PromisePublisher<Output: Sendable>: Publisher, Sendable {
     /// The type of the promise's error.
     public typealias Failure = any Error
@@ -21,25 +21,26 @@
 
     fileprivate init(_ promise: Promise<Output>) { self.promise = promise }
 
-    /// Sends `subscriber` the outcome when it asks for it.
+    /// Sends the result to `subscriber` when it requests a value.
     public func receive<S: Subscriber>(subscriber: S)
     where S.Input == Output, S.Failure == any Error {
       OutcomeSubscription(Downstream(subscriber) { $0 }).begin(promise.share())
     }
   }
 
-  /// Publishes the value of a guarantee.
+  /// A publisher of a guarantee's value.
   ///
-  /// As ``PromisePublisher``; but a guarantee that is broken or cancelled ends without a value.
+  /// It works like ``PromisePublisher``, but finishes without a value if the guarantee is broken or
+  /// cancelled.
   public struct GuaranteePublisher<Output: Sendable>: Publisher, Sendable {
-    /// A guarantee has no error.
+    /// The failure type; a guarantee has no error.
     public typealias Failure = Never
 
     private let guarantee: Guarantee<Output>
 
     fileprivate init(_ guarantee: Guarantee<Output>) { self.guarantee = guarantee }
 
-    /// Sends `subscriber` the value when it asks for it.
+    /// Sends the value to `subscriber` when it requests one.
     public func receive<S: Subscriber>(subscriber: S)
     where S.Input == Output, S.Failure == Never {
       OutcomeSubscription(Downstream(subscriber) { _ in .finished }).begin(guarantee.promise)
@@ -47,7 +48,7 @@
   }
 
   extension Promise {
-    /// A publisher of this promise's outcome.
+    /// A publisher of this promise's result.
     public var publisher: PromisePublisher<Value> { PromisePublisher(self) }
   }
 
@@ -56,7 +57,7 @@
     public var publisher: GuaranteePublisher<Value> { GuaranteePublisher(self) }
   }
 
-  /// A subscriber, whatever its type.
+  /// A type-erased subscriber.
   private struct Downstream<Input> {
     let start: (any Subscription) -> Void
     let send: (Input) -> Void
@@ -72,22 +73,22 @@
     }
   }
 
-  /// A subscriber's interest in an outcome.
+  /// The subscription of one subscriber to a result.
   ///
-  /// `@unchecked Sendable`: `lock` guards the variables. The subscriber is called without it, by one
-  /// thread at a time: the one that took the outcome out.
+  /// `@unchecked Sendable`: `lock` guards the variables. The subscriber is called outside it, by one
+  /// thread at a time: the one that has removed the result.
   private final class OutcomeSubscription<Input: Sendable>: Subscription, @unchecked Sendable {
     private let lock = Mutex(())
-    /// Nil once the subscriber has cancelled or got all.
+    /// The subscriber; nil after it has cancelled or received everything.
     private var downstream: Downstream<Input>?
-    /// The subscriber's own consumer of the promise, while it waits.
+    /// The subscriber's consumer of the promise, while the promise is pending.
     private var promise: Promise<Input>?
     private var isWanted = false
     private var value: Input?
 
     init(_ downstream: Downstream<Input>) { self.downstream = downstream }
 
-    /// Subscribes to `promise`, which nothing else consumes.
+    /// Subscribes to `promise`, which has no other consumer.
     func begin(_ promise: Promise<Input>) {
       let downstream = lock.withLock { _ in
         self.promise = promise
@@ -104,7 +105,7 @@
     }
 
     func cancel() {
-      // Cancelled and released outside the lock: that may run code of the program.
+      // Cancelled and released outside the lock, because that can run the program's code.
       let (promise, downstream) = lock.withLock { _ in
         defer {
           self.promise = nil
@@ -130,7 +131,7 @@
       }
     }
 
-    /// Sends the value, once it is there and wanted, and the end.
+    /// Sends the value and the completion, if there is a value and it has been requested.
     private func sendIfReady() {
       let (value, downstream) = lock.withLock { _ -> (Input?, Unchecked<Downstream<Input>?>) in
         guard isWanted, let value = self.value else { return (nil, Unchecked(nil)) }
@@ -139,7 +140,7 @@
       }
       guard let value, let downstream = downstream.value else { return }
       downstream.send(value)
-      // The subscriber may have cancelled.
+      // The subscriber may have cancelled in the meantime.
       end(.finished)
     }
 
@@ -155,9 +156,9 @@
     }
   }
 
-  /// A value that leaves a lock; the code that receives it is its only user, or may share it.
+  /// A value that is returned from a lock; the code that receives it is its only user, or can share it.
   ///
-  /// `@unchecked Sendable`: subscribers and subscriptions may be called on any thread.
+  /// `@unchecked Sendable`: subscribers and subscriptions can be called on any thread.
   struct Unchecked<Value>: @unchecked Sendable {
     let value: Value
     init(_ value: Value) { self.value = value }

@@ -7,14 +7,14 @@
   import Pledge
 
   extension Publisher where Output: Sendable {
-    /// Subscribes, and returns a promise of the first value.
+    /// Subscribes, and returns a promise for the first value.
     ///
-    /// One value is asked for; with it the subscription is cancelled. A failure rejects the promise,
-    /// and so does an end without a value, with `PromiseError.noElement`. Cancelling the promise
-    /// cancels the subscription. A publisher that drops its subscriber rejects the promise with
-    /// `BrokenPromiseError`.
+    /// The subscriber requests one value, and then cancels the subscription. The promise is rejected with
+    /// the publisher's failure, with `PromiseError.noElement` if the publisher finishes without a value,
+    /// and with `BrokenPromiseError` if the publisher releases its subscriber. Cancelling the promise
+    /// cancels the subscription.
     ///
-    /// The subscription begins inside this call. Nothing has to be stored to keep it.
+    /// The subscription starts inside this call. You don't need to store anything to keep it.
     public func firstValue(fileID: StaticString = #fileID, line: UInt = #line) -> Promise<Output> {
       Promise(fileID: fileID, line: line) { resolver in
         ValueSubscriber<Output, Failure>.subscribe(
@@ -31,13 +31,13 @@
       }
     }
 
-    /// Subscribes, and returns a promise of all values, in order, when the publisher has finished.
+    /// Subscribes, and returns a promise for all values, in order.
     ///
-    /// All values are asked for. A failure rejects the promise. Cancelling the promise cancels the
-    /// subscription. A publisher that drops its subscriber rejects the promise with
-    /// `BrokenPromiseError`.
+    /// The demand is unlimited. The promise is fulfilled when the publisher has finished, and rejected
+    /// with the publisher's failure, or with `BrokenPromiseError` if the publisher releases its subscriber.
+    /// Cancelling the promise cancels the subscription.
     ///
-    /// The subscription begins inside this call. Nothing has to be stored to keep it.
+    /// The subscription starts inside this call. You don't need to store anything to keep it.
     public func allValues(fileID: StaticString = #fileID, line: UInt = #line) -> Promise<[Output]> {
       Promise(fileID: fileID, line: line) { resolver in
         ValueSubscriber<Output, Failure>.subscribe(
@@ -53,10 +53,10 @@
     }
   }
 
-  /// Collects values until it has as many as it wants, or the publisher has ended.
+  /// A subscriber that collects values until its demand is met or the publisher has finished.
   ///
-  /// `@unchecked Sendable`: `lock` guards the variables. What belongs to the program is called and
-  /// released without it.
+  /// `@unchecked Sendable`: `lock` guards the variables. The program's code is called and released
+  /// outside it.
   private final class ValueSubscriber<Input: Sendable, Failure: Error>: Subscriber,
     @unchecked Sendable
   {
@@ -72,7 +72,7 @@
     private let demand: Subscribers.Demand
     private var state = State.waiting
     private var values: [Input] = []
-    /// Called once, with the values, unless the subscription is cancelled before.
+    /// The closure that is called once with the values, unless the subscription is cancelled before.
     private var end: End?
 
     private init(_ demand: Subscribers.Demand, _ end: @escaping End) {
@@ -86,7 +86,8 @@
       _ end: @escaping @Sendable ([Input], Subscribers.Completion<Failure>) -> Void
     ) {
       let subscriber = ValueSubscriber(demand, end)
-      // Weak, as the subscriber keeps the resolver: if the publisher drops it, the promise is broken.
+      // Weak, because the subscriber retains the resolver: if the publisher releases the subscriber,
+      // the promise must be rejected.
       resolver.onCancel { [weak subscriber] in subscriber?.cancel() }
       publisher.subscribe(subscriber)
     }

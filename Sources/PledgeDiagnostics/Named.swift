@@ -2,15 +2,15 @@ import Pledge
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Promise {
-  /// Gives this promise a name for the reports of a ``Trace``, which show it next to the operation:
-  /// in trees, error paths, wait cycles and timelines.
+  /// Gives this promise a name that the reports of a ``Trace`` show next to the operation.
   ///
   /// ```swift
   /// let avatar = download(url).map { Image($0) }.named("avatar of \(id)")
   /// ```
   ///
-  /// `name` is only evaluated while a trace is on; otherwise this is the look at a flag. A promise
-  /// that is named twice has the last name.
+  /// The name appears in trees, error paths, wait cycles, and timelines. `name` is evaluated only
+  /// while a trace is recording; otherwise, the call only checks a flag. If a promise is named more
+  /// than once, the last name applies.
   ///
   /// - Returns: This promise.
   @discardableResult
@@ -24,9 +24,9 @@ extension Promise {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Guarantee {
-  /// Gives this guarantee a name for the reports of a ``Trace``.
+  /// Gives this guarantee a name that the reports of a ``Trace`` show next to the operation.
   ///
-  /// `name` is only evaluated while a trace is on.
+  /// `name` is evaluated only while a trace is recording.
   @discardableResult
   public func named(_ name: @autoclosure () -> String) -> Guarantee {
     guard !RunningTraces.isEmpty else { return self }

@@ -1,40 +1,44 @@
 import Pledge
 
-/// The traces that are on, and which event each of them is for.
+/// The traces that are recording, and the events that each of them receives.
 ///
-/// That of the process gets all events. Of the others, an event goes to those that it can concern, found
-/// by the promise, the thread and the task: many tests, each with a trace of its own, run side by side.
+/// The trace of the process receives all events. A scoped trace receives only the events that can
+/// concern it, which are found by promise, thread, and task, because many tests can run in parallel,
+/// each with a trace of its own.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum RunningTraces {
   fileprivate struct State {
     var ofProcess: Trace?
     var scoped: [ObjectIdentifier: Trace] = [:]
-    /// The scoped traces that have a promise in their record.
+    /// The scoped traces whose records contain a promise.
     var promises: [PromiseDiagnostics.PromiseID: [Trace]] = [:]
-    /// The scoped traces of which a handler or a wait is on a thread.
+    /// The scoped traces whose handlers or waits are on a thread.
     var threads: [ThreadKey: [Trace]] = [:]
-    /// The traces that claim a rejection: those of the promise that was the last to be rejected with it.
+    /// The traces that claim a rejection: those of the last promise that was rejected with it.
     ///
-    /// The name of a rejection is used again when the rejection is gone. So the last promise decides: as
-    /// long as a rejection exists, what it rejects is newer than what others with its name have.
+    /// The identifier of a rejection can be reused after the rejection is deallocated. The last
+    /// promise therefore decides: while a rejection exists, the promises that it rejects are newer
+    /// than those of earlier rejections with the same identifier.
     var rejections: [UInt: [Trace]] = [:]
   }
 
   private static let state = Mutex(State())
 
-  /// How many there are, for a look without a lock.
+  /// The number of traces, which can be read without the lock.
   private static let count = Atomic<Int>(0)
 
   static var ofProcess: Trace? { isEmpty ? nil : state.withLock { $0.ofProcess } }
 
-  /// Whether there is none; false only while one is added or removed if there is.
+  /// Whether no trace is recording; approximate while one is being added or removed.
   static var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
   static var all: [Trace] { isEmpty ? [] : state.withLock { $0.all } }
 
   static func contains(_ trace: Trace) -> Bool { state.withLock { $0.contains(trace) } }
 
-  /// - Returns: The trace of the process whose place was taken.
+  /// Adds a trace.
+  ///
+  /// - Returns: The trace of the process that it replaces.
   static func add(_ trace: Trace, isScoped: Bool) -> Trace? {
     state.withLock { state -> Trace? in
       defer { apply(state) }
@@ -46,7 +50,7 @@ enum RunningTraces {
     }
   }
 
-  /// Removes a trace that takes no more events, with the promises and threads that it has entered.
+  /// Removes a closed trace and its interests.
   static func remove(_ trace: Trace, _ interests: Interests) {
     state.withLock { state in
       state.scoped[ObjectIdentifier(trace)] = nil
@@ -60,7 +64,7 @@ enum RunningTraces {
     }
   }
 
-  /// Notes which events a scoped trace wants from now on.
+  /// Updates the promises and threads whose events a scoped trace receives.
   static func update(_ trace: Trace, wanted: Interests, unwanted: Interests) {
     state.withLock { state in
       guard state.contains(trace) else { return }
@@ -71,9 +75,10 @@ enum RunningTraces {
     }
   }
 
-  /// Called under the lock, so that of two changes the later one is the last to set the tracer.
+  /// Installs or removes the tracer and the claim.
   ///
-  /// What a trace holds of the program is not released here: the caller of both methods has it.
+  /// It's called under the lock, so the later of two changes is also the last to set the tracer. No
+  /// trace is deallocated here: the callers of `add` and `remove` retain them.
   private static func apply(_ state: State) {
     let traces = state.all
     count.store(traces.count, ordering: .relaxed)
@@ -99,7 +104,7 @@ enum RunningTraces {
     }
   }
 
-  /// Has a trace keep an unhandled rejection, if it belongs to one.
+  /// Passes an unhandled rejection to the traces that claim it; returns whether one kept it.
   private static func claim(
     _ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt
   ) -> Bool {
@@ -108,7 +113,7 @@ enum RunningTraces {
   }
 }
 
-/// What a scoped trace must be told of.
+/// The promises and threads whose events can concern a scoped trace.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Interests {
   var promises: [PromiseDiagnostics.PromiseID] = []

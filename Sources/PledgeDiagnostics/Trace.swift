@@ -1,7 +1,7 @@
 import Foundation
 import Pledge
 
-/// A record of what happens to promises while it is on, and the reports on it.
+/// A recording of what happens to promises, and the reports about it.
 ///
 /// ```swift
 /// let trace = Trace.start()
@@ -9,21 +9,21 @@ import Pledge
 /// print(trace.pendingTree())
 /// ```
 ///
-/// ``start(limit:capturesPlaces:clock:)`` records all promises of the process, and one such trace is
-/// on at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one closure does, and any
-/// number of those can be on. While no trace is on, tracing costs a promise no more than the look at
-/// a flag.
+/// ``start(limit:capturesPlaces:clock:)`` records all promises of the process; only one such trace
+/// can be recording at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one closure
+/// does; any number of these can be recording. While no trace is recording, a promise only checks a
+/// flag.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public final class Trace: Sendable {
   private let log: Mutex<Log>
   private let time: @Sendable () -> Duration
   private let callStacks: CallStackReader?
-  /// Whether it leaves out what its body has nothing to do with.
+  /// Whether it records only what its body does.
   private let isScoped: Bool
-  /// Whether it keeps the unhandled rejections that belong to it, which then are not reported.
+  /// Whether it keeps the unhandled rejections that belong to it, so that they aren't reported.
   let claimsRejections: Bool
 
-  /// The trace of the closure that the task runs, or in which the task was made.
+  /// The trace of the closure that the task runs, or in which the task was created.
   @TaskLocal static var scope: Trace?
 
   private init(
@@ -37,17 +37,18 @@ public final class Trace: Sendable {
     callStacks = capturesPlaces ? CallStackReader() : nil
   }
 
-  /// Starts to record all that happens to promises in the process; a trace that was started so
-  /// before is stopped.
+  /// Starts recording everything that happens to promises in the process.
+  ///
+  /// If another such trace is recording, it is stopped.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of promises in the record; less than one counts as one, nil is no
-  ///     limit. Beyond it the promises that settled first are forgotten first, then the oldest;
-  ///     ``forgotten`` and every report tell how many. One promise takes about a kilobyte.
-  ///   - capturesPlaces: Whether to find out where in the source operators are called, which takes
-  ///     some 5 µs a promise. Promises with a resolver know their location in any case. On Apple
-  ///     platforms, locations of operators are left out.
-  ///   - clock: What tells the time.
+  ///   - limit: The maximum number of promises in the record; values below one count as one, and nil
+  ///     is no limit. Beyond the limit, the trace discards the promises that settled first, and then
+  ///     the oldest; ``forgotten`` and every report state how many. A promise takes about a kilobyte.
+  ///   - capturesPlaces: Whether to find the source locations of operators, which takes about 5 µs
+  ///     for each promise. Promises with a resolver have a source location in any case. On Apple
+  ///     platforms, operators have none.
+  ///   - clock: The clock that measures times.
   @discardableResult
   public static func start(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
@@ -59,16 +60,16 @@ public final class Trace: Sendable {
     return trace
   }
 
-  /// Records what `body` does to promises, and what happens to the promises that it makes or
+  /// Records what `body` does to promises, and what happens to the promises that it creates or
   /// observes, on any thread.
   ///
-  /// What other parts of the program do with promises of their own is left out, so tests that use
-  /// such traces can run side by side. The trace is passed to `body` and stopped when `body`
-  /// returns; its reports can be read after that as well. A promise belongs to the trace if it is
-  /// made in the task of `body`, in a task made by it, or in a handler of a promise that belongs to
-  /// the trace; or if it is attached to such a promise.
+  /// What other parts of the program do with their own promises isn't recorded, so tests that use
+  /// such traces can run in parallel. The trace is passed to `body` and stopped when `body` returns;
+  /// its reports remain available. A promise belongs to the trace if it is created in the task of
+  /// `body`, in a task created there, in a handler of a promise that belongs to the trace, or by
+  /// attaching a handler to such a promise.
   ///
-  /// For the parameters see ``start(limit:capturesPlaces:clock:)``. Throws what `body` throws.
+  /// For the parameters, see ``start(limit:capturesPlaces:clock:)``. Rethrows the errors of `body`.
   public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
     clock: any Clock<Duration> = ContinuousClock(), _ body: (Trace) throws -> Result
@@ -80,7 +81,7 @@ public final class Trace: Sendable {
     return try $scope.withValue(trace) { try body(trace) }
   }
 
-  /// Records what `body` does to promises, and what happens to the promises that it makes or
+  /// Records what `body` does to promises, and what happens to the promises that it creates or
   /// observes, on any thread.
   ///
   /// The asynchronous form of ``recording(limit:capturesPlaces:clock:_:)``.
@@ -94,8 +95,8 @@ public final class Trace: Sendable {
     return try await trace.record(body)
   }
 
-  /// Records what `body` does to promises, and takes over the reports of the unhandled rejections of
-  /// its promises: see ``leftovers()``.
+  /// Records what `body` does to promises, and keeps the unhandled rejections of its promises for
+  /// ``leftovers()`` instead of reporting them.
   package static func checking<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
@@ -113,8 +114,8 @@ public final class Trace: Sendable {
     return try await Self.$scope.withValue(self) { try await body(self) }
   }
 
-  /// The trace that is on: that of the closure that the calling task runs, or else that of the
-  /// process.
+  /// The trace of the closure that the calling task runs, or otherwise that of the process; nil if
+  /// neither is recording.
   public static var current: Trace? {
     if let scope, scope.isRunning { return scope }
     return RunningTraces.ofProcess
@@ -122,23 +123,23 @@ public final class Trace: Sendable {
 
   /// Stops recording.
   ///
-  /// Reports about what was recorded remain available.
+  /// Its reports remain available.
   public func stop() {
     RunningTraces.remove(self, close())
   }
 
-  /// Whether the trace is on.
+  /// Whether the trace is recording.
   public var isRunning: Bool { RunningTraces.contains(self) }
 
-  /// How many promises, and observers that make none, are in the record.
+  /// The number of records: of promises, and of consumers that aren't promises.
   public var count: Int { log.withLock { $0.records.count } }
 
-  /// What the record has discarded because its limit was reached.
+  /// The promises that the trace has discarded because its limit was reached.
   public var forgotten: Forgotten { log.withLock { $0.forgotten } }
 
-  /// Takes no more events.
+  /// Ends the recording; later events are ignored.
   ///
-  /// - Returns: Of which promises and threads it wanted the events.
+  /// - Returns: The promises and threads whose events the trace received.
   @discardableResult
   private func close() -> Interests {
     log.withLock { log in
@@ -147,7 +148,7 @@ public final class Trace: Sendable {
     }
   }
 
-  /// Enters an event, if it concerns this trace.
+  /// Records an event if it concerns this trace.
   ///
   /// - Returns: Whether it does.
   func record(
@@ -161,7 +162,7 @@ public final class Trace: Sendable {
     let callStack = captureCallStack(for: event, on: thread)
     let forgotten: [Record] = log.withLock { log in
       guard log.isOpen else { return [] }
-      // Asked under the lock, so that the events are recorded in the order of their times.
+      // The time is read under the lock, so events are recorded in the order of their times.
       let forgotten = log.apply(event, at: time(), on: thread, callStack: callStack)
       if isScoped { updateInterests(in: log, event.promises + forgotten.map(\.id), thread) }
       return forgotten
@@ -170,9 +171,9 @@ public final class Trace: Sendable {
     return true
   }
 
-  /// Says which events of these promises, and on this thread, this trace wants.
+  /// Updates whether this trace receives the events of these promises and of this thread.
   ///
-  /// Called under the log's lock, so that the last change is the last one there, too.
+  /// It's called under the log's lock, so that updates are applied in the order of the changes.
   private func updateInterests(
     in log: Log, _ promises: [PromiseDiagnostics.PromiseID], _ thread: ThreadKey
   ) {
@@ -206,7 +207,7 @@ public final class Trace: Sendable {
 
   /// Keeps an unhandled rejection that belongs to this trace.
   ///
-  /// - Returns: Whether the trace still does so.
+  /// - Returns: Whether it was kept; false if the trace has been stopped.
   func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) -> Bool {
     log.withLock { log in
       if log.isOpen { log.unhandled.append(rejection) }
@@ -222,36 +223,36 @@ public final class Trace: Sendable {
     case .created(let origin?) where !SourceLocation.isInLibrary(fileID: origin.fileID): return nil
     case .created, .attached: return callStacks.capture()
     case .settled:
-      // What its own handler settles needs no other location.
+      // A promise that its own handler settles needs no second location.
       let isOwn = log.withLock { $0.isHandled(event.promise, on: thread) }
       return isOwn ? nil : callStacks.capture()
     default: return nil
     }
   }
 
-  /// Looks at the record under the lock; `body` must not call code of the program.
+  /// Calls `body` with the log, under the lock; `body` must not call the program's code.
   func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result { log.withLock { body($0) } }
 
-  /// All that was recorded up to now.
+  /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {
     let (log, now) = log.withLock { ($0, time()) }
     return Snapshot(log: log, now: now)
   }
 }
 
-/// Promises that a trace with a limit had to forget.
+/// The number of promises that a trace has discarded because its limit was reached.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct Forgotten: Sendable, Hashable {
-  /// How many that had settled.
+  /// The number of discarded promises that had settled.
   public internal(set) var settled = 0
-  /// How many that had not.
+  /// The number of discarded promises that were pending.
   public internal(set) var pending = 0
 
-  /// The numbers in words; nil if nothing was forgotten.
+  /// A sentence with the numbers; nil if nothing was discarded.
   var sentence: String? {
     if settled + pending == 0 { return nil }
     return
-      "The limit was reached: \(settled) settled and \(pending) pending promises are forgotten."
+      "The limit was reached: \(settled) settled and \(pending) pending promises were discarded."
   }
 }
 

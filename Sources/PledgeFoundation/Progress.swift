@@ -2,14 +2,14 @@ import Dispatch
 import Foundation
 import Pledge
 
-/// All changes that Pledge makes to instances of `Progress` are made on this queue.
+/// The queue on which Pledge changes instances of `Progress`.
 ///
-/// `Progress` passes a change on to its parent; on Linux it does so without a lock.
+/// `Progress` propagates a change to its parent; on Linux, it does so without a lock.
 let progressQueue = DispatchQueue(label: "Pledge.Progress")
 
 /// The progress of one transfer.
 ///
-/// `@unchecked Sendable`: an immutable reference to an object that is changed on one queue.
+/// `@unchecked Sendable`: an immutable reference to an object that changes on one queue.
 final class TransferProgress: @unchecked Sendable {
   private let progress: Progress
 
@@ -22,7 +22,7 @@ final class TransferProgress: @unchecked Sendable {
     if progress.isCancelled { cancel() }
   }
 
-  /// A negative total means that it is unknown.
+  /// Sets the total, which is unknown if it's negative.
   func expect(_ total: Int64) {
     progressQueue.sync {
       if progress.totalUnitCount != total { progress.totalUnitCount = total }
@@ -37,7 +37,7 @@ final class TransferProgress: @unchecked Sendable {
     progress.cancellationHandler = nil
     guard successfully else { return }
     progressQueue.sync {
-      // Something of nothing is no fraction: an empty body counts as one unit.
+      // A fraction needs a total above zero: an empty body counts as one unit.
       let count = max(1, progress.completedUnitCount, progress.totalUnitCount)
       progress.totalUnitCount = count
       progress.completedUnitCount = count
@@ -53,7 +53,7 @@ extension Promise {
   /// Promise.all(chapters.map(typeset), progress: progress, weights: chapters.map(\.pageCount))
   /// ```
   ///
-  /// The total of `progress` is the sum of the weights. If that is 0, as for no promises, `progress` is
+  /// The total of `progress` is the sum of the weights. If it's 0, as for no promises, `progress` is
   /// finished immediately, with a total of 1. Each promise that is fulfilled adds its weight to the
   /// completed units before the result is fulfilled. The first rejection rejects the result, and
   /// `progress` doesn't change after that. To report progress within a promise, use
@@ -90,7 +90,7 @@ extension Promise {
       progress.cancellationHandler = nil
     }
     progress.cancellationHandler = { result.cancel() }
-    // It may have settled already.
+    // The result can be settled already.
     progressQueue.async { if !result.isPending { progress.cancellationHandler = nil } }
     if progress.isCancelled { result.cancel() }
     return result
@@ -109,15 +109,15 @@ extension Promise {
 
 /// Adds up weights.
 ///
-/// `@unchecked Sendable`: after `init` all is used on `progressQueue` alone.
+/// `@unchecked Sendable`: after `init`, everything is used only on `progressQueue`.
 private final class Tally: @unchecked Sendable {
   private let progress: Progress
   private var isStopped = false
 
   init(_ progress: Progress, total: Int64) {
     self.progress = progress
-    // Nothing of nothing is no fraction, and Foundation on Linux traps when a total becomes 0: no
-    // work counts as one unit, which is done.
+    // A fraction needs a total above zero, and Foundation on Linux traps when a total becomes 0: no
+    // work counts as one completed unit.
     progress.completedUnitCount = 0
     progress.totalUnitCount = max(1, total)
     if total == 0 { progress.completedUnitCount = 1 }

@@ -2,8 +2,7 @@
   import Pledge
   import ServiceLifecycle
 
-  /// A service that lets its work end on graceful shutdown, and cancels what takes longer than a
-  /// deadline.
+  /// A service that waits for its work on graceful shutdown, and cancels work that exceeds a deadline.
   ///
   /// ```swift
   /// let requests = GracefulScope(limiter: Limiter(64), deadline: .seconds(20))
@@ -23,7 +22,7 @@
   /// to it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public final class GracefulScope: Service {
-    /// The error of work that was submitted after the shutdown had begun.
+    /// The error of work that was submitted after the shutdown had started.
     public struct ShuttingDownError: Error, Sendable, Hashable, CustomStringConvertible {
       /// A description for logs.
       public var description: String { "The service is shutting down and starts no new work." }
@@ -33,11 +32,11 @@
     }
 
     fileprivate struct State {
-      /// What cancels the work that has been submitted and hasn't ended; nil until it has begun.
+      /// The closures that cancel unfinished work; nil for work that hasn't started.
       var work: [Int: (@Sendable () -> Void)?] = [:]
       var nextID = 0
       var isClosed = false
-      /// Whether work that begins now must be cancelled.
+      /// Whether work that starts now must be cancelled.
       var isCancelled = false
       var empty: [Resolver<Void>] = []
     }
@@ -47,11 +46,11 @@
     private let deadline: Duration
     private let clock: any Clock<Duration>
 
-    /// Creates a scope that takes work.
+    /// Creates a scope that accepts work.
     ///
     /// - Parameters:
-    ///   - limiter: Limits the work. It can have other users, whose operations the scope leaves alone.
-    ///   - deadline: How long work has time to end after a graceful shutdown has begun.
+    ///   - limiter: Limits the work. It can have other users, whose operations the scope doesn't affect.
+    ///   - deadline: The time that work has to end after a graceful shutdown has started.
     ///   - clock: The clock of the deadline.
     public init(
       limiter: Limiter? = nil, deadline: Duration = .seconds(30),
@@ -62,7 +61,7 @@
       self.clock = clock
     }
 
-    /// How much work has been submitted and hasn't ended.
+    /// The number of operations that have been submitted and haven't ended.
     public var pendingCount: Int { state.withLock { $0.work.count } }
 
     /// Whether new work is rejected.
@@ -72,7 +71,7 @@
 
     /// Runs `operation`, as soon as the limiter allows, if there is one.
     ///
-    /// Once the shutdown has begun, `operation` doesn't run and the promise is rejected with
+    /// After the shutdown has started, `operation` doesn't run and the promise is rejected with
     /// ``ShuttingDownError``. Cancelling the promise cancels that of `operation`; so does the deadline of
     /// the shutdown, and the promise is then rejected with `CancellationError`.
     ///
@@ -125,7 +124,7 @@
       let id: Int? = state.withLock { state in
         if state.isClosed { return nil }
         defer { state.nextID += 1 }
-        // Entered before it begins, so that a shutdown waits for it.
+        // Added before it starts, so that a shutdown waits for it.
         state.work[state.nextID] = .some(nil)
         return state.nextID
       }
@@ -135,7 +134,7 @@
         state.work[id] = { work.cancel() }
         return state.isCancelled
       }
-      // The scope keeps nothing of the work once that has ended.
+      // The scope retains nothing of work that has ended.
       let result = work.ending { [weak self] in self?.leave(id) }
       if isTooLate { work.cancel() }
       return result
@@ -153,8 +152,8 @@
 
     /// Waits for graceful shutdown, and then until all work has ended, for no longer than the deadline.
     ///
-    /// A service group calls this. If its task is cancelled, all work is cancelled at once, and this
-    /// throws `CancellationError`.
+    /// A service group calls this. If its task is cancelled, all work is cancelled immediately, and
+    /// this method throws `CancellationError`.
     public func run() async throws {
       do {
         try await gracefulShutdown()
@@ -169,9 +168,9 @@
     /// Rejects new work, waits until all other work has ended, and cancels what hasn't by the deadline.
     ///
     /// ``run()`` does this on graceful shutdown; call it yourself in a program without a service group.
-    /// If the calling task is cancelled, all work is cancelled at once.
+    /// If the calling task is cancelled, all work is cancelled immediately.
     ///
-    /// - Returns: How much work was cancelled.
+    /// - Returns: The number of cancelled operations.
     @discardableResult
     public func drain() async -> Int {
       let empty = close()
@@ -212,7 +211,7 @@
 
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   extension GracefulScope.State {
-    /// The resolvers of those that wait until no work is left, if none is.
+    /// Returns and removes the resolvers of the promises for the end of all work, if no work is left.
     fileprivate mutating func takeEmpty() -> [Resolver<Void>] {
       guard work.isEmpty else { return [] }
       defer { empty = [] }

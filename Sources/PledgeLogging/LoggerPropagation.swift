@@ -3,12 +3,12 @@
   import Pledge
 
   extension TaskLocals {
-    /// Has the handlers of all promises find `Logger.current`, with its metadata, as it was where the
-    /// operator that took them was called.
+    /// Propagates `Logger.current`, with its metadata, from where a handler is attached to the handler,
+    /// for all promises.
     ///
-    /// Call it once, when the program starts. A later call does nothing.
+    /// Call it once, when the program starts. Later calls do nothing.
     ///
-    /// - Complexity: Each handler costs one read of the logger, and one binding, more.
+    /// - Complexity: Each handler costs one additional read of the logger and one binding.
     public static func propagateLogger() { loggerIsPropagated }
 
     private static let loggerIsPropagated: Void = propagate(

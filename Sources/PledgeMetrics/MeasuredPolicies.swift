@@ -3,7 +3,7 @@
   import Pledge
 
   extension Limiter {
-    /// Counts the operations of this limiter from now on.
+    /// Counts the operations of this limiter in metrics.
     ///
     /// ```swift
     /// let limiter = Limiter(8, queueCapacity: 100).measured(as: "database")
@@ -11,16 +11,16 @@
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
-    /// | `pledge.limiter.running` | meter | operations that run |
-    /// | `pledge.limiter.waiting` | meter | operations that wait |
-    /// | `pledge.limiter.rejected` | counter | operations for which there was no room |
+    /// | `pledge.limiter.running` | meter | running operations |
+    /// | `pledge.limiter.waiting` | meter | waiting operations |
+    /// | `pledge.limiter.rejected` | counter | operations rejected because the queue was full |
     ///
-    /// They have the dimension `limiter`. Limiters with the same name are counted together. Call this
+    /// The metrics have the dimension `limiter`. Limiters with the same name are counted together. Call this
     /// before you use the limiter.
     ///
     /// - Parameters:
     ///   - name: The value of the dimension.
-    ///   - factory: What makes the metrics.
+    ///   - factory: The factory that creates the metrics.
     /// - Returns: This limiter.
     @discardableResult
     public func measured(
@@ -32,20 +32,20 @@
   }
 
   extension RequestCoalescer {
-    /// Counts the requests to this coalescer from now on.
+    /// Counts the requests to this coalescer in metrics.
     ///
     /// The counter `pledge.coalescer.requests` has the dimensions `coalescer` and `result`:
     ///
     /// | `result` | the request |
     /// |---|---|
     /// | `started` | started work |
-    /// | `joined` | waits for work that was in progress |
-    /// | `cached` | got a cached value |
-    /// | `stale` | got a stale value, and started work to replace it, or another request has |
+    /// | `joined` | joined work that was in progress |
+    /// | `cached` | received a cached value |
+    /// | `stale` | received a stale value; this or another request has started work to replace it |
     ///
     /// - Parameters:
     ///   - name: The value of the dimension `coalescer`.
-    ///   - factory: What makes the metrics.
+    ///   - factory: The factory that creates the metrics.
     /// - Returns: This coalescer.
     @discardableResult
     public func measured(
@@ -59,13 +59,13 @@
   extension RetryPolicy {
     /// Returns this policy, whose retries are counted with the dimension `policy`.
     ///
-    /// The counters are `pledge.retries` and `pledge.retries.exhausted`, as of ``PromiseMetrics``, which
+    /// The counters are `pledge.retries` and `pledge.retries.exhausted`, as in ``PromiseMetrics``, which
     /// then doesn't count these retries without the dimension. Call it once for each policy, and not for
-    /// each operation, since it makes the counters.
+    /// each operation, because it creates the counters.
     ///
     /// - Parameters:
     ///   - name: The value of the dimension.
-    ///   - factory: What makes the metrics.
+    ///   - factory: The factory that creates the metrics.
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> RetryPolicy {
@@ -77,7 +77,7 @@
 
   /// The metrics of one limiter.
   private final class LimiterMetrics: Sendable {
-    /// A meter that goes back to where it was when this object is deallocated.
+    /// A meter whose changes are reverted when this object is deallocated.
     private struct Level: ~Copyable {
       let meter: Meter
       private let value = Atomic(0)

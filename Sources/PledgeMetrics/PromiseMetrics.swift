@@ -2,30 +2,30 @@
   import Metrics
   import Pledge
 
-  /// Counts what happens to promises in the whole process, for swift-metrics.
+  /// Metrics about the promises of the process, for swift-metrics.
   public enum PromiseMetrics {
-    /// Begins to count, until the program ends.
+    /// Starts counting; it continues until the program ends.
     ///
     /// Call it once, when the program starts, after `MetricsSystem.bootstrap`. A second call counts
-    /// everything in the metrics of a second factory as well, or twice in those of the same one.
+    /// everything again: in the metrics of another factory, or twice in those of the same one.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
     /// | `pledge.retries` | counter | attempts of `retry` after the first |
-    /// | `pledge.retries.exhausted` | counter | operations that failed although `retry` |
+    /// | `pledge.retries.exhausted` | counter | operations that failed in spite of `retry` |
     /// | `pledge.hedges` | counter | attempts of `hedged` after the first |
     /// | `pledge.timers.pending` | meter | timers that have been started and are still needed |
-    /// | `pledge.timers.fired` | counter | timers whose time has come |
-    /// | `pledge.unhandled_rejections` | counter | rejections that no handler has seen |
+    /// | `pledge.timers.fired` | counter | timers that have fired |
+    /// | `pledge.unhandled_rejections` | counter | rejections that no handler has received |
     ///
-    /// Retries with a policy of its own name have the dimension `policy`: see
-    /// ``Pledge/RetryPolicy/measured(as:factory:)``. Limiters and coalescers are counted one by one: see
+    /// Retries with a named policy have the dimension `policy`: see
+    /// ``Pledge/RetryPolicy/measured(as:factory:)``. Limiters and coalescers are counted separately: see
     /// ``Pledge/Limiter/measured(as:factory:)`` and ``Pledge/RequestCoalescer/measured(as:factory:)``.
     ///
-    /// **Execution.** The metrics change on the threads on which the events happen, that of the timers
-    /// among them. So the factory's metrics must not block for long.
+    /// **Execution.** The metrics change on the threads on which the events happen, including the timer
+    /// thread, so the factory's metrics must not block for long.
     ///
-    /// - Parameter factory: What makes the metrics.
+    /// - Parameter factory: The factory that creates the metrics.
     public static func start(factory: any MetricsFactory = MetricsSystem.factory) {
       Monitoring.policies.add(ProcessMetrics(factory).note)
     }
@@ -59,7 +59,7 @@
     }
   }
 
-  /// The metrics of the operations with one policy, or without a policy of their own name.
+  /// The metrics of the operations with one named policy, or of those without a named policy.
   final class RetryMetrics: Sendable {
     private let retries: Counter
     private let exhausted: Counter

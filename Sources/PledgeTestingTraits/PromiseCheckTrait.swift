@@ -11,11 +11,11 @@
   /// }
   /// ```
   ///
-  /// On a suite, it applies to each test of the suite. Each test case is checked on its own, also while
-  /// others run in parallel. The page of the module says what belongs to a test.
+  /// On a suite, it applies to each test of the suite. Each test case is checked separately, even while
+  /// others run in parallel. The module's page describes which promises belong to a test.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public struct PromiseCheckTrait: TestTrait, SuiteTrait, TestScoping {
-    /// What fails a test.
+    /// The problems that fail a test.
     public struct Problems: OptionSet, Sendable, Hashable {
       /// The set as a number.
       public let rawValue: Int
@@ -23,27 +23,27 @@
       /// Creates the set with this number.
       public init(rawValue: Int) { self.rawValue = rawValue }
 
-      /// A promise is rejected, and no handler has seen the error.
+      /// A promise is rejected, and no handler has received the error.
       ///
       /// The error isn't reported elsewhere.
       public static let unhandledRejections = Problems(rawValue: 1)
       /// A promise is pending, or a task or thread waits for one.
       ///
-      /// The failure contains the tree of what is pending.
+      /// The failure contains the tree of pending promises.
       public static let pendingPromises = Problems(rawValue: 2)
-      /// A promise is settled and still in memory: a reference cycle or a global variable keeps it.
+      /// A promise is settled and still in memory: a reference cycle or a global variable retains it.
       public static let leaks = Problems(rawValue: 4)
-      /// All of them.
+      /// All problems.
       public static let all: Problems = [.unhandledRejections, .pendingPromises, .leaks]
     }
 
-    /// What fails the test.
+    /// The problems that fail the test.
     public let problems: Problems
-    /// How long a test's promises have time, after the test's function has returned, to settle and to
-    /// be deallocated.
+    /// The time that a test's promises have to settle and to be deallocated after the test's function
+    /// has returned.
     public let patience: Duration
 
-    /// Whether the trait applies to the tests in a suite, which is the case.
+    /// True, because the trait applies to the tests in a suite.
     public var isRecursive: Bool { true }
 
     init(problems: Problems, patience: Duration) {
@@ -51,9 +51,10 @@
       self.patience = patience
     }
 
-    /// Runs a test case, and then waits until nothing is left of its promises, or until the time is over.
+    /// Runs a test case, and then waits until its promises are settled and deallocated, but no longer
+    /// than ``patience``.
     ///
-    /// Records an issue for each kind of problem. Throws what `function` throws.
+    /// Records an issue for each kind of problem. Rethrows the errors of `function`.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -62,7 +63,7 @@
       }
     }
 
-    /// Runs `function`, and calls `report` for each problem that it leaves behind.
+    /// Runs `function`, and calls `report` for each problem.
     func check(
       _ function: @Sendable () async throws -> Void, report: (String) -> Void
     ) async throws {
@@ -80,20 +81,20 @@
       }
     }
 
-    /// Returns when nothing is left that could be a problem, when the time is over, or when the test is
+    /// Waits until no promise is left that could be a problem, the time limit is reached, or the test is
     /// cancelled.
     private func waitForEnd(of trace: Trace) async {
       let clock = ContinuousClock()
       let deadline = clock.now + patience
       var pause = Duration.microseconds(100)
       while mayImprove(trace.leftovers()), clock.now < deadline {
-        // Only cancellation ends it early, and then the test must end.
+        // `sleep` throws only if the test is cancelled, which must end the test.
         guard (try? await clock.sleep(for: pause)) != nil else { return }
         pause = min(pause * 2, .milliseconds(20))
       }
     }
 
-    /// Whether there is something left that would be a problem, or become one.
+    /// Returns whether promises are left that are a problem, or can become one.
     private func mayImprove(_ leftovers: Leftovers) -> Bool {
       let kept =
         problems.contains(.leaks)
@@ -124,15 +125,15 @@
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   extension Trait where Self == PromiseCheckTrait {
     /// Fails a test on unhandled rejections, on promises that it leaves pending, and on settled promises
-    /// that stay in memory, all after five seconds at most.
+    /// that stay in memory, after at most five seconds.
     public static var checksPromises: Self { .checksPromises() }
 
     /// Fails a test on some kinds of problems with promises.
     ///
     /// - Parameters:
-    ///   - problems: What fails the test.
-    ///   - patience: How long the promises have time, after the test's function has returned, to settle
-    ///     and to be deallocated. A test whose promises are gone doesn't wait.
+    ///   - problems: The problems that fail the test.
+    ///   - patience: The time that the promises have to settle and to be deallocated after the test's
+    ///     function has returned. A test whose promises are deallocated doesn't wait.
     public static func checksPromises(
       for problems: PromiseCheckTrait.Problems = .all, patience: Duration = .seconds(5)
     ) -> Self {

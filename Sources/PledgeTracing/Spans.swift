@@ -13,16 +13,16 @@
     /// }
     /// ```
     ///
-    /// An error is recorded in the span, and a cancellation as its event `cancelled`. A span of a promise
-    /// that is abandoned ends with the event `abandoned`. If `operation` throws, the returned promise is
-    /// rejected with that error.
+    /// The span records an error, or the event `cancelled` if the promise is cancelled. If the promise is
+    /// deallocated before it settles, the span ends with the event `abandoned`. If `operation` throws,
+    /// the returned promise is rejected with that error.
     ///
     /// - Parameters:
     ///   - name: The name of the operation.
     ///   - kind: The kind of the span.
-    ///   - context: The context that the span belongs to.
-    ///   - operation: Starts the work. Called inside this call. Handlers that it attaches find the
-    ///     context of the span if `TaskLocals.propagateServiceContext()` was called.
+    ///   - context: The context to which the span belongs.
+    ///   - operation: Starts the work. It runs inside this call. The span's context is current in the
+    ///     handlers that it attaches if `TaskLocals.propagateServiceContext()` was called.
     public static func withSpan(
       _ name: String, ofKind kind: SpanKind = .internal,
       context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
@@ -32,7 +32,7 @@
       SpanDescription(name, kind, context(), function, file, line).begin().around(operation)
     }
 
-    /// Returns a promise with the same outcome, and a span that begins now and ends with it.
+    /// Returns a promise with the same result, and starts a span that ends when the promise has settled.
     ///
     /// See ``withSpan(_:ofKind:context:function:file:line:_:)``.
     public func traced(
@@ -44,7 +44,7 @@
     }
   }
 
-  /// What is needed to start a span, later and elsewhere.
+  /// The arguments to start a span later.
   struct SpanDescription: Sendable {
     private let name: String
     private let kind: SpanKind
@@ -75,7 +75,7 @@
     }
   }
 
-  /// A span that ends once, at the latest with this object.
+  /// A span that ends once, and no later than this object is deallocated.
   final class OpenSpan: Sendable {
     private let span: any Span
     private let isOpen = Mutex(true)
@@ -83,7 +83,7 @@
     init(_ span: any Span) { self.span = span }
 
     deinit {
-      // What was to end it was released uncalled.
+      // The handler that ends the span was released without being called.
       end { $0.addEvent("abandoned") }
     }
 

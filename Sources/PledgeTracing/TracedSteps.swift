@@ -3,16 +3,16 @@
   import ServiceContextModule
   import Tracing
 
-  // Steps of a chain with a span of their own. It begins when the handler does, in the context in which
-  // the operator was called, and ends with what the handler returned.
+  // Operators that run their handler in a span. The span starts when the handler starts, belongs to the
+  // context in which the operator was called, and ends when the handler's result is known.
 
   extension Thenable {
-    /// As `then`, in a span that begins with `body` and ends with the promise that it returns.
+    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has settled.
     ///
     /// The span belongs to the context in which this operator is called; `body` runs in the context of
     /// the span. Errors and cancellation are recorded as in
-    /// ``Pledge/Promise/withSpan(_:ofKind:context:function:file:line:_:)``. If `body` does not run there
-    /// is no span.
+    /// ``Pledge/Promise/withSpan(_:ofKind:context:function:file:line:_:)``. If `body` doesn't run,
+    /// there is no span.
     ///
     /// **Execution.** `body` runs in the isolation in which it was written.
     public func then<U: Sendable>(
@@ -27,7 +27,7 @@
         Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
     }
 
-    /// As `then`, in a span that begins with `body` and ends with the promise that it returns.
+    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has settled.
     ///
     /// See ``then(span:ofKind:context:function:file:line:_:)``.
     ///
@@ -43,7 +43,7 @@
       return then(on: executor) { value in span.begin().around { _ in try body(value) } }
     }
 
-    /// As `map`, in a span around `body`.
+    /// Calls `body` like `map`, in a span that ends when `body` returns.
     ///
     /// See ``then(span:ofKind:context:function:file:line:_:)``.
     ///
@@ -60,7 +60,7 @@
         Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
     }
 
-    /// As `map`, in a span around `body`.
+    /// Calls `body` like `map`, in a span that ends when `body` returns.
     ///
     /// See ``then(span:ofKind:context:function:file:line:_:)``.
     ///

@@ -80,7 +80,7 @@ private func limiting() {
       trace.stop()
       #expect(ways.events.count == 1)
       #expect(ways.events.first?.hasPrefix("Error: Offline()") == true)
-      #expect(ways.events.first?.contains("passed along") == true)
+      #expect(ways.events.first?.contains("passed on") == true)
     }
   }
 }

@@ -135,7 +135,7 @@ extension TraceTests {
         }
         let path = trace.lastUnhandledErrorPath()
         #expect(path?.steps.map(\.event) == [.thrown, .passed, .unhandled])
-        #expect(path?.description.contains("nothing was seen to handle it after #") == true)
+        #expect(path?.description.contains("no consumer of #") == true)
       }
     }
 

@@ -240,7 +240,7 @@ extension TraceTests {
         let waiting = limiter.run { Promise.value(2) }
         let node = try #require(trace.pendingTree().node(waiting.id))
         #expect(node.state == .limited && node.parent == nil)
-        #expect(trace.pendingTree().description.contains(": waits for room in its limiter, or "))
+        #expect(trace.pendingTree().description.contains(": waits for its limiter or "))
         first.resolver.fulfill(1)
         withExtendedLifetime(running) {}
       }

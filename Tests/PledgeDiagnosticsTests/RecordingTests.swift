@@ -58,7 +58,7 @@ extension TraceTests {
         #expect(trace.forgotten == Forgotten(settled: 1992, pending: 0))
         let tree = trace.pendingTree()
         #expect(tree.nodes.map(\.promise) == [pending.id, waiting.id])
-        #expect(tree.description.contains("1992 settled and 0 pending promises are forgotten"))
+        #expect(tree.description.contains("1992 settled and 0 pending promises were discarded"))
         resolver.fulfill(1)
       }
     }

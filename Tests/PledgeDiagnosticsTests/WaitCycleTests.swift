@@ -39,7 +39,7 @@ extension TraceTests {
         #expect(cycle.steps.count == 5, "with the two threads that block")
         #expect(cycle.isCertain)
         #expect(cycle.description.contains("blocks thread "))
-        #expect(trace.pendingTree().description.contains("Waits in a circle:"))
+        #expect(trace.pendingTree().description.contains("Wait cycle:"))
 
         second.promise.cancel()
         _ = await (firstHandler.result, secondHandler.result)
@@ -81,7 +81,7 @@ extension TraceTests {
 
         let cycle = await firstCycle(trace)
         #expect(!cycle.isCertain)
-        #expect(cycle.description.hasPrefix("Waits in a circle, if the queue is serial:"))
+        #expect(cycle.description.hasPrefix("Wait cycle, if the queue is serial:"))
         #expect(cycle.description.contains("cannot run on \u{201C}busy\u{201D}"))
         late.cancel()
         _ = await blocked.result

@@ -213,7 +213,7 @@ private final class Account: Sendable {
       _ = try await promise.map(on: simulation.executor("a")) { $0 }.value
       withExtendedLifetime(resolver) {}
     }
-    #expect(failure.description.contains("nothing is left to run"))
+    #expect(failure.description.contains("no step is ready"))
   }
 
   @Test func bodyWithoutEnd_runsOutOfSteps() async throws {
@@ -285,7 +285,7 @@ private final class Account: Sendable {
     let error = await #expect(throws: PromiseError.self) {
       try await explore(.replay(text)) { _ in Issue.record("There is no order to run in.") }
     }
-    #expect(error?.description.contains("is no order") == true)
+    #expect(error?.description.contains("isn't an order") == true)
   }
 
   @Test func taskLocals_ofTheCallerAreThere() async throws {

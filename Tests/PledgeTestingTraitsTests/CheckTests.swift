@@ -215,7 +215,7 @@ private func issues(
       try #require(found.count == 3, "test \(number): \(found)")
       #expect(found[0].contains("Boom(id: \(number))"))
       #expect(found[1].contains("on of \(number): waits"))
-      #expect(found[1].contains("made before the trace began"))
+      #expect(found[1].contains("created before the trace began"))
       #expect(!found[1].contains("\n#3"))
       #expect(found[2].contains("in memory: 1\n"))
     }

@@ -1,31 +1,31 @@
 import Pledge
 
-/// The order of the rows: each chain from its first promise on, in one line.
+/// The order and indentation of the timeline's rows.
 ///
-/// What was made inside a handler stands below it and indented, and so do the branches of a promise
-/// with several consumers, and the chains that a combinator waits for. What a handler of the
-/// library made for its own ends stands with what the user's handler around it made, so that loops
-/// inside combinators do not nest.
+/// The promises of a chain have the same indentation. Indented below a promise are the promises that
+/// its handler created, its branches if it has several consumers, and the chains for which a
+/// combinator waits. Promises that the library's internal handlers created are placed like those of
+/// the enclosing user's handler, so loops inside combinators don't nest.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ChainLayout {
   struct Place {
     let number: Int
     let depth: Int
-    /// The index of the first place of the chain.
+    /// The index of the first place of its chain.
     let head: Int
-    /// The index behind the chain and all that is indented in it; only for its first place.
+    /// The index after the chain and everything indented in it; only for the chain's first place.
     var chainEnd: Int?
   }
 
   private(set) var places: [Place] = []
-  /// What a combinator, or a resolver that was given a promise, waits for.
+  /// The promises for which a combinator waits, or that were passed to a promise's resolver.
   private(set) var inputs: [Int: [Int]] = [:]
 
   private let records: [Int: Record]
   private let isInternal: (Record) -> Bool
-  /// Those that were attached to a promise.
+  /// The records attached to a promise.
   private var consumers: [Int: [Int]] = [:]
-  /// The chains that stand below a promise.
+  /// The chains indented below a promise.
   private var chains: [Int: [Int]] = [:]
   private var parents: [Int: Int] = [:]
 
@@ -59,15 +59,16 @@ struct ChainLayout {
     arrange(shown.map(\.number).filter { parents[$0] == nil })
   }
 
-  /// Observers that work for a promise have no row.
+  /// Returns whether a record is an observer of a combinator's input, which has no row.
   private static func isInput(_ record: Record) -> Bool {
     record.kind == .observer && record.result != nil
   }
 
-  /// The promise in whose handler, which is not one of the library's own, a promise was made.
+  /// Returns the promise in whose handler a promise was created, ignoring the library's internal
+  /// handlers.
   func surroundings(of record: Record) -> Int? {
     var inner = record
-    // One from before the trace was made elsewhere.
+    // A promise from before the recording wasn't created where it was first seen.
     while inner.kind != .unknown, let number = inner.made.inside, let outer = records[number] {
       if Self.isInput(outer) { return outer.result.flatMap { records[$0] == nil ? nil : $0 } }
       if !isInternal(outer) { return number }
@@ -80,7 +81,7 @@ struct ChainLayout {
     var first = source
     while let parent = parents[first] {
       if parent == result { return }
-      // A chain inside of a handler stays there.
+      // A chain that was created in a handler stays below it.
       guard records[first]?.source == parent else { return }
       first = parent
     }
@@ -92,7 +93,7 @@ struct ChainLayout {
     parents[first] = result
   }
 
-  /// By hand and not by recursion, as chains may be longer than the stack is deep.
+  /// Adds the places without recursion, because a chain can be longer than the call stack is deep.
   private mutating func arrange(_ roots: [Int]) {
     var rest = roots.reversed().map { (number: $0, depth: 0, head: Int?.none) }
     while let (number, depth, head) = rest.popLast() {
@@ -107,7 +108,7 @@ struct ChainLayout {
   }
 
   private mutating func closeChains() {
-    // A chain ends with the last row of whatever is indented in it.
+    // A chain ends after the last row that is indented in it.
     var open: [(head: Int, depth: Int)] = []
     for index in places.indices {
       let place = places[index]

@@ -7,19 +7,19 @@ private struct ChromeTrace: Encodable {
   struct Event: Encodable {
     let name: String
     let cat: String
-    /// The kind: `X` is a slice, `s` and `f` are the ends of an arrow, `i` an instant, `M` tells of
-    /// the thread.
+    /// The kind: `X` is a slice, `s` and `f` are the ends of an arrow, `i` is an instant, and `M` is
+    /// the name of a thread.
     let ph: String
-    /// In microseconds.
+    /// The time in microseconds.
     let ts: Double
     var dur: Double?
     let pid = 1
     let tid: Int
-    /// Which ends belong to one arrow.
+    /// The number of the arrow to which an end belongs.
     var id: Int?
-    /// `e`: the arrow ends at the slice that surrounds its end.
+    /// `e` if the arrow ends at the slice that encloses its end.
     var bp: String?
-    /// `t`: the instant concerns its thread.
+    /// `t` if the instant concerns its thread.
     var s: String?
     var args: [String: String]?
   }
@@ -31,7 +31,7 @@ private struct ChromeTrace: Encodable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
-  /// Threads as tracks, handlers as slices, and arrows from settlements to handlers.
+  /// Returns threads as tracks, handlers as slices, and arrows from settlements to handlers.
   func chromeTrace() throws -> Data {
     let ordered = records.values.sorted { $0.number < $1.number }
     let settlements = SettlementSlices(snapshot: self, records: ordered)
@@ -69,14 +69,14 @@ extension Snapshot {
     if !isWait { facts["queued"] = (run.start - readyTime(of: record)).brief }
     facts["error"] = record.settlement?.rejection.map { "\($0.error)" }
     if run.end == nil { facts["end"] = "still running" }
-    let passesBy = !isWait && record.kind == .handler && !run.callsClosure
+    let isSkipped = !isWait && record.kind == .handler && !run.callsClosure
     return ChromeTrace.Event(
-      name: label(of: record) + (passesBy ? " (passed by)" : ""), cat: isWait ? "wait" : "handler",
+      name: label(of: record) + (isSkipped ? " (skipped)" : ""), cat: isWait ? "wait" : "handler",
       ph: "X", ts: run.start.microseconds, dur: ((run.end ?? now) - run.start).microseconds,
       tid: run.thread, args: facts)
   }
 
-  /// The arrow from the settlement that set the record's handler going.
+  /// Returns the arrow from the settlement that triggered the record's handler.
   private func arrow(to record: Record) -> [ChromeTrace.Event] {
     guard record.kind != .wait, let run = record.runs.first, !record.isSourceSettled,
       let settlement = record.source.flatMap({ records[$0]?.settlement }),
@@ -93,11 +93,11 @@ extension Snapshot {
   }
 }
 
-/// Slices for settlements outside handlers, so that arrows have something to begin at.
+/// Slices for settlements outside handlers, because an arrow has to start at a slice.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 private struct SettlementSlices {
   private let snapshot: Snapshot
-  /// When something begins on a thread, in order, by the thread's number.
+  /// The times at which slices begin on a thread, in order, by the thread's number.
   private var beginnings: [Int: [Duration]] = [:]
 
   init(snapshot: Snapshot, records: [Record]) {
@@ -111,7 +111,7 @@ private struct SettlementSlices {
     for thread in beginnings.keys { beginnings[thread]?.sort() }
   }
 
-  /// At most a microsecond long, and over before the next slice of its thread begins.
+  /// Returns a slice of at most a microsecond that ends before the next slice on its thread begins.
   func slice(_ record: Record) -> ChromeTrace.Event? {
     guard let settlement = record.settlement, settlement.moment.inside == nil,
       record.linkedTo == nil
@@ -145,7 +145,7 @@ private struct SettlementSlices {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
-  /// In microseconds, to the nanosecond.
+  /// The duration in microseconds, rounded to nanoseconds.
   var microseconds: Double {
     let (seconds, attoseconds) = components
     return Double(seconds) * 1e6 + (Double(attoseconds) / 1e9).rounded() / 1e3

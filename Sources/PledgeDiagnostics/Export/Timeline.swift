@@ -1,16 +1,16 @@
 import Foundation
 import Pledge
 
-/// What the page shows: a row for each promise, chain by chain.
+/// The contents of the page: a row for each promise, chain by chain.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Timeline: Encodable {
   /// A promise, or a task or thread that waits for one.
   ///
-  /// Times are in microseconds; texts and rows are told by their index.
+  /// Times are in microseconds; strings and rows are given as indices.
   struct Row: Encodable {
     enum State: String, Encodable { case fulfilled, rejected, cancelled, pending, done }
 
-    /// A promise; or an `await` or a thread's `wait()`, which are observers only.
+    /// A promise, or an `await` or a thread's `wait()`, which are only observers.
     enum Kind: String, Encodable { case promise, await, wait }
 
     let number: Int
@@ -20,44 +20,44 @@ struct Timeline: Encodable {
     var function: Int?
     var executor: Int?
     let state: State
-    /// 1 if the library made it for its own ends.
+    /// 1 if the library created it internally.
     var isInternal: Int?
-    /// How far it is indented.
+    /// Its level of indentation.
     let depth: Int
     /// The first row of its chain.
     let head: Int
-    /// The row behind the last one that belongs to its chain, or to one inside; only for heads.
+    /// The row after the last one of its chain and of the chains indented in it; only for heads.
     var chainEnd: Int?
 
     let made: Double
     let thread: Int
     /// When its handler could have started.
     var ready: Double?
-    /// Start, end (-1 if there was none), thread, and whether the closure was called (1) or the
-    /// outcome passed by (0).
+    /// For each run: start, end (-1 if it hasn't ended), thread, and whether the closure was called
+    /// (1) or not (0).
     var runs: [[Double]]
-    /// When it settled, or when nothing more could happen to it.
+    /// When it settled, or when nothing else could happen to it.
     var settled: Double?
     var settledOn: Int?
     var settledAt: Int?
 
     var error: Int?
-    /// Why it is pending, in words.
+    /// A description of why it's pending.
     var reason: Int?
     /// The promise on which its operator was called.
     var source: Int?
     /// The promise that its handler returned.
     var adopted: Int?
-    /// The promises of which it is a combination.
+    /// The promises that it combines.
     var inputs: [Int]?
-    /// The promise in whose handler it was made.
+    /// The promise in whose handler it was created.
     var inside: Int?
     /// The promise in whose handler it was settled.
     var settler: Int?
-    /// The promise from which it has its error.
+    /// The promise that was rejected with its error before it.
     var errorFrom: Int?
 
-    // Short, as there may be many.
+    // Short names, because a page can have many rows.
     enum CodingKeys: String, CodingKey {
       case number = "n", kind = "k", operation = "o", place = "p", function = "f", executor = "x",
         state = "u"

@@ -1,10 +1,10 @@
-/// A page that shows a ``Timeline``: all in one file.
+/// A page in one file that shows a ``Timeline``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum TimelinePage {
-  /// The page with the data in it, which is JSON.
+  /// Returns the page with `data`, which is JSON.
   static func html(data: String) -> String {
-    // Inside a script element only "<" could end it, or change how its end is found; in JSON it
-    // stands in strings alone.
+    // Only "<" can end a script element, or change how its end is found. In JSON, it occurs only in
+    // strings, so it can be escaped.
     let safe = data.replacing("<", with: "\\u003C")
     return """
       <!doctype html>
@@ -41,19 +41,19 @@ enum TimelinePage {
         <div class="group" role="group" aria-label="Chains">
           <button id="fold" title="Show each chain in one row">Fold</button>
           <button id="unfold" title="Show each promise in a row">Unfold</button>
-          <button id="library" title="Show promises that the library made for its own ends">
+          <button id="library" title="Show promises that the library creates internally">
             Library</button>
         </div>
         <div class="group" role="group" aria-label="Time">
           <button id="out" title="Zoom out (-)" aria-label="Zoom out">&minus;</button>
-          <button id="fit" title="Show all of the time (0)">Fit</button>
+          <button id="fit" title="Show the entire time range (0)">Fit</button>
           <button id="in" title="Zoom in (+)" aria-label="Zoom in">+</button>
         </div>
         <button id="theme" title="Light or dark" aria-label="Light or dark">&#9681;</button>
       </div>
     </header>
     <div id="notices"></div>
-    <div id="overview"><div class="side">All of the time</div><canvas></canvas></div>
+    <div id="overview"><div class="side">Entire time range</div><canvas></canvas></div>
     <div id="axis"><div class="side" id="count"></div><canvas></canvas></div>
     <main>
       <div id="scroller" tabindex="0" aria-label="Timeline">

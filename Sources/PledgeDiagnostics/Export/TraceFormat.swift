@@ -2,15 +2,15 @@ import Foundation
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// What a trace can be written as.
+  /// A file format for traces.
   public enum Format: String, Sendable, Hashable, CaseIterable {
     /// The trace-event format, for `ui.perfetto.dev` or `chrome://tracing`: threads with the handlers
-    /// that ran on them, and arrows from settlements to the handlers that they set going.
+    /// that ran on them, and arrows from settlements to the handlers that they triggered.
     case json
-    /// A page for any browser: the chains along the time. It loads nothing from the network.
+    /// A page for any browser that shows the chains on a timeline and loads nothing from the network.
     case html
 
-    /// The format of a file with this name, by its extension: `.json` or `.html`.
+    /// Creates the format for a file name with the extension `.json` or `.html`.
     ///
     /// Throws an ``UnknownTraceFormatError`` for any other extension.
     public init(fileName: String) throws {
@@ -22,12 +22,12 @@ extension Trace {
     }
   }
 
-  /// What was recorded up to now, in `format`.
+  /// Returns the recording in `format`.
   ///
-  /// Throws what the encoder throws.
+  /// Throws the encoder's errors.
   ///
-  /// - Complexity: O(n log n) for n promises in the record; the first report also looks up the
-  ///   places in the program's debugging information.
+  /// - Complexity: O(n log n) for n promises in the record; the first report also looks up source
+  ///   locations in the program's debug information.
   public func data(as format: Format) throws -> Data {
     switch format {
     case .json: try snapshot().chromeTrace()
@@ -35,13 +35,12 @@ extension Trace {
     }
   }
 
-  /// Writes what was recorded up to now to `file`, in the format that its extension names.
+  /// Writes the recording to `file` in the format that its extension specifies.
   ///
-  /// The file takes the place of one of that name, as a whole or not at all. Throws an
-  /// ``UnknownTraceFormatError`` for an extension other than `.json` and `.html`, and what the file system
-  /// throws.
+  /// An existing file is replaced atomically. Throws an ``UnknownTraceFormatError`` for an extension
+  /// other than `.json` and `.html`, and the errors of the file system.
   ///
-  /// - Complexity: As that of ``data(as:)``.
+  /// - Complexity: The same as that of ``data(as:)``.
   public func write(to file: URL) throws {
     let format = try Format(fileName: file.lastPathComponent)
     try data(as: format).write(to: file, options: .atomic)
@@ -51,12 +50,12 @@ extension Trace {
 /// The error for a file name whose extension isn't that of a ``Trace/Format``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct UnknownTraceFormatError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The name.
+  /// The file name.
   public let fileName: String
 
   /// A description that lists the extensions.
   public var description: String {
     let extensions = Trace.Format.allCases.map { ".\($0.rawValue)" }.joined(separator: " or ")
-    return "\u{201C}\(fileName)\u{201D} is no name for a trace: it must end in \(extensions)"
+    return "\u{201C}\(fileName)\u{201D} isn't a name for a trace: it must end in \(extensions)"
   }
 }

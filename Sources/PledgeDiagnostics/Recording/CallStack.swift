@@ -3,35 +3,35 @@ import Pledge
 #if canImport(Glibc)
   import Glibc
 
-  /// The functions that were under way on a thread, as return addresses, the innermost first.
+  /// The return addresses on a thread's call stack, innermost first.
   struct CallStack: Hashable, Sendable {
     let addresses: [UInt]
   }
 
   /// Captures call stacks.
   ///
-  /// By the C library's `backtrace`, which reads nothing but what the compiler's unwind tables
-  /// describe. `Backtrace.capture(algorithm: .fast)` follows frame pointers, which lead nowhere in
-  /// asynchronous frames: it reads invalid memory there and ends the program.
+  /// It uses the C library's `backtrace`, which reads only memory that the compiler's unwind tables
+  /// describe. `Backtrace.capture(algorithm: .fast)` follows frame pointers, which are invalid in
+  /// asynchronous frames: it reads invalid memory there and crashes the program.
   struct CallStackReader: Sendable {
     private typealias Function =
       @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
 
-    /// How many callers are of interest; the library's own come first.
+    /// The maximum number of callers to capture; the innermost are the library's own.
     private static let depth = 32
 
     private let function: Function
 
-    /// Nil where the C library cannot capture call stacks.
+    /// Creates a reader; nil if the C library can't capture call stacks.
     init?() {
-      // By name, as the C library's module leaves out its header.
+      // Looked up by name, because the C library's module doesn't contain its header.
       guard let symbol = dlsym(nil, "backtrace") else { return nil }
       function = unsafeBitCast(symbol, to: Function.self)
-      // The first call loads the unwinder, which is better done before the program is watched.
+      // The first call loads the unwinder; do that before the recording starts.
       _ = capture()
     }
 
-    /// The innermost callers; nil if the stack cannot be read.
+    /// Returns the innermost callers; nil if the stack can't be read.
     func capture() -> CallStack? {
       withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: Self.depth) {
         guard let frames = $0.baseAddress else { return nil }
@@ -43,10 +43,10 @@ import Pledge
     }
   }
 #else
-  /// The functions that were under way on a thread: not known on this platform.
+  /// A thread's call stack, which is unknown on this platform.
   struct CallStack: Hashable, Sendable {}
 
-  /// Captures call stacks: not on this platform.
+  /// A reader of call stacks, which can't be created on this platform.
   struct CallStackReader: Sendable {
     init?() { nil }
     func capture() -> CallStack? { nil }

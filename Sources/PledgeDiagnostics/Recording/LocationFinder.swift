@@ -1,9 +1,8 @@
 import Pledge
 
-/// Finds the source location of a call stack: its first function that is not the library's.
+/// Finds the source location of a call stack: its first function outside the library.
 ///
-/// What stands at an address is looked up once, when a report first asks for it, as that takes
-/// milliseconds.
+/// An address is looked up once, when a report first needs it, because a lookup takes milliseconds.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class LocationFinder: Sendable {
   static let shared = LocationFinder()
@@ -35,7 +34,7 @@ final class LocationFinder: Sendable {
                 file: function.file, line: function.line, function: function.name,
                 operation: operation)
             }
-            // Operators that the optimizer inlined leave only what they called.
+            // The call stack contains no operator that was inlined, only the functions it called.
             let isEngine =
               SourceLocation.isInEngine(path: function.file)
               || function.name.contains("Tracing.tell")
@@ -50,25 +49,25 @@ final class LocationFinder: Sendable {
   #endif
 }
 
-/// What an operation is called, by a function that its call goes through.
+/// The name of an operation, derived from a function on its call stack.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum OperationName {
-  /// The public operators, by the functions that they call; where the optimizer has inlined an
-  /// operator into the program, only these are left.
+  /// The public operators, by the functions that they call; the call stack contains only these if
+  /// the optimizer inlined an operator into the program.
   private static let operators = [
     "mapped": "map", "chained": "then", "tapped": "tap", "gotten": "get", "finished": "finally",
     "finishedAfter": "finally", "recovered": "recover", "recoveredWithPromise": "recover",
     "recoveredEqual": "recover", "recoveredEqualWithPromise": "recover", "caught": "catch",
   ]
 
-  /// `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is called by its type, and
-  /// for a helper that does not tell whose it is.
+  /// Returns `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is named after its
+  /// type, and for a helper that several operators share.
   static func of(_ function: AddressLookup.Function) -> String? {
     guard let name = baseName(function.name), name != "start", name != "derive" else { return nil }
     return operators[name] ?? name
   }
 
-  /// The name without its type, its arguments and generic parameters.
+  /// Returns the name without its type, arguments, and generic parameters.
   static func baseName(_ name: String) -> String? {
     var depth = 0
     var plain = ""

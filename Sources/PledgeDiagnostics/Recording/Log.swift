@@ -1,9 +1,9 @@
 import Pledge
 
-/// The books: what the events add up to.
+/// The state of a trace: the records of promises, updated by each event.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Log: Sendable {
-  /// What a thread is doing.
+  /// The handlers and waits on a thread.
   struct Thread: Sendable {
     let number: Int
     let isMain: Bool
@@ -11,7 +11,7 @@ struct Log: Sendable {
     var running: [Int] = []
     /// The waits that block it, the innermost last.
     var waits: [Int] = []
-    /// The observer that was attached last on it, to be told what it is for.
+    /// The observer attached last on it; a wait that starts next blocks for this observer.
     var lastObserver: Int?
   }
 
@@ -25,17 +25,17 @@ struct Log: Sendable {
   private let limit: Int?
   private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
   private var nextNumber = 1
-  /// The first number that may still be in the books.
+  /// The lowest number that can be in the record.
   private var oldest = 1
-  /// Those that may be forgotten, in the order in which they ended; some have already been removed.
+  /// The records to discard first, in the order in which they ended; some are already removed.
   private var ended: [Int] = []
   private var nextEnded = 0
-  /// Equal call stacks are kept once.
+  /// The captured call stacks, each stored once.
   private var callStacks: Set<CallStack> = []
 
   init(limit: Int?) { self.limit = limit }
 
-  /// Whether a handler that settles this promise is the innermost on this thread.
+  /// Returns whether the innermost handler on this thread is the one that settles this promise.
   func isHandled(_ promise: PromiseDiagnostics.PromiseID, on key: ThreadKey) -> Bool {
     guard let number = numbers[promise], let running = threads[key]?.running.last else {
       return false
@@ -48,10 +48,10 @@ struct Log: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
-  /// Whether an event belongs to a trace that only records what its body does, and the results of
-  /// that.
+  /// Returns whether an event concerns a scoped trace, which records what its body does and what
+  /// results from that.
   ///
-  /// - Parameter isInScope: Whether it happens in the task of the body, or in one that was made there.
+  /// - Parameter isInScope: Whether the event happens in the body's task, or in one created there.
   mutating func concerns(
     _ event: PromiseDiagnostics.TraceEvent, on key: ThreadKey, isInScope: Bool
   ) -> Bool {
@@ -62,7 +62,7 @@ extension Log {
     case .observes(let result): return numbers[result] != nil
     case .attached(let source, _, _, _):
       if numbers[source] != nil { return true }
-      // A wait that follows is not for what was attached here before.
+      // A wait that starts next doesn't block for an observer attached here earlier.
       threads[key]?.lastObserver = nil
       return false
     case .waitEnded: return threads[key]?.waits.isEmpty == false
@@ -70,21 +70,21 @@ extension Log {
     }
   }
 
-  /// Whether an event of any promise on this thread can concern the trace.
+  /// Returns whether events of other promises on this thread can concern the trace.
   func isInterested(in key: ThreadKey) -> Bool {
     guard let thread = threads[key] else { return false }
     return !thread.running.isEmpty || !thread.waits.isEmpty || thread.lastObserver != nil
   }
 
-  /// Everything whose events can concern the trace.
+  /// The promises and threads whose events can concern the trace.
   var interests: Interests {
     Interests(promises: Array(numbers.keys), threads: Array(threads.keys))
   }
 
-  /// Enters an event.
+  /// Records an event.
   ///
-  /// - Returns: The records that were removed. They hold errors of the program, whose release may
-  ///   release promises: not while a thread has the log locked.
+  /// - Returns: The discarded records. They retain the program's errors, whose release can release
+  ///   promises, so they must be released outside the log's lock.
   mutating func apply(
     _ event: PromiseDiagnostics.TraceEvent, at time: Duration, on key: ThreadKey,
     callStack: CallStack?
@@ -130,7 +130,7 @@ extension Log {
       threads[key]?.running.removeLast(
         thread.running.count - (thread.running.lastIndex(of: number) ?? 0))
       if let last = records[number]?.runs.indices.last { records[number]?.runs[last].end = time }
-      // A promise has settled by now, or waits for another one; an observer does neither.
+      // By now, a promise has settled or adopted another one; an observer does neither.
       if let record = records[number], record.isPending, record.adopted == nil { end(number, time) }
     case .adopted(let inner, let isSettled):
       guard let number = numbers[event.promise] else { return }
@@ -161,9 +161,9 @@ extension Log {
     }
   }
 
-  /// Gives a promise a name; one that is not in the record gets in.
+  /// Gives a promise a name, and adds it to the record if necessary.
   ///
-  /// - Returns: The records that were removed.
+  /// - Returns: The discarded records.
   mutating func name(
     _ promise: PromiseDiagnostics.PromiseID, _ name: String, at time: Duration, on key: ThreadKey
   ) -> [Record] {
@@ -175,12 +175,12 @@ extension Log {
     return forgetBeyondLimit()
   }
 
-  /// The promises that were made while the trace was on and are in memory.
+  /// The promises that were created during the recording and are still in memory.
   var living: [Record] {
     numbers.values.compactMap { records[$0] }.filter(\.isOwnPromise)
   }
 
-  /// Whether a promise is in the record.
+  /// Returns whether a promise is in the record.
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool { numbers[promise] != nil }
 
   private mutating func add(
@@ -193,7 +193,8 @@ extension Log {
     return number
   }
 
-  /// The number of a promise that has a consumer; nil if it is over and not in the books.
+  /// Returns the number of a promise, and adds it to the record if necessary; nil if it's settled and
+  /// not in the record.
   private mutating func find(
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
@@ -205,7 +206,7 @@ extension Log {
     _ number: Int, to source: PromiseDiagnostics.PromiseID, _ isSettled: Bool, _ moment: Moment
   ) {
     if let inner = records[number]?.adopted {
-      // It observes the promise that its handler returned: the two have not become one.
+      // It observes the promise that its handler returned, so the two aren't linked.
       if records[inner]?.linkedTo == number { records[inner]?.linkedTo = nil }
       return
     }
@@ -225,7 +226,8 @@ extension Log {
     }
   }
 
-  /// Whether `number` is a part of `inner`, so that the two cannot be linked the other way round.
+  /// Returns whether `number` is already linked to `inner`, directly or indirectly; linking `inner` to
+  /// it would then make a cycle.
   private func contains(_ inner: Int, above number: Int) -> Bool {
     var next: Int? = number
     while let outer = next {
@@ -235,7 +237,7 @@ extension Log {
     return false
   }
 
-  /// An observer without a closure that is observed, or settles, makes a promise after all.
+  /// Treats an observer as a promise, because it was observed or settled.
   private mutating func recognizePromise(_ number: Int) {
     if let record = records[number], record.kind == .observer, record.result == nil {
       records[number]?.kind = .handler
@@ -250,7 +252,7 @@ extension Log {
         records[outer]?.settlement = settlement
         end(outer, settlement.moment.time)
       }
-      // Those that were linked to it have settled with it.
+      // The promises linked to it have settled with it.
       guard let inner = records[outer]?.adopted, records[inner]?.linkedTo == outer else { return }
       outer = inner
     }
@@ -261,7 +263,7 @@ extension Log {
     if let record = records[number], record.settlement == nil, let outer = record.linkedTo,
       records[outer]?.adopted == number
     {
-      // It was one in a row of promises that each returned the next: the row closes up.
+      // It was inside a chain of linked promises; links its neighbors to each other.
       records[outer]?.adopted = record.adopted
       if let inner = record.adopted, records[inner]?.linkedTo == number {
         records[inner]?.linkedTo = outer
@@ -271,7 +273,7 @@ extension Log {
   }
 }
 
-// MARK: - Forgetting
+// MARK: - Discarding records
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
@@ -282,7 +284,7 @@ extension Log {
   }
 
   private mutating func keep(_ callStack: CallStack) -> CallStack {
-    // Code has only so many places, but recursion makes many stacks of them.
+    // The number of source locations is limited, but recursion produces many different stacks.
     if let limit, callStacks.count > max(limit, 1024) { callStacks = [] }
     return callStacks.insert(callStack).memberAfterInsert
   }
@@ -294,7 +296,7 @@ extension Log {
       if nextEnded < ended.count {
         if let record = forget(ended[nextEnded]) { forgotten.append(record) }
         nextEnded += 1
-        // By halves, so that this costs O(1) a promise.
+        // Removing half of the array at a time costs O(1) for each promise.
         if nextEnded > 64, nextEnded > ended.count / 2 {
           ended.removeFirst(nextEnded)
           nextEnded = 0

@@ -10,13 +10,13 @@ struct Moment: Sendable {
   let inside: Int?
 }
 
-/// One visit of an executor: a handler from its beginning to its end.
+/// One execution of a handler, from start to end.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Run: Sendable {
   let start: Duration
   var end: Duration?
   let thread: Int
-  /// Whether the user's closure was called; an outcome that does not concern it passes by.
+  /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
   let callsClosure: Bool
 }
 
@@ -28,57 +28,57 @@ struct Settlement: Sendable {
   let callStack: CallStack?
 }
 
-/// What is known of one promise, or of an observer that makes none.
+/// What is known about a promise, or about an observer that isn't one.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Record: Sendable {
   enum Kind: Sendable {
-    /// Made with a resolver.
+    /// A promise that a resolver settles.
     case resolver
     /// The result of a combinator.
     case combinator
-    /// Made by an operator.
+    /// The result of an operator.
     case handler
-    /// An observer: `await`, or a combinator's.
+    /// An observer of an `await` or of a combinator.
     case observer
     /// A thread that blocks in `wait()`.
     case wait
-    /// Made before the trace was on, or forgotten.
+    /// A promise that was created before the recording, or was discarded.
     case unknown
   }
 
-  /// Tells promises apart; promises are numbered in the order in which they became known.
+  /// A unique number; promises are numbered in the order in which they became known.
   let number: Int
   let id: PromiseDiagnostics.PromiseID
   var kind: Kind
-  /// What the program calls it.
+  /// The name that the program gave it.
   var name: String?
   let made: Moment
   var origin: PromiseDiagnostics.SourceLocation?
   var callStack: CallStack?
 
-  /// What it was attached to; nil if it was not, or to a promise that had settled before.
+  /// The promise to which it was attached; nil if there is none, or if it's settled and unknown.
   var source: Int?
   /// Whether the source had settled when it was attached.
   var isSourceSettled = false
-  /// The promise that an observer works for.
+  /// The promise for which an observer waits: a combinator's, or one whose handler blocks.
   var result: Int?
   var executor: PromiseDiagnostics.Executor?
 
   /// The promise that the handler returned.
   var adopted: Int?
-  /// The promise that this one is a part of, since it was returned from that one's handler.
+  /// The promise whose handler returned this one, and with which it settles.
   var linkedTo: Int?
 
   var runs: [Run] = []
   var settlement: Settlement?
   var cancelled: Moment?
-  /// When nothing more can happen to it; for a promise that has settled that may be later.
+  /// When it settled, or when nothing else could happen to it.
   var ended: Duration?
 
   var isPending: Bool { settlement == nil && ended == nil }
-  /// Whether it is a promise, and one that was made while the trace was on.
+  /// Whether it's a promise that was created during the recording.
   var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
   var isRunning: Bool { runs.last.map { $0.end == nil } ?? false }
-  /// The last time the user's closure was called, or is about to return.
+  /// The last run that called the user's closure.
   var closureRun: Run? { runs.last { $0.callsClosure } }
 }

@@ -2,18 +2,18 @@ import Pledge
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// A line of the source: where something was done.
+  /// A line of source code.
   public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
-    /// The path of the file, or module and file as `#fileID` gives them.
+    /// The path of the file, or its module and name as in `#fileID`.
     public let file: String
     /// The line, counted from 1.
     public let line: Int
-    /// The function that stands there, where it is known.
+    /// The function that contains the line, if known.
     public let function: String?
-    /// The library's function that was called there, such as `map`, where it is known.
+    /// The library's function that the line calls, such as `map`, if known.
     public let operation: String?
 
-    /// The file, with its folder, and the line: `Load/Profile.swift:12`.
+    /// The file with its folder, and the line, such as `Load/Profile.swift:12`.
     public var description: String {
       "\(file.split(separator: "/").suffix(2).joined(separator: "/")):\(line)"
     }
@@ -30,7 +30,7 @@ extension Trace {
       self.operation = operation
     }
 
-    /// The modules that are not the user's code, besides those of this package.
+    /// The drop-in modules, which aren't the user's code.
     private static let dropIns = ["PromiseKit", "PMKFoundation", "Promises"]
 
     static func isInLibrary(fileID: String) -> Bool {
@@ -42,11 +42,11 @@ extension Trace {
       "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
     ]
 
-    /// Where this package's sources were when it was compiled.
+    /// The path of this package's sources when it was compiled.
     private static let sources = String(
       #filePath.prefix(#filePath.count - "PledgeDiagnostics/Recording/SourceLocation.swift".count))
 
-    /// Whether it is a part of the library that users do not call.
+    /// Returns whether a file belongs to a part of the library that users don't call.
     static func isInEngine(path: String) -> Bool { engine.contains { path.hasPrefix($0) } }
 
     private static let engine = ["Pledge/Engine/", "Pledge/Diagnostics/", "PledgeDiagnostics/"]
@@ -58,6 +58,6 @@ extension Trace {
   }
 }
 
-/// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
+/// A short name for use inside the package; public, it would conflict with Swift Testing's type.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 typealias SourceLocation = Trace.SourceLocation

@@ -1,8 +1,8 @@
 import Foundation
 
-/// A thread, as the recorder tells it from others.
+/// The identity of a thread.
 ///
-/// The system may use the identity of a thread that has ended once more.
+/// The system can reuse the identity of a thread that has ended.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ThreadKey: Hashable {
   let rawValue: UInt

@@ -1,43 +1,43 @@
 import Pledge
 
 /// The path of an error: from where it was thrown, through the promises that it rejected, to where
-/// it was handled, or was left.
+/// it was handled, or to the last promise that it rejected.
 ///
-/// Its description is the path as text.
+/// The description of a path has one line for each step.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct ErrorPath: Sendable, CustomStringConvertible {
   /// A promise on the path.
   public struct Step: Sendable {
-    /// What happened to the error there.
+    /// What happened to the error at a step.
     public enum Event: Sendable, Hashable {
-      /// A resolver was called with it, or the promise was made with it.
+      /// A resolver was called with it, or the promise was created with it.
       case rejected
-      /// A handler threw it, perhaps in place of another error.
+      /// A handler threw it, possibly in place of another error.
       case thrown
       /// The promise was cancelled.
       case cancelled
       /// It came from a promise that isn't in the record.
       case appeared
-      /// It was passed along; no handler was called.
+      /// It was passed on; no closure was called.
       case passed
-      /// A handler saw it, and it was passed along.
+      /// A closure was called with it, and it was passed on.
       case seen
       /// The promise that a handler returned was rejected with it.
       case adopted
-      /// A combinator was rejected with it, or a resolver with the promise that it was given.
+      /// A combinator's result was rejected with it, or a promise whose resolver was passed the
+      /// rejected promise.
       case combined
-      /// A handler took it and put a value in its place: `catch` or `recover`.
+      /// A handler replaced it with a value, as `catch` and `recover` do.
       case handled
-      /// A handler took it and threw another error, or a combinator made one of several.
+      /// A handler threw another error in its place, or a combinator combined several errors.
       case replaced(by: String)
-      /// A handler took it and has yet to settle its promise, or has yet to start.
+      /// A handler for it hasn't started, or hasn't settled its promise.
       case pending
-      /// A task that awaited it, or a thread that blocked in `wait()`, received it.
+      /// A task that awaited the promise, or a thread that blocked in `wait()`, received it.
       case delivered
-      /// Nothing in the record has taken it.
+      /// No consumer in the record has received it.
       ///
-      /// The record lacks the consumers of a promise that had settled before: an `await`, a `wait()`
-      /// or an `observe` of such a promise leaves no trace.
+      /// An `await`, a `wait()`, or an `observe` of a promise that is already settled isn't recorded.
       case unhandled
     }
 
@@ -45,27 +45,27 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
     public let number: Int
     /// The promise, or the observer of a task or thread.
     public let promise: PromiseDiagnostics.PromiseID
-    /// What made it, such as `map`.
+    /// The operation that created it, such as `map`.
     public let operation: String
-    /// The name that the program gave to it.
+    /// The name that the program gave it.
     public let name: String?
-    /// Where it was made, or its operator called.
+    /// Where it was created.
     public let location: Trace.SourceLocation?
-    /// What happened to the error there.
+    /// What happened to the error at this step.
     public let event: Event
-    /// The number of branches of the path up to here.
+    /// The number of times the path has branched before this step.
     public let depth: Int
-    /// When it happened, as the time of the trace.
+    /// When it happened, as time since the start of the trace.
     public let time: Duration?
-    /// The step in words.
+    /// A description of the step.
     public let description: String
   }
 
   /// The error.
   public let error: any Error
-  /// The steps, the first one where the error began; after a branch, each in turn.
+  /// The steps, beginning with the error's origin; after a branch, one branch follows the other.
   public let steps: [Step]
-  /// What the trace no longer knows.
+  /// The promises that the trace has discarded.
   public let forgotten: Forgotten
 
   /// The path as text, one line per step.
@@ -80,16 +80,16 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// The path of the error with which `promise` was rejected; nil if it was not, or is not in the
-  /// record.
+  /// Returns the path of the error with which `promise` was rejected; nil if it wasn't rejected or
+  /// isn't in the record.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func errorPath(of promise: Promise<some Any>) -> ErrorPath? { errorPath(of: promise.id) }
 
-  /// The path of the error with which the promise of this name was rejected; nil if it was not, or
-  /// is not in the record.
+  /// Returns the path of the error with which the promise with this identifier was rejected; nil if
+  /// it wasn't rejected or isn't in the record.
   ///
-  /// A name can be reused: the latest promise counts.
+  /// An identifier can be reused; the latest promise counts.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
@@ -98,10 +98,11 @@ extension Trace {
       .flatMap { ErrorTracer(snapshot)?.path(through: $0) }
   }
 
-  /// The path of the latest error in the record without a consumer; nil if there is none.
+  /// Returns the path of the latest error in the record that has no consumer; nil if there is none.
   ///
-  /// Meant for the handler of `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which knows that an error was not
-  /// handled. A trace alone may be wrong about it: see ``ErrorPath/Step/Event/unhandled``.
+  /// Call it in the handler passed to `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which is
+  /// called only for errors that weren't handled. A trace alone can't be certain of that: see
+  /// ``ErrorPath/Step/Event/unhandled``.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func lastUnhandledErrorPath() -> ErrorPath? {

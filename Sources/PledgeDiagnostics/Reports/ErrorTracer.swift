@@ -1,17 +1,17 @@
 import Pledge
 
-/// Follows errors through the books.
+/// Follows errors through the promises of a snapshot.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct ErrorTracer {
   typealias Event = ErrorPath.Step.Event
 
   private let snapshot: Snapshot
-  /// Those that were attached to a promise, or adopted it, by its number.
+  /// The records attached to a promise, and the promise that adopted it, by its number.
   private var consumers: [Int: [Int]] = [:]
-  /// The observers that work for a promise, by its number.
+  /// The observers through which a promise observes its inputs, by its number.
   private var inputs: [Int: [Int]] = [:]
 
-  /// Nil if there is nothing in the books.
+  /// Creates a tracer; nil if the snapshot is empty.
   init?(_ snapshot: Snapshot) {
     guard !snapshot.records.isEmpty else { return nil }
     self.snapshot = snapshot
@@ -30,7 +30,7 @@ struct ErrorTracer {
     record(number)?.settlement?.rejection
   }
 
-  /// The promise from which this one has its error, if it was passed along.
+  /// Returns the promise whose error this one passed on; nil if its error began here.
   func origin(of record: Record) -> Record? {
     guard let rejection = record.settlement?.rejection else { return nil }
     let candidates =
@@ -42,8 +42,8 @@ struct ErrorTracer {
 
   func path(through record: Record) -> ErrorPath? {
     guard let rejection = record.settlement?.rejection else { return nil }
-    // Each promise has its error from another one that settled no later; a set, to be safe from
-    // the circles that promises with one name may make.
+    // An error comes from a promise that settled no later. The set guards against cycles, which can
+    // arise because identifiers are reused.
     var start = record
     var seen: Set<Int> = [start.number]
     while let origin = origin(of: start), seen.insert(origin.number).inserted { start = origin }
@@ -68,11 +68,11 @@ struct ErrorTracer {
     return ErrorPath(error: rejection.error, steps: steps, forgotten: snapshot.log.forgotten)
   }
 
-  /// The promises that received the outcome of a promise next; in place of a combinator's observer its result.
+  /// Returns the records that received a promise's result next; a combinator's observer is replaced by
+  /// the combinator's promise.
   private func next(after number: Int) -> [Int] {
     (consumers[number] ?? []).compactMap { consumer in
       guard let record = record(consumer) else { return nil }
-      // A handler that was cancelled before did not have it.
       if record.kind == .observer, let result = record.result { return result }
       return consumer
     }
@@ -133,7 +133,7 @@ extension ErrorTracer {
       number: record.number, promise: record.id, operation: snapshot.operation(of: record),
       name: record.name,
       location: snapshot.location(of: record), event: .unhandled, depth: depth, time: record.ended,
-      description: "nothing was seen to handle it after #\(record.number)")
+      description: "no consumer of #\(record.number) was recorded")
   }
 
   private func words(for event: Event, _ record: Record) -> String {
@@ -148,9 +148,9 @@ extension ErrorTracer {
       return ": rejected\(location)\(handler)"
     case .thrown: return ": thrown by its handler\(thread)"
     case .cancelled: return ": cancelled"
-    case .appeared: return ": rejected; where is not known"
-    case .passed: return ": passed along"
-    case .seen: return ": seen by its handler\(thread), and passed along"
+    case .appeared: return ": rejected at an unknown location"
+    case .passed: return ": passed on"
+    case .seen: return ": seen by its handler\(thread), and passed on"
     case .adopted: return ": rejected like the promise that its handler returned"
     case .combined: return ": rejected like its input"
     case .handled: return ": handled by its handler\(thread)"

@@ -1,14 +1,13 @@
 import Pledge
 
-/// What a piece of code has left behind: promises that are pending or still in memory, and errors
-/// without a handler.
+/// The promises of a piece of code that are pending or still in memory, and its unhandled errors.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 package struct Leftovers: Sendable {
-  /// How many promises are pending, and tasks and threads that wait for one.
+  /// The number of pending promises, and of tasks and threads that wait for one.
   package let pending: Int
-  /// How many promises are settled, and still in memory.
+  /// The number of settled promises that are still in memory.
   package let settled: Int
-  /// How many of those are rejected, so that their errors can still be reported as unhandled.
+  /// The number of those that are rejected: their errors can still be reported as unhandled.
   package let rejected: Int
   /// The unhandled rejections.
   package let unhandled: [PromiseDiagnostics.UnhandledRejection]
@@ -16,7 +15,7 @@ package struct Leftovers: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// What the code that this trace records has left behind up to now.
+  /// Returns what the recorded code has left behind so far.
   ///
   /// - Complexity: O(n) for n promises in the record.
   package func leftovers() -> Leftovers {
@@ -30,9 +29,10 @@ extension Trace {
     }
   }
 
-  /// The promises that are settled and still in memory, a line for each; at most `limit` of them.
+  /// Returns a line for each settled promise that is still in memory, at most `limit` lines.
   ///
-  /// - Complexity: O(n log n), and a look into the debugging information for each line.
+  /// - Complexity: O(n log n) for n promises in the record, and a lookup in the debug information for
+  ///   each line.
   package func settledPromises(limit: Int) -> [String] {
     let snapshot = snapshot()
     let settled = snapshot.log.living.filter { $0.settlement != nil }
@@ -45,7 +45,7 @@ extension Trace {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Record {
-  /// Whether it is pending, and the code that the trace records began that.
+  /// Whether it is pending and was created by the recorded code.
   fileprivate var isOwnWait: Bool {
     isPending && kind != .unknown && !(kind == .observer && result != nil)
   }

@@ -1,25 +1,25 @@
 import Pledge
 
-/// What is pending, and what it waits for: below each promise stand those that wait for it.
+/// The pending promises, each followed by the promises that wait for it.
 ///
-/// Its description is the tree as text.
+/// The description of a tree has one line for each node.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct PendingTree: Sendable, CustomStringConvertible {
-  /// One pending promise, or a task or thread that waits for one.
+  /// A pending promise, or a task or thread that waits for one.
   public struct Node: Sendable {
     /// Why it is pending.
     public enum State: Sendable, Hashable {
-      /// Its resolver has not settled it, or its timer has not run out.
+      /// Its resolver hasn't settled it, or its timer hasn't fired.
       case waitsForResolver
-      /// It waits for room in a limiter, or for its operation.
+      /// It waits for its turn in a limiter, or for its operation to end.
       case limited
-      /// It was made before the trace was on: nothing more is known.
+      /// It was created before the trace started, or was discarded; nothing more is known.
       case unknown
       /// It waits for the promise above it.
       case waits
       /// Its handler returned the promise above it.
       case adopting
-      /// Its handler runs since that time of the trace.
+      /// Its handler has been running since that time of the trace.
       case running(since: Duration, thread: String)
       /// Its handler has been ready since that time of the trace, but its executor hasn't started
       /// it.
@@ -34,23 +34,24 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     public let number: Int
     /// The promise; nil for a task or a thread.
     public let promise: PromiseDiagnostics.PromiseID?
-    /// What made it, such as `map` or `all`.
+    /// The operation that created it, such as `map` or `all`.
     public let operation: String
-    /// The name that the program gave to it.
+    /// The name that the program gave it.
     public let name: String?
-    /// Where it was made.
+    /// Where it was created.
     public let location: Trace.SourceLocation?
-    /// Where its handler runs.
+    /// The name of the executor on which its handler runs.
     public let executor: String?
     /// How long it has been pending.
     public let age: Duration
     /// Why it is pending.
     public let state: State
-    /// How many promises stand above it.
+    /// The number of promises above it.
     public let depth: Int
     /// The number of the promise above it, for which it waits.
     public let parent: Int?
-    /// Whether it stood in the tree before, with all that waits for it: it waits for several.
+    /// Whether it appears earlier in the tree with its children, because it waits for several
+    /// promises.
     public let isRepeated: Bool
 
     let title: String
@@ -58,20 +59,20 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     var line: String { title + words }
   }
 
-  /// The nodes; each is followed by those that wait for it.
+  /// The nodes; each is followed by the nodes that wait for it.
   public let nodes: [Node]
-  /// What is pending and waits for no other promise.
+  /// The nodes that wait for no other promise.
   public var roots: [Node] { nodes.filter { $0.parent == nil } }
   /// Promises that wait for each other.
   public let cycles: [WaitCycle]
-  /// What the trace no longer knows.
+  /// The promises that the trace has discarded.
   public let forgotten: Forgotten
 
-  /// The tree as text, a line for each node.
+  /// The tree as text, one line for each node.
   public var description: String {
     var lines = ["Pending: \(Set(nodes.map(\.number)).count)"]
     for node in nodes {
-      // Chains may be longer than a line is wide.
+      // A chain can be longer than a line is wide.
       let indent = String(repeating: "  ", count: min(node.depth, 40))
       lines.append(indent + (node.depth == 0 ? "" : "└ ") + node.line)
     }
@@ -83,10 +84,10 @@ public struct PendingTree: Sendable, CustomStringConvertible {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// What is still pending, and what it waits for.
+  /// Returns the promises that are pending, and what they wait for.
   ///
-  /// - Complexity: O(n log n) for n promises in the record; the first report also looks up the
-  ///   places in the program's debugging information.
+  /// - Complexity: O(n log n) for n promises in the record; the first report also looks up source
+  ///   locations in the program's debug information.
   public func pendingTree() -> PendingTree { snapshot().pendingTree() }
 }
 
@@ -108,7 +109,7 @@ extension Snapshot {
 
     var nodes: [PendingTree.Node] = []
     var seen: Set<Int> = []
-    // What is left to do, the next one last, as chains may be longer than the stack is deep.
+    // A stack in place of recursion, because a chain can be longer than the call stack is deep.
     var rest: [(number: Int, depth: Int, parent: Edge?)] = []
     func expand(from root: Int) {
       rest.append((root, 0, nil))
@@ -131,7 +132,8 @@ extension Snapshot {
     return PendingTree(nodes: nodes, cycles: cycles, forgotten: log.forgotten)
   }
 
-  /// `waitsFor` differs from the parent where a circle is cut open: its first promise has none.
+  /// Returns the node for `record`; `waitsFor` differs from `parent` for the first promise of a wait
+  /// cycle, which has no parent.
   private func node(
     _ record: Record, _ depth: Int, _ parent: Edge?, _ isRepeated: Bool, waitsFor: Int?
   ) -> PendingTree.Node {
@@ -161,13 +163,13 @@ extension Snapshot {
       return .running(since: run.start, thread: threadName(run.thread))
     }
     if waits { return .waits }
-    // Settled promises are forgotten first, so a source that is not known has most likely settled.
+    // Settled promises are discarded first, so an unknown source has most likely settled.
     let isKnown = record.source.map { records[$0] != nil } ?? true
     if !isKnown, log.forgotten.pending > 0 { return .unknown }
     return .queued(since: readyTime(of: record))
   }
 
-  /// When the handler could have started.
+  /// Returns the time at which the handler could have started.
   func readyTime(of record: Record) -> Duration {
     let settled = record.source.flatMap { records[$0]?.settlement?.moment.time }
     return max(record.made.time, settled ?? record.made.time)
@@ -180,20 +182,20 @@ extension Snapshot {
     let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""
     switch state {
     case .waitsForResolver where record.kind == .combinator:
-      return ": waits for a timer, or for what is not in the record, for \(age)"
+      return ": waits for a timer or for promises that are not in the record, for \(age)"
     case .waitsForResolver
     where record.origin.map({ SourceLocation.isInLibrary(fileID: $0.fileID) }) == true:
       return ": its operation has not ended, for \(age)"
     case .waitsForResolver: return ": its resolver has not settled it, for \(age)"
-    case .limited: return ": waits for room in its limiter, or for its operation, for \(age)"
-    case .unknown: return ": made before the trace began, or forgotten"
+    case .limited: return ": waits for its limiter or for its operation, for \(age)"
+    case .unknown: return ": created before the trace began, or discarded"
     case .waits:
-      // The first one of a circle stands below none that it could be seen to wait for.
-      let target = parent == nil ? waitsFor.map { " for #\($0), in a circle" } ?? "" : ""
+      // The first promise of a cycle has no parent that would show what it waits for.
+      let target = parent == nil ? waitsFor.map { " for #\($0), in a cycle" } ?? "" : ""
       return "\(record.kind == .handler ? executor : ""): waits\(target), for \(age)"
     case .adopting:
       return
-        ": its handler returned \(waitsFor.map { "#\($0)" } ?? "a promise that is forgotten")"
+        ": its handler returned \(waitsFor.map { "#\($0)" } ?? "a promise that was discarded")"
     case .running(let since, let thread):
       let blocked = parent?.reason == .blocking ? ", blocked by the wait()" : ""
       return ": its handler runs on \(thread)\(executor) for \((now - since).brief)\(blocked)"

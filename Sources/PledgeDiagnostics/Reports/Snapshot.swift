@@ -1,6 +1,6 @@
 import Pledge
 
-/// What a report is made of: the books as they were at one moment.
+/// An immutable copy of a trace's log, from which reports are produced.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Snapshot {
   let log: Log
@@ -9,7 +9,7 @@ struct Snapshot {
 
   var records: [Int: Record] { log.records }
 
-  /// Where a promise was made, or its operator called.
+  /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
     if let origin = record.origin, !SourceLocation.isInLibrary(fileID: origin.fileID) {
       return SourceLocation(origin)
@@ -17,12 +17,12 @@ struct Snapshot {
     return record.callStack.flatMap(locations.location) ?? record.origin.map { SourceLocation($0) }
   }
 
-  /// Whether the library made it for its own ends: none of the user's code called for it.
+  /// Returns whether the library created it internally: its call stack contains no user code.
   func isInternal(_ record: Record) -> Bool {
     record.callStack.map { locations.location(of: $0) == nil } ?? false
   }
 
-  /// The operation that made a promise.
+  /// Returns the operation that created a promise.
   func operation(of record: Record) -> String {
     let operation = record.callStack.flatMap(locations.location)?.operation
     switch record.kind {
@@ -37,20 +37,20 @@ struct Snapshot {
     }
   }
 
-  /// The operation, and the name that the program gave to the promise.
+  /// Returns the operation and the promise's name.
   func label(of record: Record) -> String {
     operation(of: record) + (record.name.map { " \u{201C}\($0)\u{201D}" } ?? "")
   }
 
-  /// The number, the operation, the name and the source location.
+  /// Returns the number, operation, name, and source location.
   func title(of record: Record) -> String {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
-  /// Whether a limiter made it: it waits for room there, or for its operation.
+  /// Returns whether a limiter created it: it waits for its turn or for its operation.
   func isLimited(_ record: Record) -> Bool { record.origin?.fileID == "Pledge/Limiter.swift" }
 
-  /// What a thread is called.
+  /// Returns the name of a thread.
   func threadName(_ number: Int) -> String {
     log.threads.values.contains { $0.number == number && $0.isMain }
       ? "the main thread" : "thread \(number)"
@@ -66,13 +66,13 @@ enum Dependency: Sendable, Hashable {
   case source
   /// The handler returned it.
   case adoption
-  /// It is an input of a combinator, or was passed to a resolver.
+  /// It's an input of a combinator, or was passed to a resolver.
   case input
   /// The handler blocks in `wait()`.
   case blocking
   /// Another handler, which was called inside this promise's handler, hasn't returned.
   case nested
-  /// A thread blocks in `wait()` that its executor needs; `isCertain` if that has no other one.
+  /// A thread that its executor needs blocks in `wait()`; `isCertain` if the executor is serial.
   case executor(isCertain: Bool)
 }
 
@@ -84,7 +84,7 @@ struct Edge: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
-  /// What each pending promise waits for; one that waits for no promise has no entry.
+  /// Returns what each pending promise waits for; a promise that waits for none has no entry.
   func dependencies() -> [Int: [Edge]] {
     var edges: [Int: [Edge]] = [:]
     func add(_ number: Int, _ target: Int, _ reason: Dependency) {
@@ -113,7 +113,7 @@ extension Snapshot {
     return edges
   }
 
-  /// The waits that keep the executors of handlers busy that have not started.
+  /// Returns the waits that block the executors of handlers that haven't started.
   func executorDependencies() -> [Int: [Edge]] {
     struct Blocked {
       let wait: Int
@@ -147,7 +147,7 @@ extension Snapshot {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
-  /// Rounded, with a unit: `1.25 s`, `300 ms`, `12 µs`.
+  /// The duration, rounded and with a unit: `1.25 s`, `300 ms`, `12 µs`.
   var brief: String {
     let (seconds, attoseconds) = components
     let nanoseconds = Double(seconds) * 1e9 + Double(attoseconds) / 1e9

@@ -3,15 +3,15 @@ import Pledge
 /// Promises that wait for each other, so that none of them can ever settle.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public struct WaitCycle: Sendable, CustomStringConvertible {
-  /// One link of the circle: a promise, and why it waits for the next one.
+  /// A promise in the cycle, and why it waits for the next one.
   public struct Step: Sendable {
     /// The promise's number in the trace.
     public let number: Int
-    /// The promise, or the observer of a thread that waits.
+    /// The promise, or the observer of a blocked thread.
     public let promise: PromiseDiagnostics.PromiseID
-    /// Where it was made.
+    /// Where it was created.
     public let location: Trace.SourceLocation?
-    /// The step in words.
+    /// A description of the step.
     public let description: String
   }
 
@@ -21,17 +21,17 @@ public struct WaitCycle: Sendable, CustomStringConvertible {
   /// determined.
   public let isCertain: Bool
 
-  /// The chain of steps as text, a line for each.
+  /// The cycle as text, one line for each step.
   public var description: String {
-    let title = isCertain ? "Waits in a circle:" : "Waits in a circle, if the queue is serial:"
+    let title = isCertain ? "Wait cycle:" : "Wait cycle, if the queue is serial:"
     return ([title] + steps.map { "  \($0.description)" }).joined(separator: "\n")
   }
 }
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// The promises that wait for each other: through what their handlers returned, through threads
-  /// that block in `wait()`, and through executors that such a thread keeps busy.
+  /// Returns the cycles of promises that wait for each other: through promises that their handlers
+  /// returned, threads that block in `wait()`, and executors that such a thread occupies.
   ///
   /// Of several cycles that share a promise, at least one is reported.
   ///
@@ -49,7 +49,7 @@ extension Snapshot {
     var finished: Set<Int> = []
     var cycles: [WaitCycle] = []
     for start in edges.keys.sorted() where !finished.contains(start) {
-      // A depth-first search by hand, as chains may be longer than the stack is deep.
+      // Without recursion, because a chain can be longer than the call stack is deep.
       var path: [(number: Int, next: Int)] = [(start, 0)]
       var position: [Int: Int] = [start: 0]
       while let (number, next) = path.last {
@@ -100,7 +100,7 @@ extension Snapshot {
     case .executor:
       let name = record.executor?.name ?? ""
       let executor = name.isEmpty ? "its queue" : "\u{201C}\(name)\u{201D}"
-      return " cannot run on \(executor), which is kept busy by #\(target)"
+      return " cannot run on \(executor), which is blocked by #\(target)"
     }
   }
 }

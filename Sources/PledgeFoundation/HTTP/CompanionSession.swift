@@ -5,7 +5,7 @@ import Pledge
   import FoundationNetworking
 #endif
 
-/// A task that has not been resumed, and how to cancel it.
+/// A task that hasn't been resumed, and a closure that cancels it.
 struct PreparedTask: Sendable {
   let task: URLSessionTask
   let cancel: @Sendable () -> Void
@@ -13,7 +13,7 @@ struct PreparedTask: Sendable {
 
 #if canImport(ObjectiveC)
   extension URLSession {
-    /// Makes a task that tells `transfer` what happens.
+    /// Returns a task that reports its events to `transfer`.
     func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
       let task = make(self)
       task.delegate = transfer
@@ -22,38 +22,38 @@ struct PreparedTask: Sendable {
   }
 #else
   extension URLSession {
-    /// Makes a task that tells `transfer` what happens.
+    /// Returns a task that reports its events to `transfer`.
     func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
       CompanionSession.of(self).prepare(transfer, make)
     }
   }
 
-  /// A session like the user's, with a delegate that tells each task's transfer what happens.
+  /// A session with the user's configuration, and a delegate that reports the events of each task to
+  /// its transfer.
   ///
-  /// Delegates of single tasks, and the `progress` of tasks, do not work in this Foundation, and
-  /// the delegate of a session is fixed. Nor may a task of a session with a cache be cancelled: if
-  /// the cache has not answered yet, that is a fatal error inside Foundation. So a companion has no
-  /// cache.
+  /// In this Foundation, the delegates and the `progress` of tasks don't work, and the delegate of a
+  /// session can't be changed. A companion has no cache, because cancelling a task before the cache
+  /// has answered is a fatal error inside Foundation.
   ///
-  /// A companion outlives its last transfer for a while, for its open connections to serve the next
-  /// ones. Then it does not keep the user's session.
+  /// A companion exists for some time after its last transfer, so that later transfers can reuse its
+  /// open connections. During that time, it doesn't retain the user's session.
   ///
-  /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original` and `closing` are guarded by
-  /// `companions`; `session` is set once, before another thread can see the companion.
+  /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original`, and `closing`
+  /// are guarded by `companions`; `session` is set once, before the companion is shared.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
-    /// How long connections without a user are kept.
+    /// How long a companion without transfers is kept.
     private static let idleTime = TimeSpan.seconds(15)
 
     private let key: ObjectIdentifier
     private weak var known: URLSession?
-    /// The user's session while a transfer of it runs.
+    /// The user's session, retained while one of its transfers runs.
     private var original: URLSession?
     private var session: URLSession?
     private var users = 0
     private var closing: Promise<Void>?
     private let transfers = Mutex<[Int: Transfer]>([:])
-    /// The tasks that ended with a challenge.
+    /// The tasks whose authentication challenge was rejected.
     private let refused = Mutex<Set<Int>>([])
 
     private init(_ original: URLSession) {
@@ -62,17 +62,17 @@ struct PreparedTask: Sendable {
       super.init()
       let configuration = original.configuration
       configuration.urlCache = nil
-      // The user's queue is for the calls of the user's delegate.
+      // The user's delegate expects its calls on the user's queue.
       let queue = original.delegate == nil ? nil : original.delegateQueue
       session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
     }
 
-    /// The companion of `original`, with one user more.
+    /// Returns the companion of `original`, and adds one to its number of users.
     static func of(_ original: URLSession) -> CompanionSession {
       let (companion, stale, closing) = companions.withLock { companions in
         let key = ObjectIdentifier(original)
         var stale: CompanionSession?
-        // A session that is gone may have left its address to this one.
+        // This session can have the address of one that has been deallocated.
         if let old = companions[key], old.known !== original {
           stale = old
           companions[key] = nil
@@ -88,10 +88,10 @@ struct PreparedTask: Sendable {
       return companion
     }
 
-    /// A promise that is fulfilled when a session without users has been idle for long enough.
+    /// Returns a promise that is fulfilled after the time for which an idle companion is kept.
     private static func idle() -> Promise<Void> {
       if #available(macOS 13, iOS 16, tvOS 16, watchOS 9, *) {
-        // Time that the system is suspended does not count.
+        // Time during which the system is suspended doesn't count.
         return .after(idleTime.duration, clock: SuspendingClock())
       }
       return .after(idleTime, .continuous)
@@ -122,7 +122,7 @@ struct PreparedTask: Sendable {
         if companions[key] === self { companions[key] = nil }
         return true
       }
-      // The session keeps its delegate, this object, until it is invalidated.
+      // The session retains its delegate, this object, until it is invalidated.
       if isUnused { session?.finishTasksAndInvalidate() }
     }
 
@@ -130,8 +130,8 @@ struct PreparedTask: Sendable {
       guard let session else { preconditionFailure("Pledge: a companion has a session") }
       let task = make(session)
       transfers.withLock { $0[task.taskIdentifier] = transfer }
-      // On the queue that also completes tasks: to cancel a task that completes in this very moment
-      // is a fatal error inside of Foundation.
+      // On the queue that also completes tasks, because cancelling a task while it completes is a
+      // fatal error inside Foundation.
       return PreparedTask(task: task, cancel: { session.delegateQueue.addOperation(task.cancel) })
     }
 
@@ -139,7 +139,7 @@ struct PreparedTask: Sendable {
       transfers.withLock { $0[task.taskIdentifier] }
     }
 
-    // MARK: What goes to the transfer
+    // MARK: Events for the transfer
 
     func urlSession(
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -169,7 +169,7 @@ struct PreparedTask: Sendable {
       transfer?.complete(isRefused ? nil : error)
     }
 
-    // MARK: What goes to the delegate of the user's session
+    // MARK: Events for the delegate of the user's session
 
     private var user: (session: URLSession, delegate: any URLSessionTaskDelegate)? {
       let original = Self.companions.withLock { _ in self.original }
@@ -199,8 +199,8 @@ struct PreparedTask: Sendable {
         if challenge.proposedCredential != nil, challenge.previousFailureCount == 0 {
           return completionHandler(.performDefaultHandling, nil)
         }
-        // Without a credential, the default handling of this Foundation never ends. What the server
-        // has answered is the outcome; its body does not arrive.
+        // Without a credential, the default handling of this Foundation never ends. The result is
+        // the server's response, without its body.
         if let response = challenge.failureResponse, let transfer = transfer(of: task) {
           transfer.receive(response)
           _ = refused.withLock { $0.insert(task.taskIdentifier) }

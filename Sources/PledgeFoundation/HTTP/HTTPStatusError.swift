@@ -12,13 +12,14 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
 
   /// The status, such as 404.
   public let status: Int
-  /// Who answered, after all redirections.
+  /// The source of the response, after all redirections.
   public let url: URL?
-  /// The header fields, by their names as the server wrote them.
+  /// The header fields, by their names as the server sent them.
   public let headers: [String: String]
-  /// How long the server asks to wait before the next attempt, if it does.
+  /// The time that the server requests to wait before the next attempt; nil if it doesn't.
   ///
-  /// That is the header field Retry-After, be it in seconds or as a date; never negative.
+  /// The server states it in the header field Retry-After, in seconds or as a date. It's never
+  /// negative.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var retryAfter: Duration? { wait?.duration }
   /// ``retryAfter`` as a number of seconds.
@@ -35,7 +36,7 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
     self.init(status: response.statusCode, url: response.url, headers: headers, body: body)
   }
 
-  /// Makes the error of an answer that another client than `URLSession` received.
+  /// Creates the error for a response from an HTTP client other than `URLSession`.
   ///
   /// - Parameters:
   ///   - status: The status, such as 404.
@@ -62,12 +63,12 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Dates and delays as HTTP writes them (RFC 9110, 5.6.7 and 10.2.3).
+/// The dates and delays in HTTP header fields (RFC 9110, 5.6.7 and 10.2.3).
 enum HTTPDate {
   static func delay(_ text: String, from now: Date) -> TimeSpan? {
     let text = text.trimmingCharacters(in: .whitespaces)
     if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
-      // More than any clock can count is still a wait.
+      // A number that is too large still requests a wait.
       return .seconds(Int64(text) ?? .max)
     }
     guard let date = parse(text) else { return nil }
@@ -106,8 +107,7 @@ extension Promise where Value == (data: Data, response: URLResponse) {
 extension Promise where Value == (Data, URLResponse) {
   /// Passes the response on if its HTTP status indicates success.
   ///
-  /// For the results of Foundation's own methods: `Promise { try await session.data(from: url) }`.
-  /// A status outside of 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
+  /// Use it with Foundation's own methods: `Promise { try await session.data(from: url) }`. A status outside of 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
   /// Cancelling the result cancels this promise.
   public func validate() -> Promise {
     validate(on: .immediate) { data, response in

@@ -1,27 +1,27 @@
 import Foundation
 
-/// A file that gets its name when it is complete.
+/// A temporary file that replaces its destination when it's complete.
 ///
-/// Not thread-safe: its ``Transfer`` guards it.
+/// It isn't thread-safe: its ``Transfer`` guards it.
 final class PartialFile {
   private let destination: URL
   private let path: URL
   private let handle: FileHandle
-  /// The permissions of the file that is to be replaced.
+  /// The permissions of the file to replace.
   private let permissions: Any?
   private var isOpen = true
 
   init(for destination: URL) throws {
-    // The file that a link points to is replaced, and not the link.
+    // Replaces the file that a link points to, and not the link.
     self.destination = destination.resolvingSymlinksInPath()
-    // Next to the destination, because only within a file system can a file be renamed in one step.
+    // Next to the destination, because a file can be renamed atomically only within a file system.
     path = self.destination.deletingLastPathComponent()
       .appendingPathComponent(".\(UUID().uuidString).partial")
     let old = try? FileManager.default.attributesOfItem(atPath: self.destination.path)
     permissions = old?[.posixPermissions]
     try Data().write(to: path, options: .withoutOverwriting)
     do {
-      // Before the first byte: what others may not read in the old file is not for them in this one.
+      // Before the first byte is written, so users who can't read the old file can't read this one.
       if let permissions {
         try FileManager.default.setAttributes(
           [.posixPermissions: permissions], ofItemAtPath: path.path)
@@ -37,7 +37,7 @@ final class PartialFile {
 
   func write(_ data: Data) throws { try handle.write(contentsOf: data) }
 
-  /// Gives the file its name.
+  /// Renames the file to its destination.
   func commit() throws {
     guard isOpen else { return }
     isOpen = false
@@ -50,7 +50,7 @@ final class PartialFile {
     }
   }
 
-  /// Removes the file, unless it has got its name.
+  /// Removes the file, unless it has been renamed.
   func discard() {
     guard isOpen else { return }
     isOpen = false

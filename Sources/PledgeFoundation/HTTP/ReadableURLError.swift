@@ -5,18 +5,18 @@ import Foundation
 #endif
 
 extension URLError {
-  /// The same error, which prints as one line that says which host and why.
+  /// The same error, with a description of one line that contains the host and the reason.
   ///
-  /// Foundation prints its dictionary, with the text and the URL in it several times over.
+  /// Foundation's description is a dictionary that contains the text and the URL several times.
   var readable: URLError {
-    // A cast would make an error without the description.
+    // A cast would create an error without this description.
     URLError(
       _nsError: ReadableURLError(
         domain: NSURLErrorDomain, code: code.rawValue, userInfo: userInfo))
   }
 }
 
-/// What a `URLError` wraps, with a description of its own.
+/// The `NSError` that a `URLError` wraps, with its own description.
 ///
 /// `@unchecked Sendable`: immutable, as every `NSError` is.
 private final class ReadableURLError: NSError, @unchecked Sendable {

@@ -5,9 +5,9 @@ import Pledge
   import FoundationNetworking
 #endif
 
-/// One request whose bytes are looked at as they come and go.
+/// One request, whose body is received or sent in pieces.
 ///
-/// `@unchecked Sendable`: all that changes lies in `state`, the lock.
+/// `@unchecked Sendable`: `state` and `settled` are mutexes.
 final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   typealias Arrival = (data: Data, response: URLResponse)
 
@@ -16,7 +16,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     case received
   }
 
-  /// What takes the body piece by piece.
+  /// A closure that receives the pieces of the body.
   struct Receiver: Sendable {
     let call: @Sendable (Data) throws -> Void
   }
@@ -27,10 +27,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     var body = Data()
     var file: PartialFile?
     var receiver: Receiver?
-    /// Why the body cannot be kept.
+    /// The error that `receiver` threw or that writing to `file` caused.
     var failure: (any Error)?
     var bytes: Int64 = 0
-    /// How it ended, once it has.
+    /// The result; nil until the transfer ends.
     var outcome: Result<Arrival, any Error>?
   }
 
@@ -38,13 +38,13 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     let call: @Sendable (Result<Arrival, any Error>) -> Void
   }
 
-  /// How much of the body of an answer that is refused goes into the error.
+  /// The maximum number of bytes of a rejected response's body that its error contains.
   private static let refusedBodyLimit = 65_536
 
   private let state: Mutex<State>
   private let progress: TransferProgress?
   private let counting: Counting
-  /// Whether the body goes elsewhere and is not kept here.
+  /// Whether the body is passed to a file or a receiver, and not collected.
   private let passesOn: Bool
   private let acceptsAnyStatus: Bool
   private let settled = Mutex<Settler?>(nil)
@@ -60,7 +60,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     state = Mutex(State(file: file, receiver: receiver))
   }
 
-  /// Starts the task that `make` returns, and makes a promise of its outcome.
+  /// Starts the task that `make` returns, and returns a promise for its result.
   func promise<Value: Sendable>(
     in session: URLSession, fileID: StaticString, line: UInt,
     of transform: @escaping @Sendable (Arrival) -> Value = { $0 },
@@ -69,7 +69,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
     settled.withLock { $0 = Settler { resolver.resolve($0.map(transform)) } }
     resolver.onCancel {
-      // The file may have got its name in this moment: then this was a success.
+      // The file may have been renamed in the meantime; then the transfer has succeeded.
       if let outcome = self.stop() { resolver.resolve(outcome.map(transform)) }
     }
     let prepared = session.prepare(self, make)
@@ -79,9 +79,9 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     return promise
   }
 
-  /// Stops the task; returns the outcome if it had ended before.
+  /// Stops the task; returns the result if the task had already ended.
   private func stop() -> Result<Arrival, any Error>? {
-    // What the receiver captured goes at the end, outside of the lock.
+    // The receiver's captures are released at the end, outside the lock.
     let (cancel, receiver, earlier) = state.withLock { state in
       guard state.outcome == nil else {
         return (nil as (@Sendable () -> Void)?, nil as Receiver?, state.outcome)
@@ -97,7 +97,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     return earlier
   }
 
-  // MARK: What the session tells
+  // MARK: Events of the session
 
   func receive(_ response: URLResponse) {
     state.withLock { state in
@@ -131,13 +131,13 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     if let bytes { progress?.advance(to: bytes) }
   }
 
-  /// Hands `data` to the receiver if there is one; returns whether all is well.
+  /// Passes `data` to the receiver if there is one; returns false if the receiver throws.
   private func pass(_ data: Data) -> Bool {
     let receiver = state.withLock { state in
       accepts(state.response) && state.outcome == nil && state.failure == nil
         ? state.receiver : nil
     }
-    // The user's code: not under the lock. The session hands on one piece after the other.
+    // The user's code must not run under the lock. The session delivers one piece at a time.
     do {
       try receiver?.call(data)
       return true
@@ -147,10 +147,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
   }
 
-  /// Notes why the body cannot be kept; returns what stops the task.
+  /// Stores the error; returns the closure that stops the task.
   private func fail(_ state: inout State, _ error: any Error) -> (@Sendable () -> Void)? {
     state.failure = error
-    // Once: to cancel a task twice at a time is a fatal error inside of Foundation on Linux.
+    // Only one call receives it: cancelling a task twice concurrently crashes Foundation on Linux.
     return exchange(&state.cancel, with: nil)
   }
 
@@ -190,7 +190,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     if let error = state.failure { throw error }
     if let error { throw (error as? URLError)?.readable ?? error }
     guard let response = state.response else {
-      // Such as a redirection that does not say where to.
+      // For example, a redirection without a location.
       throw URLError(.badServerResponse).readable
     }
     if passesOn, !accepts(response), let response = response as? HTTPURLResponse {
@@ -234,9 +234,9 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 }
 
 extension URLResponse {
-  /// How many bytes will arrive, as far as that can be known; -1 otherwise.
+  /// The number of bytes that will arrive; -1 if it's unknown.
   fileprivate var lengthOfDecodedBody: Int64 {
-    // The length that the server tells is that of the encoded body.
+    // The length that the server states is that of the encoded body.
     let encoding = (self as? HTTPURLResponse)?.value(forHTTPHeaderField: "Content-Encoding")
     guard encoding == nil || encoding?.lowercased() == "identity" else { return -1 }
     return max(-1, expectedContentLength)

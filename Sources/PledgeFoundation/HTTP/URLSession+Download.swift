@@ -25,7 +25,7 @@ extension URLSession {
   /// hidden file inside that call. The promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
-  ///   - url: What to download.
+  ///   - url: The URL to download.
   ///   - destination: The file to create; its folder must exist.
   ///   - acceptsAnyStatus: Whether to store the body of a response whose status doesn't indicate
   ///     success, such as 404.
@@ -42,7 +42,7 @@ extension URLSession {
       progress: progress, fileID: fileID, line: line)
   }
 
-  /// Downloads what `request` asks for into the file `destination`.
+  /// Performs `request` and writes the body into the file `destination`.
   ///
   /// The bytes are written to a hidden file next to `destination`, which is renamed in one step when the
   /// last byte has arrived. An existing file is replaced, and its permissions are kept. If `destination`
@@ -57,7 +57,7 @@ extension URLSession {
   /// hidden file inside that call. The promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
-  ///   - request: What to download, and how.
+  ///   - request: The request.
   ///   - destination: The file to create; its folder must exist.
   ///   - acceptsAnyStatus: Whether to store the body of a response whose status doesn't indicate
   ///     success, such as 404.
@@ -69,7 +69,7 @@ extension URLSession {
     _ request: URLRequest, to destination: URL, acceptsAnyStatus: Bool = false,
     progress: Progress? = nil, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(file: URL, response: URLResponse)> {
-    // Not a download task: on Linux those leave their temporary file behind when they fail.
+    // Not a download task, because on Linux these don't remove their temporary file if they fail.
     let file: PartialFile
     do {
       file = try PartialFile(for: destination)

@@ -6,13 +6,13 @@ import Pledge
 #endif
 
 // Foundation has `data(from:)`, `upload(for:from:)` and `download(from:)` as asynchronous methods.
-// A method of the same name that returns a promise would differ in the return type alone, and which
-// of the two a line means would depend on the context it stands in. So these have verbs or labels of
-// their own: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
+// A method of the same name that returns a promise would differ only in its return type, and a
+// line's context would determine which of the two it calls. The methods of this module therefore have
+// other verbs or labels: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
 //
-// On Linux a task runs in a session of Pledge's own, with the configuration of the user's but for
-// the cache, and with the redirections and challenges decided by the user's delegate. Invalidating
-// the user's session there does not stop it; cancelling the promise does.
+// On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
+// session except for the cache. The user's delegate decides about redirections and challenges.
+// Invalidating the user's session doesn't stop the task there; cancelling the promise does.
 
 extension URLSession {
   /// Loads the contents of `url`.
@@ -30,7 +30,7 @@ extension URLSession {
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
-  ///   - url: What to load.
+  ///   - url: The URL to load.
   ///   - progress: Counts the bytes as they arrive. Its total is negative (indeterminate)
   ///     until the server states the length. Cancelling it cancels the promise.
   ///   - fileID: The file to name in reports; the default is the caller's.
@@ -63,7 +63,7 @@ extension URLSession {
     return transfer.promise(in: self, fileID: fileID, line: line) { $0.dataTask(with: request) }
   }
 
-  /// Sends `data` to `url` and loads the answer.
+  /// Sends `data` to `url` and loads the response.
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
   /// HTTP status fulfills it.
@@ -87,7 +87,7 @@ extension URLSession {
     return upload(data, with: request, progress: progress, fileID: fileID, line: line)
   }
 
-  /// Sends `data` as the body of `request` and loads the answer.
+  /// Sends `data` as the body of `request` and loads the response.
   ///
   /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
   /// HTTP status fulfills it.
@@ -97,7 +97,7 @@ extension URLSession {
   ///
   /// - Parameters:
   ///   - data: The body.
-  ///   - request: Where to, and how; its own body is ignored.
+  ///   - request: The request; its own body is ignored.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
@@ -111,17 +111,17 @@ extension URLSession {
     }
   }
 
-  /// Sends the file `file` to `url` and loads the answer.
+  /// Sends the file `file` to `url` and loads the response.
   ///
   /// The request starts inside this call, and the file is read as it is sent. The promise is
-  /// rejected with `URLError` if the file cannot be read or the request fails. Any HTTP status
-  /// counts as a success.
+  /// rejected with `URLError` if the file can't be read or the request fails. Any HTTP status
+  /// fulfills it.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
-  ///   - file: The file that is the body.
+  ///   - file: The file to send as the body.
   ///   - url: The destination.
   ///   - method: The HTTP method.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
@@ -136,18 +136,18 @@ extension URLSession {
     return upload(fileAt: file, with: request, progress: progress, fileID: fileID, line: line)
   }
 
-  /// Sends the file `file` as the body of `request` and loads the answer.
+  /// Sends the file `file` as the body of `request` and loads the response.
   ///
   /// The request starts inside this call, and the file is read as it is sent. The promise is
-  /// rejected with `URLError` if the file cannot be read or the request fails. Any HTTP status
-  /// counts as a success.
+  /// rejected with `URLError` if the file can't be read or the request fails. Any HTTP status
+  /// fulfills it.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
   /// connection; the promise is then rejected with `CancellationError`.
   ///
   /// - Parameters:
-  ///   - file: The file that is the body.
-  ///   - request: Where to, and how; its own body is ignored.
+  ///   - file: The file to send as the body.
+  ///   - request: The request; its own body is ignored.
   ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.

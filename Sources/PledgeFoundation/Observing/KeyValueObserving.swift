@@ -3,11 +3,10 @@
   import Pledge
 
   extension NSObjectProtocol where Self: NSObject {
-    /// Creates a guarantee for the next value of a property that can be observed by key-value
-    /// observing.
+    /// Creates a guarantee for the next value of a property that supports key-value observing.
     ///
-    /// The value it has now does not count. The observation ends immediately when the guarantee is
-    /// fulfilled. The object is kept until then.
+    /// The current value doesn't count. The guarantee retains the object until it is fulfilled; the
+    /// observation ends at the same time.
     ///
     /// **Execution.** `condition` runs on the thread that sets the property, inside that call.
     ///
@@ -32,9 +31,9 @@
     }
   }
 
-  /// An observation that can be stopped at any time, also while it is being started.
+  /// An observation that can be stopped at any time, even while it is being started.
   ///
-  /// `@unchecked Sendable`: what changes is guarded by the lock; observations may be invalidated on
+  /// `@unchecked Sendable`: the variables are guarded by the lock; observations can be invalidated on
   /// any thread.
   private final class KeyValueObserver: @unchecked Sendable {
     private let lock = Mutex<Void>(())

@@ -26,7 +26,8 @@ extension NotificationCenter {
   /// If `transform` returns nil, the guarantee waits for another notification. The observer is
   /// removed when the guarantee is fulfilled.
   ///
-  /// **Execution.** `transform` runs on the thread that posts, inside that call, never under a lock.
+  /// **Execution.** `transform` runs on the thread that posts, inside that call, and never under a
+  /// lock.
   ///
   /// **Cancellation.** Cancelling every promise created from the guarantee removes the observer.
   ///
@@ -42,7 +43,7 @@ extension NotificationCenter {
       let observer = OneTimeObserver(center: self)
       observer.start(name, object) { notification in
         guard let value = transform(notification) else { return }
-        // Several threads may post at a time; one of them is first.
+        // Several threads can post at the same time; the first one fulfills the guarantee.
         if observer.stop() { resolver.fulfill(value) }
       }
       resolver.onCancel { observer.stop() }
@@ -50,11 +51,11 @@ extension NotificationCenter {
   }
 }
 
-/// An observer that can be stopped at any time, also while it is being added.
+/// An observer that can be stopped at any time, even while it is being added.
 ///
-/// `@unchecked Sendable`: what changes lies in `state`, and notification centers are thread-safe.
+/// `@unchecked Sendable`: `state` is a mutex, and notification centers are thread-safe.
 private final class OneTimeObserver: @unchecked Sendable {
-  /// `@unchecked Sendable`: a token is only ever handed back to its center.
+  /// `@unchecked Sendable`: a token is only passed back to its center.
   private enum State: @unchecked Sendable {
     case starting
     case observing(any NSObjectProtocol)

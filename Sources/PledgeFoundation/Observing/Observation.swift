@@ -37,9 +37,9 @@ extension Guarantee {
   }
 }
 
-/// Evaluates an expression now and after each change of what it reads.
+/// Evaluates an expression now, and after each change of a property that it reads.
 ///
-/// `@unchecked Sendable`: `work` is guarded by the lock, and its closures run on `actor` alone.
+/// `@unchecked Sendable`: `work` is guarded by the lock, and its closures run only on `actor`.
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   private struct Work {
@@ -63,7 +63,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
 
   private var isStopped: Bool { lock.withLock { _ in work == nil } }
 
-  /// Only to be called on `actor`.
+  /// Evaluates the expression; call it only on `actor`.
   func evaluate(fulfilling: Bool) {
     guard let work = lock.withLock({ _ in self.work }) else { return }
     let expression = {
@@ -72,10 +72,10 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
     }
     let value = withObservationTracking(expression) {
       guard !self.isStopped else { return }
-      // The change is about to happen, on the actor: what is enqueued there comes after it.
+      // The property changes on the actor right after this call; the task runs there after that.
       Task { await self.resume(on: self.actor) }
     }
-    // A cancellation while the expression ran came too early for what was registered after it.
+    // A cancellation while the expression ran didn't remove what was registered after it.
     if isStopped { end.happen() }
     guard fulfilling, work.condition(value) else { return }
     stop()
@@ -85,7 +85,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   private func resume(on actor: isolated any Actor) { evaluate(fulfilling: true) }
 
   func stop() {
-    // Releasing the closures may run a deinitializer, so not under the lock.
+    // The closures are released outside the lock, because that can run a deinitializer.
     let old = lock.withLock { _ in
       defer { work = nil }
       return work

@@ -3,8 +3,8 @@ import Foundation
 #if os(macOS) || os(Linux)
   /// A pipe between this process and one that it launches.
   ///
-  /// Neither end is inherited by another process that is launched under the ``LaunchLock``; the one
-  /// that the pipe is for gets a duplicate.
+  /// No other process that is launched under the ``LaunchLock`` inherits an end; the process that
+  /// uses the pipe receives a duplicate.
   struct ChildPipe {
     let forReading: FileHandle
     let forWriting: FileHandle
@@ -19,7 +19,7 @@ import Foundation
   }
 
   extension FileHandle {
-    /// Has reads and writes return immediately, with EAGAIN if there is nothing to do.
+    /// Makes reads and writes return EAGAIN instead of blocking.
     func setNonblocking() {
       let flags = fcntl(fileDescriptor, F_GETFL)
       _ = fcntl(fileDescriptor, F_SETFL, flags | O_NONBLOCK)

@@ -2,10 +2,10 @@ import Foundation
 import Pledge
 
 #if os(macOS) || os(Linux)
-  /// A process that runs, and what it has written so far.
+  /// A process from its launch until it has ended.
   ///
-  /// `@unchecked Sendable`: the process is configured before another thread sees it; what changes is
-  /// guarded by `state`.
+  /// `@unchecked Sendable`: the process is configured before it's shared with another thread; `state`
+  /// is a mutex.
   final class Execution: @unchecked Sendable {
     private struct State {
       var ending: ProcessOutput.Ending?
@@ -44,7 +44,7 @@ import Pledge
       }
     }
 
-    /// Throws what Foundation would stop the program for, or overlook.
+    /// Throws for mistakes that would crash Foundation, or that Foundation would ignore.
     private func check() throws {
       guard let program = process.executableURL else {
         throw PromiseError.invalidArgument("A process without an executableURL cannot be launched.")
@@ -59,7 +59,7 @@ import Pledge
       }
     }
 
-    /// Makes the pipes and launches the process.
+    /// Creates the pipes and launches the process.
     private func makeJob(input: Data, _ hasInput: Bool) throws -> PipeJob {
       try PipeHub.shared.start()
       let outputs = [try ChildPipe(), try ChildPipe()]
@@ -67,7 +67,7 @@ import Pledge
       process.standardOutput = outputs[0].forWriting
       process.standardError = outputs[1].forWriting
       if let inputPipe { process.standardInput = inputPipe.forReading }
-      // The process has its duplicates; these would keep the pipes open.
+      // The process has duplicates; if these stayed open, the pipes would never be closed.
       defer {
         for pipe in outputs { try? pipe.forWriting.close() }
         try? inputPipe?.forReading.close()
@@ -91,11 +91,11 @@ import Pledge
       killer?.cancel()
     }
 
-    /// Whether the process has ended, as the kernel knows it.
+    /// Returns whether the process has ended, according to the kernel.
     ///
-    /// On Linux Foundation notices the end only when all processes have ended that inherited its
-    /// socket, daemons included. So the kernel is asked, in a way that leaves the process to be
-    /// reaped by Foundation.
+    /// On Linux, Foundation notices the end only when all processes that inherited its socket have
+    /// ended, including daemons. This method therefore asks the kernel, without reaping the process,
+    /// which Foundation does later.
     private func hasEnded() -> Bool {
       if state.withLock({ $0.ending != nil }) { return true }
       #if os(Linux)
@@ -125,7 +125,7 @@ import Pledge
     }
 
     func stop(gracePeriod: TimeSpan?) {
-      // First, or the process might be faster to end.
+      // Rejects the promise first; otherwise, the end of the process could settle it.
       resolver.reject(CancellationError())
       let job = state.withLock { $0.job }
       signal(SIGTERM)

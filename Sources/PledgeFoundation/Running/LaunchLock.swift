@@ -2,18 +2,19 @@ import Foundation
 import Pledge
 
 #if os(macOS) || os(Linux)
-  /// Serializes what must not happen in two threads at a time while processes are launched.
+  /// Serializes the launches of processes.
   enum LaunchLock {
     private static let lock = Mutex<Void>(())
 
-    /// How many descriptors a launch needs: Foundation's socket pair, null devices, our pipes.
+    /// The number of descriptors for a launch: Foundation's socket pair, null devices, and the pipes.
     private static let descriptorsPerLaunch = 12
 
-    /// Calls `body`, one caller at a time, if there are descriptors enough for a launch.
+    /// Calls `body`, one call at a time, if there are enough descriptors for a launch.
     ///
-    /// Foundation on Linux does not check whether it got the socket pair by which it watches the
-    /// process: without one it watches, and later closes, descriptor 0. From then on no launch of
-    /// this program works. So the descriptors are reserved first; without them this throws EMFILE.
+    /// Foundation on Linux doesn't check whether it could create the socket pair with which it
+    /// monitors the process: without one, it monitors, and later closes, descriptor 0, and no later
+    /// launch succeeds. This method therefore checks that enough descriptors can be opened, and
+    /// throws EMFILE otherwise.
     static func withLock<R>(_ body: () throws -> sending R) throws -> sending R {
       try lock.withLock { _ in
         try reserveDescriptors()

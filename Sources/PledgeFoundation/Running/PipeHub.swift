@@ -2,9 +2,9 @@ import Foundation
 import Pledge
 
 #if os(macOS) || os(Linux)
-  /// What is exchanged with one process: its input, its outputs, and whether it has ended.
+  /// The input and the outputs of one process, and whether it has ended.
   ///
-  /// `@unchecked Sendable`: once it is added to the hub, the hub's thread alone uses it.
+  /// `@unchecked Sendable`: after it's added to the hub, only the hub's thread uses it.
   final class PipeJob: @unchecked Sendable {
     fileprivate var input: FileHandle?
     fileprivate var inputBytes: Data
@@ -12,14 +12,14 @@ import Pledge
     fileprivate var bytes: [Data]
     fileprivate let hasEnded: @Sendable () -> Bool
     fileprivate let completion: @Sendable ([Data]) -> Void
-    /// How many milliseconds until the next look whether the process has ended.
+    /// The number of milliseconds until the next check whether the process has ended.
     fileprivate var patience: Int32 = 1
 
     /// - Parameters:
-    ///   - input: The end of a pipe that `inputBytes` are written to.
-    ///   - outputs: The ends of the pipes that are read to their end.
-    ///   - hasEnded: Whether the process has ended; asked when all outputs are closed.
-    ///   - completion: Takes the bytes of each output once all are closed and `hasEnded` is true.
+    ///   - input: The end of a pipe to which `inputBytes` are written.
+    ///   - outputs: The ends of the pipes that are read until they are closed.
+    ///   - hasEnded: Whether the process has ended; called when all outputs are closed.
+    ///   - completion: Receives the bytes of each output when all are closed and `hasEnded` is true.
     init(
       input: FileHandle?, inputBytes: Data, outputs: [FileHandle],
       hasEnded: @escaping @Sendable () -> Bool, completion: @escaping @Sendable ([Data]) -> Void
@@ -36,22 +36,22 @@ import Pledge
 
   /// Writes the input and reads the outputs of all processes on one thread.
   ///
-  /// Not with dispatch sources: on Linux, cancelling one while its pipe becomes readable crashes
-  /// inside libdispatch now and then.
+  /// It doesn't use dispatch sources: on Linux, cancelling one while its pipe becomes readable can
+  /// crash inside libdispatch.
   final class PipeHub: Sendable {
     static let shared = PipeHub()
 
     private struct State {
-      /// What the thread has not seen yet; nil removes the job.
+      /// The changes that the thread hasn't applied; nil removes the job.
       var changes: [(id: Int, job: PipeJob?)] = []
       var nextID = 0
-      /// Writing to it wakes the thread; nil while there is none.
+      /// The end of a pipe that wakes the thread; nil if the thread hasn't been started.
       var alarm: FileHandle?
     }
 
     private let state = Mutex(State())
 
-    /// Makes sure that the thread is running; to be called under the ``LaunchLock``.
+    /// Starts the thread if it isn't running; call it under the ``LaunchLock``.
     func start() throws {
       let alarmed: FileHandle? = try state.withLock { state in
         guard state.alarm == nil else { return nil }
@@ -67,7 +67,7 @@ import Pledge
       thread.start()
     }
 
-    /// Starts to serve `job`; returns what ``remove(_:)`` needs.
+    /// Adds a job; returns the identifier for ``remove(_:)``.
     func add(_ job: PipeJob) -> Int {
       change { state in
         defer { state.nextID += 1 }
@@ -76,7 +76,7 @@ import Pledge
       }
     }
 
-    /// Closes the pipes of a job, whose completion is no longer called; soon, not immediately.
+    /// Removes a job: soon after this call, its pipes are closed and its completion isn't called.
     func remove(_ id: Int) {
       change { $0.changes.append((id, nil)) }
     }
@@ -112,7 +112,7 @@ import Pledge
       }
     }
 
-    /// Waits until there is something to do, and does it.
+    /// Waits until at least one pipe is ready or a timeout has passed, and serves the pipes.
     private func wait(for jobs: [Int: PipeJob], _ alarmed: FileHandle, _ buffer: inout [UInt8]) {
       var polled = [pollfd(fd: alarmed.fileDescriptor, events: Int16(POLLIN), revents: 0)]
       var actions: [(inout [UInt8]) -> Void] = [{ buffer in drain(alarmed, &buffer) }]
@@ -129,7 +129,7 @@ import Pledge
         }
         if job.isClosed {
           timeout = timeout < 0 ? job.patience : min(timeout, job.patience)
-          // A process that lives on without its outputs is looked at now and then.
+          // The interval grows for a process that continues to run after closing its outputs.
           job.patience = min(job.patience * 2, 50)
         }
       }
@@ -139,7 +139,8 @@ import Pledge
       }
     }
 
-    /// A process that does not read its input must not end this one: writing then fails with EPIPE.
+    /// Blocks SIGPIPE, so that writing to a process that doesn't read its input fails with EPIPE
+    /// instead of ending this process.
     private func blockBrokenPipeSignal() {
       var signals = sigset_t()
       sigemptyset(&signals)

@@ -72,7 +72,7 @@ import Pledge
       execute(input, acceptsAnyStatus, gracePeriod.map { TimeSpan($0) }, fileID, line)
     }
 
-    /// Runs the process.
+    /// Launches this process and returns a promise for its output.
     ///
     /// The same as ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, for systems
     /// without `Duration`.
@@ -102,7 +102,7 @@ import Pledge
 
     private static func locate(_ program: String) throws(ProgramNotFoundError) -> URL {
       guard !program.contains("/") else {
-        // What is there but cannot be launched, Foundation has an error for.
+        // If the file exists but can't be launched, Foundation throws its own error.
         guard FileManager.default.fileExists(atPath: program) else {
           throw ProgramNotFoundError(program: program)
         }

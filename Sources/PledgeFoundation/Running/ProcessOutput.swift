@@ -38,12 +38,12 @@ import Foundation
 
     /// The standard output as text, without trailing line breaks.
     ///
-    /// Bytes that are not UTF-8 become replacement characters.
+    /// Bytes that aren't UTF-8 become replacement characters.
     public var text: String { Self.text(standardOutput) }
 
-    /// What it wrote to its standard error, as text without the line breaks at the end.
+    /// The standard error as text, without trailing line breaks.
     ///
-    /// Bytes that are not UTF-8 become replacement characters.
+    /// Bytes that aren't UTF-8 become replacement characters.
     public var errorText: String { Self.text(standardError) }
 
     private static func text(_ data: Data) -> String {
@@ -52,14 +52,14 @@ import Foundation
     }
   }
 
-  /// The error of a process that did not end with status 0.
+  /// The error of a process that didn't end with status 0.
   public struct ProcessError: Error, Sendable, CustomStringConvertible {
     /// The program and its arguments.
     public let command: [String]
-    /// What it left behind.
+    /// How the process ended, and its output.
     public let output: ProcessOutput
 
-    /// Makes the error of `command`, which left `output` behind.
+    /// Creates the error for `command` with its output.
     public init(command: [String], output: ProcessOutput) {
       self.command = command
       self.output = output
@@ -78,15 +78,15 @@ import Foundation
     }
   }
 
-  /// The error of a program that is not there.
+  /// The error for a program that doesn't exist.
   public struct ProgramNotFoundError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The requested path or name.
     public let program: String
 
-    /// Makes the error of `program`, which is not there.
+    /// Creates the error for `program`.
     public init(program: String) { self.program = program }
 
-    /// A description of the program that wasn't found, and of where it was searched.
+    /// A description that states where the program was searched.
     public var description: String {
       program.contains("/")
         ? "There is no program at \(program)."

@@ -1,11 +1,12 @@
 import Foundation
 
 #if os(Linux)
-  /// Calls `body` with the signals blocked that the main thread blocks, and no others.
+  /// Calls `body` with the signal mask of the main thread.
   ///
   /// A process inherits the mask of the thread that launches it. The threads of Dispatch, and so
-  /// those of Swift tasks, block nearly all signals: a process launched there would never see a
-  /// SIGTERM. Whatever the main thread lets through may be delivered to this thread as well.
+  /// those of Swift tasks, block nearly all signals: a process launched there would never receive a
+  /// SIGTERM. During the call, signals that the main thread doesn't block can be delivered to this
+  /// thread, too.
   func withSignalMaskOfMainThread<R>(_ body: () throws -> R) rethrows -> R {
     guard var wanted = signalMaskOfMainThread() else { return try body() }
     var old = sigset_t()
@@ -14,7 +15,7 @@ import Foundation
     return try body()
   }
 
-  /// What `/proc` says about the thread whose number is that of the process.
+  /// Returns the signal mask that `/proc/self/status` reports, which is that of the main thread.
   private func signalMaskOfMainThread() -> sigset_t? {
     guard let status = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else {
       return nil

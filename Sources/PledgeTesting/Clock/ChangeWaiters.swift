@@ -1,6 +1,6 @@
 import Pledge
 
-/// Tasks that wait for a condition that another task makes true.
+/// The tasks that wait for a condition that another task makes true.
 final class ChangeWaiters: Sendable {
   private struct Waiter {
     let isDue: @Sendable () -> Bool
@@ -35,9 +35,9 @@ final class ChangeWaiters: Sendable {
     }
   }
 
-  /// Resumes those whose condition has become true.
+  /// Resumes the tasks whose condition has become true.
   ///
-  /// To be called after each change that may make one true.
+  /// Call it after each change that can make a condition true.
   func tell() {
     let waiters = state.withLock { $0.waiters }
     for (id, waiter) in waiters where waiter.isDue() { resume(id) }

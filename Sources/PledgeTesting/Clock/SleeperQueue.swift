@@ -1,16 +1,17 @@
 /// One call of `TestClock.sleep`, or one timer of a promise.
 ///
-/// `@unchecked Sendable`: all that changes is guarded by the mutex of the clock.
+/// `@unchecked Sendable`: the variables are guarded by the clock's mutex.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class Sleeper: @unchecked Sendable {
   typealias Continuation = CheckedContinuation<Void, any Error>
 
   let deadline: TestClock.Instant
   var continuation: Continuation?
-  /// What a timer calls, in place of a task to resume.
+  /// The closure that a timer calls; a sleep has a continuation instead.
   var action: (@Sendable () -> Void)?
   var isCancelled = false
-  /// Its number among the sleepers of its clock, and its place in the heap; nil outside.
+  /// Its sequence number among the clock's sleepers, and its index in the heap; the index is nil
+  /// outside the heap.
   fileprivate var order = 0
   fileprivate var index: Int?
 
@@ -21,10 +22,9 @@ final class Sleeper: @unchecked Sendable {
   }
 }
 
-/// The sleepers of a clock: a binary heap in the order of their deadlines, and among equal ones in
-/// the order in which they came.
+/// The sleepers of a clock: a binary heap, ordered by deadline and then by order of insertion.
 ///
-/// Each sleeper knows its place, so that removing one takes O(log n) as well.
+/// Each sleeper stores its index, so removing one also takes O(log n).
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct SleeperQueue {
   private var heap: [Sleeper] = []
@@ -33,7 +33,7 @@ struct SleeperQueue {
   var count: Int { heap.count }
   var first: Sleeper? { heap.first }
 
-  /// The sleepers with the earliest deadline, in the order in which they came.
+  /// The sleepers with the earliest deadline, in the order in which they were inserted.
   ///
   /// - Complexity: O(n log n).
   var due: [Sleeper] {
@@ -48,7 +48,7 @@ struct SleeperQueue {
     siftUp(from: heap.count - 1)
   }
 
-  /// Does nothing if the sleeper is not in the queue.
+  /// Removes a sleeper if it's in the queue.
   mutating func remove(_ sleeper: Sleeper) {
     guard let index = sleeper.index else { return }
     exchange(index, heap.count - 1)
@@ -59,9 +59,9 @@ struct SleeperQueue {
     siftUp(from: index)
   }
 
-  /// Empties the queue.
+  /// Removes all sleepers.
   ///
-  /// - Returns: The continuations of those that were in it.
+  /// - Returns: The continuations of the removed sleepers.
   mutating func removeAll() -> [Sleeper.Continuation] {
     defer { heap = [] }
     return heap.compactMap { sleeper in

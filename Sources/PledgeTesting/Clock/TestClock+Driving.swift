@@ -2,20 +2,20 @@ import Pledge
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock {
-  /// Advances the time by `duration`, and wakes sleepers whose deadline has passed, in the order of
+  /// Advances the time by `duration`, and wakes the sleepers whose deadlines pass, in the order of
   /// their deadlines.
   ///
-  /// While a sleeper's task runs, the clock shows that sleeper's deadline. The next sleeper is woken
-  /// when the task is idle, that is, when it has ended or waits for something else; if it sleeps
-  /// again, its new sleep is part of the same advance. This method returns when the last task is
-  /// idle. So a promise that `timeout` or `after` settles has settled by then, and its handlers
-  /// on `.immediate` have run. Two things go on by themselves, so wait for their results: handlers
-  /// on other executors, and tasks that are isolated to an actor or prefer an executor of their own.
+  /// While a sleeper's task runs, the clock's time is that sleeper's deadline. The next sleeper is
+  /// woken when the task is idle, that is, when it has ended or waits for something else; if it sleeps
+  /// again, its new sleep is part of the same advance. This method returns when the last task is idle.
+  /// By then, a promise that `timeout` or `after` settles is settled, and its handlers on `.immediate`
+  /// have run. Handlers on other executors, and tasks that are isolated to an actor or prefer another
+  /// executor, continue independently, so wait for their results.
   ///
-  /// Woken tasks run on a thread of the clock, and must not block it. Several calls at a time take
-  /// their turns, and their durations add up.
+  /// Woken tasks run on a thread of the clock and must not block it. Concurrent calls run one after
+  /// another, and their durations add up.
   ///
-  /// If the calling task is cancelled, no more sleepers are woken and time stands still.
+  /// If the calling task is cancelled, no more sleepers are woken and the time doesn't advance.
   ///
   /// - Complexity: O(n log n) for n sleepers that are woken.
   public func advance(by duration: Duration) async {
@@ -24,14 +24,14 @@ extension TestClock {
     }
   }
 
-  /// Lets time pass until `instant`, as ``advance(by:)`` does.
+  /// Advances the time to `instant`, as ``advance(by:)`` does.
   ///
-  /// An instant that has passed changes nothing.
+  /// If the instant has passed, this method does nothing.
   public func advance(to instant: Instant) async {
     await drive { clock, isCancelled in clock.pass(to: instant, isCancelled) }
   }
 
-  /// Lets time pass until there are no sleepers, as ``advance(by:)`` does.
+  /// Advances the time until there are no sleepers, as ``advance(by:)`` does.
   ///
   /// It doesn't return while a task repeatedly goes back to sleep, unless the calling task is
   /// cancelled.
@@ -41,16 +41,16 @@ extension TestClock {
     }
   }
 
-  /// Lets time pass, from one sleeper to the next, until `promise` has settled.
+  /// Advances the time from one sleeper to the next until `promise` has settled.
   ///
-  /// Where there is no sleeper, it waits for work that is in progress to settle the promise or to
-  /// start a sleep. It continues as soon as there is one. If two timers sleep at the same time,
-  /// such as a deadline and the delay between two attempts, wait for both with
-  /// ``sleepers(atLeast:)`` and advance the clock yourself.
+  /// If there is no sleeper, it waits until work in progress settles the promise or starts a sleep,
+  /// and continues as soon as there is one sleeper. If two timers sleep at the same time, such as a
+  /// deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)`` and advance
+  /// the clock yourself.
   ///
   /// It returns with the promise pending only if the calling task is cancelled.
   public func run(until promise: Promise<some Sendable>) async {
-    // `tap` only looks: an error stays as unhandled as it was.
+    // `tap` doesn't handle an error.
     _ = promise.tap(on: .immediate) { [weak self] _ in self?.recheckWaiters() }
     while promise.isPending, !Task.isCancelled {
       await wait { sleeperCount in sleeperCount > 0 || !promise.isPending }
@@ -61,8 +61,8 @@ extension TestClock {
 
   /// Waits until at least `count` tasks are sleeping, or the calling task is cancelled.
   ///
-  /// Operators such as `timeout` start their timers inside the call, but a task that you start
-  /// sleeps some time later: wait for that before you advance the clock.
+  /// Operators such as `timeout` start their timers inside the call, but a task that you start sleeps
+  /// some time later. Wait for that before you advance the clock.
   public func sleepers(atLeast count: Int) async {
     await wait { $0 >= count }
   }
@@ -72,7 +72,7 @@ extension TestClock {
     await wait { $0 == 0 }
   }
 
-  /// Waits until at least `count` tasks are sleeping; a count of 0 waits until none is.
+  /// Waits until at least `count` tasks are sleeping; a count of 0 waits until no task is sleeping.
   ///
   /// The same as ``sleepers(atLeast:)``, or ``noSleepers()`` for 0. Returns if the calling task is
   /// cancelled.
@@ -80,9 +80,9 @@ extension TestClock {
     if count > 0 { await sleepers(atLeast: count) } else { await noSleepers() }
   }
 
-  /// Runs `body` on the clock's queue, after all that were there before.
+  /// Runs `body` on the clock's queue, after earlier calls.
   ///
-  /// `body` can ask whether the calling task was cancelled.
+  /// `isCancelled` returns whether the calling task was cancelled.
   private func drive(
     _ body: @escaping @Sendable (TestClock, _ isCancelled: () -> Bool) -> Void
   ) async {

@@ -14,27 +14,27 @@ import Pledge
 /// ```
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class TestClock: Clock, Sendable {
-  /// A moment, as the time since the clock was made.
+  /// A moment, given as the time since the clock was created.
   public struct Instant: InstantProtocol {
-    /// The time since the clock was made.
+    /// The time since the clock was created.
     public let offset: Duration
 
-    /// Makes the moment at `offset` from the clock's beginning.
+    /// Creates the moment at `offset` from the clock's start.
     public init(offset: Duration) { self.offset = offset }
 
-    /// The moment `duration` later.
+    /// Returns the moment `duration` later.
     public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
-    /// How long it is from this moment to `other`.
+    /// Returns the duration from this moment to `other`.
     public func duration(to other: Instant) -> Duration { other.offset - offset }
 
-    /// Whether one instant is before another.
+    /// Returns whether one instant is before another.
     public static func < (first: Instant, second: Instant) -> Bool {
       first.offset < second.offset
     }
   }
 
-  /// The time and the tasks that sleep.
+  /// The time and the sleeping tasks.
   private struct State {
     var now = Instant(offset: .zero)
     var sleepers = SleeperQueue()
@@ -43,19 +43,19 @@ public final class TestClock: Clock, Sendable {
 
   private let state = Mutex(State())
   private let changes = ChangeWaiters()
-  /// Where woken tasks run on, see ``WokenTasks``.
+  /// The executor on which woken tasks continue; see ``WokenTasks``.
   let wokenTasks = WokenTasks()
-  /// One advance at a time, in the order of the calls.
+  /// The queue that runs one advance at a time, in the order of the calls.
   let driver = DispatchQueue(label: "TestClock")
-  /// Called when a task has gone to sleep, or a timer was started.
+  /// A closure that is called when a task starts to sleep, or a timer starts.
   private let sleeperArrived: @Sendable () -> Void
 
-  /// Creates a clock at its beginning.
+  /// Creates a clock whose time is zero.
   public init() { sleeperArrived = {} }
 
   init(sleeperArrived: @escaping @Sendable () -> Void) { self.sleeperArrived = sleeperArrived }
 
-  /// The present moment.
+  /// The current moment.
   public var now: Instant { state.withLock { $0.now } }
 
   /// The minimum resolution, which is zero.
@@ -112,7 +112,7 @@ public final class TestClock: Clock, Sendable {
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock: CallbackClock {
-  /// Has `action` called on the thread that advances the clock to `deadline`.
+  /// Calls `action` on the thread that advances the clock to `deadline`.
   package func schedule(
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
@@ -137,7 +137,7 @@ extension TestClock: CallbackClock {
     changes.tell()
   }
 
-  /// Takes its timer out when it is released.
+  /// A handle that removes its timer when it's deallocated.
   private final class ScheduledAction: Sendable {
     let clock: TestClock
     let sleeper: Sleeper
@@ -151,27 +151,28 @@ extension TestClock: CallbackClock {
   }
 }
 
-// MARK: - Driving, for this module
+// MARK: - Driving
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock {
-  /// The deadline of the sleeper that is due first.
+  /// The earliest deadline of a sleeper; nil if there is no sleeper.
   var nextDeadline: Instant? { state.withLock { $0.sleepers.first?.deadline } }
 
   /// Sets the time to the first sleeper's deadline and wakes that sleeper, if it is due by
-  /// `instant`; nil stands for any time.
+  /// `instant`; nil is no limit.
   ///
-  /// Returns when the sleeper's task is idle, if nothing isolates that task to an actor.
+  /// It returns when the sleeper's task is idle, unless that task is isolated to an actor.
   ///
   /// - Returns: Whether a sleeper was due.
   func wakeNext(by instant: Instant?) -> Bool {
     wake { sleepers in sleepers.first.flatMap { $0.deadline <= instant ?? $0.deadline ? $0 : nil } }
   }
 
-  /// How many sleepers share the earliest deadline.
+  /// The number of sleepers with the earliest deadline.
   var dueSleeperCount: Int { state.withLock { $0.sleepers.due.count } }
 
-  /// Wakes the sleeper with this index among those, as ``wakeNext(by:)`` does.
+  /// Wakes the sleeper with this index among those with the earliest deadline, as ``wakeNext(by:)``
+  /// does.
   func wakeDue(_ index: Int) {
     _ = wake { sleepers in sleepers.due.dropFirst(index).first }
   }
@@ -195,7 +196,7 @@ extension TestClock {
     return true
   }
 
-  /// Ends all sleeps, and those that are yet to come, with `CancellationError`.
+  /// Ends all current and later sleeps with `CancellationError`.
   func close() {
     let continuations = state.withLock { state in
       state.isClosed = true
@@ -205,16 +206,16 @@ extension TestClock {
     changes.tell()
   }
 
-  /// Sets the time to `instant`, which may not lie in the past.
+  /// Sets the time to `instant`, unless it's in the past.
   func setTime(to instant: Instant) { state.withLock { $0.now = max($0.now, instant) } }
 
-  /// Suspends until `isDue`, which is told the number of sleepers, or until the task is cancelled.
+  /// Suspends until `isDue` returns true for the number of sleepers, or until the task is cancelled.
   ///
-  /// `isDue` is asked again after each change of that number, and after ``recheckWaiters()``.
+  /// `isDue` is called again after each change of that number, and by ``recheckWaiters()``.
   func wait(until isDue: @escaping @Sendable (_ sleeperCount: Int) -> Bool) async {
     await changes.wait { [weak self] in isDue(self?.sleeperCount ?? 0) }
   }
 
-  /// Has all waits look at their conditions again.
+  /// Checks the conditions of all waits again.
   func recheckWaiters() { changes.tell() }
 }

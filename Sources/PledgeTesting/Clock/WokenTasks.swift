@@ -2,16 +2,16 @@ import Pledge
 
 /// Runs the tasks that a clock wakes on the thread that wakes them, up to their next suspension.
 ///
-/// A resumed continuation goes to the executor that its task prefers. `TestClock.sleep` makes that
-/// executor this one while the task sleeps, and here the job is run as the global concurrent
-/// executor would run it. So the task takes up that executor, its own, without a hop: when its job
-/// returns, the task has suspended or ended. A task that is isolated to an actor, or prefers
-/// another executor, is sent there by its job; it goes on later.
+/// A resumed continuation is enqueued on the executor that its task prefers. While a task sleeps,
+/// `TestClock.sleep` makes this executor the preferred one, which runs the job as the global concurrent
+/// executor would. The task therefore continues on that executor, its own, without a hop: when its job
+/// returns, the task has suspended or ended. If the task is isolated to an actor, or prefers another
+/// executor, its job enqueues it there, and it continues later.
 ///
-/// Jobs from other threads, such as a cancelled sleep's, go to the global executor.
+/// Jobs from other threads, such as those of cancelled sleeps, run on the global executor.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class WokenTasks: TaskExecutor {
-  /// A thread inside of `runInPlace`, and what it has to run there.
+  /// A call of `runInPlace`, and the jobs to run in it.
   private struct Visit {
     let thread: ThreadID
     var jobs: [UnownedJob] = []
@@ -29,7 +29,7 @@ final class WokenTasks: TaskExecutor {
     if !isKept { globalConcurrentExecutor.enqueue(job) }
   }
 
-  /// Calls `wake`, and runs on this thread the tasks that it resumes, and what they resume, until
+  /// Calls `wake`, and runs on this thread the tasks that it resumes, and those that they resume, until
   /// all of them are idle.
   func runInPlace(_ wake: () -> Void) {
     visits.withLock { $0.append(Visit(thread: .current)) }
@@ -39,7 +39,7 @@ final class WokenTasks: TaskExecutor {
     }
   }
 
-  /// The next job of this thread's visit; if there is none, the visit ends.
+  /// Returns the next job of this thread's visit; ends the visit if there is none.
   private func nextJob() -> UnownedJob? {
     visits.withLock { visits in
       guard let visit = visits.lastIndex(where: { $0.thread == .current }) else { return nil }

@@ -49,6 +49,6 @@ public struct ExecutorProbe: Sendable {
 extension ExecutorProbe {
   private static let mainProbe = ExecutorProbe(DispatchQueue.main)
 
-  /// A probe for the main actor, that is the main queue.
+  /// A probe for the main actor, which runs on the main queue.
   public static var main: ExecutorProbe { mainProbe }
 }

@@ -17,23 +17,23 @@ public final class ManualExecutor: PromiseExecutor {
 
   private let state = Mutex(State())
 
-  /// Creates an executor with nothing to do.
+  /// Creates an executor without handlers.
   public init() {}
 
   /// Holds `job` until the test runs it.
   public func enqueue(_ job: PromiseJob) { state.withLock { $0.jobs.append(job) } }
 
-  /// How many handlers wait to be run.
+  /// The number of waiting handlers.
   ///
-  /// A handler that was cancelled while it waited is still counted; running it does nothing.
+  /// A handler that was cancelled while it was waiting is still counted; running it does nothing.
   public var count: Int { state.withLock { $0.jobs.count } }
 
-  /// Whether the calling code is run by this executor.
+  /// Whether the calling code runs on this executor.
   public var isCurrent: Bool { state.withLock { $0.threads.contains(.current) } }
 
-  /// Runs the handler that has waited longest.
+  /// Runs the handler that has been waiting longest.
   ///
-  /// - Returns: Whether there was one.
+  /// - Returns: Whether a handler was waiting.
   @discardableResult
   public func runNext() -> Bool {
     let next: PromiseJob? = state.withLock { state in
@@ -53,7 +53,7 @@ public final class ManualExecutor: PromiseExecutor {
   /// Runs handlers in order until none is waiting, including those that are enqueued in the
   /// meantime.
   ///
-  /// - Returns: How many were run.
+  /// - Returns: The number of handlers that ran.
   @discardableResult
   public func runAll() -> Int {
     var count = 0
@@ -61,9 +61,9 @@ public final class ManualExecutor: PromiseExecutor {
     return count
   }
 
-  /// Drops all handlers that wait without running them, as an executor does that shuts down.
+  /// Discards all waiting handlers without running them, like an executor that shuts down.
   ///
-  /// - Returns: How many there were.
+  /// - Returns: The number of discarded handlers.
   @discardableResult
   public func dropAll() -> Int {
     let dropped = state.withLock { state in

@@ -1,18 +1,18 @@
 import Pledge
 
-/// What a test expected and did not find.
+/// The error for an expectation that isn't met.
 ///
 /// The helpers of this module throw it, so any test framework can report it.
 public struct ExpectationError: Error, Sendable, Hashable, CustomStringConvertible {
   /// What was expected, and what was found instead.
   public let message: String
-  /// The place of the expectation.
+  /// The source location of the expectation.
   public let origin: PromiseDiagnostics.SourceLocation
-  /// What was pending, and what it waited for, if the expectation ran out of time while a `Trace`
-  /// of `PledgeDiagnostics` was on.
+  /// The pending promises and what they wait for, if the expectation's time limit was reached while
+  /// a `Trace` of `PledgeDiagnostics` was recording.
   public let pendingTree: String?
 
-  /// Makes a failure of the expectation at `origin`.
+  /// Creates the error for the expectation at `origin`.
   public init(
     _ message: String, origin: PromiseDiagnostics.SourceLocation, pendingTree: String? = nil
   ) {
@@ -21,14 +21,14 @@ public struct ExpectationError: Error, Sendable, Hashable, CustomStringConvertib
     self.pendingTree = pendingTree
   }
 
-  /// The message and the place, and what was pending if that is known.
+  /// The message, the source location, and the pending promises if they are known.
   public var description: String {
     "\(message) (\(origin))" + (pendingTree.map { "\n\($0)" } ?? "")
   }
 }
 
 extension ExpectationError {
-  /// The failure of a comparison; where both sides read alike, it tells their types as well.
+  /// Returns the error for a comparison; if both sides have the same text, it includes their types.
   static func mismatch<Expected, Found>(
     _ subject: String, _ expected: Expected, found: Found, origin: SourceLocation
   ) -> ExpectationError {
@@ -41,15 +41,15 @@ extension ExpectationError {
   }
 }
 
-/// The text for a value in a message: strings stand in quotes, as they do inside of collections.
+/// Returns the text for a value in a message, with quotation marks around a string.
 func quoted(_ value: some Any) -> String {
   value is any StringProtocol || value is Character ? String(reflecting: value) : "\(value)"
 }
 
-/// A count and its noun: `1 call`, `2 calls`.
+/// Returns a count and its noun: `1 call`, `2 calls`.
 func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
 
-/// The package calls it by its plain name, which a program cannot use: Swift Testing has it, too.
+/// A short name for use inside the package; public, it would conflict with Swift Testing's type.
 typealias SourceLocation = PromiseDiagnostics.SourceLocation

@@ -23,7 +23,7 @@ public func expectFulfillment<T: Sendable>(
 
 /// Waits for `promise` and checks that it is fulfilled with `value`.
 ///
-/// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectFulfillment<T: Sendable & Equatable>(
@@ -36,7 +36,9 @@ public func expectFulfillment<T: Sendable & Equatable>(
     "the value", value, found: found, origin: SourceLocation(fileID: fileID, line: line))
 }
 
-/// Waits for `promise` and returns the error with which it is rejected, which then is handled.
+/// Waits for `promise` and returns the error with which it is rejected.
+///
+/// The error counts as handled.
 ///
 /// Throws an ``ExpectationError`` if it is fulfilled or still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
@@ -76,7 +78,7 @@ public func expectRejection<T: Sendable, E: Error>(
 
 /// Waits for `promise` and checks that it is rejected with `expected`.
 ///
-/// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectRejection<T: Sendable, E: Error & Equatable>(
@@ -91,7 +93,7 @@ public func expectRejection<T: Sendable, E: Error & Equatable>(
 
 /// Waits for `promise` and checks that it is rejected with `CancellationError`.
 ///
-/// Throws an ``ExpectationError`` if it is not, or is still pending after `limit`, and
+/// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectCancellation<T: Sendable>(

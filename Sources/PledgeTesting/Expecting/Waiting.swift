@@ -2,9 +2,9 @@ import Pledge
 
 /// Waits until all of `promises` have settled.
 ///
-/// A rejection is as good as a value here, and does not count as handled. Throws an
-/// ``ExpectationError`` that lists the promises that are still pending after `limit`, and if a
-/// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
+/// The promises can be fulfilled or rejected; a rejection doesn't count as handled. Throws an
+/// ``ExpectationError`` that lists the promises that are still pending after `limit` and, if a `Trace`
+/// is recording, what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<each T: Sendable>(
@@ -18,9 +18,9 @@ public func waitForPromises<each T: Sendable>(
 
 /// Waits until all of `promises` have settled.
 ///
-/// A rejection is as good as a value here, and does not count as handled. Throws an
-/// ``ExpectationError`` that lists the promises that are still pending after `limit`, and if a
-/// `Trace` is on what they wait for; throws `CancellationError` as soon as the calling task is
+/// The promises can be fulfilled or rejected; a rejection doesn't count as handled. Throws an
+/// ``ExpectationError`` that lists the promises that are still pending after `limit` and, if a `Trace`
+/// is recording, what they wait for; throws `CancellationError` as soon as the calling task is
 /// cancelled.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func waitForPromises<T: Sendable>(
@@ -34,7 +34,7 @@ public func waitForPromises<T: Sendable>(
 
 /// Blocks the calling thread until all of `promises` have settled.
 ///
-/// For tests that are not asynchronous. The promises must not wait for anything that needs this
+/// Use it in tests that aren't asynchronous. The promises must not wait for anything that needs this
 /// thread. Throws an ``ExpectationError`` that lists the promises that are still pending after
 /// `limit`.
 @available(*, noasync, message: "blocks a thread; use `try await waitForPromises`")

@@ -4,16 +4,16 @@ import PledgeDiagnostics
 
 /// Waits for promises of any type, for a limited time.
 ///
-/// Keeps its time by a queue of its own, and not by the library's timers, which may be what is under
-/// test, nor by the global queue, whose threads a test may keep busy.
+/// It measures time on its own queue. It doesn't use the library's timers, because a test can be
+/// testing them, or the global queue, because a test can block all its threads.
 ///
-/// `@unchecked Sendable`: `states` is only changed by `add`, before the watch is shared; the rest
-/// never changes or guards itself.
+/// `@unchecked Sendable`: only `add` changes `states`, before the watch is shared; the other
+/// properties are immutable or thread-safe.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class Watch: @unchecked Sendable {
   private let limit: Duration
   private var states: [@Sendable () -> (description: String, isPending: Bool)] = []
-  /// Has an entry for each promise that is pending.
+  /// The group that contains each pending promise.
   private let group = DispatchGroup()
   private let changes = ChangeWaiters()
   private let isOver = Mutex(false)
@@ -25,14 +25,16 @@ final class Watch: @unchecked Sendable {
   func add(_ promise: Promise<some Sendable>) {
     states.append { (promise.description, promise.isPending) }
     group.enter()
-    // `tap` only looks: the error stays as unhandled as it was.
+    // `tap` doesn't handle the error.
     _ = promise.tap(on: .immediate) { [group, changes] _ in
       group.leave()
       changes.tell()
     }
   }
 
-  /// Throws an ``ExpectationError`` when the time is over, and `CancellationError` as soon as the
+  /// Waits for the promises.
+  ///
+  /// Throws an ``ExpectationError`` when the limit is reached, and `CancellationError` as soon as the
   /// task is cancelled.
   func wait(_ origin: SourceLocation) async throws {
     let timeout = startTimer()
@@ -42,29 +44,30 @@ final class Watch: @unchecked Sendable {
     try check(origin)
   }
 
-  /// Throws an ``ExpectationError`` when the time is over.
+  /// Blocks until the promises have settled, or throws an ``ExpectationError`` when the limit is
+  /// reached.
   @available(*, noasync)
   func block(_ origin: SourceLocation) throws {
     _ = isDone(by: .now() + limit.interval)
     try check(origin)
   }
 
-  /// Blocks until all promises have settled, or the time has come.
+  /// Blocks until all promises have settled, or until `time`.
   ///
-  /// - Returns: Whether they have.
+  /// - Returns: Whether all have settled.
   private func isDone(by time: DispatchTime) -> Bool { group.wait(timeout: time) == .success }
 
   private func startTimer() -> UncheckedBox<DispatchWorkItem> {
-    // Dispatch keeps a cancelled item until its time has come: it must not keep the promises.
+    // Dispatch retains a cancelled item until its deadline, so the item must not retain the promises.
     let item = DispatchWorkItem { [weak self] in self?.extend(rounds: 5) }
     Self.timer.asyncAfter(deadline: .now() + limit.interval, execute: item)
     return UncheckedBox(item)
   }
 
-  /// Ends the wait after some rounds, in each of which a task has to get its turn.
+  /// Ends the wait after a number of rounds, in each of which a task must run.
   ///
-  /// Tests that run side by side can keep all threads of the tasks busy for a minute, and then what
-  /// the promises wait for could not even start.
+  /// Tests that run in parallel can block all threads of Swift's tasks for a minute, during which the
+  /// work that settles the promises can't start.
   private func extend(rounds: Int) {
     guard rounds > 0 else {
       isOver.withLock { $0 = true }
@@ -72,7 +75,7 @@ final class Watch: @unchecked Sendable {
       return
     }
     let pause = min(limit / 20, .milliseconds(500)).interval
-    // Of the usual priority: others have threads of their own on some systems.
+    // Uses the default priority, because other priorities have their own threads on some systems.
     Task.detached { [weak self] in
       Self.timer.asyncAfter(deadline: .now() + pause) { [weak self] in
         self?.extend(rounds: rounds - 1)
@@ -94,9 +97,9 @@ final class Watch: @unchecked Sendable {
   }
 }
 
-/// Carries what is not Sendable to where it is safe to use.
+/// A box for content that isn't declared `Sendable`.
 ///
-/// `@unchecked Sendable`: only for contents that are thread-safe without saying so.
+/// `@unchecked Sendable`: used only for content that is thread-safe.
 struct UncheckedBox<Content>: @unchecked Sendable {
   let content: Content
   init(_ content: Content) { self.content = content }
@@ -104,7 +107,7 @@ struct UncheckedBox<Content>: @unchecked Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Duration {
-  /// The duration for Dispatch, at least zero and at most a year.
+  /// The duration as a Dispatch interval, at least zero and at most about a year.
   var interval: DispatchTimeInterval {
     let (seconds, attoseconds) = max(.zero, min(self, .seconds(31_536_000))).components
     return .milliseconds(

@@ -1,17 +1,17 @@
 import Dispatch
 import Pledge
 
-/// When the virtual time of a ``Simulation`` passes.
+/// When the virtual time of a ``Simulation`` advances.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public enum SimulatedTime: Sendable, Hashable {
-  /// When nothing else can run, as if all steps took no time.
+  /// Time advances only when no other step is ready, as if steps took no time.
   case passesWhenIdle
-  /// At any moment: a timer can fire before a handler that is ready runs, however distant its
-  /// deadline is.
+  /// Time can advance at any moment: a timer can fire before a handler that is ready runs, however
+  /// distant its deadline is.
   case passesAnytime
 }
 
-/// Runs `body` in many orders of its steps, and throws a ``FailingOrderError`` if it fails in one.
+/// Runs `body` in many orders of its steps, and throws the first order in which it fails.
 ///
 /// ```swift
 /// try await explore { simulation in
@@ -23,29 +23,28 @@ public enum SimulatedTime: Sendable, Hashable {
 /// }
 /// ```
 ///
-/// A step is a handler on an executor of the ``Simulation``, a task or an actor's turn up to its
-/// next suspension, or a timer of its clock. The steps run one at a time on one thread, and whenever
-/// several could be next, the order decides. `body` starts anew for each order, so it makes all
-/// that it uses; it fails if it throws, if it waits for something that never comes, or if it takes
-/// more than `steps` steps.
+/// A step is a handler on an executor of the ``Simulation``; the part of a task, or of an actor's
+/// turn, up to its next suspension; or a timer of the simulation's clock. Steps run one at a time on
+/// one thread. If several are ready, the order determines the next one. `body` runs once for each
+/// order, so it must create everything that it uses. It fails if it throws, if it waits for something
+/// that never happens, or if it takes more than `steps` steps.
 ///
-/// What is not a step runs outside the simulation, and makes failures that cannot be replayed:
-/// handlers on queues of Dispatch and on the main actor, real timers and connections,
-/// `Task.yield()` in tasks that the program makes itself. No step may block its thread.
+/// Handlers on Dispatch queues and on the main actor, real timers, connections, and `Task.yield()` in
+/// tasks that the program creates run outside the simulation. An order in which they take part can't
+/// be replayed. No step may block its thread.
 ///
 /// - Parameters:
-///   - orders: Which orders to try.
-///   - time: When timers may go off.
-///   - steps: How many steps one run can take.
-///   - patience: How long, in real time, to wait for work from outside when the simulation has
-///     nothing left to run.
+///   - orders: The orders to try.
+///   - time: When timers can fire.
+///   - steps: The maximum number of steps in one run.
+///   - patience: The real time to wait for work from outside the simulation when no step is ready.
 ///   - fileID: The file of the exploration.
 ///   - line: The line of the exploration.
 ///   - body: The program and the checks. It runs in a task on the thread of the simulation, with the
 ///     task-local values of the caller.
-/// - Returns: How many orders were tried, and whether these were all.
-/// - Throws: ``FailingOrderError``; `CancellationError` if the calling task is cancelled, after the
-///   present run; `PromiseError.invalidArgument` for an order to replay that cannot be read.
+/// - Returns: The number of orders that were tried, and whether these are all orders.
+/// - Throws: ``FailingOrderError``; `CancellationError` after the current run if the calling task is
+///   cancelled; `PromiseError.invalidArgument` if the order to replay isn't valid.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @discardableResult
 public func explore(
@@ -56,7 +55,7 @@ public func explore(
   let settings = ExplorationSettings(time: time, stepLimit: steps, patience: patience)
   if case .unreadable(let text) = orders.kind {
     throw PromiseError.invalidArgument(
-      "\(quoted(text)) is no order; pass what a failure printed.")
+      "\(quoted(text)) isn't an order; pass the one that a failure printed.")
   }
   var exploration = Exploration(orders.kind)
   let thread = DispatchQueue(label: "explore")
@@ -80,25 +79,25 @@ public func explore(
   return exploration.report
 }
 
-/// What an exploration without a failure did.
+/// The result of an exploration in which no order failed.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct ExplorationReport: Sendable, Hashable {
-  /// How many orders were tried.
+  /// The number of orders that were tried.
   public internal(set) var orderCount = 0
-  /// How many steps they took together.
+  /// The total number of steps in all orders.
   public internal(set) var stepCount = 0
-  /// Whether there are no other orders within the bounds.
+  /// Whether all orders were tried.
   ///
-  /// False for random orders, and where a limit was reached or work came from outside.
+  /// It's false for random orders, if a limit was reached, and if work came from outside.
   public internal(set) var isComplete = false
 }
 
-/// The orders of an exploration, one after the other.
+/// The sequence of orders that an exploration tries.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Exploration {
   private let kind: Orders.Kind
   private(set) var report = ExplorationReport()
-  /// Orders to try yet; those with fewer deviations come first.
+  /// The orders to try, those with fewer deviations first.
   private var frontier: [Order] = []
   private var position = 0
   private var isCut = false
@@ -122,7 +121,7 @@ struct Exploration {
     return OrderFollower(frontier[position - 1])
   }
 
-  /// Learns from a run which orders there are besides.
+  /// Adds the orders that deviate from a run's order at one more position.
   mutating func note(_ run: ExploredRun) {
     report.orderCount += 1
     report.stepCount += run.stepCount
@@ -130,7 +129,7 @@ struct Exploration {
     let order = run.order
     if !run.isRepeatable { isCut = true }
     if order.deviations.count < deviations ?? .max {
-      // Each order is reached once: from the one without its last deviation.
+      // Each order is added once: by the order without its last deviation.
       let first = (order.deviations.last?.position ?? -1) + 1
       for (position, choice) in run.choices.enumerated().dropFirst(first) {
         for other in 1..<choice.count {

@@ -1,6 +1,6 @@
 import Pledge
 
-/// What does not change from run to run.
+/// The settings of all runs of an exploration.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct ExplorationSettings: Sendable {
   let time: SimulatedTime
@@ -8,7 +8,7 @@ struct ExplorationSettings: Sendable {
   let patience: Duration
 }
 
-/// Why a run failed, other than by an error of the test body.
+/// The reason for which a run failed, other than an error of the test body.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum RunFailure: Error, CustomStringConvertible {
   case stuck
@@ -18,19 +18,19 @@ enum RunFailure: Error, CustomStringConvertible {
   var description: String {
     switch self {
     case .stuck:
-      "nothing is left to run, no task sleeps, and the test body still waits"
+      "no step is ready, no task is sleeping, and the test body is still waiting"
     case .tooManySteps(let limit):
       "the test body had not ended after \(counted(limit, "step"))"
     case .notRepeatable:
-      "the order asks for a step that does not exist: the program did something else this time"
+      "the order chooses a step that does not exist: the program took other steps this time"
     }
   }
 }
 
 /// One run of a test body in one order.
 ///
-/// `@unchecked Sendable`: made by one thread, then used by the one that runs the steps, and read
-/// after that; the exploration hands it over.
+/// `@unchecked Sendable`: created by one thread, then used only by the one that runs the steps, and
+/// read after that; the exploration passes it between them.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class ExploredRun: @unchecked Sendable {
   private let settings: ExplorationSettings
@@ -39,7 +39,7 @@ final class ExploredRun: @unchecked Sendable {
   private let outcome = Outcome()
   private let task: Task<Void, Never>
 
-  /// How many steps there were to choose from, and which was chosen, where there were several.
+  /// The number of ready steps and the index of the chosen one, wherever several were ready.
   private(set) var choices: [(count: Int, choice: Int)] = []
   private(set) var failure: (any Error)?
   private var log: [(step: Int, text: String)] = []
@@ -51,7 +51,7 @@ final class ExploredRun: @unchecked Sendable {
     func set(_ new: Result<Void, any Error>) { result.withLock { $0 = new } }
   }
 
-  /// Makes the task of the test body, which has the task-local values of the calling task.
+  /// Creates the test body's task, which inherits the task-local values of the calling task.
   init(
     _ settings: ExplorationSettings, _ chooser: any Chooser,
     _ body: @escaping @Sendable (Simulation) async throws -> Void
@@ -77,10 +77,10 @@ final class ExploredRun: @unchecked Sendable {
 
   var stepCount: Int { log.count }
 
-  /// Whether the same order leads to the same steps again, as far as that can be seen.
+  /// Whether the same order produces the same steps again, as far as that can be determined.
   var isRepeatable: Bool { !simulation.steps.hasWorkFromOutside }
 
-  /// The steps in words, with what they noted.
+  /// Descriptions of the steps, with their notes.
   var lines: [String] {
     log.enumerated().flatMap { index, entry in
       ["\(index + 1). \(entry.text)"]
@@ -101,7 +101,9 @@ final class ExploredRun: @unchecked Sendable {
     }
   }
 
-  /// - Returns: Whether there may be another step.
+  /// Runs one step, or waits for work from outside.
+  ///
+  /// - Returns: Whether there can be another step.
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.value != nil
     let ready = simulation.steps.candidates()
@@ -109,7 +111,7 @@ final class ExploredRun: @unchecked Sendable {
     let sleepers = passesTime ? simulation.clock.dueSleeperCount : 0
     if ready.isEmpty, sleepers == 0 {
       if hasEnded { return false }
-      // Whatever the body waits for is not a part of the simulation, or never comes.
+      // The body waits for something outside the simulation, or for something that never happens.
       guard simulation.steps.waitForArrival(settings.patience.interval) else {
         throw RunFailure.stuck
       }
@@ -131,7 +133,7 @@ final class ExploredRun: @unchecked Sendable {
   private func run(_ step: StepQueue.Step) {
     let cause = log.firstIndex { $0.step == step.cause }.map { ", made by step \($0 + 1)" } ?? ""
     log.append((step.number, step.name + cause))
-    // A task that goes to sleep does so as a part of the step.
+    // If the step puts a task to sleep, that is part of the step.
     simulation.clock.wokenTasks.runInPlace { simulation.steps.run(step) }
   }
 
@@ -141,7 +143,7 @@ final class ExploredRun: @unchecked Sendable {
     log.append((step, "a timer, at \(time)"))
   }
 
-  /// Ends what the run has left, so that no task stays suspended forever.
+  /// Ends unfinished work, so that no task stays suspended forever.
   private func tidyUp() {
     if outcome.value == nil { task.cancel() }
     simulation.clock.wokenTasks.runInPlace { simulation.clock.close() }

@@ -3,17 +3,17 @@ import Pledge
 /// An order of steps in which a test body fails.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
-  /// The order, to be passed to ``Orders/replay(_:)``.
+  /// The order, which you can pass to ``Orders/replay(_:)``.
   public let order: String
-  /// The error that the body threw, or what else went wrong.
+  /// The error that the body threw, or a description of another failure.
   public let error: any Error
-  /// The steps in words, and what they noted.
+  /// Descriptions of the steps, with their notes.
   public let steps: [String]
   /// The number of orders that were tried, including this one.
   public let orderCount: Int
   /// Whether nothing outside the simulation took part, so that the order fails again when replayed.
   public let isRepeatable: Bool
-  /// The place of the exploration.
+  /// The source location of the exploration.
   public let origin: PromiseDiagnostics.SourceLocation
 
   /// The error, how to replay the order, and the steps.
@@ -22,7 +22,7 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
       "The test body failed in order no. \(orderCount): \(error)",
       isRepeatable
         ? "To replay it: explore(.replay(\(quoted(order))))"
-        : "It may not be repeatable, as work from outside of the simulation took part: "
+        : "It may not be repeatable, because work from outside the simulation took part: "
           + "explore(.replay(\(quoted(order))))",
       "Steps:",
     ]

@@ -1,4 +1,4 @@
-/// Which orders of a program's steps ``explore(_:time:steps:patience:fileID:line:_:)`` tries.
+/// The orders of a program's steps that ``explore(_:time:steps:patience:fileID:line:_:)`` tries.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public struct Orders: Sendable {
   enum Kind: Sendable {
@@ -10,46 +10,47 @@ public struct Orders: Sendable {
 
   let kind: Kind
 
-  /// All orders, beginning with the plain one, in which the oldest step is always next.
+  /// Returns all orders, starting with the default order, which always runs the oldest step.
   ///
-  /// It is followed by the orders that deviate from it in one place, then in two places, and so on:
-  /// the first order that fails is one of the simplest.
+  /// The orders that deviate from it at one position follow, then those that deviate at two positions,
+  /// and so on. The first order that fails is therefore one of the simplest.
   ///
   /// - Parameters:
-  ///   - limit: How many orders to try at most.
-  ///   - deviations: The maximum number of places in which an order deviates from the default one;
+  ///   - limit: The maximum number of orders to try.
+  ///   - deviations: The maximum number of positions at which an order deviates from the default one;
   ///     nil for no limit.
   public static func all(limit: Int = 10_000, deviations: Int? = nil) -> Orders {
     Orders(kind: .all(limit: limit, deviations: deviations))
   }
 
-  /// Random orders, for programs that have too many to try all; the same ones for the same seed.
+  /// Returns random orders, for programs with too many to try them all; the same ones for the same
+  /// seed.
   public static func random(seed: UInt64, count: Int = 1_000) -> Orders {
     Orders(kind: .random(seed: seed, count: count))
   }
 
-  /// The one order that a ``FailingOrderError`` printed.
+  /// Returns the one order that a ``FailingOrderError`` printed.
   ///
-  /// For a text that is no order, the exploration throws `PromiseError.invalidArgument`.
+  /// If `order` isn't valid, the exploration throws `PromiseError.invalidArgument`.
   public static func replay(_ order: String) -> Orders {
     Orders(kind: Order(order).map { .one($0) } ?? .unreadable(order))
   }
 }
 
-/// An order of steps, as its deviations from the plain one.
+/// An order of steps, represented by its deviations from the default order.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct Order: Sendable, Equatable, CustomStringConvertible {
   struct Deviation: Sendable, Equatable {
-    /// The choice at which it deviates, counted from 0.
+    /// The index of the choice at which it deviates.
     let position: Int
-    /// Which step it takes there, counted from 0 for the oldest.
+    /// The index of the step that it chooses; 0 is the oldest.
     let choice: Int
   }
 
-  /// By ascending position; each takes another step than the oldest.
+  /// The deviations by ascending position; none chooses the oldest step.
   var deviations: [Deviation] = []
 
-  /// Such as `3:1 7:2`; `plain` if there are no deviations.
+  /// The deviations, such as `3:1 7:2`; `plain` if there are none.
   var description: String {
     if deviations.isEmpty { return "plain" }
     return deviations.map { "\($0.position):\($0.choice)" }.joined(separator: " ")
@@ -57,7 +58,7 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
 
   init(_ deviations: [Deviation] = []) { self.deviations = deviations }
 
-  /// Nil if `text` does not have the form of ``description``.
+  /// Creates an order from its ``description``; nil if `text` doesn't have that form.
   init?(_ text: String) {
     guard text != "plain" else { return }
     for part in text.split(separator: " ") {
@@ -71,10 +72,10 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
   }
 }
 
-/// Decides which step comes next.
+/// Chooses the next step.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 protocol Chooser {
-  /// Returns a number below `count`; nil if the order asks for a step that does not exist.
+  /// Returns a number below `count`; nil if the order chooses a step that doesn't exist.
   mutating func choose(of count: Int) -> Int?
 }
 
@@ -98,7 +99,7 @@ struct OrderFollower: Chooser {
   }
 }
 
-/// Chooses at random, by SplitMix64.
+/// Chooses at random, with SplitMix64.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct RandomChooser: Chooser {
   private var state: UInt64

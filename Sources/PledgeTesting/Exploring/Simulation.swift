@@ -1,15 +1,15 @@
 import Pledge
 
-/// A world for one run of a test body: executors and a clock whose steps run one at a time, in the
-/// order that ``explore(_:time:steps:patience:fileID:line:_:)`` chose.
+/// The executors and the clock for one run of a test body, whose steps run one at a time in the order
+/// that ``explore(_:time:steps:patience:fileID:line:_:)`` chose.
 ///
-/// Give the program under test ``clock`` and executors made here in place of the ones that it uses
-/// otherwise. Its tasks, actors and the test body itself take part automatically.
+/// Pass ``clock`` and the simulation's executors to the code under test, in place of those it uses
+/// otherwise. Its tasks and actors, and the test body, take part automatically.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation: Sendable {
   /// The virtual time.
   ///
-  /// It passes by itself; do not advance it.
+  /// The time advances automatically; don't advance it.
   public let clock: TestClock
 
   let steps: StepQueue
@@ -20,8 +20,8 @@ public final class Simulation: Sendable {
     clock = TestClock { steps.noteSleeper() }
   }
 
-  /// Creates an executor that runs its handlers one at a time, in the order in which they arrive,
-  /// as a serial queue does.
+  /// Creates an executor that runs its handlers one at a time, in the order in which they are
+  /// enqueued, as a serial queue does.
   public func executor(_ name: String) -> SimulatedExecutor {
     SimulatedExecutor(name: name, isSerial: true, steps: steps)
   }
@@ -31,7 +31,7 @@ public final class Simulation: Sendable {
     SimulatedExecutor(name: name, isSerial: false, steps: steps)
   }
 
-  /// Adds a line about the present step to the list of steps that a failure prints.
+  /// Adds a line to the current step in the list of steps that a failure prints.
   public func note(_ text: @autoclosure () -> String) {
     let text = text()
     steps.note(text)
@@ -50,7 +50,7 @@ public final class Simulation: Sendable {
 /// An executor of a ``Simulation``: its handlers run when their step is chosen.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class SimulatedExecutor: PromiseExecutor {
-  /// What the list of steps calls it.
+  /// The executor's name in the list of steps.
   public let name: String
   private let isSerial: Bool
   private let steps: StepQueue
@@ -61,7 +61,7 @@ public final class SimulatedExecutor: PromiseExecutor {
     self.steps = steps
   }
 
-  /// Makes the job a step.
+  /// Adds the job as a step.
   public func enqueue(_ job: PromiseJob) {
     steps.add(name, after: isSerial ? ObjectIdentifier(self) : nil) { job.run() }
   }

@@ -6,11 +6,11 @@ import Pledge
 final class StepQueue: Sendable {
   struct Step: Sendable {
     let number: Int
-    /// What runs it.
+    /// The name of its executor.
     let name: String
-    /// The serial executor on which it has to wait for older steps.
+    /// The serial executor on which older steps must run first.
     let line: ObjectIdentifier?
-    /// The step that made it; nil for work that came from outside.
+    /// The step that enqueued it; nil for work from outside.
     let cause: Int?
     let run: @Sendable () -> Void
   }
@@ -18,11 +18,11 @@ final class StepQueue: Sendable {
   private struct State {
     var waiting: [Step] = []
     var count = 0
-    /// The step that runs.
+    /// The current step.
     var current: Int?
     var thread = ThreadID.current
     var notes: [Int: [String]] = [:]
-    /// Work that came from other threads makes runs that cannot be repeated.
+    /// Whether other threads added work, so that the run can't be repeated.
     var hasWorkFromOutside = false
     var isOpen = true
   }
@@ -30,8 +30,8 @@ final class StepQueue: Sendable {
   private let state = Mutex(State())
   private let arrivals = DispatchSemaphore(value: 0)
 
-  /// Makes `run` a step; when the run is over it goes to the global queue instead, so that nothing
-  /// that outlives the run hangs.
+  /// Adds `run` as a step, or dispatches it to the global queue if the run has ended, so that work
+  /// that outlives the run continues.
   func add(
     _ name: String, after line: ObjectIdentifier?, _ run: @escaping @Sendable () -> Void
   ) {
@@ -53,10 +53,10 @@ final class StepQueue: Sendable {
     }
   }
 
-  /// The thread that is going to run the steps.
+  /// Declares that the current thread runs the steps.
   func claim() { state.withLock { $0.thread = .current } }
 
-  /// The steps that can be next, the oldest first: of those on one serial executor only the oldest.
+  /// Returns the steps that are ready, oldest first; of those on one serial executor only the oldest.
   func candidates() -> [Step] {
     state.withLock { state in
       var lines: Set<ObjectIdentifier> = []
@@ -73,9 +73,9 @@ final class StepQueue: Sendable {
     state.withLock { $0.current = nil }
   }
 
-  /// Takes a number for a step that is not one of the queue's, and runs it.
+  /// Runs `body` as a step that wasn't enqueued.
   ///
-  /// - Returns: The number.
+  /// - Returns: The number of the step.
   func run(_ body: () -> Void) -> Int {
     let number = state.withLock { state in
       state.count += 1
@@ -95,8 +95,7 @@ final class StepQueue: Sendable {
 
   var hasWorkFromOutside: Bool { state.withLock { $0.hasWorkFromOutside } }
 
-  /// To be called when the clock has a new sleeper, which another thread may have added while this
-  /// queue's thread waits.
+  /// Wakes this queue's thread if another thread has added a sleeper to the clock.
   func noteSleeper() {
     let isForeign = state.withLock { state in
       let isForeign = state.isOpen && state.thread != .current
@@ -106,14 +105,15 @@ final class StepQueue: Sendable {
     if isForeign { arrivals.signal() }
   }
 
-  /// Blocks until another thread adds a step, or a sleeper to the clock, for a limited time.
+  /// Blocks until another thread adds a step, or a sleeper to the clock, or until the limit is
+  /// reached.
   ///
-  /// - Returns: Whether one did.
+  /// - Returns: Whether another thread added one.
   func waitForArrival(_ limit: DispatchTimeInterval) -> Bool {
     arrivals.wait(timeout: .now() + limit) == .success
   }
 
-  /// Sends all that comes from now on elsewhere.
+  /// Ends the run: waiting and later steps are dispatched to the global queue.
   func close() {
     let left = state.withLock { state in
       state.isOpen = false
@@ -123,7 +123,7 @@ final class StepQueue: Sendable {
   }
 }
 
-/// Runs the test body's task.
+/// The executor of the test body's task.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class BodyExecutor: TaskExecutor {
   private let steps: StepQueue

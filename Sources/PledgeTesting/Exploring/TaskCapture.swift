@@ -10,31 +10,32 @@ import Pledge
   import Android
 #endif
 
-/// Makes the tasks and actor turns that are enqueued on one thread into steps of a simulation.
+/// Turns the tasks and actor turns that are enqueued on one thread into steps of a simulation.
 ///
-/// A task can be given an executor where it is made, but not the tasks that the code under test
-/// makes itself, nor an actor. The concurrency runtime has a hook for what is sent to its global
-/// executor: a variable that contains a function. The function set here asks which thread calls; on
-/// all threads but those of a simulation it passes the job on, so other tests do not notice it.
+/// An executor preference works only for tasks that this module creates, and not for the tasks and
+/// actors of the code under test. The concurrency runtime has a hook for jobs sent to its global
+/// executor: a variable that contains a function. The function installed here checks the calling
+/// thread. On threads other than those of a simulation, it passes the job on, so it doesn't affect
+/// other tests.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum TaskCapture {
   private typealias Original = @convention(thin) (UnownedJob) -> Void
   private typealias Hook = @convention(thin) (UnownedJob, Original) -> Void
 
-  /// Where a thread keeps the steps of the simulation that it runs.
+  /// The thread-local key for the steps of the simulation that a thread runs.
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
     pthread_key_create(&key, nil)
     return key
   }()
 
-  /// The function that another library set before.
+  /// The function that another library had installed.
   ///
   /// `nonisolated(unsafe)`: written once, before the hook that reads it is set.
   private nonisolated(unsafe) static var previous: Hook?
 
-  /// Whether the runtime has the hook and it could be found; without it, tasks that the code under
-  /// test makes run outside the simulation.
+  /// Whether the runtime's hook was found; without it, tasks that the code under test creates run
+  /// outside the simulation.
   static let isAvailable: Bool = {
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)
@@ -42,7 +43,7 @@ enum TaskCapture {
       let everywhere: UnsafeMutableRawPointer? = nil
     #endif
     guard let symbol = dlsym(everywhere, "swift_task_enqueueGlobal_hook") else { return false }
-    // The runtime reads this variable without a lock, as hooks are meant to be set once.
+    // The runtime reads this variable without a lock, because hooks are meant to be set only once.
     let variable = symbol.assumingMemoryBound(to: Hook?.self)
     previous = variable.pointee
     variable.pointee = { job, original in
@@ -59,7 +60,7 @@ enum TaskCapture {
     return true
   }()
 
-  /// Runs `body`, and makes what it enqueues on this thread into steps.
+  /// Runs `body`, and turns the jobs that it enqueues on this thread into steps.
   static func capturing(by steps: StepQueue, _ body: () -> Void) {
     steps.claim()
     if isAvailable { pthread_setspecific(key, Unmanaged.passUnretained(steps).toOpaque()) }

@@ -9,7 +9,7 @@ public final class CallCounter: Sendable {
 
   /// Counts one call.
   ///
-  /// - Returns: Which call it is: 1 for the first.
+  /// - Returns: The number of calls so far, including this one.
   @discardableResult
   public func call() -> Int {
     calls.withLock { calls in
@@ -18,7 +18,7 @@ public final class CallCounter: Sendable {
     }
   }
 
-  /// How many calls there were.
+  /// The number of calls.
   public var count: Int { calls.withLock { $0 } }
 
   /// Throws an ``ExpectationError`` unless there was exactly one call.

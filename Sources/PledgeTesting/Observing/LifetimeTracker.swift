@@ -1,6 +1,6 @@
 import Pledge
 
-/// Counts objects that are alive, to show that values and closures are released.
+/// Counts objects that are alive, to check that values and closures are released.
 ///
 /// ```swift
 /// let lifetimes = LifetimeTracker()
@@ -9,7 +9,7 @@ import Pledge
 /// try await lifetimes.expectNoneAlive()
 /// ```
 public final class LifetimeTracker: Sendable {
-  /// An object that its tracker counts for as long as it lives.
+  /// An object that its tracker counts until it is deallocated.
   public final class Token: Sendable {
     /// The name of the object in failures.
     public let label: String
@@ -32,10 +32,10 @@ public final class LifetimeTracker: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates a tracker that has nothing to count yet.
+  /// Creates a tracker without objects.
   public init() {}
 
-  /// Creates an object that is counted for as long as it lives.
+  /// Creates an object that is counted until it is deallocated.
   ///
   /// Capture it in a closure, or use it as a value.
   public func track(_ label: String = "object") -> Token {
@@ -50,14 +50,14 @@ public final class LifetimeTracker: Sendable {
   /// The number of objects that are alive.
   public var liveCount: Int { state.withLock { $0.count } }
 
-  /// The number of objects that were made.
+  /// The number of objects that were created.
   public var madeCount: Int { state.withLock { $0.made } }
 
   /// Waits until no object is alive.
   ///
-  /// A handler's closure can be released on another thread, a moment after its promise settled; so
-  /// this waits up to `limit`, and then throws an ``ExpectationError`` that names the objects that
-  /// are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
+  /// A handler's closure can be released on another thread, shortly after its promise settles. This
+  /// method therefore waits up to `limit`, and then throws an ``ExpectationError`` that names the
+  /// objects that are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func expectNoneAlive(
     within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line

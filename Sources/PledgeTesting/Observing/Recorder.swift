@@ -1,6 +1,6 @@
 import Pledge
 
-/// Notes events in the order in which they happen, from any thread.
+/// Records events in the order in which they happen, from any thread.
 ///
 /// ```swift
 /// let order = Recorder<Int>()
@@ -20,7 +20,7 @@ public final class Recorder<Event: Sendable>: Sendable {
   /// Creates a recorder without events.
   public init() {}
 
-  /// Notes that `event` happened.
+  /// Records `event`.
   public func record(_ event: Event) {
     let due = state.withLock { state in
       state.events.append(event)
@@ -31,13 +31,13 @@ public final class Recorder<Event: Sendable>: Sendable {
     for watcher in due { watcher.fulfill() }
   }
 
-  /// What happened so far, in order.
+  /// The recorded events, in order.
   public var events: [Event] { state.withLock { $0.events } }
 
-  /// How much happened so far.
+  /// The number of recorded events.
   public var count: Int { state.withLock { $0.events.count } }
 
-  /// A guarantee that is fulfilled when `count` events have happened.
+  /// Returns a guarantee that is fulfilled when at least `count` events are recorded.
   public func reaches(_ count: Int) -> Guarantee<Void> {
     let (guarantee, resolver) = Guarantee<Void>.withResolvers()
     let isDue = state.withLock { state in
@@ -51,7 +51,7 @@ public final class Recorder<Event: Sendable>: Sendable {
 }
 
 extension Recorder where Event: Equatable {
-  /// Throws an ``ExpectationError`` unless exactly `events` happened, in this order.
+  /// Throws an ``ExpectationError`` unless the recorded events are exactly `events`, in this order.
   public func expect(
     _ events: [Event], fileID: StaticString = #fileID, line: UInt = #line
   ) throws {

@@ -5,13 +5,13 @@ import PromiseKit
   import FoundationNetworking
 #endif
 
-// `@unchecked Sendable`: a response is not changed once it was received.
-/// The error of an answer that does not say that all went well.
+// `@unchecked Sendable`: a response doesn't change after it is received.
+/// The error for an HTTP response whose status doesn't indicate success.
 public enum PMKHTTPError: Error, LocalizedError, CustomStringConvertible, @unchecked Sendable {
-  /// The status, the body and the response.
+  /// The status, the body, and the response.
   case badStatusCode(Int, Data, HTTPURLResponse)
 
-  /// Names the status and the address.
+  /// A description with the status and the URL.
   public var errorDescription: String? {
     func address(_ response: HTTPURLResponse) -> String {
       response.url?.absoluteString ?? "nil"
@@ -25,7 +25,7 @@ public enum PMKHTTPError: Error, LocalizedError, CustomStringConvertible, @unche
     }
   }
 
-  /// The value that the body encodes, or nil if it does not.
+  /// Decodes the body as a value; nil if that fails.
   public func decodeResponse<T: Decodable>(
     _ t: T.Type, decoder: JSONDecoder = JSONDecoder()
   ) -> T? {
@@ -34,7 +34,7 @@ public enum PMKHTTPError: Error, LocalizedError, CustomStringConvertible, @unche
     }
   }
 
-  /// The body as JSON, or nil if it is none.
+  /// The body as JSON; nil if it isn't JSON.
   public var jsonDictionary: Any? {
     switch self {
     case .badStatusCode(_, let data, _): try? JSONSerialization.jsonObject(with: data)
@@ -48,7 +48,7 @@ public enum PMKHTTPError: Error, LocalizedError, CustomStringConvertible, @unche
     }
   }
 
-  /// The status, the body, the address and the headers.
+  /// The status, the body, the URL, and the headers.
   public var description: String {
     switch self {
     case .badStatusCode(let code, let data, let response):
@@ -64,9 +64,9 @@ public enum PMKHTTPError: Error, LocalizedError, CustomStringConvertible, @unche
 }
 
 extension Promise where T == (data: Data, response: URLResponse) {
-  /// Passes on an answer whose status is between 200 and 299, or that is not one of HTTP.
+  /// Passes on a response whose status is between 200 and 299, or that isn't an HTTP response.
   ///
-  /// Others reject the result with ``PMKHTTPError/badStatusCode(_:_:_:)``.
+  /// Other responses reject the result with ``PMKHTTPError/badStatusCode(_:_:_:)``.
   public func validate() -> Promise<T> {
     map { answer in
       if let response = answer.response as? HTTPURLResponse,

@@ -23,13 +23,13 @@ extension NotificationCenter {
   extension NSObject {
     /// Returns a guarantee for the value at `keyPath` after its next change.
     ///
-    /// It is resolved on the thread that makes the change. This object must live that long.
+    /// It is resolved on the thread that makes the change. The object must not be deallocated before that.
     public func observe(_: PMKNamespacer, keyPath: String) -> Guarantee<Any?> {
       Guarantee { Observer(self, keyPath: keyPath, resolve: $0) }
     }
   }
 
-  /// Waits for one change, and keeps itself alive until then.
+  /// An observer that waits for one change and retains itself until then.
   private final class Observer: NSObject {
     private let resolve: (Any?) -> Void
     private var retainCycle: Observer?
@@ -53,9 +53,9 @@ extension NotificationCenter {
     }
   }
 
-  /// Returns a guarantee that is resolved when `object` goes away.
+  /// Returns a guarantee that is resolved when `object` is deallocated.
   ///
-  /// The same one for every call with the same object.
+  /// All calls with the same object return the same guarantee.
   public func after(life object: NSObject) -> Guarantee<Void> {
     if let farewell = objc_getAssociatedObject(object, Farewell.key) as? Farewell {
       return farewell.guarantee
@@ -65,9 +65,9 @@ extension NotificationCenter {
     return farewell.guarantee
   }
 
-  /// Goes away together with the object that it is associated with.
+  /// An object that is deallocated together with the object with which it is associated.
   private final class Farewell {
-    // An address that nothing else has; nothing is ever stored there.
+    // A unique address; nothing is stored there.
     nonisolated(unsafe) static let key = UnsafeRawPointer(
       UnsafeMutableRawPointer.allocate(byteCount: 1, alignment: 1))
 

@@ -3,7 +3,7 @@ import PromiseKit
 
 #if os(macOS) || os(Linux)
   extension Process {
-    /// Runs the process; gives its output and error pipes when it has ended well.
+    /// Runs the process and returns a promise for its output and error pipes.
     ///
     /// A status other than zero rejects the promise with
     /// ``PMKError/execution(process:standardOutput:standardError:)``.
@@ -33,13 +33,13 @@ import PromiseKit
     // `@unchecked Sendable`: the process has ended.
     /// The errors of a process.
     public enum PMKError: @unchecked Sendable {
-      /// There is nothing to execute at this path.
+      /// There is no executable file at this path.
       case notExecutable(String?)
-      /// The process ended badly; what it wrote.
+      /// The process ended with a status other than zero, or by a signal; with its output.
       case execution(process: Process, standardOutput: String?, standardError: String?)
     }
 
-    /// The path and the arguments, as one would type them.
+    /// The path and the arguments, as in a shell.
     fileprivate var commandLine: String {
       let path = executableURL?.path ?? CommandLine.arguments.first ?? ""
       return ([path] + (arguments ?? [])).map { argument in
@@ -48,13 +48,13 @@ import PromiseKit
     }
 
     #if os(macOS)
-      /// The path and the arguments, as one would type them.
+      /// The path and the arguments, as in a shell.
       open override var description: String { commandLine }
     #endif
   }
 
   extension Process.PMKError: LocalizedError {
-    /// Says what went wrong.
+    /// A description of the error.
     public var errorDescription: String? {
       switch self {
       case .notExecutable(let path?):
@@ -68,7 +68,7 @@ import PromiseKit
   }
 
   extension Promise where T == (out: Pipe, err: Pipe) {
-    /// Prints what the process wrote, or the error.
+    /// Prints the output of the process, or the error.
     public func print() -> Promise<T> {
       func text(_ pipe: Pipe) -> String {
         String(data: pipe.fileHandleForReading.readDataToEndOfFile(), encoding: .utf8) ?? ""

@@ -6,18 +6,19 @@ import PromiseKit
   import FoundationNetworking
 #endif
 
-// The task is made and started inside the call, and cannot be cancelled: there is no handle to it.
-// The promise is resolved on the session's delegate queue.
+// The task is created and started inside the call. It can't be cancelled, because there is no handle
+// to it. The promise is resolved on the session's delegate queue.
 
 extension URLSession {
-  /// Loads what `convertible` asks for; gives the body and the response.
+  /// Performs the request of `convertible` and returns a promise for the body and the response.
   public func dataTask(
     _: PMKNamespacer, with convertible: URLRequestConvertible
   ) -> Promise<(data: Data, response: URLResponse)> {
     Promise { dataTask(with: convertible.pmkRequest, completionHandler: completion($0)).resume() }
   }
 
-  /// Sends `data` along with the request; gives the body of the answer and the response.
+  /// Performs the request with `data` as its body, and returns a promise for the response's body and the
+  /// response.
   public func uploadTask(
     _: PMKNamespacer, with convertible: URLRequestConvertible, from data: Data
   ) -> Promise<(data: Data, response: URLResponse)> {
@@ -27,8 +28,8 @@ extension URLSession {
     }
   }
 
-  /// Sends the contents of `file` along with the request; gives the body of the answer and the
-  /// response.
+  /// Performs the request with the contents of `file` as its body, and returns a promise for the
+  /// response's body and the response.
   public func uploadTask(
     _: PMKNamespacer, with convertible: URLRequestConvertible, fromFile file: URL
   ) -> Promise<(data: Data, response: URLResponse)> {
@@ -38,9 +39,9 @@ extension URLSession {
     }
   }
 
-  /// Loads what `convertible` asks for into a file, which is moved to `saveLocation`.
+  /// Downloads the response to `convertible` into a file, which is moved to `saveLocation`.
   ///
-  /// A file that already exists is not replaced: the promise is then rejected.
+  /// An existing file isn't replaced; instead, the promise is rejected.
   public func downloadTask(
     _: PMKNamespacer, with convertible: URLRequestConvertible, to saveLocation: URL
   ) -> Promise<(saveLocation: URL, response: URLResponse)> {
@@ -63,7 +64,7 @@ extension URLSession {
   }
 }
 
-/// What a session does with an answer: a body and a response win over an error.
+/// Returns a completion handler for a session; a body with a response takes precedence over an error.
 private func completion(
   _ seal: Resolver<(data: Data, response: URLResponse)>
 ) -> @Sendable (Data?, URLResponse?, (any Error)?) -> Void {
@@ -78,7 +79,7 @@ private func completion(
   }
 }
 
-/// What can be asked of a session: a `URLRequest` or a `URL`.
+/// A type that a session can load: a `URLRequest` or a `URL`.
 public protocol URLRequestConvertible {
   /// The request.
   var pmkRequest: URLRequest { get }
@@ -90,13 +91,13 @@ extension URLRequest: URLRequestConvertible {
 }
 
 extension URL: URLRequestConvertible {
-  /// A request for what is at this address.
+  /// A request for this URL.
   public var pmkRequest: URLRequest { URLRequest(url: self) }
 }
 
 extension String {
-  /// The text of a body, in the encoding that the response names, or in UTF-8 if it names none that
-  /// is known.
+  /// Decodes a body with the encoding that the response names, or with UTF-8 if it names no known
+  /// encoding.
   public init?(data: Data, urlResponse: URLResponse) {
     let encoding = urlResponse.textEncodingName.flatMap { String.Encoding(ianaName: $0) }
     self.init(data: data, encoding: encoding ?? .utf8)
@@ -104,7 +105,7 @@ extension String {
 }
 
 extension String.Encoding {
-  /// The encoding with this name in the registry of the IANA, or nil if it is not known.
+  /// Creates the encoding with this name in the IANA registry; nil if the name isn't known.
   fileprivate init?(ianaName: String) {
     let name = CFStringCreateWithCString(nil, ianaName, CFStringBuiltInEncodings.UTF8.rawValue)
     let number = CFStringConvertIANACharSetNameToEncoding(name)

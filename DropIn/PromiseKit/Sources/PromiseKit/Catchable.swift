@@ -1,13 +1,13 @@
 import Dispatch
 import Pledge
 
-/// A thenable that may fail, and whose errors can be handled.
+/// A thenable that can be rejected, and whose errors can be handled.
 public protocol CatchMixin: Thenable {}
 
 extension CatchMixin {
   /// Handles the error, and ends the chain.
   ///
-  /// By default an error that says that something was cancelled does not reach `body`.
+  /// By default, `body` isn't called for an error that represents a cancellation.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
@@ -38,10 +38,10 @@ extension CatchMixin {
     return PMKFinalizer(Guarantee(core: core, watch: watch))
   }
 
-  /// Replaces an error by the fate of the thenable that `body` returns.
+  /// Replaces an error with the thenable that `body` returns.
   ///
-  /// If `body` throws, the result is rejected with that error. By default an error that says that
-  /// something was cancelled does not reach `body` and passes through.
+  /// If `body` throws, the result is rejected with that error. By default, an error that represents a
+  /// cancellation is passed on without calling `body`.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -52,7 +52,7 @@ extension CatchMixin {
     recovering(place(on, flags), policy) { try body($0).attach() }
   }
 
-  /// Replaces an error, whatever it is, by the guarantee that `body` returns.
+  /// Replaces any error with the guarantee that `body` returns.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
@@ -76,7 +76,7 @@ extension CatchMixin {
     return Guarantee(core: core, watch: watch)
   }
 
-  /// Calls `body` when the outcome is there and passes the outcome on.
+  /// Calls `body` when the promise is fulfilled or rejected, and passes the result on.
   @inlinable
   public func ensure(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
@@ -86,8 +86,8 @@ extension CatchMixin {
     return Promise(core: attach().finally(on: place(on, flags)) { body() })
   }
 
-  /// Calls `body` when the outcome is there, waits for the guarantee that it returns, and passes
-  /// the outcome on.
+  /// Calls `body` when the promise is fulfilled or rejected, waits for the guarantee that it returns, and
+  /// passes the result on.
   @inlinable
   public func ensureThen(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
@@ -105,7 +105,7 @@ extension CatchMixin {
     self.catch { conf.logHandler(.cauterized($0)) }
   }
 
-  /// Replaces an error that the policy accepts; all others pass through without a hop.
+  /// Replaces an error that the policy accepts, and passes others on without a hop.
   @inlinable
   func recovering(
     _ place: QueueExecutor, _ policy: CatchPolicy,
@@ -128,7 +128,7 @@ extension CatchMixin {
 }
 
 extension CatchMixin where T == Void {
-  /// Handles the error, whatever it is; the returned guarantee cannot fail.
+  /// Handles any error; the returned guarantee can't fail.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
@@ -143,10 +143,10 @@ extension CatchMixin where T == Void {
     }
   }
 
-  /// Handles the error, and goes on.
+  /// Handles the error, and returns a promise for `Void`.
   ///
-  /// If `body` throws, the result is rejected with that error. By default an error that says that
-  /// something was cancelled does not reach `body` and passes through.
+  /// If `body` throws, the result is rejected with that error. By default, an error that represents a
+  /// cancellation is passed on without calling `body`.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -162,16 +162,16 @@ extension CatchMixin where T == Void {
 }
 
 extension CatchPolicy {
-  /// Whether a handler with this policy is not told of `error`.
+  /// Returns whether a handler with this policy isn't called for `error`.
   @usableFromInline
   func skips(_ error: any Error) -> Bool {
     self == .allErrorsExceptCancellation && error.isCancelled
   }
 }
 
-// `@unchecked Sendable`: `pending` is immutable, a guarantee and a function that resolves it, which
-// may be called from any thread.
-/// What `catch` returns: the end of a chain, but for a `finally`.
+// `@unchecked Sendable`: `pending` is immutable: a guarantee, and a function that resolves it, which can
+// be called on any thread.
+/// The end of a chain, which `catch` returns; only `finally` can follow.
 public class PMKFinalizer: @unchecked Sendable {
   @usableFromInline let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)
 
@@ -180,7 +180,7 @@ public class PMKFinalizer: @unchecked Sendable {
     pending = (guarantee, guarantee.box.seal)
   }
 
-  /// Calls `body` when the error has been handled, or when there was none.
+  /// Calls `body` after the error has been handled, or if there is no error.
   @inlinable
   public func finally(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,

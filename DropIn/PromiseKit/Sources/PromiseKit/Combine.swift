@@ -3,7 +3,7 @@
 
   @available(iOS 13.0, macOS 10.15, tvOS 13.0, watchOS 6.0, *)
   extension Guarantee {
-    /// A Combine future with the value of this guarantee.
+    /// Returns a Combine future for the value of this guarantee.
     public func future() -> Future<T, Never> {
       Future { promise in
         self.done { promise(.success($0)) }
@@ -13,8 +13,8 @@
 
   @available(iOS 13.0, macOS 10.15, tvOS 13.0, watchOS 6.0, *)
   extension Promise {
-    /// A Combine future with the outcome of this promise; an error that says that something was
-    /// cancelled never completes it.
+    /// Returns a Combine future for the result of this promise; an error that represents a cancellation
+    /// never completes it.
     public func future() -> Future<T, Error> {
       Future { promise in
         self.done {
@@ -28,7 +28,7 @@
 
   @available(iOS 13.0, macOS 10.15, tvOS 13.0, watchOS 6.0, *)
   extension Future {
-    /// A promise with the outcome of this future.
+    /// Returns a promise for the result of this future.
     public func promise() -> PromiseKit.Promise<Output> {
       .init { resolver in
         var cancellable: AnyCancellable?
@@ -47,7 +47,7 @@
 
   @available(iOS 13.0, macOS 10.15, tvOS 13.0, watchOS 6.0, *)
   extension Future where Failure == Never {
-    /// A guarantee of the value of this future.
+    /// Returns a guarantee for the value of this future.
     public func guarantee() -> Guarantee<Output> {
       .init { resolve in
         var cancellable: AnyCancellable?

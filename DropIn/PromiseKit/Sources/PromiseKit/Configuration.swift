@@ -1,25 +1,24 @@
 import Dispatch
 
-// Mutable without a lock, as in the original: the program that sets it must do so before it is
-// used from several threads.
-/// The settings of PromiseKit: where handlers run, what `catch` takes, and where log events go.
+// Mutable without a lock, as in the original: set it before it is used on several threads.
+/// The settings of PromiseKit: the default queues, the catch policy, and the log handler.
 ///
 /// Default arguments read it at each call, so a change affects later calls only. Change it before
-/// the first promise is made: it is not guarded against concurrent access.
+/// you create the first promise: it isn't guarded against concurrent access.
 nonisolated(unsafe) public var conf = PMKConfiguration()
 
 /// The settings of PromiseKit.
 public struct PMKConfiguration {
   /// The queues on which handlers run by default.
   ///
-  /// `map` is for those that make something of a value, `return` for those that end a chain. Nil
-  /// runs them in place.
+  /// `map` is the queue for handlers that transform a value, and `return` the one for handlers that end a
+  /// chain. Nil runs them in place.
   public var Q: (map: DispatchQueue?, return: DispatchQueue?) = (map: .main, return: .main)
 
-  /// Which errors `catch` and `recover` take by default.
+  /// The errors that `catch` and `recover` handle by default.
   public var catchPolicy = CatchPolicy.allErrorsExceptCancellation
 
-  /// Receives what PromiseKit has to tell; prints it by default.
+  /// The closure that receives log events; by default, it prints them.
   public var logHandler: (LogEvent) -> Void = { event in
     switch event {
     case .waitOnMainThread:
@@ -36,22 +35,22 @@ public struct PMKConfiguration {
   init() {}
 }
 
-/// What PromiseKit has to tell.
+/// An event that PromiseKit logs.
 public enum LogEvent {
   /// A `wait()` blocks the main thread.
   case waitOnMainThread
-  /// The resolver of a promise went away before the promise was resolved.
+  /// The resolver of a promise was deallocated before the promise was resolved.
   case pendingPromiseDeallocated
-  /// A guarantee went away before it was resolved.
+  /// A guarantee was deallocated before it was resolved.
   case pendingGuaranteeDeallocated
-  /// An error came to the end of its chain, at a `cauterize`.
+  /// An error reached the end of its chain, at a `cauterize`.
   case cauterized(Error)
 }
 
-/// Which errors a handler takes.
+/// The errors that a handler receives.
 public enum CatchPolicy: Sendable {
-  /// All of them, cancellation included.
+  /// All errors, including cancellation.
   case allErrors
-  /// All but those that say that something was cancelled.
+  /// All errors except those that represent a cancellation.
   case allErrorsExceptCancellation
 }

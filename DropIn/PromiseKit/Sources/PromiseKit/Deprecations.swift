@@ -1,41 +1,41 @@
 #if Deprecations
   import Dispatch
 
-  // Names of older versions. The original leaves them out of SwiftPM builds, so they come with the
-  // package trait `Deprecations` only.
+  // Names of older versions. The original excludes them from SwiftPM builds, so they require the package
+  // trait `Deprecations`.
 
-  /// Creates a promise of what `body` hands to its completion handler.
+  /// Creates a promise for the arguments that `body` passes to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (T?, Error?) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.resolve($0, $1) } }
   }
 
-  /// Creates a promise of what `body` hands to its completion handler.
+  /// Creates a promise for the arguments that `body` passes to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (T, Error?) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.resolve($0, $1) } }
   }
 
-  /// Creates a promise of what `body` hands to its completion handler.
+  /// Creates a promise for the arguments that `body` passes to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (Error?, T?) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.resolve($0, $1) } }
   }
 
-  /// Creates a promise of what `body` hands to its completion handler.
+  /// Creates a promise for the arguments that `body` passes to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap(_ body: (@escaping (Error?) -> Void) throws -> Void) -> Promise<Void> {
     Promise { seal in try body { seal.resolve($0) } }
   }
 
-  /// Creates a promise of what `body` hands to its completion handler.
+  /// Creates a promise for the arguments that `body` passes to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")
   public func wrap<T>(_ body: (@escaping (T) -> Void) throws -> Void) -> Promise<T> {
     Promise { seal in try body { seal.fulfill($0) } }
   }
 
   extension Promise {
-    /// Calls `body` when the outcome is there, whatever it is.
+    /// Calls `body` when the promise is fulfilled or rejected.
     @available(*, deprecated, message: "See `ensure`")
     public func always(on q: DispatchQueue = .main, execute body: @escaping () -> Void) -> Promise {
       ensure(on: q, body)
@@ -53,11 +53,11 @@
   }
 
   extension Thenable where T: Collection {
-    /// A promise of the first element.
+    /// A promise for the first element.
     @available(*, deprecated, message: "See: `firstValue`")
     public var first: Promise<T.Iterator.Element> { firstValue }
 
-    /// A promise of the last element.
+    /// A promise for the last element.
     @available(*, deprecated, message: "See: `lastValue`")
     public var last: Promise<T.Iterator.Element> { lastValue }
   }

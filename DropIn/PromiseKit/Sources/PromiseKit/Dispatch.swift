@@ -2,12 +2,12 @@ import Dispatch
 
 /// The first argument of overloads that return a promise and would otherwise be ambiguous.
 public enum PMKNamespacer {
-  /// The one and only.
+  /// The only case.
   case promise
 }
 
 extension DispatchQueue {
-  /// Runs `body` on this queue, once; returns a promise of what it returns or throws.
+  /// Runs `body` on this queue, and returns a promise for its result or its error.
   @available(macOS 10.10, iOS 8.0, tvOS 9.0, watchOS 2.0, *)
   public final func async<T>(
     _: PMKNamespacer, group: DispatchGroup? = nil, qos: DispatchQoS = .default,
@@ -25,7 +25,7 @@ extension DispatchQueue {
     return Promise(box)
   }
 
-  /// Runs `body` on this queue, once; returns a guarantee of what it returns.
+  /// Runs `body` on this queue, and returns a guarantee for its result.
   @available(macOS 10.10, iOS 2.0, tvOS 10.0, watchOS 2.0, *)
   public final func async<T>(
     _: PMKNamespacer, group: DispatchGroup? = nil, qos: DispatchQoS = .default,

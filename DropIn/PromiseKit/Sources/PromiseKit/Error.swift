@@ -1,29 +1,29 @@
 import Foundation
 
-// `@unchecked Sendable`: the values that two cases carry are there to be printed.
-/// The errors of PromiseKit itself.
+// `@unchecked Sendable`: the values in two of the cases are only printed.
+/// The errors of PromiseKit.
 public enum PMKError: Error, @unchecked Sendable {
   /// A completion handler was called with neither a value nor an error.
   case invalidCallingConvention
   /// A handler returned the promise that waits for it.
   case returnedSelf
-  /// A function was called with arguments that make no sense.
+  /// A function was called with invalid arguments.
   case badInput
   /// Something was cancelled.
   case cancelled
-  /// A closure returned nil: the value it was given, and the type it should have returned.
+  /// A closure returned nil; with the value that it received, and the type that it should have returned.
   @available(*, deprecated, message: "See: `compactMap`")
   case flatMap(Any, Any.Type)
-  /// A closure returned nil: the value it was given, and the type it should have returned.
+  /// A closure returned nil; with the value that it received, and the type that it should have returned.
   case compactMap(Any, Any.Type)
-  /// The first or last element of an empty sequence was asked for.
+  /// The first or last element of an empty sequence was requested.
   case emptySequence
   /// All thenables of a `race(fulfilled:)` were rejected.
   case noWinner
 }
 
 extension PMKError: CustomDebugStringConvertible {
-  /// Says what was wrong.
+  /// A description of the error.
   public var debugDescription: String {
     switch self {
     case .flatMap(let value, let type):
@@ -47,20 +47,20 @@ extension PMKError: CustomDebugStringConvertible {
 }
 
 extension PMKError: LocalizedError {
-  /// Says what was wrong.
+  /// A description of the error.
   public var errorDescription: String? { debugDescription }
 }
 
-/// An error that may say that something was cancelled.
+/// An error that can represent a cancellation.
 public protocol CancellableError: Error {
-  /// Whether this error says that something was cancelled.
+  /// Whether this error represents a cancellation.
   var isCancelled: Bool { get }
 }
 
 extension Error {
-  /// Whether this error says that something was cancelled.
+  /// Whether this error represents a cancellation.
   ///
-  /// By default `catch` and `recover` do not take such errors.
+  /// By default, `catch` and `recover` don't handle such errors.
   public var isCancelled: Bool {
     do {
       throw self
@@ -76,7 +76,7 @@ extension Error {
       return true
     } catch {
       #if os(macOS) || os(iOS) || os(tvOS) || os(watchOS)
-        // The user did not want to pay.
+        // The user cancelled the payment.
         let error = error as NSError
         return error.domain == "SKErrorDomain" && error.code == 2
       #else

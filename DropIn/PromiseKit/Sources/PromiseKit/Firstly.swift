@@ -1,6 +1,6 @@
-/// Starts a chain with what `body` returns; `body` runs inside this call.
+/// Returns a promise that settles like the thenable that `body` returns.
 ///
-/// If `body` throws, the promise is rejected with that error.
+/// `body` runs inside this call. If `body` throws, the promise is rejected with that error.
 @inlinable
 public func firstly<U: Thenable>(execute body: () throws -> U) -> Promise<U.T> {
   do {
@@ -10,6 +10,6 @@ public func firstly<U: Thenable>(execute body: () throws -> U) -> Promise<U.T> {
   }
 }
 
-/// Starts a chain with the guarantee that `body` returns; `body` runs inside this call.
+/// Returns the guarantee that `body` returns; `body` runs inside this call.
 @inlinable
 public func firstly<T>(execute body: () -> Guarantee<T>) -> Guarantee<T> { body() }

@@ -3,12 +3,12 @@ import Pledge
 
 /// A promise that can't fail.
 ///
-/// Its operators take closures that do not throw, and return guarantees. A closure that throws, or
-/// that returns a ``Promise``, makes a ``Promise`` of it. A guarantee that goes away before its
-/// value is there logs ``LogEvent/pendingGuaranteeDeallocated``.
+/// Its operators take closures that don't throw, and return guarantees. With a closure that throws or
+/// returns a ``Promise``, they return a ``Promise``. A guarantee that is deallocated before it is
+/// resolved logs ``LogEvent/pendingGuaranteeDeallocated``.
 public final class Guarantee<T>: Thenable {
   @usableFromInline let core: Core<T>
-  /// Nil if the value already exists, or is sure to arrive.
+  /// The watch; nil if the guarantee is resolved, or is certain to be resolved.
   @usableFromInline let watch: Watch?
 
   @inlinable
@@ -31,7 +31,7 @@ public final class Guarantee<T>: Thenable {
   @inlinable
   public static func value(_ value: T) -> Guarantee<T> { Guarantee(core: .value(Boxed(value))) }
 
-  /// Creates a guarantee that `body` resolves through the function it is given, now or later.
+  /// Creates a guarantee that `body` resolves through the function that it receives, now or later.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -40,8 +40,8 @@ public final class Guarantee<T>: Thenable {
     body(box.seal)
   }
 
-  /// Calls `to` with the value: inside this call if it is already known, else on the thread that
-  /// resolves the guarantee.
+  /// Calls `to` with the value: inside this call if the guarantee is already resolved, and otherwise on
+  /// the thread that resolves it.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
     pipe { (value: T) in to(.fulfilled(value)) }
@@ -56,7 +56,7 @@ public final class Guarantee<T>: Thenable {
     }
   }
 
-  /// The value as a result: nil while the guarantee is pending.
+  /// The value as a result; nil while the guarantee is pending.
   @inlinable
   public var result: Result<T>? {
     guard case .success(let box) = core.currentResult else { return nil }
@@ -71,7 +71,8 @@ public final class Guarantee<T>: Thenable {
   }
 }
 
-// Everything in a guarantee may be used from any thread; the value goes to every thread that waits for it.
+// `@unchecked Sendable`: a guarantee can be used on any thread. Its value is shared with every thread that
+// waits for it.
 extension Guarantee: @unchecked Sendable where T: Sendable {}
 
 /// The write side of a guarantee.
@@ -79,13 +80,13 @@ extension Guarantee: @unchecked Sendable where T: Sendable {}
 struct GuaranteeBox<T>: Sendable {
   let watch: ResolverWatch<T>?
 
-  /// Resolves the guarantee, unless it is resolved already.
+  /// Resolves the guarantee, unless it is already resolved.
   @usableFromInline
   func seal(_ value: T) { watch?.resolve(value) }
 }
 
 extension Guarantee {
-  /// Calls `body` with the value; the returned guarantee has none.
+  /// Calls `body` with the value, and returns a guarantee for `Void`.
   @discardableResult
   @inlinable
   public func done(
@@ -107,7 +108,7 @@ extension Guarantee {
     }
   }
 
-  /// Returns a guarantee for what `body` makes of the value.
+  /// Returns a guarantee for the result of applying `body` to the value.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -125,7 +126,7 @@ extension Guarantee {
     return Guarantee<U>(core: core, watch: watch)
   }
 
-  /// Returns a guarantee that settles as the one that `body` returns.
+  /// Returns a guarantee that settles like the one that `body` returns.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
@@ -150,7 +151,7 @@ extension Guarantee {
 
   /// Blocks the calling thread until the guarantee is resolved.
   ///
-  /// On the main thread this logs ``LogEvent/waitOnMainThread``.
+  /// On the main thread, this logs ``LogEvent/waitOnMainThread``.
   public func wait() -> T {
     switch waitForResult() {
     case .fulfilled(let value): value

@@ -1,9 +1,9 @@
 import Dispatch
 
-// As for any thenable, but the results cannot fail.
+// The operators on sequences for guarantees; their results can't fail.
 
 extension Guarantee where T: Sequence {
-  /// Returns a guarantee for what `transform` makes of each element.
+  /// Returns a guarantee for the results of applying `transform` to each element.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -25,7 +25,7 @@ extension Guarantee where T: Sequence {
     map(on: on, flags: flags) { $0.flatMap(transform) }
   }
 
-  /// Returns a guarantee for what `transform` makes of each element, without the nils.
+  /// Returns a guarantee for the non-nil results of applying `transform` to each element.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -45,10 +45,10 @@ extension Guarantee where T: Sequence {
     then(on: on, flags: flags) { when(guarantees: $0.map(transform)) }
   }
 
-  /// Calls `transform` for each element, waits for all the thenables that it returns, and joins
+  /// Calls `transform` for each element, waits for all the thenables that it returns, and concatenates
   /// their sequences.
   ///
-  /// None of them may be rejected: that stops the program.
+  /// If one of them is rejected, the program stops.
   @inlinable
   public func thenFlatMap<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
@@ -72,7 +72,7 @@ extension Guarantee where T: Sequence {
     map(on: on, flags: flags) { $0.filter(isIncluded) }
   }
 
-  /// Returns a guarantee for the elements in the order that `areInIncreasingOrder` says.
+  /// Returns a guarantee for the elements, sorted by `areInIncreasingOrder`.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable

@@ -1,10 +1,11 @@
 import CoreFoundation
 import Foundation
 
-/// Runs the run loop of the current thread until `promise` is resolved; returns the value or throws
+/// Runs the run loop of the current thread until `promise` is resolved, and returns the value or throws
 /// the error.
 ///
-/// For tests and command line tools. Off the main thread this stops the program on Apple platforms.
+/// Use it in tests and command-line tools. On Apple platforms, calling it on a thread other than the main
+/// thread stops the program.
 public func hang<T>(_ promise: Promise<T>) throws -> T {
   #if canImport(Darwin)
     guard Thread.isMainThread else { fatalError("Only call hang() on the main thread.") }
@@ -13,9 +14,9 @@ public func hang<T>(_ promise: Promise<T>) throws -> T {
     let mode = kCFRunLoopDefaultMode
   #endif
   if promise.isPending {
-    // A run loop may be stopped from any thread.
+    // A run loop can be stopped from any thread.
     nonisolated(unsafe) let loop = CFRunLoopGetCurrent()
-    // Keeps the loop from ending at once for want of anything to wait for.
+    // Without this source, the loop would have nothing to wait for and would end immediately.
     var context = CFRunLoopSourceContext()
     let source = CFRunLoopSourceCreate(nil, 0, &context)
     CFRunLoopAddSource(loop, source, mode)

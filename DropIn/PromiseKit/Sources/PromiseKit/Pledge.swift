@@ -4,17 +4,17 @@ import Pledge
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
 #endif
 
-// The way to Pledge and back. Cancelling the Pledge promise, if this one has no other consumer,
-// rejects this one with `CancellationError`, for which `isCancelled` is true.
+// Conversions to and from Pledge's types. Cancelling the Pledge promise, if this one has no other
+// consumer, rejects this one with `CancellationError`, for which `isCancelled` is true.
 
 extension Promise where T: Sendable {
-  /// This promise as one of Pledge's.
+  /// This promise as a Pledge promise.
   @inlinable
   public var pledge: Pledge.Promise<T> { attach().map(on: .immediate) { $0.value } }
 }
 
 extension Guarantee where T: Sendable {
-  /// This guarantee as one of Pledge's.
+  /// This guarantee as a Pledge guarantee.
   @inlinable
   public var pledge: Pledge.Guarantee<T> {
     core.map(on: .immediate) { $0.value }.replaceError(on: .immediate) { error -> T in
@@ -23,12 +23,11 @@ extension Guarantee where T: Sendable {
   }
 }
 
-// Properties, and not initializers of `Promise` and `Guarantee`: one more initializer, and the
-// compiler's message for a wrong argument is that there are "no exact matches", where it would say
-// what is wrong with the argument of the only one.
+// These are properties, and not initializers of `Promise` and `Guarantee`: with a second initializer,
+// the compiler reports "no exact matches" for a wrong argument. With one, it describes what is wrong.
 
 extension Pledge.Promise {
-  /// This promise as one of PromiseKit's.
+  /// This promise as a PromiseKit promise.
   @inlinable
   public var promiseKit: PromiseKit.Promise<Value> {
     PromiseKit.Promise(core: map(on: .immediate) { Boxed($0) }.silenced)
@@ -36,7 +35,7 @@ extension Pledge.Promise {
 }
 
 extension Pledge.Guarantee {
-  /// This guarantee as one of PromiseKit's.
+  /// This guarantee as a PromiseKit guarantee.
   @inlinable
   public var promiseKit: PromiseKit.Guarantee<Value> {
     PromiseKit.Guarantee(core: promise.map(on: .immediate) { Boxed($0) })

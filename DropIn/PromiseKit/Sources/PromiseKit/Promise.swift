@@ -15,14 +15,14 @@ import Pledge
 /// }
 /// ```
 ///
-/// Handlers run on the main queue unless they are given another one with `on:`; `on: nil` runs them
-/// in place, on the thread that resolves the promise.
+/// Handlers run on the main queue unless you pass another one as `on:`. With `on: nil`, they run in
+/// place, on the thread that resolves the promise.
 public final class Promise<T>: Thenable, CatchMixin {
-  /// What does the work; shared by all promises that stand for the same outcome.
+  /// The engine's promise, which several promises can share.
   @usableFromInline let core: Core<T>
-  /// How many handlers were attached, for `debugDescription`.
+  /// The number of attached handlers, for `debugDescription`.
   @usableFromInline let handlerCount = _Atomic<Int>(0)
-  /// The write side, kept for as long as handlers can be attached; nil for derived promises.
+  /// The write side, retained as long as handlers can be attached; nil for derived promises.
   @usableFromInline let openBox: Box<T>?
 
   @inlinable
@@ -53,7 +53,7 @@ public final class Promise<T>: Thenable, CatchMixin {
     openBox = nil
   }
 
-  /// Creates a promise with the fate of another thenable.
+  /// Creates a promise that settles like another thenable.
   @inlinable
   public init<U: Thenable>(_ bridge: U) where U.T == T {
     core = bridge.attach()
@@ -83,8 +83,8 @@ public final class Promise<T>: Thenable, CatchMixin {
     return (Promise(box), Resolver(box))
   }
 
-  /// Calls `to` with the outcome: inside this call if it is already known, else on the thread that
-  /// resolves the promise.
+  /// Calls `to` with the result: inside this call if the promise is already resolved, and otherwise on
+  /// the thread that resolves it.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
     if let result { return to(result) }
@@ -97,14 +97,15 @@ public final class Promise<T>: Thenable, CatchMixin {
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }
 
-// Everything in a promise may be used from any thread; the value goes to every thread that waits for it.
+// `@unchecked Sendable`: a promise can be used on any thread. Its value is shared with every thread that
+// waits for it.
 extension Promise: @unchecked Sendable where T: Sendable {}
 
 extension Promise {
-  /// Blocks the calling thread until the promise is resolved; returns the value or throws the error.
+  /// Blocks the calling thread until the promise is resolved, and returns the value or throws the error.
   ///
-  /// On the main thread this logs ``LogEvent/waitOnMainThread``. A chain that needs the blocked
-  /// thread never goes on.
+  /// On the main thread, this logs ``LogEvent/waitOnMainThread``. It never returns if the chain needs the
+  /// blocked thread.
   public func wait() throws -> T {
     switch waitForResult() {
     case .fulfilled(let value): return value
@@ -124,7 +125,7 @@ extension Promise where T == Void {
 }
 
 extension Promise: CustomStringConvertible {
-  /// The outcome, or the type while there is none: `Promise(3)`, `Promise(…Int)`.
+  /// The result, or the type while the promise is pending: `Promise(3)`, `Promise(…Int)`.
   public var description: String {
     switch result {
     case nil: "Promise(…\(T.self))"
@@ -135,7 +136,7 @@ extension Promise: CustomStringConvertible {
 }
 
 extension Promise: CustomDebugStringConvertible {
-  /// The type, the state and the outcome: `Promise<Int>.fulfilled(3)`.
+  /// The type, the state, and the result: `Promise<Int>.fulfilled(3)`.
   public var debugDescription: String {
     switch result {
     case nil:

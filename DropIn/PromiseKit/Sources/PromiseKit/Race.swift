@@ -1,17 +1,17 @@
 import Pledge
 
-/// Returns a promise with the fate of the first of `thenables` to be resolved, rejected or not.
+/// Returns a promise that settles like the first of `thenables` to settle.
 ///
-/// Among those that are resolved already the first in order wins; the others go on.
+/// If several are already settled, the first one in order determines the result. The others continue.
 public func race<U: Thenable>(_ thenables: U...) -> Promise<U.T> {
-  // As in the original: without runners the race has no end.
+  // As in the original: without thenables, the promise stays pending.
   thenables.isEmpty ? Promise(.pending) : race(thenables)
 }
 
-/// Returns a promise with the fate of the first of `thenables` to be resolved, rejected or not.
+/// Returns a promise that settles like the first of `thenables` to settle.
 ///
-/// Among those that are resolved already the first in order wins; the others go on. No thenables
-/// give a rejection with ``PMKError/badInput``.
+/// If several are already settled, the first one in order determines the result. The others continue.
+/// If there are no thenables, the promise is rejected with ``PMKError/badInput``.
 public func race<U: Thenable>(_ thenables: [U]) -> Promise<U.T> {
   guard !thenables.isEmpty else { return Promise(error: PMKError.badInput) }
   return Promise(core: .race(thenables.map { $0.attach() }, cancellingLosers: false))
@@ -23,10 +23,10 @@ public func race<T>(_ guarantees: Guarantee<T>...) -> Guarantee<T> {
   return guarantee(Core<T>.race(guarantees.map(\.core), cancellingLosers: false)) { $0.value }
 }
 
-/// Returns a promise with the first value; rejections are passed over.
+/// Returns a promise for the first value; rejections are ignored unless all thenables are rejected.
 ///
-/// If all thenables are rejected, so is the result, with ``PMKError/noWinner``. No thenables give a
-/// rejection with ``PMKError/badInput``.
+/// If all thenables are rejected, the promise is rejected with ``PMKError/noWinner``. If there are no
+/// thenables, it is rejected with ``PMKError/badInput``.
 public func race<U: Thenable>(fulfilled thenables: [U]) -> Promise<U.T> {
   guard !thenables.isEmpty else { return Promise(error: PMKError.badInput) }
   return Promise(

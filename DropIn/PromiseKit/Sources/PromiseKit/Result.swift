@@ -1,15 +1,15 @@
-/// The outcome of a thenable.
+/// The result of a thenable.
 public enum Result<T> {
-  /// There is a value.
+  /// The thenable is fulfilled with a value.
   case fulfilled(T)
-  /// There is an error instead.
+  /// The thenable is rejected with an error.
   case rejected(Error)
 }
 
 extension PromiseKit.Result: Sendable where T: Sendable {}
 
 extension PromiseKit.Result {
-  /// Whether there is a value.
+  /// Whether the thenable is fulfilled.
   @inlinable
   public var isFulfilled: Bool {
     switch self {
@@ -18,7 +18,7 @@ extension PromiseKit.Result {
     }
   }
 
-  /// The outcome of the Pledge promise behind a thenable.
+  /// Creates the result from that of the Pledge promise in a thenable.
   @inlinable
   init(_ result: Swift.Result<Boxed<T>, any Error>) {
     switch result {

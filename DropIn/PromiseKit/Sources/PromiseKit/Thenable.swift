@@ -6,18 +6,19 @@ public protocol Thenable: AnyObject {
   /// The type of the value.
   associatedtype T
 
-  /// Calls `to` with the outcome: inside this call if it is already known, else when it comes.
+  /// Calls `to` with the result: inside this call if it is already known, and otherwise when it becomes
+  /// known.
   func pipe(to: @escaping (Result<T>) -> Void)
 
-  /// The outcome as it stands now: nil while there is none.
+  /// The current result; nil while the thenable is pending.
   var result: Result<T>? { get }
 }
 
 extension Thenable {
-  /// Returns a promise that settles as the thenable that `body` returns.
+  /// Returns a promise that settles like the thenable that `body` returns.
   ///
-  /// If this one is rejected, or `body` throws, the result is rejected with that error. A `body`
-  /// that returns the very promise that this call returned rejects it with
+  /// If this one is rejected, or `body` throws, the result is rejected with that error. If
+  /// `body` returns the promise that this call returned, that promise is rejected with
   /// ``PMKError/returnedSelf``.
   @inlinable
   public func then<U: Thenable>(
@@ -31,7 +32,7 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise for what `transform` makes of the value.
+  /// Returns a promise for the result of applying `transform` to the value.
   ///
   /// If this one is rejected, or `transform` throws, the result is rejected with that error.
   ///
@@ -48,9 +49,9 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise for what `transform` makes of the value, unless that is nil.
+  /// Returns a promise for the non-nil result of applying `transform` to the value.
   ///
-  /// Nil rejects the result with ``PMKError/compactMap(_:_:)``.
+  /// If `transform` returns nil, the promise is rejected with ``PMKError/compactMap(_:_:)``.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -64,7 +65,7 @@ extension Thenable {
     }
   }
 
-  /// Calls `body` with the value; the returned promise has none.
+  /// Calls `body` with the value, and returns a promise for `Void`.
   ///
   /// If this one is rejected, or `body` throws, the result is rejected with that error.
   @inlinable
@@ -108,32 +109,32 @@ extension Thenable {
   @inlinable
   public func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
 
-  /// The error, if there is one by now.
+  /// The error; nil if the thenable isn't rejected.
   @inlinable
   public var error: Error? {
     guard case .rejected(let error) = result else { return nil }
     return error
   }
 
-  /// Whether there is no outcome yet.
+  /// Whether the thenable is pending.
   @inlinable
   public var isPending: Bool { result == nil }
 
-  /// Whether there is an outcome.
+  /// Whether the thenable is fulfilled or rejected.
   @inlinable
   public var isResolved: Bool { result != nil }
 
-  /// Whether there is a value.
+  /// Whether the thenable is fulfilled.
   @inlinable
   public var isFulfilled: Bool { result?.isFulfilled ?? false }
 
-  /// Whether there is an error.
+  /// Whether the thenable is rejected.
   @inlinable
   public var isRejected: Bool {
     if case .rejected = result { true } else { false }
   }
 
-  /// The value, if there is one by now.
+  /// The value; nil if the thenable isn't fulfilled.
   @inlinable
   public var value: T? {
     guard case .fulfilled(let value) = result else { return nil }

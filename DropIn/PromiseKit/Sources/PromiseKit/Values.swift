@@ -1,6 +1,6 @@
 import Dispatch
 
-// One hop for the whole sequence: the closure is called for one element after the other, in order.
+// The handler takes one hop for the whole sequence, and calls the closure for each element in order.
 
 extension Thenable where T: Sequence {
   /// Returns a promise for the results of applying `transform` to each element.
@@ -45,7 +45,7 @@ extension Thenable where T: Sequence {
     then(on: on, flags: flags) { when(fulfilled: try $0.map(transform)) }
   }
 
-  /// Calls `transform` for each element, waits for all the thenables that it returns, and joins
+  /// Calls `transform` for each element, waits for all the thenables that it returns, and concatenates
   /// their sequences.
   @inlinable
   public func thenFlatMap<U: Thenable>(
@@ -68,7 +68,7 @@ extension Thenable where T: Sequence {
 }
 
 extension Thenable where T: Collection {
-  /// A promise of the first element, rejected with ``PMKError/emptySequence`` if there is none.
+  /// A promise for the first element, rejected with ``PMKError/emptySequence`` if there is none.
   @inlinable
   public var firstValue: Promise<T.Iterator.Element> {
     map(on: nil) { values in
@@ -93,9 +93,9 @@ extension Thenable where T: Collection {
     }
   }
 
-  /// A promise of the last element, rejected with ``PMKError/emptySequence`` if there is none.
+  /// A promise for the last element, rejected with ``PMKError/emptySequence`` if there is none.
   ///
-  /// The collection must be able to step backwards.
+  /// The collection must be bidirectional.
   @inlinable
   public var lastValue: Promise<T.Iterator.Element> {
     map(on: nil) { values in

@@ -1,17 +1,18 @@
 import Foundation
 import Pledge
 
-/// Waits for all `thenables`; gives their values in the same order.
+/// Waits for all `thenables`, and returns a promise for their values in the same order.
 ///
-/// The first rejection rejects the result immediately; the others go on. No thenables give an empty
-/// array immediately.
+/// The first rejection rejects the result immediately; the others continue. If there are no thenables,
+/// the result is fulfilled with an empty array immediately.
 public func when<U: Thenable>(fulfilled thenables: [U]) -> Promise<[U.T]> {
   all(thenables.map { $0.attach() }) { $0.map(\.value) }
 }
 
-/// Waits for all `thenables`, which may be of different types; gives their values in order.
+/// Waits for all `thenables`, which can have different types, and returns a promise for their values in
+/// order.
 ///
-/// The first rejection rejects the result immediately; the others go on.
+/// The first rejection rejects the result immediately; the others continue.
 public func when(fulfilled thenables: [any Thenable]) -> Promise<[Any]> {
   func erased<U: Thenable>(_ thenable: U) -> Core<Any> {
     thenable.attach().map(on: .immediate) { Boxed($0.value) }
@@ -21,14 +22,14 @@ public func when(fulfilled thenables: [any Thenable]) -> Promise<[Any]> {
 
 /// Waits for all `promises`.
 ///
-/// The first rejection rejects the result immediately; the others go on.
+/// The first rejection rejects the result immediately; the others continue.
 public func when<U: Thenable>(fulfilled promises: U...) -> Promise<Void> where U.T == Void {
   when(fulfilled: promises)
 }
 
 /// Waits for all `promises`.
 ///
-/// The first rejection rejects the result immediately; the others go on.
+/// The first rejection rejects the result immediately; the others continue.
 public func when<U: Thenable>(fulfilled promises: [U]) -> Promise<Void> where U.T == Void {
   all(promises.map { $0.attach() }) { _ in }
 }
@@ -79,9 +80,9 @@ public func when<U: Thenable, V: Thenable, W: Thenable, X: Thenable, Y: Thenable
 
 /// Waits for the thenables of an iterator, of which at most `concurrently` are pending at a time.
 ///
-/// The iterator is asked for the next one, by one thread at a time, whenever there is room. The
-/// values come in the order of the iterator. After a rejection, it is no longer called. A number
-/// that is not positive rejects the result with ``PMKError/badInput``.
+/// Whenever fewer are pending, the iterator is called for the next one, by one thread at a time. The
+/// values are in the order of the iterator. After a rejection, it isn't called again. If `concurrently`
+/// isn't positive, the result is rejected with ``PMKError/badInput``.
 public func when<It: IteratorProtocol>(
   fulfilled promiseIterator: It, concurrently: Int
 ) -> Promise<[It.Element.T]> where It.Element: Thenable {
@@ -94,11 +95,11 @@ public func when<It: IteratorProtocol>(
       .silenced)
 }
 
-/// Waits for what `start` makes of the elements of an iterator, some at a time.
+/// Starts work for the elements of an iterator, at most `limit` at a time, and waits for its results.
 func all<It: IteratorProtocol, T: Sendable>(
   _ iterator: It, _ limit: Int, _ start: @escaping (It.Element) -> Pledge.Promise<T>
 ) -> Pledge.Promise<[T]> {
-  // An iterator of work that is yet to be started.
+  // Starts the work for the iterator's next element.
   var iterator = iterator
   let next: () -> Pledge.Promise<T>? = { iterator.next().map(start) }
   // After a rejection, nothing waits for the others anymore, but they continue.
@@ -107,16 +108,16 @@ func all<It: IteratorProtocol, T: Sendable>(
   ) { $0.uncancellable() }
 }
 
-/// Promises that are made one by one.
+/// A sequence of promises that are created on demand.
 ///
-/// `@unchecked Sendable`: handed over to Pledge, which asks for them by one thread at a time.
+/// `@unchecked Sendable`: only Pledge uses it, on one thread at a time.
 private struct Starts<T: Sendable>: Sequence, IteratorProtocol, @unchecked Sendable {
   let start: () -> Pledge.Promise<T>?
 
   func next() -> Pledge.Promise<T>? { start() }
 }
 
-/// Waits for all of `inputs` and makes a value of theirs.
+/// Waits for all `inputs`, and returns a promise for the result of applying `transform` to their values.
 func all<T, U>(
   _ inputs: [Core<T>], _ transform: @escaping @Sendable ([Boxed<T>]) -> U
 ) -> Promise<U> {

@@ -5,7 +5,7 @@ public func when(_ guarantees: Guarantee<Void>...) -> Guarantee<Void> {
   when(guarantees: guarantees)
 }
 
-/// Waits for all `guarantees`; gives their values in order.
+/// Waits for all `guarantees`, and returns a guarantee for their values in order.
 public func when<T>(_ guarantees: Guarantee<T>...) -> Guarantee<[T]> {
   when(guarantees: guarantees)
 }
@@ -15,7 +15,7 @@ public func when(guarantees: [Guarantee<Void>]) -> Guarantee<Void> {
   all(guarantees) { _ in }
 }
 
-/// Waits for all `guarantees`; gives their values in order.
+/// Waits for all `guarantees`, and returns a guarantee for their values in order.
 public func when<T>(guarantees: [Guarantee<T>]) -> Guarantee<[T]> {
   all(guarantees) { $0.map(\.value) }
 }

@@ -1,9 +1,9 @@
 import Foundation
 import Pledge
 
-/// Tells the current `Progress` how many of the inputs of a `when` are fulfilled.
+/// Reports the number of fulfilled inputs of a `when` to the current `Progress`.
 ///
-/// As in the original, there is none on Linux, nor with the compilation condition
+/// As in the original, it does nothing on Linux or with the compilation condition
 /// `PMKDisableProgress`.
 enum WhenProgress {
   /// Counts inputs of one type.

@@ -1,7 +1,7 @@
 import Foundation
 
-/// How often `retry` tries again when it is not told otherwise.
+/// The default number of attempts that `retry` makes after the first one.
 public let __FBLPromiseRetryDefaultAttemptsCount: Int = 1
 
-/// How many seconds `retry` waits before it tries again when it is not told otherwise.
+/// The default number of seconds that `retry` waits before it makes another attempt.
 public let __FBLPromiseRetryDefaultDelayInterval: TimeInterval = 1.0

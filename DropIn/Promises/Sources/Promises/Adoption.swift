@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-// A handler returned a promise, and the handler's own promise takes on its fate.
+// A handler's promise is resolved like the promise that the handler returned.
 
 extension Promise {
   /// Creates a pending promise that can ``adopt(_:on:)`` another one.
@@ -13,11 +13,10 @@ extension Promise {
     return Promise(storage: source.then(on: .immediate) { $0 }, ending: .adopting(resolver))
   }
 
-  /// Resolves this promise as `inner` is resolved, one hop on `queue` later.
+  /// Resolves this promise like `inner`, one hop on `queue` later.
   ///
-  /// Where `inner` is an adopter too, and waits for a third promise or is about to, the two are
-  /// linked and there is no hop: each round of a recursive chain would otherwise leave a promise
-  /// behind that waits for the next one.
+  /// If `inner` is a pending adopter, too, the two are linked without a hop. Otherwise, each round of a
+  /// recursive chain would leave behind a promise that waits for the next one.
   @inlinable
   func adopt(_ inner: Promise<Value>, on queue: DispatchQueue) {
     if case .adopting(let resolver) = ending, case .adopting = inner.ending, inner.isPending,

@@ -4,19 +4,19 @@ import Pledge
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
 #endif
 
-// To and from Pledge, and async/await.
+// Conversions to and from Pledge's promises, and async/await.
 
 extension Promise where Value: Sendable {
-  /// Creates a promise that is resolved as `pledge` settles.
+  /// Creates a promise that is resolved like `pledge`.
   public convenience init(_ pledge: Pledge.Promise<Value>) {
     self.init()
     pledge.observe(on: .immediate) { self.resolve($0) }
   }
 
-  /// A promise of Pledge that settles as this one is resolved.
+  /// A Pledge promise that settles like this one.
   ///
-  /// If this promise goes away unresolved, that one is rejected with `BrokenPromiseError`. Its errors are
-  /// reported if they aren't handled, as always with Pledge.
+  /// If this promise is deallocated unresolved, the Pledge promise is rejected with `BrokenPromiseError`.
+  /// Its errors are reported if they aren't handled, as those of all Pledge promises.
   public var pledge: Pledge.Promise<Value> {
     Pledge.Promise { resolver in
       storage.observe(on: .immediate) { result in
@@ -25,11 +25,11 @@ extension Promise where Value: Sendable {
     }
   }
 
-  /// Returns the value once it is there; throws the error if the promise is rejected.
+  /// Waits for the value and returns it; throws the error if the promise is rejected.
   ///
-  /// No thread is blocked. Cancelling the task ends the wait with `CancellationError`; the promise
-  /// itself goes on. A method, since tests that say `@testable import Promises` read a property
-  /// `value` that does not wait.
+  /// No thread is blocked. Cancelling the task ends the wait with `CancellationError` and doesn't affect
+  /// the promise. This is a method, because with `@testable import Promises`, a property `value` exists
+  /// that doesn't wait.
   public func get() async throws -> Value {
     try await pledge.value
   }

@@ -1,15 +1,15 @@
 import Pledge
 
-/// What resolves a promise.
+/// The resolver of a promise.
 @usableFromInline
 enum Ending<Value>: Sendable {
-  /// Settles the promise itself.
+  /// A resolver that settles the promise itself.
   case direct(UnmanagedResolver<UncheckedBox<Value>>)
 
-  /// Settles it with another promise, whose fate it then shares.
+  /// A resolver that resolves the promise with another promise.
   ///
-  /// The engine links the two if the other one has no other observer. That is what keeps the memory
-  /// of a recursive chain constant.
+  /// The engine links the two if the other one has no other observer, so a recursive chain uses
+  /// constant memory.
   case adopting(UnmanagedResolver<Pledge.Promise<UncheckedBox<Value>>>)
 
   @inlinable
@@ -20,7 +20,7 @@ enum Ending<Value>: Sendable {
     }
   }
 
-  /// Nothing reports rejections without a handler.
+  /// Rejects the promise; the rejection isn't reported if it has no handler.
   @inlinable
   func reject(_ error: any Error) -> Bool {
     switch self {
@@ -29,7 +29,7 @@ enum Ending<Value>: Sendable {
     }
   }
 
-  /// Inlined, as `deinit` is not specialized: a call would look the type of the box up.
+  /// Always inlined, because `deinit` isn't specialized and a call would look up the type of the box.
   @inlinable @inline(__always)
   var isPending: Bool {
     switch self {

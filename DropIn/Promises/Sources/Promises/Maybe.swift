@@ -1,16 +1,16 @@
 import Foundation
 
-/// A value or an error: how one promise of several turned out.
+/// The result of one of several promises: a value or an error.
 public enum Maybe<Value> {
   /// The promise was fulfilled with this value.
   case value(Value)
   /// The promise was rejected with this error.
   case error(Error)
 
-  /// Makes a value.
+  /// Creates a value.
   public init(_ value: Value) { self = .value(value) }
 
-  /// Makes an error.
+  /// Creates an error.
   public init(_ error: Error) { self = .error(error) }
 
   /// The value, or nil if there is an error.
@@ -45,7 +45,7 @@ extension Maybe {
   }
 }
 
-/// Makes an error of an `NSError`, and a value of anything else.
+/// Returns an `NSError` as an error, and any other object as a value.
 ///
 /// It is a programmer error if `value` is neither an `NSError` nor a `Value`.
 public func asMaybe<Value>(_ value: AnyObject) -> Maybe<Value> {
@@ -58,7 +58,7 @@ public func asMaybe<Value>(_ value: AnyObject) -> Maybe<Value> {
 
 extension Maybe: Equatable where Value: Equatable {}
 
-/// Whether both have equal values, or errors of the same domain, code and user info.
+/// Returns whether both have equal values, or errors with the same domain, code, and user info.
 public func == <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool {
   switch (lhs, rhs) {
   case (.value(let lhs), .value(let rhs)): lhs == rhs
@@ -67,5 +67,5 @@ public func == <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool 
   }
 }
 
-/// Whether the two differ in value or error.
+/// Returns whether the two differ in value or error.
 public func != <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool { !(lhs == rhs) }

@@ -14,18 +14,19 @@ import Pledge
 /// ```
 ///
 /// A promise is pending until it is fulfilled with a value or rejected with an error; the first
-/// resolution counts, and later ones are ignored. One object is both what is waited for and what
-/// ``fulfill(_:)`` and ``reject(_:)`` resolve.
+/// resolution counts, and later ones are ignored. A promise is also its own resolver: you resolve it with
+/// ``fulfill(_:)`` and ``reject(_:)``.
 ///
 /// Handlers run on the queue given by `on:`, by default on `DispatchQueue.promises`, which is the
-/// main queue unless changed. They always take a hop there, also if the promise is resolved already.
+/// main queue unless you change it. They always take a hop there, even if the promise is already
+/// resolved.
 ///
-/// A promise that can no longer be resolved is deallocated in silence, and its handlers with it.
+/// A promise that can no longer be resolved is deallocated silently, together with its handlers.
 public final class Promise<Value> {
-  /// The promise that does the work.
+  /// The promise of the engine.
   @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
 
-  /// What resolves `storage`; nil where the promise was made resolved.
+  /// The resolver of `storage`; nil if the promise was created resolved.
   @usableFromInline let ending: Ending<Value>?
 
   @inlinable
@@ -35,19 +36,19 @@ public final class Promise<Value> {
     if ending != nil { DispatchGroup.promises.enter() }
   }
 
-  /// Creates a promise that is pending until it is resolved by hand.
+  /// Creates a pending promise, which you resolve yourself.
   @inlinable
   public static func pending() -> Promise<Value> { Promise() }
 
-  /// Creates a promise that is pending until it is resolved by hand.
+  /// Creates a pending promise, which you resolve yourself.
   @inlinable
   public convenience init() {
     let (storage, resolver) = Pledge.Promise<UncheckedBox<Value>>.withUnmanagedResolver()
     self.init(storage: storage, ending: .direct(resolver))
   }
 
-  // The two that follow are equally disfavored: between them the compiler has to choose as it would
-  // without the attribute, and both have to stand back behind the one that takes a Pledge promise.
+  // The next two initializers are equally disfavored: the compiler chooses between them as it would
+  // without the attribute, and prefers the one that takes a Pledge promise to both.
 
   /// Creates a promise that is rejected with `error`.
   @inlinable @_disfavoredOverload
@@ -55,7 +56,8 @@ public final class Promise<Value> {
     self.init(storage: .rejected(UnreportedError(error)), ending: nil)
   }
 
-  /// Creates a promise that is fulfilled with the value of `work`, or rejected with what it throws.
+  /// Creates a promise that is fulfilled with the value of `work`, or rejected with the error that it
+  /// throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
   @inlinable @_disfavoredOverload
@@ -80,9 +82,9 @@ public final class Promise<Value> {
     DispatchGroup.promises.leave()
   }
 
-  /// Fulfills the promise with `resolution`, unless it is resolved already.
+  /// Fulfills the promise with `resolution`, unless it is already resolved.
   ///
-  /// May be called from any thread. A value that is an `NSError` rejects the promise.
+  /// It can be called from any thread. A value that is an `NSError` rejects the promise.
   @inlinable
   public func fulfill(_ resolution: Value) {
     if let error = rejection(hiddenIn: resolution) {
@@ -92,9 +94,9 @@ public final class Promise<Value> {
     }
   }
 
-  /// Rejects the promise with `error`, unless it is resolved already.
+  /// Rejects the promise with `error`, unless it is already resolved.
   ///
-  /// May be called from any thread.
+  /// It can be called from any thread.
   @inlinable
   public func reject(_ error: Error) {
     guard let ending, ending.reject(error) else { return }
@@ -108,13 +110,13 @@ public final class Promise<Value> {
   }
 }
 
-/// A promise may be shared between threads if its value may.
+/// A promise can be shared between threads if its value can.
 ///
-/// Guarded by the engine: `storage` and `ending` are immutable and `Sendable` themselves.
+/// `@unchecked Sendable`: `storage` and `ending` are immutable and `Sendable`.
 extension Promise: @unchecked Sendable where Value: Sendable {}
 
 extension Promise: CustomStringConvertible {
-  /// The state, as in `Pending: Int`, `Fulfilled: 3` or `Rejected: timedOut`.
+  /// The state, as in `Pending: Int`, `Fulfilled: 3`, or `Rejected: timedOut`.
   public var description: String {
     switch outcome {
     case nil: "Pending: \(String(describing: Value.self))"

@@ -1,6 +1,6 @@
 import Foundation
 
-/// An error that a promise makes by itself.
+/// An error of the library.
 public enum PromiseError {
   /// The promise was not resolved in time.
   case timedOut
@@ -20,12 +20,12 @@ extension PromiseError: CustomNSError {
     }
   }
 
-  /// Nothing.
+  /// An empty dictionary.
   public var errorUserInfo: [String: Any] { [:] }
 }
 
 extension PromiseError {
-  /// Makes the error that `error` stands for by its domain and code, if it does.
+  /// Creates the error with the domain and code of `error`; nil if there is none.
   public init?(_ error: Error) {
     if let error = error as? PromiseError {
       self = error
@@ -42,7 +42,7 @@ extension PromiseError {
 }
 
 extension Error {
-  /// The error as a ``PromiseError`` if it stands for one, and else as it is.
+  /// The error as a ``PromiseError`` if it has the domain and code of one; otherwise, the error itself.
   @usableFromInline
   var asPromiseError: any Error { PromiseError(self) ?? self }
 }

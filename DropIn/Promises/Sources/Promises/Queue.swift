@@ -4,7 +4,7 @@ import Pledge
 
 /// `@unchecked Sendable`: `queue` is guarded by `lock`.
 ///
-/// A lock of Foundation's, since the thread sanitizer cannot follow `Synchronization.Mutex` on Linux.
+/// The lock is Foundation's, because ThreadSanitizer doesn't support `Synchronization.Mutex` on Linux.
 private final class DefaultQueue: @unchecked Sendable {
   private let lock = NSLock()
   private var queue = DispatchQueue.main
@@ -18,9 +18,9 @@ private final class DefaultQueue: @unchecked Sendable {
 private let defaultQueue = DefaultQueue()
 
 extension DispatchQueue {
-  /// Where handlers run that name no queue: the main queue unless changed.
+  /// The queue for handlers without `on:`, which is the main queue unless you change it.
   ///
-  /// Read at each call that has `on:` left out, so a change counts from then on.
+  /// It's read by each call without `on:`, so a change affects later calls.
   public static var promises: DispatchQueue {
     get { defaultQueue.value }
     set { defaultQueue.value = newValue }
@@ -28,12 +28,13 @@ extension DispatchQueue {
 }
 
 extension DispatchGroup {
-  /// Holds the promises that are pending and the handlers that are on their way.
+  /// The group that contains the pending promises and the enqueued handlers.
   @usableFromInline static let promises = DispatchGroup()
 }
 
 extension QueueExecutor {
-  /// Sends every handler to `queue` by itself, and counts it in the group of all promises.
+  /// Returns an executor that enqueues each handler separately on `queue`, counted in the group of all
+  /// promises.
   @inlinable
   static func hop(to queue: DispatchQueue) -> QueueExecutor {
     QueueExecutor(queue, group: .promises)
@@ -41,7 +42,7 @@ extension QueueExecutor {
 }
 
 extension DispatchQueue {
-  /// Has `work` run on this queue, counted in the group of all promises.
+  /// Enqueues `work` on this queue, counted in the group of all promises.
   @usableFromInline
   func hop(_ work: @escaping () -> Void) {
     // `nonisolated(unsafe)`: called once, on this queue.
@@ -49,7 +50,7 @@ extension DispatchQueue {
     async(group: .promises) { work() }
   }
 
-  /// Has `work` run on this queue in `interval` seconds.
+  /// Runs `work` on this queue after `interval` seconds.
   @usableFromInline
   func after(_ interval: Double, _ work: @escaping () -> Void) {
     // `nonisolated(unsafe)`: called once, on this queue.
@@ -59,9 +60,7 @@ extension DispatchQueue {
 }
 
 extension Promise {
-  /// Calls `handler` on `queue` with the outcome, after one hop.
-  ///
-  /// What all operators are made of.
+  /// Calls `handler` with the result, after one hop on `queue`.
   @inlinable @inline(__always)
   func observe(
     on queue: DispatchQueue, _ handler: @escaping (Swift.Result<Value, any Error>) -> Void
@@ -69,7 +68,7 @@ extension Promise {
     // `nonisolated(unsafe)`: called once, on the queue.
     nonisolated(unsafe) let handler = handler
     if ending == nil, let result = storage.currentResult {
-      // Made resolved, so there is no handler that this one could overtake.
+      // The promise was created resolved, so this handler can't overtake another one.
       queue.async(group: .promises) { handler(result.map { $0.value }) }
     } else {
       storage.observe(on: QueueExecutor.hop(to: queue)) { result in handler(result.map { $0.value })
@@ -77,16 +76,16 @@ extension Promise {
     }
   }
 
-  /// Creates a pending promise that `handler` resolves, on `queue`, from this one's outcome.
+  /// Returns a pending promise that `handler` resolves on `queue` with this promise's result.
   ///
-  /// `handler` is given `work`, the user's closure, and captures nothing: so there is one context for
-  /// all that the handler needs, and not one in another.
+  /// `handler` receives `work`, the user's closure, and captures nothing, so only one closure context is
+  /// allocated.
   @inlinable @inline(__always)
   func chain<Work, Result>(
     on queue: DispatchQueue, to result: Promise<Result> = Promise<Result>(), _ work: Work,
     _ handler: @escaping (Swift.Result<Value, any Error>, Promise<Result>, Work) throws -> Void
   ) -> Promise<Result> {
-    // `nonisolated(unsafe)`: used once, on the queue; the promise may be used everywhere.
+    // `nonisolated(unsafe)`: used once, on the queue; the promise can be used anywhere.
     nonisolated(unsafe) let (handler, work, promise) = (handler, work, result)
     if ending == nil, let outcome = storage.currentResult {
       // As in `observe`.
@@ -101,7 +100,7 @@ extension Promise {
     return result
   }
 
-  /// Runs `body`, which is to resolve this promise; rejects the promise if it throws.
+  /// Runs `body`, which resolves this promise, and rejects the promise if `body` throws.
   @inlinable @inline(__always)
   func run(_ body: () throws -> Void) {
     do {
@@ -111,7 +110,7 @@ extension Promise {
     }
   }
 
-  /// Resolves this promise as `outcome` says.
+  /// Resolves this promise with `outcome`.
   @inlinable
   func resolve(_ outcome: Swift.Result<Value, any Error>) {
     switch outcome {

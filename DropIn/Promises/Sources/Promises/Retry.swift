@@ -1,17 +1,17 @@
 import FBLPromises
 import Foundation
 
-/// Returns a promise for the value of `work`, which is tried again after it has failed.
+/// Returns a promise for the value of `work`, which is attempted again after it fails.
 ///
-/// The first try runs inside this call, later ones on `queue`.
+/// The first attempt runs inside this call, later ones on `queue`.
 ///
 /// - Parameters:
-///   - queue: Where later tries and `predicate` run.
-///   - count: How many times to try again.
-///   - interval: How many seconds to wait before trying again.
-///   - predicate: Whether to try again, given how many tries are left and the error.
-///   - work: Makes a promise, or throws.
-/// - Returns: A new promise, rejected with the last error if all tries fail.
+///   - queue: The queue on which later attempts and `predicate` run.
+///   - count: The number of attempts after the first one.
+///   - interval: The number of seconds between attempts.
+///   - predicate: Whether to make another attempt, given the number of attempts left and the error.
+///   - work: Returns a promise, or throws.
+/// - Returns: A new promise, rejected with the last error if all attempts fail.
 @inlinable
 public func retry<Value>(
   on queue: DispatchQueue = .promises,

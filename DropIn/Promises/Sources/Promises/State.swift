@@ -1,10 +1,10 @@
 import Foundation
 import Pledge
 
-// What tests look at, with `@testable import Promises`.
+// Properties for tests that use `@testable import Promises`.
 
 extension Promise {
-  /// The value or the error as they stand now: nil while the promise is pending.
+  /// The current result; nil while the promise is pending.
   @inlinable
   var outcome: Swift.Result<Value, any Error>? {
     storage.currentResult?.map { $0.value }
@@ -21,24 +21,24 @@ extension Promise {
     if case .failure = storage.currentResult { true } else { false }
   }
 
-  /// The value; nil unless the promise is fulfilled, and where the value itself is nil.
+  /// The value; nil if the promise isn't fulfilled, or if the value itself is nil.
   var value: Value? {
     guard case .success(let value) = outcome, !isNil(value) else { return nil }
     return value
   }
 
-  /// The error; nil unless the promise is rejected.
+  /// The error; nil if the promise isn't rejected.
   var error: Error? {
     guard case .failure(let error) = storage.currentResult else { return nil }
     return error.asPromiseError
   }
 
-  /// The value as an object; nil where the value is nil.
+  /// Returns the value as an object; nil if the value is nil.
   static func asAnyObject(_ value: Value) -> AnyObject? {
     isNil(value) ? nil : value as AnyObject
   }
 
-  /// The object as a value, or nil if it is no `Value`.
+  /// Returns the object as a value; nil if it isn't a `Value`.
   static func asValue(_ value: AnyObject?) -> Value? {
     guard let value else { return Any?.none as? Value }
     return value as? Value

@@ -1,9 +1,8 @@
-/// Carries what need not be `Sendable` into the engine, which asks for that.
+/// A box for values that aren't `Sendable`, because the engine requires `Sendable` values.
 ///
-/// `@unchecked Sendable`: nothing guards the content while it is here, as nothing touches it. A value
-/// is written once, before its promise is resolved, and read only after that. Whether the values
-/// themselves may be shared between the queues of a program is up to the program, as it always was
-/// with these promises.
+/// `@unchecked Sendable`: a value is written once, before its promise is resolved, and only read after
+/// that. The program must make sure that the value can be used on its queues, as with the original
+/// library.
 @usableFromInline
 struct UncheckedBox<Content>: @unchecked Sendable {
   @usableFromInline
@@ -17,7 +16,7 @@ struct UncheckedBox<Content>: @unchecked Sendable {
   @inlinable
   init(_ content: Content) { state = .content(content) }
 
-  /// Boxes the result of a closure whose type nothing relates to `Content` at compile time.
+  /// Boxes a value whose type isn't statically related to `Content`.
   init<Other>(converting other: Other) {
     if let content = other as? Content ?? (other as AnyObject) as? Content {
       state = .content(content)
@@ -26,7 +25,7 @@ struct UncheckedBox<Content>: @unchecked Sendable {
     }
   }
 
-  /// The content; there is none where the conversion failed.
+  /// The content; reading it is a programmer error if the conversion failed.
   @inlinable
   var value: Content {
     switch state {

@@ -1,13 +1,13 @@
 import Foundation
 import Pledge
 
-// What a value may turn out to be at run time.
+// Values that are errors, or nil, at run time.
 
-/// The error that `value` is, if a promise must not be fulfilled with it.
+/// Returns `value` as an error if a promise must be rejected with it instead of fulfilled.
 ///
-/// That is any value that is an `NSError`, or that becomes one, or a box around the error, when it
-/// is taken as an object. Types that become something else, as a `String` does, and classes are
-/// values even where the program makes them conform to `Error`.
+/// This is the case for an `NSError`, and for any error that is bridged to an `NSError` or boxed when
+/// it's converted to an object. Classes, and types that are bridged to another class, such as `String`,
+/// are values even if the program makes them conform to `Error`.
 @inlinable
 func rejection<Value>(hiddenIn value: Value) -> (any Error)? {
   if ValueTypes.isKnown(Value.self) { return nil }
@@ -20,7 +20,7 @@ func rejection<Value>(hiddenIn value: Value) -> (any Error)? {
 
 @usableFromInline
 func error<Value>(hiddenIn value: Value) -> (any Error)? {
-  // A cast of a generic value straight to `NSError` is not to be relied on away from Apple systems.
+  // Casting a generic value directly to `NSError` isn't reliable on other platforms than Apple's.
   guard let error = value as? any Error else { return nil }
   let type: any Any.Type = Swift.type(of: error)
   if type is AnyClass { return type is NSError.Type ? error : nil }
@@ -34,16 +34,16 @@ private func becomesError<T: _ObjectiveCBridgeable>(_ type: T.Type) -> Bool {
   T._ObjectiveCType.self is NSError.Type
 }
 
-/// The types of values that are known not to hide an error.
+/// A cache of types whose values are known not to be errors.
 ///
-/// Asking a value whether it is an error takes the run time a few hundred instructions, and every
-/// fulfillment asks. The answer is the same for all values of one structure or enumeration, so it is
-/// kept, for a few types that share the places by the hash of their addresses.
+/// Checking whether a value is an error takes a few hundred instructions, and each fulfillment checks.
+/// The result is the same for all values of a structure or enumeration, so it's cached, for a few types
+/// at indices given by a hash of their addresses.
 @usableFromInline
 enum ValueTypes {
-  /// One type a place, as the address of its metadata.
+  /// The cache, with the address of one type's metadata at each index.
   ///
-  /// `nonisolated(unsafe)`: immutable, and what it points to is atomic.
+  /// `nonisolated(unsafe)`: the pointer is immutable, and its memory is atomic.
   @usableFromInline nonisolated(unsafe) static let known: UnsafePointer<KnownType> = {
     let places = UnsafeMutablePointer<KnownType>.allocate(capacity: 64)
     for index in 0..<64 { (places + index).initialize(to: KnownType()) }
@@ -65,10 +65,10 @@ enum ValueTypes {
     return known[place(of: address)].address.load(ordering: .relaxed) == address
   }
 
-  /// Notes that `value` hides no error, if that is true for all values of its type.
+  /// Records that `value` isn't an error, if that is true for all values of its type.
   @usableFromInline
   static func noteNoError<Value>(_ value: Value) {
-    // Not where the value decides: `Any` and other protocols, optionals, classes, `AnyHashable`.
+    // Not if it depends on the value: `Any` and other protocols, optionals, classes, `AnyHashable`.
     guard Swift.type(of: value as Any) == Value.self, !(value is any AnyOptional),
       !(Value.self is AnyClass), Value.self != AnyHashable.self, !(Value.self is any Error.Type)
     else { return }
@@ -86,12 +86,12 @@ extension Optional: AnyOptional {
   @usableFromInline var isNil: Bool { self == nil }
 }
 
-/// Whether `value` is a nil.
+/// Returns whether `value` is nil.
 func isNil<Value>(_ value: Value) -> Bool {
   (value as? any AnyOptional)?.isNil ?? false
 }
 
-/// The value as a handler gets it: where anything is allowed, nil comes as `NSNull`.
+/// Returns the value as a handler receives it: if the type is `Any?`, nil is replaced by `NSNull`.
 @inlinable
 func delivered<Value>(_ value: Value) -> Value {
   Value.self == Any?.self ? nullForNil(value) : value

@@ -3,9 +3,9 @@ import Foundation
 private let waitingQueue = DispatchQueue(
   label: "com.google.FBLPromises.Await", attributes: .concurrent)
 
-/// Blocks the calling thread until `promise` is resolved; returns the value or throws the error.
+/// Blocks the calling thread until `promise` is resolved, and returns its value or throws its error.
 ///
-/// Never returns if the promise needs a handler to run on the queue or thread that is blocked.
+/// It never returns if the promise needs a handler on the blocked queue or thread.
 ///
 /// - Parameter promise: The promise to wait for.
 /// - Returns: The value.
@@ -23,14 +23,14 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
 
 /// Waits until no promise is pending and no handler is queued.
 ///
-/// Runs the run loop of the calling thread while it waits, so that handlers on the main queue get their
-/// turn when it is the main thread that waits.
+/// It runs the run loop of the calling thread while it waits, so handlers on the main queue can run
+/// while the main thread waits.
 ///
-/// - Parameter timeout: How many seconds to wait at the most.
-/// - Returns: Whether it came to that before the time was up.
+/// - Parameter timeout: The maximum number of seconds to wait.
+/// - Returns: False if the time limit was reached.
 func waitForPromises(timeout: TimeInterval) -> Bool {
   let step = 0.01
-  // The main thread has handlers of its own to run: it only looks.
+  // The main thread has to run handlers, so it doesn't block.
   let pause = Thread.isMainThread ? 0 : step
   let end = Date(timeIntervalSinceNow: timeout)
   repeat {

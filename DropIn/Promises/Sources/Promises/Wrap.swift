@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Creates a promise of a call whose completion handler takes nothing.
+/// Returns a promise that is fulfilled with nil when a completion handler without parameters is called.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of nil.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise.
 @inlinable
 public func wrap(
   on queue: DispatchQueue = .promises,
@@ -16,12 +16,12 @@ public func wrap(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes a value.
+/// Returns a promise for the result of a call whose completion handler takes a value.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of the value.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for the value.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -32,12 +32,12 @@ public func wrap<Value>(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes an optional value.
+/// Returns a promise for the result of a call whose completion handler takes an optional value.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of the value, or of nil.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for the value, or nil.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -48,12 +48,12 @@ public func wrap<Value>(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes a value and an error.
+/// Returns a promise for the result of a call whose completion handler takes a value and an error.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of the value, rejected if there is an error.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for the value; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -66,12 +66,12 @@ public func wrap<Value>(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes an error and a value.
+/// Returns a promise for the result of a call whose completion handler takes an error and a value.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of the value, rejected if there is an error.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for the value; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -84,12 +84,12 @@ public func wrap<Value>(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes an optional value and an error.
+/// Returns a promise for the result of a call whose completion handler takes an optional value and an error.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of the value, or of nil, rejected if there is an error.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for the value, or nil; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -102,12 +102,12 @@ public func wrap<Value>(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes an error and an optional value.
+/// Returns a promise for the result of a call whose completion handler takes an error and an optional value.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of the value, or of nil, rejected if there is an error.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for the value, or nil; it's rejected if there is an error.
 @inlinable
 public func wrap<Value>(
   on queue: DispatchQueue = .promises,
@@ -120,12 +120,12 @@ public func wrap<Value>(
   }
 }
 
-/// Creates a promise of a call whose completion handler takes two optional values and an error.
+/// Returns a promise for the result of a call whose completion handler takes two optional values and an error.
 ///
 /// - Parameters:
-///   - queue: Where `work` runs.
-///   - work: Makes the call, and passes on the completion handler it is given.
-/// - Returns: A pending promise of both values, rejected if there is an error.
+///   - queue: The queue on which `work` runs.
+///   - work: Makes the call with the completion handler that it receives.
+/// - Returns: A pending promise for both values; it's rejected if there is an error.
 @inlinable
 public func wrap<Value1, Value2>(
   on queue: DispatchQueue = .promises,

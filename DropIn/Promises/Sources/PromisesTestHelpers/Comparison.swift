@@ -11,7 +11,7 @@ extension Error {
   public var userInfo: [String: Any] { (self as NSError).userInfo }
 }
 
-/// Whether both are nil, or have the same domain, code and user info.
+/// Returns whether both are nil, or have the same domain, code, and user info.
 public func == (lhs: Error?, rhs: Error?) -> Bool {
   switch (lhs, rhs) {
   case (nil, nil): true
@@ -20,13 +20,13 @@ public func == (lhs: Error?, rhs: Error?) -> Bool {
   }
 }
 
-/// Whether one is nil, or the two differ in domain, code or user info.
+/// Returns whether only one is nil, or the two differ in domain, code, or user info.
 public func != (lhs: Error?, rhs: Error?) -> Bool { !(lhs == rhs) }
 
-/// Whether both have equal elements in the same order.
+/// Returns whether both have equal elements in the same order.
 public func == <T: Equatable>(lhs: [T?], rhs: [T?]) -> Bool {
   lhs.count == rhs.count && zip(lhs, rhs).allSatisfy { $0 == $1 }
 }
 
-/// Whether the two differ in length or in an element.
+/// Returns whether the two differ in length or in an element.
 public func != <T: Equatable>(lhs: [T?], rhs: [T?]) -> Bool { !(lhs == rhs) }

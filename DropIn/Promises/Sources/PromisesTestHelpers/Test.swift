@@ -1,14 +1,14 @@
 import Foundation
 
-/// What tests of promises need now and then.
+/// Helpers for tests of promises.
 public struct Test {
-  /// Has `work` run on the main queue in `interval` seconds.
+  /// Runs `work` on the main queue after `interval` seconds.
   public static func delay(_ interval: TimeInterval, work: @escaping () -> Void) {
     DispatchQueue.main.asyncAfter(
       deadline: .now() + interval, execute: DispatchWorkItem(block: work))
   }
 
-  /// Errors to reject promises with.
+  /// Errors with which tests reject promises.
   public enum Error: Int, CustomNSError {
     /// An error with the code 13.
     case code13 = 13
@@ -21,7 +21,7 @@ public struct Test {
     /// The raw value.
     public var errorCode: Int { rawValue }
 
-    /// Nothing.
+    /// An empty dictionary.
     public var errorUserInfo: [String: Any] { [:] }
   }
 }

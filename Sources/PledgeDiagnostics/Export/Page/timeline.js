@@ -7,7 +7,7 @@ const end = Math.max(data.end, 1);
 const HEIGHT = 24;
 const STATES = ['fulfilled', 'rejected', 'cancelled', 'pending', 'done'];
 
-// MARK: What the rows leave unsaid
+// MARK: Derived data
 
 const string = index => index === undefined ? undefined : data.strings[index];
 const threadName = number => data.threads[number] ?? 'thread ' + number;
@@ -25,7 +25,7 @@ for (const row of rows) {
   }
 }
 
-/// What a chain that is folded into one row shows.
+/// The summary that a folded chain shows in one row.
 const summaries = new Map();
 function summary(head) {
   let found = summaries.get(head);
@@ -38,7 +38,7 @@ function summary(head) {
     if (row.u === 'rejected') found.rejected++;
     found.first = Math.min(found.first, row.m);
     found.last = Math.max(found.last, row.last);
-    // How the chain itself ended; a task that awaits it has no outcome of its own.
+    // The state of the chain's last promise; a task that awaits it has no result of its own.
     if (row.h === head && row.u !== 'done') found.state = row.u;
   }
   if (found.pending) found.state = 'pending';
@@ -57,7 +57,7 @@ function time(microseconds) {
   if (size >= 1) return trim(round(microseconds)) + ' µs';
   return trim(round(microseconds * 1e3)) + ' ns';
 }
-/// A moment, told to a part of the span that is looked at.
+/// Returns a time as text, with the digits that `precision` in microseconds needs.
 function moment(microseconds, precision = 1) {
   const [unit, size] = end >= 1e6 ? ['s', 1e6] : end >= 1e3 ? ['ms', 1e3] : ['µs', 1];
   const digits = Math.max(0, Math.min(9, Math.ceil(Math.log10(size / precision) - 1e-9)));
@@ -72,7 +72,7 @@ const isChain = row => row.z !== undefined && row.z - row.index > 1;
 const folded = new Set();
 const foldAll = () => rows.forEach(row => { if (isChain(row)) folded.add(row.index); });
 
-/// Folds what would be too much to look at, and leaves open what fills the window.
+/// Folds chains if there are too many rows, and unfolds as many as fit in the window.
 function foldForOverview() {
   if (rows.length <= 300) return;
   foldAll();
@@ -95,7 +95,7 @@ let shown = [], position = new Map();
 let from = 0, to = end;
 let hovered = null, chosen = null;
 
-/// Which rows are shown, and in what order.
+/// The rows to show, in order.
 function arrange() {
   shown = [];
   const isSearch = query !== '' || filter !== 'all';
@@ -181,7 +181,7 @@ function draw() {
   });
 }
 
-/// How many promises were pending, and how many handlers ran, at each pixel; by its width.
+/// The numbers of pending promises and running handlers at each pixel, cached by width.
 let density = null;
 function measure(width) {
   if (density?.width === width) return density;
@@ -214,7 +214,7 @@ function drawOverview() {
   const area = (counts, color) => {
     context.fillStyle = color;
     for (let x = 0; x < counts.length - 1; x++) {
-      // By the root, so that one promise is visible among a thousand.
+      // Square root, so that one promise is visible among a thousand.
       const size = Math.sqrt(Math.max(0, counts[x]) / most) * (height - 8);
       if (size > 0) context.fillRect(x, height - size, 1, size);
     }
@@ -286,7 +286,7 @@ function drawRows() {
   if (!shown.length) {
     const empty = document.createElement('div');
     empty.className = 'empty';
-    empty.textContent = rows.length ? 'Nothing fits the search.' : 'No promise was recorded.';
+    empty.textContent = rows.length ? 'No promise matches the search.' : 'No promise was recorded.';
     $('labels').append(empty);
   }
 }
@@ -294,7 +294,7 @@ function drawRows() {
 const waitsForOther = row => [row.c, row.a, ...(row.i ?? [])]
   .some(index => index !== undefined && rows[index].u === 'pending');
 
-/// A bar from one moment to another one; seen even if it is short.
+/// Draws a bar from one moment to another; a short one has a minimum width.
 function bar(context, start, stop, y, thickness, color, width) {
   const left = toX(start, width);
   const size = Math.max(1.5, toX(stop, width) - left);
@@ -310,7 +310,7 @@ function drawRow(context, row, y, width) {
   const isPending = row.u === 'pending';
   const begin = row.m;
   if (!runs.length) {
-    // One that waits for another one is not to blame, and is drawn thinner.
+    // Only a promise that waits for no other one is drawn prominently.
     bar(context, begin, row.last, y, isPending && !waitsForOther(row) ? 4 : 2,
       isPending ? colors.pending : colors.wait, width);
   } else {
@@ -324,7 +324,7 @@ function drawRow(context, row, y, width) {
     }
   }
   if (isPending && !runs.some(run => run[1] < 0)) {
-    // Goes on beyond the end of the record.
+    // It continues beyond the end of the record.
     const x = toX(end, width);
     context.fillStyle = colors.pending;
     context.beginPath();
@@ -372,7 +372,7 @@ function drawFolded(context, head, y, width) {
   for (let i = head.index; i < head.z; i++) {
     for (const [start, stop] of rows[i].q) {
       const right = toX(stop < 0 ? end : stop, width);
-      // What would cover the same pixel is left out.
+      // Skips what would cover the same pixel.
       if (right <= drawnTo && stop >= 0) continue;
       bar(context, start, stop < 0 ? end : stop, middle, 10,
         stop < 0 ? colors.pending : colors.run, width);
@@ -387,11 +387,11 @@ function drawFolded(context, head, y, width) {
   marker(context, toX(facts.last, width), middle, colors[facts.state]);
 }
 
-/// Arrows to a row from those that set it going, and from it to those that it set going.
+/// Draws arrows from the rows that triggered a row, and to the rows that it triggered.
 function drawArrows(context, row, top, width, height) {
   const anchor = index => {
     let shownIndex = index;
-    // One inside a folded chain is seen at the chain.
+    // A row inside a folded chain is represented by the chain.
     for (let i = index; !position.has(shownIndex) && i >= 0; i--) {
       if (position.has(i)) shownIndex = i;
     }
@@ -421,7 +421,7 @@ function drawArrows(context, row, top, width, height) {
   for (const index of [row.c, row.a, ...(row.i ?? [])]) {
     if (index !== undefined) arrow(rows[index], row);
   }
-  // Those of a promise with very many consumers would only hide the chart.
+  // The arrows of a promise with very many consumers would hide the chart.
   for (const index of row.consumers.slice(0, 200)) arrow(row, rows[index]);
 }
 
@@ -463,7 +463,7 @@ function label(row, y) {
     }
   }
   if (row.p !== undefined) {
-    // Cut off on the left, where the folder stands.
+    // Truncated on the left, where the folder is.
     const place = element('span', 'place');
     place.append(element('bdi', '', string(row.p)));
     place.title = string(row.p);
@@ -472,7 +472,7 @@ function label(row, y) {
   return made;
 }
 
-// MARK: What is told of a row
+// MARK: Details of a row
 
 function facts(row) {
   const told = [];
@@ -489,7 +489,7 @@ function facts(row) {
       tell('Queued', time(start - ready));
     }
     for (const [begin, stop, thread, callsClosure] of row.q) {
-      const verb = row.k === 'wait' ? 'Blocked' : callsClosure ? 'Ran' : 'Passed by';
+      const verb = row.k === 'wait' ? 'Blocked' : callsClosure ? 'Ran' : 'Not called';
       tell(verb, stop < 0 ? `since ${moment(begin)}, on ${threadName(thread)}`
         : `${time(stop - begin)}, on ${threadName(thread)}`);
     }
@@ -520,7 +520,7 @@ function state(row) {
   return made;
 }
 
-/// The rows that had the error of this one, from where it began.
+/// The rows through which this one's error passed, beginning with its origin.
 function errorWay(row) {
   let first = row.index;
   for (const seen = new Set(); rows[first].v !== undefined && !seen.has(first);) {
@@ -573,7 +573,7 @@ function describe() {
   section('Followed by', row.consumers);
   const way = errorWay(row);
   if (row.u === 'rejected' && way.length > 1) {
-    section('The way of the error', way, 'ol');
+    section('Error path', way, 'ol');
   }
 }
 
@@ -595,7 +595,7 @@ function showTip(event, row) {
   tip.style.top = Math.max(4, top) + 'px';
 }
 
-// MARK: Moving
+// MARK: Navigation
 
 function look(newFrom, newTo) {
   const least = Math.min(end, 0.01);
@@ -616,7 +616,7 @@ function choose(index) {
   layOut();
 }
 
-/// Unfolds what hides a row, and goes there.
+/// Unfolds the chains that hide a row, and scrolls to it.
 function reveal(index) {
   if (!position.has(index)) {
     if (rows[index].l) showLibrary(true);
@@ -662,7 +662,7 @@ function layOut() {
   $('sticky').style.height = height + 'px';
   $('chart').style.height = height + 'px';
   $('spacer').style.height = Math.max(0, shown.length * HEIGHT + 8 - height) + 'px';
-  // The strips above leave the room that the scroll bar and the panel take below.
+  // The strips above leave the space that the scroll bar and the panel take below.
   const room = $('overview').clientWidth - $('sticky').clientWidth;
   for (const id of ['overview', 'axis']) $(id).style.paddingRight = room + 'px';
   draw();
@@ -736,7 +736,7 @@ sticky.addEventListener('pointerleave', () => {
   hovered = null;
   draw();
 });
-// By the place and not by the element, as each drawing makes the elements anew.
+// Uses the position and not the element, because each drawing replaces the elements.
 $('labels').addEventListener('click', event => {
   const row = rowAt(event);
   if (!row) return;
@@ -757,7 +757,7 @@ const overviewTime = event =>
 let brush = null;
 overview.addEventListener('pointerdown', event => {
   const start = overviewTime(event);
-  // Inside the window it is moved, outside a new one is drawn.
+  // A drag inside the window moves it; outside, it draws a new one.
   const isInside = start >= from && start <= to && to - from < end * 0.999;
   brush = { start, from, to, isInside };
   overview.setPointerCapture(event.pointerId);
@@ -819,7 +819,7 @@ document.addEventListener('keydown', event => {
 });
 new ResizeObserver(layOut).observe($('scroller'));
 
-// MARK: The frame
+// MARK: Frame
 
 const counts = Object.fromEntries(STATES.map(name => [name, 0]));
 for (const row of rows) counts[row.u]++;

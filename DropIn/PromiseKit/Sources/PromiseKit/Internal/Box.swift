@@ -1,28 +1,28 @@
 import Pledge
 
-/// How the internal initializers `Promise<T>(.pending)` and `Guarantee<T>(.pending)` are told from
-/// the public ones.
+/// The argument that distinguishes the internal initializers `Promise<T>(.pending)` and
+/// `Guarantee<T>(.pending)` from the public ones.
 @usableFromInline
 enum PMKUnambiguousInitializer {
   case pending
 }
 
-/// The write side of a promise that is not made by an operator.
+/// The write side of a promise that isn't created by an operator.
 ///
-/// Held by the promise and by its resolver. When the last of them is deallocated, the handlers that
-/// still wait for the promise are released, uncalled.
+/// The promise and its resolver retain it. When both are deallocated, the handlers that still wait for
+/// the promise are released without being called.
 @usableFromInline
 final class Box<T>: Sendable {
   @usableFromInline let core: Core<T>
   @usableFromInline let resolver: UnmanagedResolver<Boxed<T>>?
 
-  /// A box that is still open.
+  /// Creates the box of a pending promise.
   @inlinable
   init() {
     (core, resolver) = Core<T>.withUnmanagedResolver()
   }
 
-  /// The box of a promise that is settled by Pledge alone.
+  /// Creates the box of a promise that only Pledge settles.
   @usableFromInline
   init(sealedBy core: Core<T>) {
     self.core = core
@@ -43,6 +43,6 @@ final class Box<T>: Sendable {
     }
   }
 
-  /// The outcome as it stands now.
+  /// Returns the current result; nil while the promise is pending.
   func inspect() -> Result<T>? { core.currentResult.map { Result($0) } }
 }

@@ -1,10 +1,10 @@
 import Pledge
 
-/// A value of any type that passes through Pledge, whose values are `Sendable`.
+/// A box for values of any type, because the values of Pledge's promises must be `Sendable`.
 ///
 /// `@unchecked Sendable`: the value is written once, before the promise settles, and only read
-/// afterwards. What it refers to is guarded as PromiseKit has always had it: by the program, whose
-/// handlers run one after the other on the main queue unless it says otherwise.
+/// afterwards. As in the original library, the program guards the objects to which the value refers;
+/// its handlers run one after the other on the main queue by default.
 @usableFromInline
 struct Boxed<T>: @unchecked Sendable {
   @usableFromInline let value: T
@@ -13,12 +13,12 @@ struct Boxed<T>: @unchecked Sendable {
   init(_ value: T) { self.value = value }
 }
 
-/// The Pledge promise behind a thenable.
+/// The Pledge promise in a thenable.
 @usableFromInline
 typealias Core<T> = Pledge.Promise<Boxed<T>>
 
 extension Thenable {
-  /// The Pledge promise behind this thenable, for a caller that is about to attach a handler to it.
+  /// Returns the Pledge promise in this thenable, for a caller that attaches a handler to it.
   @inlinable
   func attach() -> Core<T> {
     if let promise = self as? Promise<T> {
@@ -26,17 +26,17 @@ extension Thenable {
       return promise.core
     }
     if let guarantee = self as? Guarantee<T> { return guarantee.core }
-    // A class of the user's: all there is to it is `pipe`.
+    // A class of the program provides only `pipe`.
     let box = Box<T>()
     pipe { box.seal($0) }
     return box.core
   }
 }
 
-// PromiseKit has no report of unhandled errors, so each error is marked where it enters Pledge: at a
-// resolver, and where a handler throws.
+// PromiseKit doesn't report unhandled errors, so each error is marked as unreported where it enters
+// Pledge: in a resolver, and where a handler throws.
 
-/// Runs a handler, whose error is not to be reported.
+/// Runs a handler whose error isn't reported.
 @inlinable @inline(__always)
 func unreported<Value>(_ body: () throws -> Value) throws -> Value {
   do {
@@ -55,7 +55,7 @@ extension Pledge.Promise {
   }
 }
 
-/// An error of Pledge's own by the name that it has in PromiseKit.
+/// Returns the PromiseKit error for an error of Pledge; other errors are returned unchanged.
 @usableFromInline
 func exposed(_ error: any Error) -> any Error {
   if let error = error as? Pledge.PromiseError, case .returnedItself = error {

@@ -1,8 +1,9 @@
 import Pledge
 
-/// Logs ``LogEvent/pendingPromiseDeallocated`` when it goes away without having been cancelled.
+/// An object that logs ``LogEvent/pendingPromiseDeallocated`` when it is deallocated, unless it is
+/// cancelled.
 ///
-/// Held by the handlers that will resolve a promise which, in PromiseKit, has a resolver of its own.
+/// It is retained by the handlers that resolve a promise that, in PromiseKit, has its own resolver.
 @usableFromInline
 final class LossLog: Sendable {
   private let isCancelled = _Atomic<Bool>(false)

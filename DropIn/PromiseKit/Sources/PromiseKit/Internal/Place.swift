@@ -1,18 +1,18 @@
 import Dispatch
 import Pledge
 
-/// Where a handler with these arguments runs: on a queue, or in place if there is none.
+/// Returns the executor for a handler with these arguments: the queue, or in place if it's nil.
 ///
-/// A queue is visited once for each handler. Pledge would run several handlers in one visit. Here
-/// what the program itself submits to the queue keeps its place between them, and a handler on a
-/// concurrent queue may block until others on that queue have run.
+/// Each handler is enqueued separately, whereas Pledge would run several handlers in one turn. Work that
+/// the program itself enqueues therefore keeps its position between them, and a handler on a concurrent
+/// queue can block until others on that queue have run.
 @inlinable
 func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> QueueExecutor {
   QueueExecutor(queue, flags: flags ?? [])
 }
 
 extension Optional where Wrapped: DispatchQueue {
-  /// Runs `body` in place if there is no queue.
+  /// Runs `body` on the queue, or in place if there is none.
   func async(flags: DispatchWorkItemFlags?, _ body: @escaping () -> Void) {
     nonisolated(unsafe) let body = body
     switch self {

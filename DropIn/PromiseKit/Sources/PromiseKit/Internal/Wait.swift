@@ -1,7 +1,7 @@
 import Foundation
 
 extension Thenable {
-  /// Blocks the calling thread until the outcome is there.
+  /// Blocks the calling thread until the thenable is resolved.
   @usableFromInline
   func waitForResult() -> Result<T> {
     if Thread.isMainThread { conf.logHandler(.waitOnMainThread) }

@@ -1,20 +1,22 @@
 import Foundation
 import Pledge
 
-/// Notices when a guarantee is deallocated before its value is there, and logs that.
+/// An object that logs if a guarantee is deallocated before it is resolved.
 ///
-/// All that can still make or use the value holds the watch: the guarantee object, the function that
-/// resolves it, the handler that computes it. The watch is deallocated with the last of them.
+/// Everything that can resolve the guarantee or use its value retains the watch: the guarantee, the
+/// function that resolves it, and the handler that computes its value. The watch is deallocated with the
+/// last of them.
 ///
-/// A guarantee that has adopted another one shares its fate from then on. So their watches share a
-/// ``Fate``, which counts the guarantees it stands for: a recursive chain of any length has one.
+/// A guarantee that has adopted another one is resolved with it. Their watches therefore share a
+/// ``Fate``, which counts its guarantees; a recursive chain of any length has one.
 ///
 /// `@unchecked Sendable`: `flags` is atomic; `fate` is guarded by `sharing`.
 @usableFromInline
 class Watch: @unchecked Sendable {
-  /// The common fate of several guarantees.
+  /// The shared state of guarantees that are resolved together.
   ///
-  /// Guarded by `sharing` but for `isKept`, which is atomic; `deinit` has it to itself.
+  /// `@unchecked Sendable`: `count` is guarded by `sharing`, and `isKept` is atomic; no other thread can
+  /// access them in `deinit`.
   private final class Fate: @unchecked Sendable {
     var count = 1
     let isKept = _Atomic(false)
@@ -26,14 +28,14 @@ class Watch: @unchecked Sendable {
   }
 
   private static let kept: UInt8 = 1
-  /// There is a fate, which is to be told and will do the logging.
+  /// A flag that says that the watch has a fate, which must be notified and does the logging.
   private static let shared: UInt8 = 2
 
-  /// Held while fates are brought together.
+  /// The lock for merging fates.
   ///
-  /// One lock for all watches, as a guarantee must not be taken for lost because two threads join
-  /// its fate with others the opposite way round. A lock of Foundation's, since the thread sanitizer
-  /// cannot follow `Synchronization.Mutex` on Linux.
+  /// All watches share one lock, so that two threads that merge the same fates in opposite order can't
+  /// cause a guarantee to be logged as deallocated. The lock is Foundation's, because ThreadSanitizer
+  /// doesn't support `Synchronization.Mutex` on Linux.
   private static let sharing = NSLock()
 
   private let flags = _Atomic<UInt8>(0)
@@ -46,10 +48,10 @@ class Watch: @unchecked Sendable {
     if flags.load(ordering: .acquiring) == 0 { conf.logHandler(.pendingGuaranteeDeallocated) }
   }
 
-  /// Whether the value is there.
+  /// Whether the guarantee is resolved.
   final var isKept: Bool { flags.load(ordering: .acquiring) & Self.kept != 0 }
 
-  /// Notes that the value is there: nothing is going to be lost.
+  /// Records that the guarantee is resolved, so that its deallocation isn't logged.
   @usableFromInline
   final func keep() {
     let old = flags.bitwiseOr(Self.kept, ordering: .acquiringAndReleasing).oldValue
@@ -57,7 +59,7 @@ class Watch: @unchecked Sendable {
     Self.sharing.withLock { fate }?.isKept.store(true, ordering: .releasing)
   }
 
-  /// Notes that the guarantee has adopted the one that `inner` watches; nil if that has no watch.
+  /// Records that the guarantee has adopted the guarantee of `inner`, which is nil if that has no watch.
   @usableFromInline
   final func handOver(to inner: Watch?) {
     guard let inner, inner !== self else { return keep() }
@@ -65,7 +67,7 @@ class Watch: @unchecked Sendable {
       let (own, new) = (fate, inner.sharedFate())
       if own === new { return own }
       new.count += own?.count ?? 1
-      // Counted elsewhere from now on.
+      // The new fate counts these guarantees from now on.
       own?.isKept.store(true, ordering: .releasing)
       fate = new
       _ = flags.bitwiseOr(Self.shared, ordering: .acquiringAndReleasing)
@@ -74,9 +76,9 @@ class Watch: @unchecked Sendable {
     withExtendedLifetime(previous) {}
   }
 
-  /// The fate of this watch, made if need be.
+  /// Returns the fate of this watch, and creates it if necessary.
   ///
-  /// To be called with the lock held.
+  /// Call it only under the lock.
   private final func sharedFate() -> Fate {
     if let fate { return fate }
     let fate = Fate()
@@ -87,7 +89,7 @@ class Watch: @unchecked Sendable {
   }
 }
 
-/// The watch of a guarantee that is resolved by a function, and not by a handler.
+/// The watch of a guarantee that a function resolves, and not a handler.
 @usableFromInline
 final class ResolverWatch<T>: Watch, @unchecked Sendable {
   private let resolver: UnmanagedResolver<Boxed<T>>
@@ -101,7 +103,7 @@ final class ResolverWatch<T>: Watch, @unchecked Sendable {
     if !isKept { resolver.abandon() }
   }
 
-  /// Resolves the guarantee, unless it is resolved already.
+  /// Resolves the guarantee, unless it is already resolved.
   func resolve(_ value: T) {
     keep()
     resolver.fulfill(Boxed(value))

@@ -5,9 +5,9 @@ import Dispatch
 /// The first error rejects the result immediately.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
-/// - Returns: A new promise; no promises give an empty array immediately.
+/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array immediately.
 @inlinable
 @_disfavoredOverload
 public func all<Value>(
@@ -21,9 +21,9 @@ public func all<Value>(
 /// The first error rejects the result immediately.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
-/// - Returns: A new promise; no promises give an empty array immediately.
+/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array immediately.
 @inlinable
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
@@ -33,15 +33,15 @@ public func all<Value, Container: Sequence>(
   return gather(on: queue, fulfilled: sources) { sources.map { $0.value } }
 }
 
-/// Returns a promise of both values.
+/// Returns a promise for both values.
 ///
 /// The first error rejects the result immediately.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promiseA: The promise of the first value.
 ///   - promiseB: The promise of the second value.
-/// - Returns: A new pending promise of a tuple.
+/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func all<A, B>(
   on queue: DispatchQueue = .promises,
@@ -59,11 +59,11 @@ public func all<A, B>(
 /// The first error rejects the result immediately.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promiseA: The promise of the first value.
 ///   - promiseB: The promise of the second value.
 ///   - promiseC: The promise of the third value.
-/// - Returns: A new pending promise of a tuple.
+/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func all<A, B, C>(
   on queue: DispatchQueue = .promises,
@@ -83,12 +83,12 @@ public func all<A, B, C>(
 /// The first error rejects the result immediately.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promiseA: The promise of the first value.
 ///   - promiseB: The promise of the second value.
 ///   - promiseC: The promise of the third value.
 ///   - promiseD: The promise of the fourth value.
-/// - Returns: A new pending promise of a tuple.
+/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func all<A, B, C, D>(
   on queue: DispatchQueue = .promises,

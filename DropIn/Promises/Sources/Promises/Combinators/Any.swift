@@ -1,11 +1,11 @@
 import Dispatch
 
-/// Returns a promise of how each of `promises` turned out, in their order.
+/// Returns a promise for the results of `promises`, in their order.
 ///
-/// It waits for all of them, and is rejected, with the last error, only if none has a value.
+/// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
 /// - Returns: A new pending promise.
 @inlinable
@@ -16,14 +16,14 @@ public func any<Value>(
   any(on: queue, promises)
 }
 
-/// Returns a promise of how each of `promises` turned out, in their order.
+/// Returns a promise for the results of `promises`, in their order.
 ///
-/// It waits for all of them, and is rejected, with the last error, only if none has a value.
+/// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
-/// - Returns: A new pending promise; no promises give an empty array.
+/// - Returns: A new pending promise; if there are no promises, it's fulfilled with an empty array.
 @inlinable
 public func any<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container
@@ -34,15 +34,15 @@ public func any<Value, Container: Sequence>(
   }
 }
 
-/// Returns a promise of how both promises turned out.
+/// Returns a promise for the results of both promises.
 ///
-/// It waits for both, and is rejected, with the last error, only if none has a value.
+/// It waits for both. It is rejected, with the last error, only if none is fulfilled.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promiseA: The first promise to wait for.
 ///   - promiseB: The second promise to wait for.
-/// - Returns: A new pending promise of a tuple.
+/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func any<A, B>(
   on queue: DispatchQueue = .promises,
@@ -55,16 +55,16 @@ public func any<A, B>(
   }
 }
 
-/// Returns a promise of how all three promises turned out.
+/// Returns a promise for the results of all three promises.
 ///
-/// It waits for all of them, and is rejected, with the last error, only if none has a value.
+/// It waits for all promises. It is rejected, with the last error, only if none is fulfilled.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
+///   - queue: The queue on which the promises are observed.
 ///   - promiseA: The first promise to wait for.
 ///   - promiseB: The second promise to wait for.
 ///   - promiseC: The third promise to wait for.
-/// - Returns: A new pending promise of a tuple.
+/// - Returns: A new pending promise for a tuple.
 @inlinable
 public func any<A, B, C>(
   on queue: DispatchQueue = .promises,

@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Pledge
 
-/// A promise of any value, as one of several that are waited for.
+/// A promise of any type that a combinator waits for.
 ///
-/// Stands for what settles, and not for the object that resolves it: an observer that kept the
-/// object alive would keep itself waiting forever if nothing else referred to it.
+/// It represents the promise of the engine, and not the object that resolves it: an observer that
+/// retained that object would keep the promise pending forever if nothing else refers to the object.
 @usableFromInline
 protocol Input {
   var isPending: Bool { get }
@@ -13,7 +13,7 @@ protocol Input {
   func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void)
 }
 
-/// The one way to be an ``Input``.
+/// The input for one promise.
 @usableFromInline
 struct Source<Value>: Input {
   @usableFromInline let storage: Pledge.Promise<UncheckedBox<Value>>
@@ -40,7 +40,7 @@ struct Source<Value>: Input {
     }
   }
 
-  /// The value as a handler gets it, where the promise is fulfilled.
+  /// The value as a handler receives it; the promise must be fulfilled.
   @inlinable
   var value: Value {
     guard case .success(let box) = storage.currentResult else {
@@ -49,7 +49,7 @@ struct Source<Value>: Input {
     return delivered(box.value)
   }
 
-  /// The value or the error, where the promise is resolved.
+  /// The value or the error; the promise must be resolved.
   @inlinable
   var resolution: Maybe<Value> {
     switch storage.currentResult {
@@ -60,7 +60,7 @@ struct Source<Value>: Input {
   }
 }
 
-/// Inputs of different types side by side.
+/// A type-erased input.
 @usableFromInline
 struct AnyInput: Input {
   @usableFromInline let input: any Input
@@ -81,13 +81,13 @@ extension Promise {
   @inlinable var source: Source<Value> { Source(storage: storage) }
 }
 
-/// How many promises, from the first one on, are known to have come as far as they should.
+/// The number of inputs, from the first one on, that are known to satisfy a condition.
 ///
-/// Every observer that is called asks anew whether all have; what it found is kept, and only one is
-/// notified, so that this takes linear time altogether.
+/// Each observer checks whether all inputs do. The check continues where the last one ended, and
+/// succeeds only once, so it takes linear time in total.
 ///
-/// `@unchecked Sendable`: `count` is guarded by `lock`, one of Foundation's, since the thread
-/// sanitizer cannot follow `Synchronization.Mutex` on Linux.
+/// `@unchecked Sendable`: `count` is guarded by `lock`, which is one of Foundation's, because
+/// ThreadSanitizer doesn't support `Synchronization.Mutex` on Linux.
 @usableFromInline
 final class Progress: @unchecked Sendable {
   @usableFromInline let lock = NSLock()
@@ -95,7 +95,7 @@ final class Progress: @unchecked Sendable {
 
   @inlinable init() {}
 
-  /// Whether all `inputs` satisfy `condition`, which never becomes false again; true once.
+  /// Returns true once, when all `inputs` satisfy `condition`, which must never become false again.
   @inlinable
   func isComplete<I: Input>(_ inputs: [I], _ condition: (I) -> Bool) -> Bool {
     lock.lock()
@@ -106,8 +106,8 @@ final class Progress: @unchecked Sendable {
   }
 }
 
-/// Creates a promise that is fulfilled with `combine()` once all `inputs` are fulfilled, and
-/// rejected with the first error.
+/// Creates a promise that is fulfilled with `combine()` when all `inputs` are fulfilled, and rejected
+/// with the first error.
 @inlinable
 func gather<I: Input, Combined>(
   on queue: DispatchQueue, fulfilled inputs: [I], _ combine: @escaping () -> Combined
@@ -126,8 +126,8 @@ func gather<I: Input, Combined>(
   }
 }
 
-/// Creates a promise that is fulfilled once all `inputs` are resolved, one of them at least with a
-/// value, and rejected with the last error otherwise.
+/// Creates a promise that is fulfilled when all `inputs` are resolved and at least one is fulfilled, and
+/// rejected with the last error otherwise.
 @inlinable
 func gather<I: Input>(on queue: DispatchQueue, resolved inputs: [I]) -> Promise<Void> {
   guard !inputs.isEmpty else { return Promise<Void>(()) }

@@ -1,10 +1,10 @@
 import Dispatch
 
-/// Returns a promise that is resolved as the first of `promises` to be resolved.
+/// Returns a promise that is resolved like the first of `promises` to be resolved.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
-///   - promises: The promises to wait for: one at least.
+///   - queue: The queue on which the promises are observed.
+///   - promises: The promises to wait for, at least one.
 /// - Returns: A new pending promise.
 @inlinable
 public func race<Value>(
@@ -13,11 +13,11 @@ public func race<Value>(
   race(on: queue, promises)
 }
 
-/// Returns a promise that is resolved as the first of `promises` to be resolved.
+/// Returns a promise that is resolved like the first of `promises` to be resolved.
 ///
 /// - Parameters:
-///   - queue: Where the promises are waited for.
-///   - promises: The promises to wait for: one at least.
+///   - queue: The queue on which the promises are observed.
+///   - promises: The promises to wait for, at least one.
 /// - Returns: A new pending promise.
 @inlinable
 public func race<Value>(

@@ -1,10 +1,10 @@
 import Dispatch
 
 extension Promise {
-  /// Calls `work` whatever the outcome, and returns a promise that is resolved as this one.
+  /// Calls `work` for a value and for an error, and returns a promise that is resolved like this one.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
+  ///   - queue: The queue on which `work` runs.
   ///   - work: Runs when this promise is resolved.
   /// - Returns: A new pending promise.
   @inlinable

@@ -1,18 +1,18 @@
 import Dispatch
 
 extension Promise {
-  /// Work that resolves a promise through the two closures it is given, now or later.
+  /// A closure that resolves a promise through its two parameters, now or later.
   public typealias Async =
     (@escaping (Value) -> Void, @escaping (Error) -> Void) throws -> Void
 
   /// Creates a pending promise that `work` resolves, now or later.
   ///
-  /// `work` runs on `queue`, never inside this call. It is given a closure that fulfills the
-  /// promise and one that rejects it; both can be called from any thread, and only the first call
-  /// counts. If `work` throws, the promise is rejected with that error.
+  /// `work` runs on `queue`, never inside this call. It receives a closure that fulfills the
+  /// promise and one that rejects it. Both can be called from any thread; only the first call has an
+  /// effect. If `work` throws, the promise is rejected with that error.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
+  ///   - queue: The queue on which `work` runs.
   ///   - work: Resolves the promise.
   @inlinable
   public convenience init(on queue: DispatchQueue = .promises, _ work: @escaping Async) {

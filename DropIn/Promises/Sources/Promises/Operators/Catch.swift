@@ -1,16 +1,16 @@
 import Dispatch
 
 extension Promise {
-  /// What is done with the error of a promise.
+  /// A closure that receives a promise's error.
   public typealias Catch = (Error) -> Void
 
-  /// Calls `reject` with the error, and returns a promise that is resolved as this one.
+  /// Calls `reject` with the error, and returns a promise that is resolved like this one.
   ///
-  /// The error goes on down the chain: use `recover` to replace it.
+  /// The error is passed on to the returned promise; use `recover` to replace it.
   ///
   /// - Parameters:
-  ///   - queue: Where `reject` runs.
-  ///   - reject: Takes the error.
+  ///   - queue: The queue on which `reject` runs.
+  ///   - reject: Receives the error.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult

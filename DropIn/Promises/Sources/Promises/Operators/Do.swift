@@ -2,17 +2,17 @@ import Dispatch
 import Pledge
 
 extension Promise {
-  /// Work that makes the value of a promise.
+  /// A closure that produces the value of a promise.
   public typealias Do<T> = () throws -> T
 
   /// Creates a pending promise with the result of `work`.
   ///
   /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
-  /// error. Its result has to be a `Value`; it is a programmer error to read the promise otherwise.
+  /// error. Its result must be a `Value`; otherwise, reading the promise is a programmer error.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
-  ///   - work: Makes the value.
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Returns the value.
   @inlinable
   public convenience init<T>(on queue: DispatchQueue = .promises, _ work: @escaping Do<T>) {
     self.init()
@@ -25,14 +25,14 @@ extension Promise {
     }
   }
 
-  /// Creates a pending promise that is resolved as the one that `work` returns.
+  /// Creates a pending promise that is resolved like the one that `work` returns.
   ///
   /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
-  /// error. The value of the promise it returns has to be a `Value`.
+  /// error. The value of the promise that it returns must be a `Value`.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
-  ///   - work: Makes the promise.
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Returns the promise.
   @inlinable
   public convenience init<T>(
     on queue: DispatchQueue = .promises, _ work: @escaping Do<Promise<T>>

@@ -1,13 +1,13 @@
 import Dispatch
 
 extension Promise {
-  /// Returns a promise that has the promise of `recovery` take the place of an error.
+  /// Returns a promise that replaces an error with the promise that `recovery` returns.
   ///
   /// A value passes through. If `recovery` throws, the result is rejected with that error.
   ///
   /// - Parameters:
-  ///   - queue: Where `recovery` runs.
-  ///   - recovery: Takes the error and returns a promise.
+  ///   - queue: The queue on which `recovery` runs.
+  ///   - recovery: Receives the error and returns a promise.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
@@ -23,13 +23,13 @@ extension Promise {
     }
   }
 
-  /// Returns a promise that has the value of `recovery` take the place of an error.
+  /// Returns a promise that replaces an error with the value that `recovery` returns.
   ///
   /// A value passes through. If `recovery` throws, the result is rejected with that error.
   ///
   /// - Parameters:
-  ///   - queue: Where `recovery` runs.
-  ///   - recovery: Takes the error and returns a value.
+  ///   - queue: The queue on which `recovery` runs.
+  ///   - recovery: Receives the error and returns a value.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult

@@ -1,17 +1,18 @@
 import Dispatch
 
 extension Promise {
-  /// Creates a promise of what was accumulated so far and the next element.
+  /// A closure that returns a promise for the result of combining the accumulated value with an element.
   public typealias Reducer<Element> = (Value, Element) throws -> Promise<Value>
 
-  /// Returns a promise for what `reducer` makes of this one's value and all `items`, in order.
+  /// Returns a promise for the result of combining this promise's value with all `items`, in order.
   ///
-  /// Each call waits for the promise that the one before returned. The first error ends it.
+  /// Each call of `reducer` waits for the promise that the previous call returned. The first error
+  /// rejects the result.
   ///
   /// - Parameters:
-  ///   - queue: Has no effect: `reducer` runs on `DispatchQueue.promises`.
+  ///   - queue: This parameter has no effect: `reducer` runs on `DispatchQueue.promises`.
   ///   - items: The elements to combine.
-  ///   - reducer: Combines what was accumulated so far with the next element.
+  ///   - reducer: Combines the accumulated value with the next element.
   /// - Returns: A new pending promise, or this one if there are no items.
   @inlinable
   @discardableResult
@@ -22,14 +23,15 @@ extension Promise {
     reduce(on: queue, items, reducer)
   }
 
-  /// Returns a promise for what `reducer` makes of this one's value and all `items`, in order.
+  /// Returns a promise for the result of combining this promise's value with all `items`, in order.
   ///
-  /// Each call waits for the promise that the one before returned. The first error ends it.
+  /// Each call of `reducer` waits for the promise that the previous call returned. The first error
+  /// rejects the result.
   ///
   /// - Parameters:
-  ///   - queue: Has no effect: `reducer` runs on `DispatchQueue.promises`.
+  ///   - queue: This parameter has no effect: `reducer` runs on `DispatchQueue.promises`.
   ///   - items: The elements to combine; they are read inside this call.
-  ///   - reducer: Combines what was accumulated so far with the next element.
+  ///   - reducer: Combines the accumulated value with the next element.
   /// - Returns: A new pending promise, or this one if there are no items.
   @inlinable
   @discardableResult

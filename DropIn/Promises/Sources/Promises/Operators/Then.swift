@@ -1,16 +1,16 @@
 import Dispatch
 
 extension Promise {
-  /// What is done with the value of a promise.
+  /// A closure that receives a promise's value.
   public typealias Then<Result> = (Value) throws -> Result
 
-  /// Returns a promise that is resolved as the one that `work` returns.
+  /// Returns a promise that is resolved like the one that `work` returns.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
-  ///   - work: Takes the value and returns a promise.
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Receives the value and returns a promise.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
@@ -23,13 +23,13 @@ extension Promise {
     }
   }
 
-  /// Returns a promise that is fulfilled with what `work` returns.
+  /// Returns a promise for the result of applying `work` to this promise's value.
   ///
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
-  ///   - work: Takes the value and returns another.
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Receives the value and returns another.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
@@ -46,8 +46,8 @@ extension Promise {
   /// If this promise is rejected, or `work` throws, the result is rejected with that error.
   ///
   /// - Parameters:
-  ///   - queue: Where `work` runs.
-  ///   - work: Takes the value.
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Receives the value.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
@@ -61,10 +61,10 @@ extension Promise {
     }
   }
 
-  /// A closure that returns nothing, as `chain` takes it along.
+  /// A closure without a result, in the form that `chain` takes.
   ///
-  /// By itself it would be a function of a generic type there, which returns even nothing in memory
-  /// of the caller: the compiler wraps it in another closure for that.
+  /// Passed directly, it would have a generic function type, which returns its result indirectly even
+  /// if that is `Void`, and the compiler would wrap it in another closure.
   @usableFromInline
   struct Action {
     @usableFromInline let work: Then<Void>

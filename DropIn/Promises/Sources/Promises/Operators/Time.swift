@@ -1,14 +1,14 @@
 import Foundation
 
 extension Promise {
-  /// Returns a promise that is resolved as this one, but not later than in `interval` seconds.
+  /// Returns a promise that is resolved like this one, or rejected after `interval` seconds.
   ///
-  /// If this promise takes longer, the result is rejected with ``PromiseError/timedOut``. The clock
+  /// If this promise takes longer, the result is rejected with ``PromiseError/timedOut``. The time
   /// starts with this call.
   ///
   /// - Parameters:
-  ///   - queue: Where the outcome is waited for, and where the timer fires.
-  ///   - interval: How many seconds to wait.
+  ///   - queue: The queue on which this promise is observed and the timer fires.
+  ///   - interval: The number of seconds to wait.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
@@ -25,8 +25,8 @@ extension Promise {
   /// An error passes through immediately.
   ///
   /// - Parameters:
-  ///   - queue: Where the outcome is waited for, and where the timer fires.
-  ///   - interval: How many seconds to wait when the value is there.
+  ///   - queue: The queue on which this promise is observed and the timer fires.
+  ///   - interval: The number of seconds between the value of this promise and that of the result.
   /// - Returns: A new pending promise.
   @inlinable
   public func delay(

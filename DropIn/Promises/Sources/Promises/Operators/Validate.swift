@@ -3,12 +3,12 @@ import Dispatch
 extension Promise {
   /// Returns a promise for the same value if `predicate` accepts it.
   ///
-  /// Otherwise the result is rejected with ``PromiseError/validationFailure``. An error passes
+  /// Otherwise, the result is rejected with ``PromiseError/validationFailure``. An error passes
   /// through.
   ///
   /// - Parameters:
-  ///   - queue: Where `predicate` runs.
-  ///   - predicate: Whether the value will do.
+  ///   - queue: The queue on which `predicate` runs.
+  ///   - predicate: Whether to accept the value.
   /// - Returns: A new pending promise.
   @inlinable
   @discardableResult
