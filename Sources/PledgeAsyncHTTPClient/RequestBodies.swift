@@ -18,7 +18,8 @@
     /// request fails with that error. If the request ends before, the promise is cancelled.
     ///
     /// **Execution.** `write` runs on the request's event loop, so it must not block; once for each time
-    /// that the request is sent, as after a redirection.
+    /// that the request is sent, as after a redirection. It sees the context that ``Pledge/TaskLocals``
+    /// propagates, as it was where the request was made with `load` or `stream`.
     ///
     /// - Parameters:
     ///   - contentLength: The number of bytes that `write` will send; nil for a chunked body.
@@ -59,6 +60,9 @@
     }
 
     private let state = Mutex(State())
+
+    /// Whether the request has ended, or was cancelled.
+    var isOver: Bool { state.withLock { $0.isOver } }
 
     func begin(_ promise: Promise<Void>) {
       let (old, isOver) = state.withLock { state in

@@ -85,26 +85,31 @@
       accepting accept: @escaping @Sendable (HTTPResponseHead) throws -> Void = { _ in },
       to receive: @escaping @Sendable (ByteBuffer) throws -> Promise<Void>
     ) -> Promise<HTTPResponseHead> {
-      perform(
-        request, StreamDelegate(accept: accept, receive: receive), deadline, logger, fileID, line)
+      let delegate = StreamDelegate(accept: accept, receive: receive)
+      return perform(request, delegate, deadline, logger, fileID, line, onCancel: delegate.stop)
     }
 
     private func perform<Delegate: HTTPClientResponseDelegate>(
       _ request: Request, _ delegate: Delegate, _ deadline: NIODeadline?, _ logger: Logger?,
-      _ fileID: StaticString, _ line: UInt
+      _ fileID: StaticString, _ line: UInt, onCancel: @escaping @Sendable () -> Void = {}
     ) -> Promise<Delegate.Response> {
       let writing = CurrentPiece()
       var request = request
       if let stream = request.body?.stream {
+        let context = RequestContext()
         request.body?.stream = { writer in
-          CurrentPiece.$ofBody.withValue(writing) { stream(writer) }
+          CurrentPiece.$ofBody.withValue(writing) { context.call { stream(writer) } }
         }
       }
       let task = execute(
         request: request, delegate: delegate, eventLoop: .indifferent, deadline: deadline,
         logger: logger)
       task.futureResult.whenComplete { _ in writing.end() }
-      return task.futureResult.promise(onCancel: { task.cancel() }, fileID: fileID, line: line)
+      let cancel: @Sendable () -> Void = {
+        onCancel()
+        task.cancel()
+      }
+      return task.futureResult.promise(onCancel: cancel, fileID: fileID, line: line)
     }
   }
 
@@ -116,7 +121,7 @@
 
     private let accept: @Sendable (HTTPResponseHead) throws -> Void
     private let receive: @Sendable (ByteBuffer) throws -> Promise<Void>
-    private let restoring: (@Sendable (() -> Void) -> Void)?
+    private let context = RequestContext()
     private let head = Mutex<HTTPResponseHead?>(nil)
     private let receiving = CurrentPiece()
 
@@ -126,20 +131,25 @@
     ) {
       self.accept = accept
       self.receive = receive
-      restoring = TaskLocals.snapshot()
     }
+
+    /// Has the closures called no more.
+    func stop() { receiving.end() }
 
     func didReceiveHead(
       task: HTTPClient.Task<HTTPResponseHead>, _ head: HTTPResponseHead
     ) -> EventLoopFuture<Void> {
       self.head.withLock { $0 = head }
-      return task.eventLoop.makeCompletedFuture(inContext { Result { try accept(head) } })
+      if receiving.isOver { return task.eventLoop.makeFailedFuture(CancellationError()) }
+      return task.eventLoop.makeCompletedFuture(context.call { Result { try accept(head) } })
     }
 
     func didReceiveBodyPart(
       task: HTTPClient.Task<HTTPResponseHead>, _ buffer: ByteBuffer
     ) -> EventLoopFuture<Void> {
-      let promise = inContext { () -> Promise<Void> in
+      // The client may have had the part at hand when the request was cancelled on another thread.
+      if receiving.isOver { return task.eventLoop.makeFailedFuture(CancellationError()) }
+      let promise = context.call { () -> Promise<Void> in
         do { return try receive(buffer) } catch { return .rejected(error) }
       }
       if case .success? = promise.currentResult { return task.eventLoop.makeSucceededVoidFuture() }
@@ -157,9 +167,14 @@
       guard let head = head.withLock({ $0 }) else { throw NoHeadError() }
       return head
     }
+  }
 
-    /// Calls `body` in the context of the place where the request was made.
-    private func inContext<Result>(_ body: () -> Result) -> Result {
+  /// The context of the place where a request is made.
+  private struct RequestContext: Sendable {
+    private let restoring = TaskLocals.snapshot()
+
+    /// Calls `body` in the context.
+    func call<Result>(_ body: () -> Result) -> Result {
       guard let restoring else { return body() }
       var result: Result?
       restoring { result = body() }

@@ -20,7 +20,8 @@
     /// Makes a promise with the outcome of this future, whose cancellation notifies the producer.
     ///
     /// The future itself is not failed by a cancellation: others may wait for it. The producer may, by
-    /// the promise that it holds.
+    /// the promise that it holds; the promise made here is then rejected with `CancellationError`,
+    /// whatever the error of the producer.
     ///
     /// ```swift
     /// let reply = client.send(request).promise(onCancel: { client.abort(request) })
@@ -32,10 +33,18 @@
     public func promise(
       onCancel: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-      PromiseOfLoop.make(fileID, line) { resolver in
-        resolver.onCancel(onCancel)
-        whenComplete { resolver.resolve($0) }
+      PromiseOfLoop.prepare()
+      let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
+      resolver.onCancel(onCancel)
+      whenComplete { result in
+        // A producer that is notified may fail the future with an error of its own.
+        if case .failure = result, promise.isCancelled {
+          resolver.reject(CancellationError())
+        } else {
+          resolver.resolve(result)
+        }
       }
+      return promise
     }
   }
 

@@ -11,7 +11,7 @@
     struct Request: Sendable {}
 
     /// A service that has one request, and ends.
-    struct Server: Service {
+    struct Server: ServiceLifecycle.Service {
       let respond: @Sendable (Request) -> Promise<Page>
 
       func run() async throws { try await expectFulfillment(of: respond(Request())) }

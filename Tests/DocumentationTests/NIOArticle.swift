@@ -61,7 +61,7 @@
     @Test func channelHandlers() async throws {
       let channel = LoopbackChannel()
       let written = try await channel.eventLoop.submit {
-        let connection = Connection(on: channel.eventLoop)
+        let connection = ServerConnection(on: channel.eventLoop)
         connection.channelRead("request", context: channel)
         return connection.written.futureResult
       }.flatMap { $0 }.get()
@@ -70,7 +70,7 @@
   }
 
   /// As much of a channel handler as the examples need: not `Sendable`, as those are.
-  private final class Connection {
+  private final class ServerConnection {
     let written: EventLoopPromise<String>
 
     init(on loop: any EventLoop) { written = loop.makePromise() }

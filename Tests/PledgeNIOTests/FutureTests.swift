@@ -62,6 +62,17 @@
       }
     }
 
+    @Test func producerThatFailsTheFutureWithAnErrorOfItsOwn_leavesACancellation() async throws {
+      try await withLoop { loop in
+        let held = Held<Int>(on: loop)
+        let promise = held.future.promise(onCancel: { held.promise.fail(Boom()) })
+        // On the loop, the future's callbacks run inside of the call that fails it.
+        try await loop.submit { promise.cancel() }.get()
+        try await expectCancellation(of: promise)
+        await #expect(throws: Boom.self) { try await held.future.get() }
+      }
+    }
+
     @Test func completedFuture_tellsTheProducerNothing() async throws {
       let told = CallCounter()
       let promise = someLoop.makeSucceededFuture(1).promise(onCancel: { told.call() })

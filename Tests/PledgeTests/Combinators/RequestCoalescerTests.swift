@@ -138,7 +138,10 @@ private struct Refused: Error {}
   func manyValues_takeConstantTimeEach_alsoBeyondTheCapacity() async throws {
     let cache = RequestCoalescer<Int, Int>(caching: .init(capacity: 40_000))
     for key in 0..<80_000 {
-      #expect(cache.promise(for: key) { .value(key) }.currentValue == key)
+      guard case .success(key)? = cache.promise(for: key, { .value(key) }).currentResult else {
+        Issue.record("The value for \(key) hasn't arrived.")
+        return
+      }
     }
     #expect(cache.count == 40_000)
     let kept = cache.promise(for: 40_000) { .rejected(Refused()) }
