@@ -33,6 +33,23 @@ extension Promise {
     concurrently(elements, limit, cancellingRest, HandlerTarget(executor), transform)
   }
 
+  /// Calls `transform` for each of `elements`, with at most `limit` guarantees, or promises of another
+  /// module, pending.
+  ///
+  /// See the form for promises.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable @_disfavoredOverload
+  public static func all<S: Sequence & Sendable, T: Thenable>(
+    _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (S.Element) throws -> T
+  ) -> Promise<[T.Value]> where Value == [T.Value] {
+    let target = HandlerTarget(isolation: transform.isolation)
+    let body = Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> T).self)
+    return concurrently(elements, limit, cancellingRest, target) { try body($0).source }
+  }
+
   /// Calls `transform`, on the main actor, for each of `elements`, with at most `limit` promises
   /// pending at a time.
   ///
@@ -76,10 +93,17 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    guard limit >= 1 else { return badLimit(limit) }
-    let target = HandlerTarget(isolation: transform.isolation)
-    let body = target.keeping(
+    concurrently(
+      arriving: elements, limit, cancellingRest, HandlerTarget(isolation: transform.isolation),
       Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> Promise<T>).self))
+  }
+
+  private static func concurrently<S: AsyncSequence & Sendable, T: Sendable>(
+    arriving elements: S, _ limit: Int, _ cancellingRest: Bool, _ target: HandlerTarget,
+    _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
+  ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
+    guard limit >= 1 else { return badLimit(limit) }
+    let body = target.keeping(transform)
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
     let feeding = Promise<Void> {
       for try await element in elements {
@@ -94,6 +118,23 @@ extension Promise {
     _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
     work.result.cell.onCancel { feeding.cancel() }
     return work.result
+  }
+
+  /// Calls `transform` for each of `elements` as they arrive, with at most `limit` guarantees, or
+  /// promises of another module, pending.
+  ///
+  /// See the form for promises.
+  ///
+  /// **Execution.** `transform` runs in the isolation in which it was written.
+  @_disfavoredOverload
+  public static func all<S: AsyncSequence & Sendable, T: Thenable>(
+    _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
+    @_inheritActorContext _ transform:
+      @escaping @Sendable @isolated(any) (S.Element) throws -> T
+  ) -> Promise<[T.Value]> where Value == [T.Value], S.Element: Sendable {
+    let target = HandlerTarget(isolation: transform.isolation)
+    let body = Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> T).self)
+    return concurrently(arriving: elements, limit, cancellingRest, target) { try body($0).source }
   }
 
   @usableFromInline

@@ -224,6 +224,22 @@ extension Limiter {
     submit(priority, HandlerTarget(executor), operation)
   }
 
+  /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the limits
+  /// allow.
+  ///
+  /// See `run(priority:_:)`.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  @_disfavoredOverload
+  public func run<T: Thenable>(
+    priority: Int = 0,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
+  ) -> Promise<T.Value> {
+    let target = HandlerTarget(isolation: operation.isolation)
+    let body = Isolated(operation).assumingIsolated(as: (@Sendable () throws -> T).self)
+    return submit(priority, target) { try body().source }
+  }
+
   /// Runs `operation`, on the main actor, as soon as the limits allow.
   ///
   /// See `run(priority:_:)`.

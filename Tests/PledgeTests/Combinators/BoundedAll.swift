@@ -186,3 +186,56 @@ struct UncheckedElements<Base: Sequence>: Sequence, @unchecked Sendable {
   init(_ base: Base) { self.base = base }
   func makeIterator() -> Base.Iterator { base.makeIterator() }
 }
+
+/// Closures that return a guarantee, or a promise type of the program, in place of a promise.
+@Suite struct ThenableOperations {
+  @Test func boundedAll_waitsForGuarantees() async throws {
+    let (gate, open) = Promise<Int>.withResolvers()
+    let all = Promise.all([1, 2], concurrently: 2) { number in
+      gate.map(on: .immediate) { $0 + number }.replaceError { _ in 0 }
+    }
+    #expect(all.isPending)
+    open.fulfill(10)
+    try await expectFulfillment(of: all, with: [11, 12])
+  }
+
+  @Test func boundedAll_ofSeveralStatements_waitsForGuarantees() async throws {
+    let all = Promise.all([1, 2], concurrently: 1) { number in
+      let doubled = number * 2
+      return Guarantee.value(doubled)
+    }
+    try await expectFulfillment(of: all, with: [2, 4])
+  }
+
+  @Test func boundedAll_ofAnAsyncSequence_waitsForGuarantees() async throws {
+    let numbers = AsyncStream { continuation in
+      continuation.yield(1)
+      continuation.yield(2)
+      continuation.finish()
+    }
+    let all = Promise.all(numbers, concurrently: 1) { number in Guarantee.value(number * 2) }
+    try await expectFulfillment(of: all, with: [2, 4])
+  }
+
+  @Test @MainActor func boundedAll_startsThem_whereItWasWritten() async throws {
+    var started: [Int] = []
+    let all = Promise.all([1, 2], concurrently: 1) { number in
+      started.append(number)
+      return Guarantee.value(number)
+    }
+    try await expectFulfillment(of: all, with: [1, 2])
+    #expect(started == [1, 2])
+  }
+
+  @Test func limiter_countsAGuarantee_untilItIsFulfilled() async throws {
+    let limiter = Limiter(1)
+    let (gate, open) = Promise<Int>.withResolvers()
+    let first = limiter.run { gate.replaceError { _ in 0 } }
+    let second = limiter.run { Guarantee.value(2) }
+    #expect(first.isPending)
+    #expect(second.isPending)
+    open.fulfill(1)
+    try await expectFulfillment(of: first, with: 1)
+    try await expectFulfillment(of: second, with: 2)
+  }
+}
