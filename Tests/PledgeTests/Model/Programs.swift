@@ -69,7 +69,7 @@ extension Specification {
     switch step.act {
     case .fulfill0: settle(0, .fulfilled(5))
     case .reject0: settle(0, .rejected(6))
-    case .drop0: settle(0, .broken)
+    case .drop0: drop(0)
     case .cancel0: cancel(0)
     case .tap0: derive(step.made, from: 0, .tap)
     case .recover0: derive(step.made, from: 0, .recover)

@@ -29,6 +29,7 @@ struct Specification: Hashable {
     case finish(Int, with: Outcome)
     case cancel(Int)
     case detach(Int)
+    case breakPromise(Int)
   }
 
   struct Node: Hashable {
@@ -82,6 +83,12 @@ struct Specification: Hashable {
     return true
   }
 
+  /// Drops a reference to the resolver of `promise`.
+  ///
+  /// The promise is rejected later: a thread that is calling the resolver retains it until the call
+  /// returns.
+  mutating func drop(_ promise: Int) { work.append(.breakPromise(promise)) }
+
   mutating func cancel(_ promise: Int) {
     guard self[promise].outcome == nil else { return }
     let wasCancelled = self[promise].isCancelled
@@ -112,6 +119,7 @@ struct Specification: Hashable {
       settle(handler, isLate ? .cancelled : outcome)
     case .cancel(let promise): cancel(promise)
     case .detach(let handler): detach(handler)
+    case .breakPromise(let promise): settle(promise, .broken)
     }
   }
 
