@@ -52,7 +52,7 @@ public final class LoopbackServer: Sendable {
   /// Starts a server and returns when all its mirrors listen.
   ///
   /// - Parameter configuration: What to serve, and how badly.
-  /// - Returns: The server, which runs until ``stop()`` or until it is let go.
+  /// - Returns: The server, which runs until ``stop()`` or until it is deallocated.
   public static func start(
     _ configuration: Configuration = Configuration()
   ) async throws -> LoopbackServer {

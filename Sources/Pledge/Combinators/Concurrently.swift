@@ -248,7 +248,7 @@ final class ConcurrentWork<T: Sendable>: Sendable {
   @usableFromInline
   func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
 
-  /// Takes the outcome of a promise that has come to an end; nil if it was abandoned.
+  /// Receives the result of a promise; nil if the promise was abandoned.
   private func receive(_ result: Result<T, any Error>?, index: Int) {
     switch result {
     case nil:

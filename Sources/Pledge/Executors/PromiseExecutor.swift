@@ -15,7 +15,7 @@ public protocol PromiseExecutor: Sendable {
   /// Has `job` run soon, once, and not inside this call.
   ///
   /// Jobs must run in the order in which they were enqueued if handlers are to run in the order in
-  /// which they were attached. A job that is let go without having run rejects its promise with
+  /// which they were attached. A job that is discarded without having run rejects its promise with
   /// ``BrokenPromiseError``.
   func enqueue(_ job: PromiseJob)
 }
