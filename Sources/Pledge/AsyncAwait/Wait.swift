@@ -158,19 +158,25 @@ private struct BlockingWait {
   private func isMain(_ target: AnyObject) -> Bool {
     if target === MainScheduler.shared { return true }
     // Such as a `QueueExecutor` of the main queue.
-    guard let queue = (target as? Scheduler)?.identity as? DispatchQueue else { return false }
-    return MainThread.isServed(by: queue)
+    return queue(of: target).map { MainThread.isServed(by: $0) } ?? false
   }
 
-  /// Whether `target` is the queue whose turn runs on this thread, and a serial one.
+  /// The queue to which jobs for `target`, a queue or a scheduler, are sent, if any.
+  private func queue(of target: AnyObject) -> DispatchQueue? {
+    guard let scheduler = target as? Scheduler else { return target as? DispatchQueue }
+    return scheduler.dispatchQueue?.takeUnretainedValue() as? DispatchQueue
+  }
+
+  /// Whether `target` has the queue whose turn runs on this thread, and that is a serial one.
   ///
   /// A queue does not tell whether it is serial, so a block is sent to find out. A concurrent queue
   /// all of whose threads are busy for a second is taken for a serial one.
   private func isOccupiedQueue(_ target: AnyObject, _ probe: inout QueueProbe?) -> Bool {
-    guard target === state.pointee.turn.queue?.takeUnretainedValue(), target !== Queues.global
+    guard let queue = queue(of: target),
+      queue === state.pointee.turn.queue?.takeUnretainedValue(), queue !== Queues.global
     else { return false }
     if let probe { return probe.isStuck }
-    probe = QueueProbe(unsafeDowncast(target, to: DispatchQueue.self))
+    probe = QueueProbe(queue)
     return false
   }
 }

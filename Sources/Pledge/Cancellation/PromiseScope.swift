@@ -53,6 +53,16 @@ public final class PromiseScope: Sendable {
     Promise<T>(priority: nil, operation).bound(to: self)
   }
 
+  /// Starts `operation`, whose promise is cancelled when the scope is deallocated.
+  ///
+  /// If `operation` throws, the returned promise is rejected with that error.
+  ///
+  /// **Execution.** `operation` runs inside this call.
+  @_disfavoredOverload @discardableResult
+  public func run<T: Thenable>(_ operation: () throws -> T) -> Promise<T.Value> {
+    Promise<T.Value>.attempted { try operation().source }.bound(to: self)
+  }
+
   fileprivate func add(_ cancel: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       defer { state.nextID += 1 }

@@ -109,6 +109,8 @@ class Cell: Job, @unchecked Sendable {
     static let wants = wantsValue | wantsRejection
     /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
     static let queueTarget: UInt64 = 1 << 16
+    /// The handler takes a visit of that queue for itself.
+    static let visit: UInt64 = 1 << 12
     /// Cancellation stops here and does not reach the source.
     static let uncancellable: UInt64 = 1 << 17
     /// The handler is called for an abandoned source, too.
@@ -151,6 +153,7 @@ class Cell: Job, @unchecked Sendable {
     @usableFromInline static let wantsValue: UInt64 = 1 << 14
     @usableFromInline static let wantsRejection: UInt64 = 1 << 15
     @usableFromInline static let queueTarget: UInt64 = 1 << 16
+    static let visit: UInt64 = 1 << 12
     @usableFromInline static let uncancellable: UInt64 = 1 << 17
     @usableFromInline static let hearsAbandonment: UInt64 = 1 << 18
     @usableFromInline static let programInPlace: UInt64 = 1 << 19
@@ -784,7 +787,10 @@ class Handler: Cell, @unchecked Sendable {
     runHandler(state, isInPlace: isInPlace)
   }
 
-  override final var queue: Unmanaged<AnyObject>? { target }
+  override final var queue: Unmanaged<AnyObject>? {
+    if marks & Mark.queueTarget != 0 { return target }
+    return target?._withUnsafeGuaranteedRef { unsafeDowncast($0, to: Scheduler.self).dispatchQueue }
+  }
 
   override final var callsProgramInPlace: Bool { marks & Mark.programInPlace != 0 }
 }

@@ -89,7 +89,11 @@ enum Delivery {
     guard marks & wanted != 0, let target = handler.target else { return false }
     target._withUnsafeGuaranteedRef { target in
       if marks & Cell.Mark.queueTarget != 0 {
-        QueueTurn.enqueue(handler, on: target, isSole: isSole, state)
+        if marks & Cell.Mark.visit != 0 {
+          QueueTurn.visit(handler, on: target)
+        } else {
+          QueueTurn.enqueue(handler, on: target, isSole: isSole, state)
+        }
       } else {
         unsafeDowncast(target, to: Scheduler.self).enqueue(handler)
       }

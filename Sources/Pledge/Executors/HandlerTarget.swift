@@ -64,6 +64,12 @@ struct HandlerTarget: @unchecked Sendable {
     flags = Cell.Input.queueTarget
   }
 
+  /// For a queue on which each handler takes a visit for itself.
+  init(visiting queue: DispatchQueue) {
+    object = queue
+    flags = Cell.Input.queueTarget | Cell.Input.visit
+  }
+
   /// In place, for a closure of the library's own, which runs no code of the program.
   @inlinable
   init(immediate: Void) {

@@ -6,7 +6,13 @@ import Dispatch
 /// visit for each: work that the program itself sends to the queue keeps its place between them. On
 /// a serial queue handlers run in the order in which they were attached.
 public struct QueueExecutor: PromiseExecutor {
-  private let scheduler: VisitScheduler?
+  private enum Submission {
+    case inPlace
+    case plain(DispatchQueue)
+    case withOptions(VisitScheduler)
+  }
+
+  private let submission: Submission
 
   /// Creates an executor for `queue`.
   ///
@@ -17,47 +23,58 @@ public struct QueueExecutor: PromiseExecutor {
   public init(
     _ queue: DispatchQueue?, group: DispatchGroup? = nil, flags: DispatchWorkItemFlags = []
   ) {
-    scheduler = queue.map { VisitScheduler(queue: $0, group: group, flags: flags) }
+    if let queue {
+      submission =
+        group == nil && flags.isEmpty
+        ? .plain(queue) : .withOptions(VisitScheduler(queue: queue, group: group, flags: flags))
+    } else {
+      submission = .inPlace
+    }
   }
 
   /// Runs the job on the queue, or in place.
   public func enqueue(_ job: PromiseJob) {
-    if let scheduler { scheduler.send { job.run() } } else { job.run() }
+    switch submission {
+    case .inPlace: job.run()
+    case .plain(let queue): Queues.async(on: queue) { job.run() }
+    case .withOptions(let scheduler):
+      scheduler.send { job.run() }
+    }
   }
 
   /// Reaches the queue without a wrapper for each job.
   @usableFromInline var target: HandlerTarget {
-    if let scheduler {
-      HandlerTarget(scheduler: scheduler)
-    } else {
-      HandlerTarget(programInPlace: ())
+    switch submission {
+    case .inPlace: HandlerTarget(programInPlace: ())
+    case .plain(let queue): HandlerTarget(visiting: queue)
+    case .withOptions(let scheduler): HandlerTarget(scheduler: scheduler)
     }
   }
 }
 
-/// Sends jobs to a queue one by one.
+/// Sends jobs to a queue one by one, with options.
 ///
 /// `@unchecked Sendable`: all three are immutable, and thread-safe or numbers.
 private final class VisitScheduler: Scheduler, @unchecked Sendable {
-  private let queue: DispatchQueue
+  private let object: DispatchQueue
   private let group: DispatchGroup?
   private let flags: DispatchWorkItemFlags
 
   init(queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags) {
-    self.queue = queue
+    object = queue
     self.group = group
     self.flags = flags
   }
 
-  @inline(__always)
   func send(_ work: @escaping @Sendable () -> Void) {
-    Queues.async(on: queue, group: group, flags: flags, work)
+    Queues.async(on: object, group: group, flags: flags, work)
   }
 
   override func enqueue(_ job: Job) {
-    send { job.perform(ThreadState.current, isInPlace: false) }
+    QueueTurn.visit(job, on: object, group: group, flags: flags)
   }
 
-  override var name: String { queue.label }
-  override var identity: AnyObject? { queue }
+  override var dispatchQueue: Unmanaged<AnyObject>? { .passUnretained(object) }
+  override var name: String { object.label }
+  override var identity: AnyObject? { object }
 }

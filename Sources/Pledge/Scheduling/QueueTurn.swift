@@ -41,7 +41,23 @@ struct QueueTurn {
     }
     OutstandingTurns.add(to: .passUnretained(object))
     // A closure that captures a single object needs no separate context.
-    Queues.async(on: unsafeDowncast(object, to: DispatchQueue.self)) { run(job) }
+    Queues.async(on: unsafeDowncast(object, to: DispatchQueue.self)) {
+      run(job, budget: TurnBudget.jobs)
+    }
+  }
+
+  /// Sends `job` to `object`, a `DispatchQueue`, to run in a turn without any other job.
+  static func visit(_ job: Job, on object: AnyObject) {
+    OutstandingTurns.add(to: .passUnretained(object))
+    Queues.async(on: unsafeDowncast(object, to: DispatchQueue.self)) { run(job, budget: 0) }
+  }
+
+  /// Sends `job` to `queue` with options, to run in a turn without any other job.
+  static func visit(
+    _ job: Job, on queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags
+  ) {
+    OutstandingTurns.add(to: .passUnretained(queue))
+    Queues.async(on: queue, group: group, flags: flags) { run(job, budget: 0) }
   }
 
   /// Runs the turn's next job now, before code of the program that may block until that job has
@@ -53,13 +69,13 @@ struct QueueTurn {
     next.takeRetainedValue().perform(state, isInPlace: false)
   }
 
-  private static func run(_ first: Job) {
+  private static func run(_ first: Job, budget: Int) {
     guard let queue = first.queue else { return }
     let state = ThreadState.current
     // A turn can start inside another one, if a handler waits and the thread serves a queue in the
     // meantime.
     let outer = (state.pointee.turn, state.pointee.closuresOnStack)
-    state.pointee.turn = QueueTurn(queue: queue)
+    state.pointee.turn = QueueTurn(queue: queue, budget: budget)
     state.pointee.closuresOnStack = 0
     first.perform(state, isInPlace: false)
     while let next = exchange(&state.pointee.turn.next, with: nil) {

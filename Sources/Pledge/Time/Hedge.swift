@@ -32,6 +32,28 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
+  /// Starts `operation`, and starts it again each time that `delay` passes without a value, until
+  /// one of at most `attempts` guarantees is fulfilled.
+  ///
+  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  ///
+  /// **Execution.** `operation` runs in the isolation in which it was written.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @_disfavoredOverload
+  public static func hedged(
+    attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
+    clock: any Clock<Duration> = ContinuousClock(),
+    @_inheritActorContext _ operation:
+      @escaping @Sendable @isolated(any) () throws -> Guarantee<Value>
+  ) -> Promise {
+    let body = Isolated(operation).assumingIsolated(
+      as: (@Sendable () throws -> Guarantee<Value>).self)
+    return hedge(
+      attempts, TimeSpan(delay), budget, TimeSource(clock),
+      HandlerTarget(isolation: operation.isolation)
+    ) { try body().source }
+  }
+
   /// Starts `operation` on `executor`, and starts it again each time that `delay` passes without a
   /// value, until one of at most `attempts` has a value.
   ///

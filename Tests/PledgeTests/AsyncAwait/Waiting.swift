@@ -51,6 +51,21 @@ import Testing
     try await expectRejection(of: promise, with: DeadlockError.self)
   }
 
+  @Test(arguments: [nil, DispatchGroup()])
+  func line14_insideAHandler_forAnExecutorOfTheSameQueue_throws(group: DispatchGroup?) async throws
+  {
+    let queue = DispatchQueue(label: "wait")
+    let executor = QueueExecutor(queue, group: group)
+    let promise = Promise.value(1).map(on: executor) { value in
+      try Promise.value(value).map(on: executor) { $0 }.wait()
+    }
+    try await expectRejection(of: promise, with: DeadlockError.self)
+    let mixed = Promise.value(1).map(on: queue) { value in
+      try Promise.value(value).map(on: executor) { $0 }.wait()
+    }
+    try await expectRejection(of: mixed, with: DeadlockError.self)
+  }
+
   @Test func line14_insideAHandler_onAnActor_throws() async throws {
     let place = Place.actor
     let promise = Promise.value(1).map(on: place.executor) { value in

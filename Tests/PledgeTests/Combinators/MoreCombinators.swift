@@ -63,6 +63,21 @@ import Testing
     try await expectFulfillment(of: scope.run { try await Promise.value(3).value }, with: 3)
   }
 
+  @Test func aScope_runsOperationsThatReturnPromises() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let scope = PromiseScope()
+    let running = scope.run { work }
+    #expect(scope.pendingCount == 1)
+    scope.cancelAll()
+    try await expectCancellation(of: running)
+    try await expectCancellation(of: work)
+    #expect(!resolver.isPending)
+    try await expectFulfillment(of: scope.run { Guarantee.value(4) }, with: 4)
+    try await expectRejection(
+      of: scope.run { () throws -> Promise<Int> in throw Boom() }, with: Boom())
+    #expect(scope.pendingCount == 0)
+  }
+
   @Test func latest_cancelsTheOneBefore() async throws {
     let latest = Latest<Int>()
     let (first, resolver) = Promise<Int>.withResolvers()
@@ -123,6 +138,17 @@ import Testing
     #expect(clock.now.offset == .seconds(1))
   }
 
+  @Test func guarantees_areHedged() async throws {
+    let (first, resolver) = Guarantee<Int>.withResolvers()
+    let count = CallCounter()
+    let promise: Promise = Promise.hedged(delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? first : Guarantee.value(2)
+    }
+    await clock.run(until: promise)
+    try await expectFulfillment(of: promise, with: 2)
+    resolver.fulfill(1)
+  }
+
   @Test func attempts_runOnTheExecutor() async throws {
     let executor = ManualExecutor()
     let count = CallCounter()
@@ -171,7 +197,7 @@ import Testing
     try count.expectOnce()
   }
 
-  @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreTold() async throws {
+  @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreReported() async throws {
     let promise = Promise<Int>.hedged(attempts: 2, delay: .seconds(3600), clock: clock) {
       .rejected(Boom())
     }

@@ -41,6 +41,38 @@ import Testing
     }
   }
 
+  @Test(arguments: [nil, DispatchGroup()])
+  func handlersOnOneQueue_ofDifferentExecutors_runInOrder(group: DispatchGroup?) async throws {
+    let queue = DispatchQueue(label: "order")
+    for _ in 0..<50 {
+      let heard = Recorder<Int>()
+      let (start, resolver) = Promise<Void>.withResolvers()
+      let (inner, innerResolver) = Promise<Void>.withResolvers()
+      let first = inner.done(on: QueueExecutor(queue, group: group)) { heard.record(1) }
+      // The turn of this handler could continue with the next one, but the queue has another one.
+      let second = start.map(on: queue) { innerResolver.fulfill() }.done(on: queue) {
+        heard.record(2)
+      }
+      resolver.fulfill()
+      try await expectFulfillment(of: first)
+      try await expectFulfillment(of: second)
+      #expect(heard.events == [1, 2])
+    }
+  }
+
+  @Test(arguments: [nil, DispatchGroup()])
+  func aQueueExecutor_leavesTheProgramItsPlace(group: DispatchGroup?) async throws {
+    let queue = DispatchQueue(label: "visits")
+    let heard = Recorder<Int>()
+    let executor = QueueExecutor(queue, group: group)
+    let chain = Promise.value(()).map(on: executor) {
+      queue.async { heard.record(1) }
+    }.done(on: executor) { heard.record(2) }
+    try await expectFulfillment(of: chain)
+    #expect(heard.events == [1, 2])
+    group?.wait()
+  }
+
   @Test func handlersAttachedInsideEnqueue_keepTheirPlace() async throws {
     // An executor can attach handlers while it receives a job: they come after those attached
     // before.

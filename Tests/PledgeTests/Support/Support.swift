@@ -63,6 +63,17 @@ struct Place: Sendable, CustomStringConvertible {
     let queue = DispatchQueue(label: "pledge.tests.serial")
     return Place(description: "serial queue", executor: queue, probe: ExecutorProbe(queue))
   }()
+  static let visitedQueue: Place = {
+    let queue = DispatchQueue(label: "pledge.tests.visited")
+    return Place(
+      description: "visits of a queue", executor: QueueExecutor(queue), probe: ExecutorProbe(queue))
+  }()
+  static let countedQueue: Place = {
+    let queue = DispatchQueue(label: "pledge.tests.counted")
+    return Place(
+      description: "visits counted in a group",
+      executor: QueueExecutor(queue, group: DispatchGroup()), probe: ExecutorProbe(queue))
+  }()
   static let concurrentQueue: Place = {
     let queue = DispatchQueue(label: "pledge.tests.concurrent", attributes: .concurrent)
     return Place(description: "concurrent queue", executor: queue, probe: ExecutorProbe(queue))
@@ -84,7 +95,8 @@ struct Place: Sendable, CustomStringConvertible {
   }()
 
   static let all: [Place] = [
-    immediate, serialQueue, concurrentQueue, global, main, actor, custom,
+    immediate, serialQueue, visitedQueue, countedQueue, concurrentQueue, global, main, actor,
+    custom,
   ]
 }
 

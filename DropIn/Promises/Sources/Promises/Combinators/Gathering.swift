@@ -10,7 +10,7 @@ import Pledge
 protocol Input {
   var isPending: Bool { get }
   var isFulfilled: Bool { get }
-  func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void)
+  func observeEnd(on executor: QueueExecutor, _ handler: @escaping ((any Error)?) -> Void)
 }
 
 /// The input for one promise.
@@ -29,10 +29,10 @@ struct Source<Value>: Input {
   }
 
   @inlinable
-  func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void) {
+  func observeEnd(on executor: QueueExecutor, _ handler: @escaping ((any Error)?) -> Void) {
     // `nonisolated(unsafe)`: called once, on the queue.
     nonisolated(unsafe) let handler = handler
-    storage.observe(on: QueueExecutor.hop(to: queue)) { result in
+    storage.observe(on: executor) { result in
       switch result {
       case .success: handler(nil)
       case .failure(let error): handler(error)
@@ -72,8 +72,8 @@ struct AnyInput: Input {
   @inlinable var isFulfilled: Bool { input.isFulfilled }
 
   @inlinable
-  func observeEnd(on queue: DispatchQueue, _ handler: @escaping ((any Error)?) -> Void) {
-    input.observeEnd(on: queue, handler)
+  func observeEnd(on executor: QueueExecutor, _ handler: @escaping ((any Error)?) -> Void) {
+    input.observeEnd(on: executor, handler)
   }
 }
 
@@ -113,9 +113,9 @@ func gather<I: Input, Combined>(
   on queue: DispatchQueue, fulfilled inputs: [I], _ combine: @escaping () -> Combined
 ) -> Promise<Combined> {
   Promise<Combined>(on: queue) { fulfill, reject in
-    let progress = Progress()
+    let (progress, executor) = (Progress(), QueueExecutor.hop(to: queue))
     for input in inputs {
-      input.observeEnd(on: queue) { error in
+      input.observeEnd(on: executor) { error in
         if let error {
           reject(error)
         } else if progress.isComplete(inputs, { $0.isFulfilled }) {
@@ -132,9 +132,9 @@ func gather<I: Input, Combined>(
 func gather<I: Input>(on queue: DispatchQueue, resolved inputs: [I]) -> Promise<Void> {
   guard !inputs.isEmpty else { return Promise<Void>(()) }
   return Promise<Void>(on: queue) { fulfill, reject in
-    let progress = Progress()
+    let (progress, executor) = (Progress(), QueueExecutor.hop(to: queue))
     for input in inputs {
-      input.observeEnd(on: queue) { error in
+      input.observeEnd(on: executor) { error in
         guard progress.isComplete(inputs, { !$0.isPending }) else { return }
         if let error, !inputs.contains(where: { $0.isFulfilled }) {
           reject(error)
