@@ -1,4 +1,5 @@
 import Foundation
+import Pledge
 
 /// An error for a tool that a command needs and that isn't available.
 struct ToolError: Error, CustomStringConvertible {
@@ -27,7 +28,7 @@ func runTool(_ name: String, _ arguments: [String]) throws(ToolError) -> String 
 
 /// Counts the instructions of a cell with valgrind, whose count is repeatable even on a busy
 /// machine.
-final class InstructionCounter {
+final class InstructionCounter: Sendable {
   /// A copy of this program without debug information, which valgrind can't read.
   private let program: URL
 
@@ -50,22 +51,27 @@ final class InstructionCounter {
 
   /// Returns the cost of a unit, without startup.
   ///
-  /// Startup costs the same with twice the work, so it isn't part of the difference.
+  /// Startup costs the same with twice the work, so it isn't part of the difference. The two runs take
+  /// place at the same time, which doesn't affect the counts.
   func instructionsPerUnit(
     _ workload: Workload, _ library: String, size: Int, times: Int
-  ) throws(ToolError) -> Double {
-    let once = try count(workload, library, size: size, times: times)
-    let twice = try count(workload, library, size: size, times: 2 * times)
+  ) throws -> Double {
+    let counts = [times, 2 * times].map { times in
+      Promise.value(workload.name).map(on: .global) { name in
+        try self.count(name, library, size: size, times: times)
+      }
+    }
+    let (once, twice) = try Promise.all(counts[0], counts[1]).wait()
     return Double(twice - once) / Double(times * workload.units(size))
   }
 
   private func count(
-    _ workload: Workload, _ library: String, size: Int, times: Int
+    _ workload: String, _ library: String, size: Int, times: Int
   ) throws(ToolError) -> Int {
     let output = try runTool(
       "valgrind",
       [
-        "--tool=callgrind", "--callgrind-out-file=/dev/null", program.path, "cell", workload.name,
+        "--tool=callgrind", "--callgrind-out-file=/dev/null", program.path, "cell", workload,
         library, "--size", "\(size)", "--times", "\(times)",
       ])
     let line = output.split(separator: "\n").first { $0.contains("Collected :") }
