@@ -2,6 +2,15 @@
 
 import PackageDescription
 
+// `Examples/install` copies the Swift runtime to a folder next to that of the program, which must not
+// depend on the toolchain that built it.
+let isInstalled = Context.environment["FETCH_INSTALLED"] != nil
+let runtimePath: [LinkerSetting] = [
+  .unsafeFlags(
+    ["-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath=$ORIGIN/../lib/fetch"],
+    .when(platforms: [.linux]))
+]
+
 let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
@@ -29,7 +38,8 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]
+      ],
+      linkerSettings: isInstalled ? runtimePath : []
     ),
     .target(
       name: "FetchEngine",

@@ -58,7 +58,7 @@ final class Copy: Sendable {
     var saved = 0
     var lastSource: URL?
     /// The mirrors that have sent what is present; nil where that was an earlier run.
-    var mirrors: Set<URL?> = []
+    var mirrors: [URL?] = []
     /// Whether the file had to be started over.
     var isSuspect = false
     /// The checksum of what a mirror has sent by itself, if it was wrong.
@@ -201,7 +201,7 @@ final class Copy: Sendable {
         state.saved = 0
       }
       state.lastSource = head.url
-      state.mirrors.insert(mirror)
+      if !state.mirrors.contains(mirror) { state.mirrors.append(mirror) }
       state.turns[claim.start] = Turn(attempt: attempt)
       return Claim(start: claim.start, version: state.version, attempt: attempt)
     }

@@ -7,15 +7,46 @@ import PledgeFoundation
 ///
 /// Each method is one policy, written as a chain; read them from top to bottom.
 public struct Downloader: Sendable {
-  let transport: any Transport
-  let storage: any Storage
-  let options: Options
+  /// What all downloads share.
+  ///
+  /// It is one object, because each closure of a chain retains what it captures.
+  final class Shared: Sendable {
+    let request: Request
+    let storage: any Storage
+    let options: Options
+    let disk: any PromiseExecutor
+    let time: Time
+    let stalls: StallWatch
+    let report: @Sendable (Event) -> Void
+    let mirrors = Mirrors()
+
+    init(
+      transport: any Transport, storage: any Storage, options: Options,
+      disk: any PromiseExecutor, time: Time, report: @escaping @Sendable (Event) -> Void
+    ) {
+      stalls = StallWatch(limit: options.stall, time: time)
+      request = Request(
+        transport: transport, stalls: stalls, settings: options.settings,
+        hosts: HostLimits(options.connectionsPerHost))
+      self.storage = storage
+      self.options = options
+      self.disk = disk
+      self.time = time
+      self.report = report
+    }
+  }
+
+  private let shared: Shared
+
+  var request: Request { shared.request }
+  var storage: any Storage { shared.storage }
+  var options: Options { shared.options }
   /// Where files are read for their checksums, and where the disk is waited for.
-  let disk: any PromiseExecutor
-  let time: Time
-  let report: @Sendable (Event) -> Void
-  let mirrors = Mirrors()
-  let hosts: HostLimits
+  var disk: any PromiseExecutor { shared.disk }
+  var time: Time { shared.time }
+  var stalls: StallWatch { shared.stalls }
+  var mirrors: Mirrors { shared.mirrors }
+  func report(_ event: Event) { shared.report(event) }
 
   /// Creates a downloader.
   ///
@@ -31,13 +62,9 @@ public struct Downloader: Sendable {
     disk: any PromiseExecutor = .global, time: Time = .real,
     report: @escaping @Sendable (Event) -> Void = { _ in }
   ) {
-    self.transport = transport
-    self.storage = storage
-    self.options = options
-    self.disk = disk
-    self.time = time
-    self.report = report
-    hosts = HostLimits(options.connectionsPerHost)
+    shared = Shared(
+      transport: transport, storage: storage, options: options, disk: disk, time: time,
+      report: report)
   }
 
   /// Downloads all files, a limited number at the same time.
@@ -67,52 +94,82 @@ public struct Downloader: Sendable {
 
   /// Downloads one file, unless it exists and must be kept.
   func download(_ file: Download) -> Promise<Saved> {
-    Promise(on: place(isSlow: file.checksum != nil)) { () -> Start in
-      if let size = try storage.present(file) { return .present(byteCount: size) }
-      return .missing(Copy(file, try storage.open(file.name)))
+    // Opening a file is faster than a change of threads; computing a checksum isn't.
+    if file.checksum != nil {
+      return Promise(on: disk) { try start(file) }.then(on: .immediate) { proceed($0, file) }
     }
-    .then(on: .immediate) { start in
-      switch start {
-      case .present(let size):
-        .value(Saved(file: file, source: nil, byteCount: size, requests: 0))
-      case .missing(let copy): fetch(copy)
-      }
-    }
+    do { return proceed(try start(file), file) } catch { return .rejected(error) }
   }
-
-  /// Where to work on a file: opening or renaming it is faster than a change of threads.
-  private func place(isSlow: Bool) -> any PromiseExecutor { isSlow ? disk : .immediate }
 
   private enum Start {
     case present(byteCount: Int)
     case missing(Copy)
   }
 
+  private func start(_ file: Download) throws -> Start {
+    if let size = try storage.present(file) { return .present(byteCount: size) }
+    return .missing(Copy(file, try storage.open(file.name)))
+  }
+
+  private func proceed(_ start: Start, _ file: Download) -> Promise<Saved> {
+    switch start {
+    case .present(let size):
+      .value(Saved(file: file, source: nil, byteCount: size, requests: 0))
+    case .missing(let copy): fetch(copy)
+    }
+  }
+
   /// Fetches what is missing, verifies the file, and gives it its name.
   func fetch(_ copy: Copy) -> Promise<Saved> {
-    startingOver(copy) { complete(copy) }
-      .map(on: place(isSlow: storage.isSyncing)) {
-        try storage.commit(copy.part)
-        return Saved(
-          file: copy.file, source: copy.source, byteCount: copy.received, requests: copy.requests)
-      }
-      // What can be continued is stored by the disk, and the rest is removed.
-      .finally(on: .immediate) { () -> Promise<Void> in
-        guard copy.part.isOpen else {
-          storage.close(copy.part)
-          return .value(())
-        }
-        return Promise(on: disk) { storage.close(copy.part) }
+    committed(startingOver(copy) { complete(copy) }, copy)
+      // What can be continued is stored by the disk, and the rest is removed, even if the download
+      // was cancelled.
+      .recover(on: .immediate) { error in
+        Promise(on: disk) { storage.close(copy.part) }.uncancellable()
+          .map(on: .immediate) { throw error }
       }
   }
 
-  /// Fetches all that is missing, over several connections if that is wanted.
+  /// Gives the file its name.
+  private func committed(_ arrival: Promise<Void>, _ copy: Copy) -> Promise<Saved> {
+    // Renaming a file is faster than a change of threads; waiting for the disk isn't.
+    storage.isSyncing
+      ? arrival.map(on: disk) { try commit(copy) }
+      : arrival.map(on: .immediate) { try commit(copy) }
+  }
+
+  private func commit(_ copy: Copy) throws -> Saved {
+    try storage.commit(copy.part)
+    storage.close(copy.part)
+    return Saved(
+      file: copy.file, source: copy.source, byteCount: copy.received, requests: copy.requests)
+  }
+
+  /// Fetches all that is missing.
   func complete(_ copy: Copy) -> Promise<Void> {
-    guard let first = copy.claims.first else { return verify(copy) }
+    guard !copy.claims.isEmpty else { return verify(copy) }
     report(.started(copy.file, copy.resume))
+    let arrival =
+      options.split == 1 && copy.claims.count == 1
+      ? inOnePiece(copy) : inSegments(copy)
+    return copy.file.checksum == nil ? arrival : arrival.then(on: .immediate) { verify(copy) }
+  }
+
+  /// Fetches what is missing over one connection.
+  private func inOnePiece(_ copy: Copy) -> Promise<Void> {
+    persistently(copy) {
+      // An earlier attempt may have changed what is missing.
+      guard let claim = copy.claims.first else { return .value(()) }
+      return connect(copy, claim).then(on: .immediate) { read($0, copy) }
+    }
+  }
+
+  /// Fetches what is missing over several connections.
+  private func inSegments(_ copy: Copy) -> Promise<Void> {
+    guard let first = copy.claims.first else { return .value(()) }
     return persistently(copy) { connect(copy, first) }
       .then(on: .immediate) { opened in
-        // The first answer has told the size, and so what there is to divide.
+        // The first response contains the size, and so what there is to divide.
         if opened.answer.head.servesRanges {
           copy.split(into: options.split, minimum: options.minimumSegment)
         }
@@ -126,7 +183,7 @@ public struct Downloader: Sendable {
           }
         }
       }
-      .then(on: .immediate) { _ in verify(copy) }
+      .asVoid()
   }
 
   /// Compares the file with its checksum.
@@ -149,25 +206,32 @@ public struct Downloader: Sendable {
   /// The first good answer wins, and the other requests are cancelled.
   func connect(_ copy: Copy, _ claim: Copy.Claim) -> Promise<Opened> {
     let ranked = mirrors.ranked(copy.file.mirrors, rotation: claim.start / options.minimumSegment)
-    let request = Request(
-      transport: transport, time: time, patience: options.stall, settings: options.settings,
-      hosts: hosts)
     let attempt = copy.beginAttempt()
-    let requests = ranked.enumerated().map { rank, mirror in
-      (rank == 0 ? .value(()) : time.after(options.headStart * rank))
-        .then(on: .immediate) { try request.get(mirror, copy.headers(for: claim)) }
-        .map(on: .immediate) { answer in
-          let claim = try copy.accept(answer.head, from: mirror, for: claim, attempt: attempt)
-          return Opened(answer: answer, mirror: mirror, claim: claim)
-        }
-        .tap(on: .immediate) { result in
-          if case .failure(let error) = result, !(error is CancellationError) {
-            mirrors.blame(mirror)
-          }
-        }
-    }
     // Without mirrors there is no race, and one error.
-    return requests.count == 1 ? requests[0] : Promise.any(requests)
+    if ranked.count == 1 { return ask(ranked[0], copy, claim, attempt) }
+    return Promise.any(
+      ranked.enumerated().map { rank, mirror in
+        rank == 0
+          ? ask(mirror, copy, claim, attempt)
+          : time.after(options.headStart * rank).then(on: .immediate) {
+            ask(mirror, copy, claim, attempt)
+          }
+      })
+  }
+
+  /// Asks one mirror for a segment.
+  private func ask(
+    _ mirror: URL, _ copy: Copy, _ claim: Copy.Claim, _ attempt: Int
+  ) -> Promise<Opened> {
+    let headers: [String: String]
+    do { headers = try copy.headers(for: claim) } catch { return .rejected(error) }
+    return request.get(mirror, headers).mapResult(on: .immediate) { result in
+      try blaming(mirror) {
+        let answer = try result.get()
+        let claim = try copy.accept(answer.head, from: mirror, for: claim, attempt: attempt)
+        return Opened(answer: answer, mirror: mirror, claim: claim)
+      }
+    }
   }
 
   /// Writes the body of an answer to the file, unless it stalls or is outrun by other mirrors.
@@ -176,35 +240,43 @@ public struct Downloader: Sendable {
     guard let claim = opened.claim else { return .value(()) }
     report(.started(copy.file, copy.resume))
     let meter = Meter(time.now())
-    let body = opened.answer.body { bytes in
-      try copy.write(bytes, claim)
-      meter.add(bytes.count, at: time.now())
-      report(.received(copy.file, claim.start, bytes.count))
-    }
-    .replaceError(on: .immediate, only: EndOfSegment.self) { (_) -> Void in }
-    return Promise.race(body, silence(meter, opened, copy))
-      .tap(on: .immediate) { _ in copy.end(claim) }
-      .map(on: .immediate) { try copy.finish(claim) }
-      .tap(on: .immediate) { result in
-        report(.disconnected(copy.file, claim.start))
-        mirrors.note(opened.mirror, bytes: meter.count, in: time.now() - meter.start)
-        if case .failure(let error) = result, !(error is CancellationError) {
-          mirrors.blame(opened.mirror)
-        }
+    let body = stalls.watch(
+      opened.answer.body { bytes in
+        try copy.write(bytes, claim)
+        meter.add(bytes.count, at: time.now())
+        report(.received(copy.file, claim.start, bytes.count))
+      }, meter)
+    let others = copy.file.mirrors.filter { $0 != opened.mirror }
+    let arrival = others.isEmpty ? body : Promise.race(body, outrun(meter, by: others))
+    return arrival.mapResult(on: .immediate) { result in
+      copy.end(claim)
+      report(.disconnected(copy.file, claim.start))
+      mirrors.note(opened.mirror, bytes: meter.count, in: time.now() - meter.start)
+      try blaming(opened.mirror) {
+        do { try result.get() } catch is EndOfSegment {}
+        try copy.finish(claim)
       }
+    }
   }
 
-  /// Rejected once nothing has arrived for too long, or far less than other mirrors would send.
-  func silence(_ meter: Meter, _ opened: Opened, _ copy: Copy) -> Promise<Void> {
-    let quiet = time.now() - meter.last
-    guard quiet < options.stall else { return .rejected(Stalled(duration: options.stall)) }
-    let others = copy.file.mirrors.filter { $0 != opened.mirror }
-    let pause = others.isEmpty ? options.stall - quiet : min(options.stall - quiet, .seconds(2))
+  /// Rejected once a connection receives far less than other mirrors would send.
+  func outrun(_ meter: Meter, by others: [URL]) -> Promise<Void> {
     let before = meter.count
+    let pause = min(options.stall, .seconds(2))
     return time.after(pause).then(on: .immediate) {
       let speed = Double(meter.count - before) / (pause / .seconds(1))
       if mirrors.isMuchSlower(speed, than: others) { throw TooSlow() }
-      return silence(meter, opened, copy)
+      return outrun(meter, by: others)
+    }
+  }
+
+  /// Notes that a mirror has failed if `body` throws.
+  private func blaming<T>(_ mirror: URL, _ body: () throws -> T) throws -> T {
+    do {
+      return try body()
+    } catch {
+      if !(error is CancellationError) { mirrors.blame(mirror) }
+      throw error
     }
   }
 }

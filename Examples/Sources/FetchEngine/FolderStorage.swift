@@ -28,6 +28,7 @@ public struct FolderStorage: Storage {
 
   /// A file with the right checksum need not be downloaded, whatever the policy.
   public func present(_ file: Download) throws -> Int? {
+    guard file.checksum != nil || existing == .kept else { return nil }
     let path = parts.path(of: file.name)
     // What cannot be read is not there; the download tells why it cannot be written either.
     var status = stat()

@@ -2,28 +2,35 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-/// One request, with all the redirections that it meets.
-struct Request: Sendable {
-  let transport: any Transport
-  let time: Time
-  /// How long to wait for an answer.
-  let patience: Duration
-  /// What the user wants to be sent with it.
-  let settings: RequestSettings
+/// Sends requests, and follows redirections.
+final class Request: Sendable {
+  private let transport: any Transport
+  private let stalls: StallWatch
+  /// What the user wants to be sent with each request.
+  private let settings: RequestSettings
   /// How many connections a host may have.
-  let hosts: HostLimits
+  private let hosts: HostLimits
+
+  init(
+    transport: any Transport, stalls: StallWatch, settings: RequestSettings, hosts: HostLimits
+  ) {
+    self.transport = transport
+    self.stalls = stalls
+    self.settings = settings
+    self.hosts = hosts
+  }
 
   /// Asks for `url`; an answer that does not tell of success is an error.
   func get(
     _ url: URL, _ headers: [String: String], origin: URL? = nil, redirectionsLeft: Int = 20
   ) -> Promise<any Answer> {
-    let origin = origin ?? url
-    let all = headers.merging(settings.headers(for: url, origin: origin)) { own, _ in own }
+    let common = settings.headers(for: url, origin: origin ?? url)
+    let all = headers.isEmpty ? common : headers.merging(common) { own, _ in own }
     // Waiting for a free connection is not the server's silence.
-    return hosts.whenFree(url) {
-      time.limit(transport.get(url.withoutCredentials, headers: all), to: patience)
+    return hosts.whenFree(url) { [self] in
+      stalls.watch(transport.get(url.withoutCredentials, headers: all), stalls.meter())
     }
-    .then(on: .immediate) { answer in
+    .then(on: .immediate) { [self] answer in
       switch answer.head.status {
       case 200..<300, 416:
         return .value(answer)
@@ -33,10 +40,11 @@ struct Request: Sendable {
         }
         let next = try Self.destination(of: answer.head)
         return get(
-          next, headers, origin: origin, redirectionsLeft: redirectionsLeft - 1)
+          next, headers, origin: origin ?? url, redirectionsLeft: redirectionsLeft - 1)
       default:
         throw HTTPStatusError(
-          status: answer.head.status, url: answer.head.url, headers: answer.head.headers)
+          status: answer.head.status, url: answer.head.url,
+          headers: answer.head.headers.dictionary)
       }
     }
   }
@@ -59,9 +67,7 @@ public struct RequestSettings: Sendable {
   /// Header fields by their names.
   public var headers: [String: String] = [:]
   /// Finds a user and a password for a host, as in a netrc file.
-  public var credentials: @Sendable (_ host: String) -> (user: String, password: String)? = { _ in
-    nil
-  }
+  public var credentials: (@Sendable (_ host: String) -> (user: String, password: String)?)?
 
   /// Creates settings that send nothing.
   public init() {}
@@ -71,11 +77,13 @@ public struct RequestSettings: Sendable {
   /// As with curl, a password and the fields Authorization and Cookie are for the host that the user
   /// named; one that a redirection leads to gets what the redirection or the netrc file says.
   func headers(for url: URL, origin: URL) -> [String: String] {
-    let isAtHome = url == origin || url.isSameServer(as: origin)
-    var result: [String: String] = [:]
-    if !headers.keys.contains(where: { $0.lowercased() == "accept-encoding" }) {
-      result["Accept-Encoding"] = "identity"
+    // Most requests; taking an address apart takes longer than the rest.
+    if headers.isEmpty, credentials == nil, !url.mayHaveCredentials, !origin.mayHaveCredentials {
+      return Self.usual
     }
+    let isAtHome = url == origin || url.isSameServer(as: origin)
+    let choosesEncoding = headers.keys.contains { $0.lowercased() == "accept-encoding" }
+    var result = choosesEncoding ? [:] : Self.usual
     for (name, value) in headers where isAtHome || !Self.secretFields.contains(name.lowercased()) {
       result[name] = value
     }
@@ -83,17 +91,22 @@ public struct RequestSettings: Sendable {
       return result
     }
     let fromOrigin = isAtHome ? origin.credentials : nil
-    if let (user, password) = url.credentials ?? fromOrigin ?? credentials(url.host() ?? "") {
+    if let (user, password) = url.credentials ?? fromOrigin ?? credentials?(url.host() ?? "") {
       let text = Data("\(user):\(password)".utf8).base64EncodedString()
       result["Authorization"] = "Basic \(text)"
     }
     return result
   }
 
+  /// A file is to arrive as it is.
+  private static let usual = ["Accept-Encoding": "identity"]
   private static let secretFields: Set = ["authorization", "cookie"]
 }
 
 extension URL {
+  /// False for an address without a user and a password; the rest must be taken apart.
+  fileprivate var mayHaveCredentials: Bool { absoluteString.utf8.contains(UInt8(ascii: "@")) }
+
   /// The user and the password in the address.
   fileprivate var credentials: (user: String, password: String)? {
     guard let user = user(percentEncoded: false) else { return nil }
@@ -102,7 +115,7 @@ extension URL {
 
   /// The address without user and password.
   var withoutCredentials: URL {
-    guard user() != nil || password() != nil else { return self }
+    guard mayHaveCredentials, user() != nil || password() != nil else { return self }
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }
     parts.user = nil
     parts.password = nil

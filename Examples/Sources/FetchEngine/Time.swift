@@ -21,11 +21,6 @@ public struct Time: Sendable {
     let start = ContinuousClock.now
     return Time(now: { .now - start }, after: { .after($0) })
   }()
-
-  /// Rejects with ``Stalled`` what has not settled after `limit`, and cancels it.
-  func limit<T: Sendable>(_ promise: Promise<T>, to limit: Duration) -> Promise<T> {
-    Promise.race(promise, after(limit).map(on: .immediate) { throw Stalled(duration: limit) })
-  }
 }
 
 /// Nothing has arrived for too long.

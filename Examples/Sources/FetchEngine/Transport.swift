@@ -32,11 +32,11 @@ public struct AnswerHead: Sendable {
   public var url: URL
   /// The status, such as 200.
   public var status: Int
-  /// The header fields, with their names in lower case.
-  public var headers: [String: String]
+  /// The header fields.
+  public var headers: HeaderFields
 
   /// Creates a head.
-  public init(url: URL, status: Int, headers: [String: String] = [:]) {
+  public init(url: URL, status: Int, headers: HeaderFields = [:]) {
     self.url = url
     self.status = status
     self.headers = headers
@@ -49,6 +49,41 @@ public struct AnswerHead: Sendable {
 
   /// The number of bytes of the body, if the server tells.
   var length: Int? { headers["content-length"].flatMap { Int($0) } }
+}
+
+/// The header fields of a response.
+///
+/// A response has few of them, and few of those are read: comparing names takes less time than
+/// making a dictionary with names in lower case.
+public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
+  private let fields: [(name: String, value: String)]
+
+  /// Creates header fields, in any case.
+  public init(_ fields: [(name: String, value: String)]) { self.fields = fields }
+
+  /// Creates header fields, in any case.
+  public init(dictionaryLiteral fields: (String, String)...) {
+    self.init(fields.map { (name: $0.0, value: $0.1) })
+  }
+
+  /// The value of the last field with that name, whatever its case.
+  public subscript(name: String) -> String? {
+    fields.last { Self.isSame($0.name, name) }?.value
+  }
+
+  /// The values by the names in lower case.
+  public var dictionary: [String: String] {
+    Dictionary(fields.map { ($0.name.lowercased(), $0.value) }) { _, last in last }
+  }
+
+  private static func isSame(_ first: String, _ second: String) -> Bool {
+    first.utf8.count == second.utf8.count
+      && zip(first.utf8, second.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+  }
+
+  private static func lowercased(_ byte: UInt8) -> UInt8 {
+    UInt8(ascii: "A") <= byte && byte <= UInt8(ascii: "Z") ? byte | 0x20 : byte
+  }
 }
 
 /// A connection that could not be made, or that broke.

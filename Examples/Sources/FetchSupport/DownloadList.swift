@@ -124,7 +124,20 @@ public enum DownloadList {
     return url
   }
 
+  /// Whether only spaces separate words, and nothing is quoted: such a line needs no characters.
+  private static func isPlain(_ line: Substring) -> Bool {
+    line.utf8.allSatisfy { byte in
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "#"): false
+      default: byte >= UInt8(ascii: " ") && byte < 0x7F
+      }
+    }
+  }
+
   private static func words(of line: Substring) throws(LineFault) -> [String] {
+    if isPlain(line) {
+      return line.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
+    }
     var words: [String] = []
     var word: String?
     var isQuoted = false

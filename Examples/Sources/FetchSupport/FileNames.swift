@@ -20,7 +20,9 @@ public enum FileNames {
   public static func name(for url: URL) -> String {
     let path = url.path(percentEncoded: true)
     let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
-    return safe(last.removingPercentEncoding ?? String(last))
+    // Taking out escapes is slow, and few names have one.
+    let plain = last.utf8.contains(UInt8(ascii: "%")) ? last.removingPercentEncoding : nil
+    return safe(plain ?? String(last))
   }
 
   /// Returns the names under which to save `requests`, all different.
@@ -63,6 +65,7 @@ public enum FileNames {
   /// - Parameter name: Any text.
   /// - Returns: A safe name; `download` if nothing is left.
   public static func safe(_ name: String) -> String {
+    if isEvidentlySafe(name) { return name }
     var scalars = String.UnicodeScalarView()
     for scalar in name.unicodeScalars {
       scalars.append(isPlain(scalar) ? scalar : "_")
@@ -75,6 +78,26 @@ public enum FileNames {
     }
     result = shortened(result, to: maximumLength)
     return PartialFile.isPartialName(result) ? result + "_" : result
+  }
+
+  /// Whether `name` starts with a letter or a digit and consists of such, of hyphens, underscores, and
+  /// dots, as most names do.
+  private static func isEvidentlySafe(_ name: String) -> Bool {
+    guard let first = name.utf8.first, isAlphanumeric(first), name.utf8.count <= maximumLength
+    else {
+      return false
+    }
+    let isPlain = name.utf8.allSatisfy { isAlphanumeric($0) || "-_.".utf8.contains($0) }
+    return isPlain && !PartialFile.isPartialName(name)
+  }
+
+  private static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: false
+    }
   }
 
   private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {

@@ -56,10 +56,7 @@ public final class PartialFile: Sendable {
     finalPath = prefix + name
     path = prefix + Self.partialName(for: name)
     let isAdopted = continuing && access(path, F_OK) != 0 && rename(finalPath, path) == 0
-    let descriptor = try Self.openLocked(path)
-    var size = stat()
-    _ = fstat(descriptor, &size)
-    let length = Int(size.st_size)
+    let (descriptor, length) = try Self.openLocked(path)
     let hasRecord = access(Self.recordPath(path), F_OK) == 0
     if isAdopted {
       var state = ResumeState()
@@ -151,9 +148,7 @@ public final class PartialFile: Sendable {
   ///
   /// - Parameter syncing: Whether the disk has to have the bytes before the file gets its name, so
   ///   that not even a power failure leaves a file that is not whole.
-  /// - Returns: The file under its final name.
-  @discardableResult
-  public func commit(syncing: Bool = false) throws(FileFailure) -> URL {
+  public func commit(syncing: Bool = false) throws(FileFailure) {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.rename, path, EBADF) }
       var old = stat()
@@ -171,7 +166,6 @@ public final class PartialFile: Sendable {
       let folder = destination.deletingLastPathComponent()
       try Self.saveDirectory(folder.path(percentEncoded: false))
     }
-    return destination
   }
 
   /// Keeps the partial file if its state was saved, for a later run, and removes it otherwise.
@@ -256,7 +250,10 @@ public final class PartialFile: Sendable {
     descriptor = -1
   }
 
-  private static func openLocked(_ path: String) throws(FileFailure) -> Int32 {
+  /// Opens and locks a file, and returns its length, too.
+  private static func openLocked(
+    _ path: String
+  ) throws(FileFailure) -> (descriptor: Int32, length: Int) {
     while true {
       var file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
       guard file >= 0 else { throw FileFailure(.open, path, errno) }
@@ -267,19 +264,16 @@ public final class PartialFile: Sendable {
       }
       // Between opening and locking, the file may have been given its final
       // name by the process that had it: then it must not be written.
-      guard isStill(file, at: path) else {
+      var opened = stat()
+      var named = stat()
+      guard fstat(file, &opened) == 0, lstat(path, &named) == 0,
+        opened.st_ino == named.st_ino, opened.st_dev == named.st_dev
+      else {
         close(&file)
         continue
       }
-      return file
+      return (file, Int(opened.st_size))
     }
-  }
-
-  private static func isStill(_ file: Int32, at path: String) -> Bool {
-    var opened = stat()
-    var named = stat()
-    return fstat(file, &opened) == 0 && lstat(path, &named) == 0
-      && opened.st_ino == named.st_ino && opened.st_dev == named.st_dev
   }
 
   private static func write(

@@ -29,7 +29,9 @@ struct Fetch: AsyncParsableCommand {
 
       Exit status: 0 if all files are there; 1 if some are missing, also because of --deadline; \
       64 for bad usage; 129, 130 or 143 if SIGHUP, SIGINT (Ctrl-C) or SIGTERM ended it.
-      """)
+      """,
+    // `Release/set-version` changes it along with the file VERSION.
+    version: "0.9.0")
 
   @Argument(help: "What to download: an address, or a line as in a list.")
   var downloads: [String] = []

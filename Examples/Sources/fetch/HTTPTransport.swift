@@ -13,16 +13,25 @@ import Synchronization
 /// What it receives is written by the thread that receives it, and nothing more is read while that
 /// lasts: memory is bounded by the number of connections.
 final class HTTPTransport: Transport {
-  /// One thread for all connections: a second one would cost more for handing requests over than it
-  /// contributes.
-  private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+  /// A thread that has connections of its own, so that it doesn't wait for the other one.
+  fileprivate final class Lane: Sendable {
+    let loop: any EventLoop
+    /// The number of requests that are in progress.
+    let requests = Atomic(0)
+    /// Nil once they are shut down.
+    let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
 
+    init(_ loop: any EventLoop) { self.loop = loop }
+  }
+
+  private static let threads = MultiThreadedEventLoopGroup(
+    numberOfThreads: min(2, System.coreCount))
+
+  private let lanes: [Lane]
   private let proxies: Proxies
   private let connectTimeout: Duration
   private let connectionsPerHost: Int
   private let certificates: String?
-  /// Nil once it is shut down.
-  private let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
 
   /// Creates a transport.
   ///
@@ -34,6 +43,7 @@ final class HTTPTransport: Transport {
   init(
     proxies: Proxies, connectTimeout: Duration, connectionsPerHost: Int, certificates: String? = nil
   ) {
+    lanes = Self.threads.makeIterator().map { Lane($0) }
     self.proxies = proxies
     self.connectTimeout = connectTimeout
     self.connectionsPerHost = connectionsPerHost
@@ -58,10 +68,11 @@ final class HTTPTransport: Transport {
     } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
+    let lane = lane()
     // A download that is being cancelled may still get here.
-    guard let client = client(for: route) else { return .rejected(CancellationError()) }
+    guard let client = client(of: lane, for: route) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
-    let exchange = Exchange(url: url, resolver: resolver)
+    let exchange = Exchange(url: url, lane: lane, resolver: resolver)
     let task = client.execute(request: request, delegate: exchange)
     resolver.onCancel { task.cancel() }
     return promise
@@ -69,16 +80,33 @@ final class HTTPTransport: Transport {
 
   /// Closes all connections; from here on, requests are rejected.
   func shutdown() async throws {
-    let clients = clients.withLock { $0.take() }
-    for client in (clients ?? [:]).values { try await client.shutdown() }
+    for lane in lanes {
+      let clients = lane.clients.withLock { $0.take() }
+      for client in (clients ?? [:]).values { try await client.shutdown() }
+    }
   }
 
-  private func client(for route: Proxies.Route) -> HTTPClient? {
-    clients.withLock { clients in
+  /// The lane for a request.
+  ///
+  /// A thread that has finished a file continues with the next one, because handing it over takes
+  /// longer, unless the other thread has much less to do.
+  private func lane() -> Lane {
+    let idlest = lanes.min {
+      $0.requests.load(ordering: .relaxed) < $1.requests.load(ordering: .relaxed)
+    }
+    guard let idlest else { preconditionFailure("there is no thread") }
+    guard let own = lanes.first(where: { $0.loop.inEventLoop }) else { return idlest }
+    let difference =
+      own.requests.load(ordering: .relaxed) - idlest.requests.load(ordering: .relaxed)
+    return difference < 2 ? own : idlest
+  }
+
+  private func client(of lane: Lane, for route: Proxies.Route) -> HTTPClient? {
+    lane.clients.withLock { clients in
       guard clients != nil else { return nil }
       if let client = clients?[route] { return client }
       let client = HTTPClient(
-        eventLoopGroupProvider: .shared(Self.loop), configuration: configuration(for: route))
+        eventLoopGroupProvider: .shared(lane.loop), configuration: configuration(for: route))
       clients?[route] = client
       return client
     }
@@ -167,39 +195,52 @@ private final class Exchange: HTTPClientResponseDelegate {
   typealias Response = Void
 
   private struct State {
+    /// Nil once the request is no longer in progress.
+    var lane: HTTPTransport.Lane?
     /// Settles the head until that has arrived.
     var head: Resolver<any Answer>?
     /// Holds the body back until it is requested.
     var gate: EventLoopPromise<Void>?
+    /// Whether the body was requested.
+    var isBegun = false
+    /// Whether the body isn't wanted; the request was cancelled.
+    var isDropped = false
     var receive: (@Sendable (UnsafeRawBufferPointer) throws -> Void)?
     var body: Resolver<Void>?
     /// Why it ended before the body was asked for, or because of `receive`.
     var failure: (any Error)?
+
+    mutating func leaveLane() { lane.take()?.requests.subtract(1, ordering: .relaxed) }
   }
 
   private let url: URL
   private let state: Mutex<State>
 
-  init(url: URL, resolver: Resolver<any Answer>) {
+  init(url: URL, lane: HTTPTransport.Lane, resolver: Resolver<any Answer>) {
     self.url = url
-    state = Mutex(State(head: resolver))
+    state = Mutex(State(lane: lane, head: resolver))
+    lane.requests.add(1, ordering: .relaxed)
   }
+
+  deinit { state.withLock { $0.leaveLane() } }
 
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
   ) -> EventLoopFuture<Void> {
-    var headers: [String: String] = [:]
-    for (name, value) in head.headers { headers[name.lowercased()] = value }
-    let gate = task.eventLoop.makePromise(of: Void.self)
-    let resolver = state.withLock { state in
-      state.gate = gate
-      return state.head.take()
-    }
+    let headers = HeaderFields(head.headers.map { ($0.name, $0.value) })
+    let resolver = state.withLock { $0.head.take() }
     resolver?.fulfill(
       NetworkAnswer(
         head: AnswerHead(url: url, status: Int(head.status.code), headers: headers),
         exchange: self, task: task))
-    return gate.futureResult
+    // Usually the handlers have requested the body by now.
+    return state.withLock { state in
+      if state.isDropped { return task.eventLoop.makeFailedFuture(CancellationError()) }
+      if state.isBegun { return task.eventLoop.makeSucceededVoidFuture() }
+      let gate = task.eventLoop.makePromise(of: Void.self)
+      state.gate = gate
+      return gate.futureResult
+    }
   }
 
   func didReceiveBodyPart(
@@ -217,6 +258,8 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
     let body = state.withLock { state in
+      // Before the next request is made.
+      state.leaveLane()
       state.receive = nil
       return state.body.take()
     }
@@ -226,6 +269,7 @@ private final class Exchange: HTTPClientResponseDelegate {
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
     let (head, body, gate, failure) = state.withLock { state in
       state.failure = state.failure ?? explained(error)
+      state.leaveLane()
       state.receive = nil
       return (state.head.take(), state.body.take(), state.gate.take(), state.failure)
     }
@@ -243,6 +287,7 @@ private final class Exchange: HTTPClientResponseDelegate {
       guard state.failure == nil else { return (nil as EventLoopPromise<Void>?, state.failure) }
       state.receive = receive
       state.body = body
+      state.isBegun = true
       return (state.gate.take(), nil)
     }
     if let failure { body.reject(failure) }
@@ -251,7 +296,11 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   /// The body isn't wanted.
   func drop() {
-    state.withLock { $0.gate.take() }?.fail(CancellationError())
+    let gate = state.withLock { state in
+      state.isDropped = true
+      return state.gate.take()
+    }
+    gate?.fail(CancellationError())
   }
 }
 

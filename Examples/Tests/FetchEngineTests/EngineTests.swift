@@ -119,6 +119,41 @@ import Testing
     #expect(world.now > .seconds(7) && world.now < .seconds(8))
   }
 
+  @Test func filesShareOneTimer_andEachStallsAtItsOwnTime() throws {
+    let timers = Recorded<Duration>()
+    let time = world.time
+    let counting = Time(now: time.now) { delay in
+      timers.add(delay)
+      return time.after(delay)
+    }
+    // A file takes 25 s; one connection is silent after 3 of its 20 pieces.
+    let network = network { asked in
+      var reply = Reply(body: self.bytes, pause: .seconds(1.25))
+      if asked.url.path() == "/silent" { (reply.stop, reply.isSilent) = (3000, true) }
+      return reply
+    }
+    var options = Options()
+    options.policy = .exponential(attempts: 1, from: .seconds(1))
+    let ends = Recorded<Duration>()
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: counting
+    ) { event in
+      if case .ended = event { ends.add(time.now()) }
+    }
+    let work = downloader.downloadAll(
+      try ["slow", "silent", "slower", "slowest"].map {
+        Download(name: $0, mirrors: [try address("http://a/\($0)")])
+      })
+    world.run { !work.isPending }
+    let outcomes = try #require(try work.currentResult?.get())
+    #expect(error(of: outcomes[1]) is Stalled)
+    #expect(outcomes.count { if case .saved = $0 { true } else { false } } == 3)
+    // The last piece of the silent one arrives after 3.755 s.
+    let end = try #require(ends.values.max())
+    #expect(abs(end / .seconds(1) - 33.755) < 0.01, "\(end)")
+    #expect(timers.values.count <= 3, "\(timers.values)")
+  }
+
   @Test func slowFile_takesAsLongAsItTakes() throws {
     var options = Options()
     options.stall = .seconds(7)

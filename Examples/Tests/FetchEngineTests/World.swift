@@ -121,7 +121,9 @@ final class SimulatedNetwork: Transport, @unchecked Sendable {
       world.schedule(after: reply.latency) {
         var headers = reply.headers
         headers["content-length"] = headers["content-length"] ?? "\(reply.body.count)"
-        let head = AnswerHead(url: url, status: reply.status, headers: headers)
+        let head = AnswerHead(
+          url: url, status: reply.status,
+          headers: HeaderFields(headers.map { (name: $0.key, value: $0.value) }))
         resolver.fulfill(
           SimulatedAnswer(
             head: head, reply: reply, world: self.world, pieceSize: self.pieceSize))

@@ -308,4 +308,15 @@ import UnreliableServer
       #expect(ending.output.contains("per-host"))
     }
   }
+
+  @Test func version_isThatOfTheRepository() async throws {
+    try await withFolders { _, scratch in
+      let repository = URL(filePath: #filePath).appending(path: "../../../..").standardized
+      let version = try String(
+        contentsOf: repository.appending(component: "VERSION"), encoding: .utf8)
+      let ending = try await FetchProcess(["--version"], in: scratch).ending()
+      #expect(ending.status == 0)
+      #expect(ending.output == version)
+    }
+  }
 }

@@ -6,6 +6,7 @@ extension Promise {
   /// throws, the returned promise is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
+  @inlinable
   public func mapResult<U: Sendable>(
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) throws -> U
@@ -21,7 +22,7 @@ extension Promise {
   /// See ``mapResult(_:)``.
   ///
   /// **Execution.** `transform` runs on `executor`.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func mapResult<U: Sendable>(
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
@@ -33,6 +34,7 @@ extension Promise {
   /// result.
   ///
   /// See ``mapResult(_:)``.
+  @inlinable
   public func mapResult<U: Sendable>(
     on executor: MainExecutor,
     _ transform: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U
@@ -40,7 +42,8 @@ extension Promise {
 
   /// One handler of this promise, and not one of a promise of its result: it takes its turn among
   /// the other handlers of this promise.
-  private func resultMapped<U: Sendable>(
+  @inlinable
+  func resultMapped<U: Sendable>(
     _ target: HandlerTarget,
     _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {

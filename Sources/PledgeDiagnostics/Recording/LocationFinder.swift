@@ -2,44 +2,76 @@ import Pledge
 
 /// Finds the source location of a call stack: its first function outside the library.
 ///
-/// An address is looked up once, when a report first needs it, because a lookup takes milliseconds.
+/// Looking up a line takes long, so it's done only for the addresses that a location needs, once each,
+/// when a report first needs them. For the library's other functions, which most addresses belong to,
+/// the name is enough.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class LocationFinder: Sendable {
   static let shared = LocationFinder()
 
   private struct State {
-    var lookup: AddressLookup?
-    var known: [UInt: [AddressLookup.Function]] = [:]
+    private var lookup: AddressLookup?
+    private var known: [UInt: [AddressLookup.Function]] = [:]
+    private var isKnownToBeLibrary: [UInt: Bool] = [:]
+
+    var lookupCount: Int { known.count }
+
+    private mutating func withLookup<Result>(_ body: (AddressLookup) -> Result) -> Result {
+      let lookup = self.lookup ?? AddressLookup()
+      self.lookup = lookup
+      return body(lookup)
+    }
 
     mutating func functions(at address: UInt) -> [AddressLookup.Function] {
       if let functions = known[address] { return functions }
-      let lookup = self.lookup ?? AddressLookup()
-      self.lookup = lookup
-      let functions = lookup.functions(at: address)
+      let functions = withLookup { $0.functions(at: address) }
       known[address] = functions
       return functions
+    }
+
+    /// Whether the function at `address` is evidently the library's, and nothing is inlined there that
+    /// isn't.
+    mutating func isLibrary(_ address: UInt) -> Bool {
+      if let result = isKnownToBeLibrary[address] { return result }
+      let result = withLookup { $0.mangledName(at: address).map(MangledName.isOfLibrary) ?? false }
+      isKnownToBeLibrary[address] = result
+      return result
+    }
+
+    /// The name of the operation that the innermost of the program's functions calls.
+    ///
+    /// - Parameter addresses: The addresses in the library's functions, innermost first.
+    mutating func operation(calledThrough addresses: [UInt]) -> String? {
+      for address in addresses.reversed() {
+        if let name = OperationName.last(in: functions(at: address)) { return name }
+      }
+      return nil
     }
   }
 
   private let state = Mutex(State())
 
+  /// The number of addresses whose lines were looked up.
+  var lookupCount: Int { state.withLock { $0.lookupCount } }
+
   #if canImport(Glibc)
     func location(of callStack: CallStack) -> SourceLocation? {
       state.withLock { state in
-        var operation: String?
+        var library: [UInt] = []
         for address in callStack.addresses {
-          for function in state.functions(at: address) {
-            guard SourceLocation.isInLibrary(path: function.file) else {
+          if !state.isLibrary(address) {
+            let functions = state.functions(at: address)
+            if let index = functions.firstIndex(where: {
+              !SourceLocation.isInLibrary(path: $0.file)
+            }) {
+              let function = functions[index]
               return SourceLocation(
                 file: function.file, line: function.line, function: function.name,
-                operation: operation)
+                operation: OperationName.last(in: functions[..<index])
+                  ?? state.operation(calledThrough: library))
             }
-            // The call stack contains no operator that was inlined, only the functions it called.
-            let isEngine =
-              SourceLocation.isInEngine(path: function.file)
-              || function.name.contains("Tracing.tell")
-            if !isEngine { operation = OperationName.of(function) ?? operation }
           }
+          library.append(address)
         }
         return nil
       }
@@ -59,6 +91,20 @@ enum OperationName {
     "finishedAfter": "finally", "recovered": "recover", "recoveredWithPromise": "recover",
     "recoveredEqual": "recover", "recoveredEqualWithPromise": "recover", "caught": "catch",
   ]
+
+  /// Returns the operation of the last function that has one and isn't a part of the engine.
+  ///
+  /// The call stack contains no operator that was inlined, only the functions it called.
+  static func last(in functions: some BidirectionalCollection<AddressLookup.Function>) -> String? {
+    for function in functions.reversed() {
+      let isEngine =
+        SourceLocation.isInEngine(path: function.file) || function.name.contains("Tracing.tell")
+      if !isEngine, SourceLocation.isInLibrary(path: function.file), let name = of(function) {
+        return name
+      }
+    }
+    return nil
+  }
 
   /// Returns `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is named after its
   /// type, and for a helper that several operators share.

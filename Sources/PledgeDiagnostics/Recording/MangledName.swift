@@ -1,0 +1,46 @@
+/// What the mangled name of a function says about where it was declared.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+enum MangledName {
+  private static let libraryModules: Set = [
+    "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
+  ]
+
+  /// The marks of copies that the optimizer has adapted to their callers, whose closures can be inlined
+  /// there.
+  private static let specializations = ["TG", "Tg", "Tf"]
+
+  /// Whether the function was certainly declared by the library, and contains only the library's code.
+  ///
+  /// The name starts with a module and the types that contain the function. In an extension, the
+  /// module that declares the extension follows, and then the letter E, after constraints that end
+  /// with the letter l: `6Pledge7PromiseV5fetchE`, `6Pledge7PromiseV5fetchSiRszlE`. In one of the same
+  /// module, the substitution `AA` stands for its name. In doubt, this returns false: a function of
+  /// the program must not be taken for one of the library.
+  static func isOfLibrary(_ name: String) -> Bool {
+    if specializations.contains(where: { name.contains($0) }) { return false }
+    var rest = Substring(name)
+    guard rest.hasPrefix("$s") else { return false }
+    rest.removeFirst(2)
+    guard let module = takeIdentifier(&rest), libraryModules.contains(module) else { return false }
+    while let identifier = takeIdentifier(&rest) {
+      if libraryModules.contains(identifier) { return true }
+      guard let kind = rest.first, "VCOP".contains(kind) else {
+        return rest.first != "E" && !rest.contains("lE")
+      }
+      rest.removeFirst()
+    }
+    return rest.hasPrefix("AA") || !rest.utf8.contains(UInt8(ascii: "E"))
+  }
+
+  /// Takes an identifier with its length in front; nil if there is none, or if it's abbreviated.
+  private static func takeIdentifier(_ rest: inout Substring) -> String? {
+    let digits = rest.prefix { $0.isASCII && $0.isNumber }
+    guard let length = Int(digits), length > 0, digits.first != "0" else { return nil }
+    let start = digits.endIndex
+    guard let end = rest.utf8.index(start, offsetBy: length, limitedBy: rest.endIndex) else {
+      return nil
+    }
+    defer { rest = rest[end...] }
+    return String(rest[start..<end])
+  }
+}
