@@ -142,6 +142,19 @@ extension Promise {
     if let isolation { cell.noteProducer(HandlerTarget(isolation: isolation).object) }
     self = promise
   }
+
+  /// Creates a promise for the result of an `operation` that doesn't suspend.
+  ///
+  /// The operation runs in a new task, in the isolation in which it was written, as one that is
+  /// `async` does. To run it inside the call, use ``init(catching:fileID:line:)``.
+  public init(
+    priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
+    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Value
+  ) {
+    // Without it, a closure without `await` would be taken for the trailing closure of `catching:`.
+    let operation: @Sendable @isolated(any) () async throws -> Value = operation
+    self.init(priority: priority, fileID: fileID, line: line, operation)
+  }
 }
 
 /// An asynchronous closure that is called once, and released in its isolation.

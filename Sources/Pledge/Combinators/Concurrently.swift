@@ -116,7 +116,7 @@ extension Promise {
       work.close()
     }
     _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
-    work.result.cell.onCancel { feeding.cancel() }
+    work.stopAtEnd(feeding)
     return work.result
   }
 
@@ -186,6 +186,26 @@ final class ConcurrentWork<T: Sendable>: Sendable {
     var isClosed = false
     var isOver = false
     var room: (limit: Int, resolver: Resolver<Void>)?
+    /// What takes the elements, if it can wait for one.
+    var feeding: Promise<Void>?
+
+    /// Ends the work, and returns what to do about it.
+    mutating func end() -> Rest {
+      defer {
+        isOver = true
+        room = nil
+        pending = [:]
+        feeding = nil
+      }
+      return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
+    }
+  }
+
+  /// What is left when the work ends.
+  private struct Rest {
+    let room: Resolver<Void>?
+    let pending: [Int: Promise<T>]
+    let feeding: Promise<Void>?
   }
 
   @usableFromInline let result: Promise<[T]>
@@ -239,6 +259,15 @@ final class ConcurrentWork<T: Sendable>: Sendable {
       .cauterize()
   }
 
+  /// Has the work cancel `feeding` when it ends: an element that is awaited then may never come.
+  func stopAtEnd(_ feeding: Promise<Void>) {
+    let isOver = state.withLock { state in
+      if !state.isOver { state.feeding = feeding }
+      return state.isOver
+    }
+    if isOver { feeding.cancel() }
+  }
+
   @usableFromInline
   func close() {
     state.withLock { $0.isClosed = true }
@@ -272,6 +301,8 @@ final class ConcurrentWork<T: Sendable>: Sendable {
     let values: [T]? = state.withLock { state in
       guard state.isClosed, state.pending.isEmpty, !state.isOver else { return nil }
       state.isOver = true
+      // It has taken all elements.
+      state.feeding = nil
       return state.values.compactMap { $0 }
     }
     if let values { resolver.fulfill(values) }
@@ -279,30 +310,17 @@ final class ConcurrentWork<T: Sendable>: Sendable {
 
   /// Gives up: one of the values will never be there.
   private func abandon() {
-    let (room, pending) = state.withLock { state in
-      defer {
-        state.isOver = true
-        state.room = nil
-        state.pending = [:]
-      }
-      return (state.room?.resolver, state.pending)
-    }
+    let rest = state.withLock { $0.end() }
     resolver.abandon()
-    room?.abandon()
-    withExtendedLifetime(pending) {}
+    rest.room?.abandon()
+    rest.feeding?.cancel()
   }
 
   private func end(with error: any Error, cancelling: Bool) {
-    let (room, pending) = state.withLock { state in
-      defer {
-        state.isOver = true
-        state.room = nil
-        state.pending = [:]
-      }
-      return (state.room?.resolver, state.isOver ? [] : Array(state.pending.values))
-    }
+    let rest = state.withLock { $0.end() }
     resolver.reject(error)
-    room?.reject(CancellationError())
-    if cancelling { for promise in pending { promise.cancel() } }
+    rest.room?.reject(CancellationError())
+    rest.feeding?.cancel()
+    if cancelling { for (_, promise) in rest.pending { promise.cancel() } }
   }
 }

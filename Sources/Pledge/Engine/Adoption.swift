@@ -61,6 +61,9 @@ extension Handler {
       // Nothing consumes its error, if it is rejected.
       inner.keep()
       inner.cancel()
+    } else if inner.isSettled {
+      // It was rejected since it could not be adopted.
+      inner.noteUnwanted()
     }
     fail(.cancellation)
   }

@@ -152,13 +152,14 @@ private final class HedgeRun<Value: Sendable>: Sendable {
   /// The first value of this attempt and those after it.
   func attempt(_ number: Int) -> Promise<Value> {
     let immediate = HandlerTarget(immediate: ())
-    let (failure, resolver) = Promise<Void>.withResolvers()
+    // Stays pending if the attempt is abandoned: the next one then starts after the delay.
+    let (failure, resolver) = Promise<Void>.withUnmanagedResolver()
     // In the chain: a separate observer would keep the attempt from being cancelled.
     let work = Promise<Void>.value(()).chained(target, operation).tapped(immediate) { result in
       // A cancelled attempt starts no other one: most often all of them are being cancelled.
       guard case .failure(let error) = result else { return resolver.abandon() }
       self.failures.withLock { $0[number] = error }
-      if error is CancellationError { resolver.abandon() } else { resolver.fulfill() }
+      if error is CancellationError { resolver.abandon() } else { resolver.fulfill(()) }
     }
     if number == attempts { return .any([work]) }
     let later = Promise<Void>.race([failure, .after(delay, time)])

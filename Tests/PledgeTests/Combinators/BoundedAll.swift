@@ -136,6 +136,18 @@ import Testing
     #expect(work.started.events == [0, 1, 2, 3])
   }
 
+  /// The sequence may never have another element.
+  @Test(arguments: [false, true])
+  func asyncSequence_isNotAwaited_afterAFailure(isAbandoned: Bool) async throws {
+    let elements = OneElement()
+    let (element, resolver) = Promise<Int>.withResolvers()
+    let all = Promise.all(elements, concurrently: 2) { _ in element }
+    await elements.awaited.reaches(1).value
+    if isAbandoned { resolver.abandon() } else { resolver.reject(Boom()) }
+    await elements.left.reaches(1).value
+    if !isAbandoned { try await expectRejection(of: all, with: Boom()) }
+  }
+
   @Test func asyncSequence_thatThrows_rejects() async throws {
     let (stream, continuation) = AsyncThrowingStream<Int, any Error>.makeStream()
     let all = Promise.all(stream, concurrently: 2) { Promise.value($0) }
@@ -185,6 +197,30 @@ struct UncheckedElements<Base: Sequence>: Sequence, @unchecked Sendable {
   let base: Base
   init(_ base: Base) { self.base = base }
   func makeIterator() -> Base.Iterator { base.makeIterator() }
+}
+
+/// A sequence of one element whose end doesn't come.
+struct OneElement: AsyncSequence, Sendable {
+  /// That the second element is awaited, and that it is no longer.
+  let awaited = Recorder<Int>(), left = Recorder<Int>()
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let sequence: OneElement
+    var isFirst = true
+
+    mutating func next() async throws -> Int? {
+      if isFirst {
+        isFirst = false
+        return 1
+      }
+      defer { sequence.left.record(2) }
+      sequence.awaited.record(2)
+      try await Promise<Void>.never.value
+      return nil
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(sequence: self) }
 }
 
 /// Closures that return a guarantee, or a promise type of the program, in place of a promise.

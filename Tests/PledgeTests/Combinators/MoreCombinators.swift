@@ -197,6 +197,18 @@ import Testing
     try count.expectOnce()
   }
 
+  @Test func anAbandonedAttempt_isFollowedByTheNext_afterTheDelay() async throws {
+    let (abandoned, resolver) = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? abandoned : .value(2)
+    }
+    resolver.abandon()
+    #expect(clock.sleeperCount == 1)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 2)
+  }
+
   @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreReported() async throws {
     let promise = Promise<Int>.hedged(attempts: 2, delay: .seconds(3600), clock: clock) {
       .rejected(Boom())

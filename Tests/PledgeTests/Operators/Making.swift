@@ -101,6 +101,30 @@ import Testing
     #expect(Guarantee<Int>.never.isPending)
   }
 
+  @Test @MainActor func closuresThatDontSuspend_runInATask() async throws {
+    var runs = 0
+    let promise = Promise {
+      runs += 1
+      return runs
+    }
+    let nothing = Promise { runs += 1 }
+    #expect(runs == 0)
+    try await expectFulfillment(of: promise, with: 1)
+    try await expectFulfillment(of: nothing)
+    #expect(runs == 2)
+    let failing = Promise<Int> { throw Boom() }
+    try await expectRejection(of: failing, with: Boom())
+    try await expectFulfillment(of: Self.madeElsewhere(), with: 3)
+  }
+
+  /// The closure's isolation isn't that of the code around it.
+  private nonisolated static func madeElsewhere() -> Promise<Int> {
+    Promise { @MainActor in
+      MainActor.assertIsolated()
+      return 3
+    }
+  }
+
   @Test func asyncClosures() async throws {
     let promise = Promise {
       await Task.yield()

@@ -7,6 +7,7 @@ let adoptingPrograms = [
   Program(name: "adopt-settle", make: adoptAndSettle),
   Program(name: "adopt-cancel", make: adoptAndCancel),
   Program(name: "adopt-cancel-told", make: adoptAndCancelUnsettled),
+  Program(name: "adopt-refused-reject", make: rejectWhatIsRefused),
   Program(name: "adopt-observed-cancel", make: cancelOuterOnly),
   Program(name: "adopt-observed-cancel-attach", make: cancelOuterAndAttach),
   Program(name: "adopt-twice", make: adoptTwice),
@@ -99,6 +100,25 @@ private func adoptAndCancelUnsettled() -> Scenario {
           told.value == runs.value,
           "the handler ran \(runs.value) times, the inner producer was told \(told.value) times"
         ))
+    })
+}
+
+/// The handler is cancelled while it runs, and the promise that it returns is rejected before, while,
+/// or after it is refused: its error counts as handled.
+private func rejectWhatIsRefused() -> Scenario {
+  let (source, sourceResolver) = Promise<Int>.withResolvers()
+  let (inner, innerResolver) = Promise<Token>.withResolvers()
+  let own = Box<Promise<Token>?>(nil)
+  let outer = source.then(on: .immediate) { _ in
+    own.value?.cancel()
+    return inner
+  }
+  own.value = outer
+  return Scenario(
+    { sourceResolver.fulfill(1) }, { innerResolver.reject(Failed()) },
+    check: {
+      own.value = nil
+      return expect((outer.state == "cancelled", "the outer one is \(outer.state)"))
     })
 }
 
