@@ -18,8 +18,8 @@ final class Titles {
       .map { user in user.name }
       .timeout(after: .seconds(5))
       .bound(to: scope)
-      .done { name in self.title = name }
-      .catch { error in self.title = "Nobody" }
+      .done(weak: self) { titles, name in titles.title = name }
+      .catch { [weak self] error in self?.title = "Nobody" }
   }
 }
 
@@ -261,6 +261,15 @@ func optionalNews() -> Promise<[String]> {
     let user = sharedUser()
     user.cancel()
     #expect(try await sharedUser().value.id == 7)
+  }
+
+  @Test @MainActor func titles_cancelTheirWork_whenTheyAreDeallocated() async throws {
+    let (user, resolver) = Promise<User>.withResolvers()
+    var titles: Titles? = Titles()
+    titles?.load(user)
+    titles = nil
+    #expect(user.isCancelled)
+    withExtendedLifetime(resolver) {}
   }
 
   @Test @MainActor func models_showWhatTheyLoad() async throws {

@@ -39,12 +39,8 @@ private func recovering() {
   _ = (name, page, news, sameNews)
 }
 
-private func cleaningUp() {
-  let page = openConnection()
-    .then { connection in
-      connection.get("index.html")
-        .finally { connection.close() }
-    }
+private func cleaningUp(_ connection: Connection) {
+  let page = connection.get("index.html").finally { connection.close() }
 
   _ = page
 }

@@ -49,6 +49,14 @@ import Testing
     #expect(clock.now.offset == .seconds(5 * 3_600))
   }
 
+  @Test func runUntil_takesAGuarantee() async {
+    let late = Promise<Int>.never.timeout(after: .seconds(5), clock: clock)
+    let end = late.done { _ in }.catch { _ in }
+    await clock.run(until: end)
+    #expect(!end.isPending)
+    #expect(clock.now.offset == .seconds(5))
+  }
+
   @Test func cancelledSleep_endsAtOnce() async throws {
     let order = Recorder<Int>()
     let task = sleeper(10, order)

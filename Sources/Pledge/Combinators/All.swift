@@ -39,6 +39,14 @@ extension Promise {
   public static func all<each T: Sendable>(
     _ promises: repeat Promise<each T>, cancellingRest: Bool = false
   ) -> Promise<(repeat each T)> where Value == (repeat each T) {
+    tuple(repeat each promises, cancellingRest: cancellingRest)
+  }
+
+  // Has a name of its own, so that the overloads for few promises can call it.
+  @inlinable
+  static func tuple<each T: Sendable>(
+    _ promises: repeat Promise<each T>, cancellingRest: Bool
+  ) -> Promise<(repeat each T)> where Value == (repeat each T) {
     var inputs: [Cell] = []
     repeat inputs.append((each promises).cell)
     let result = Root<(repeat each T)?>()

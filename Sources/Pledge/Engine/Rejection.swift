@@ -78,8 +78,10 @@ final class Rejection: Sendable {
 
   /// The text that reports an unhandled rejection.
   static func unhandledText(_ error: any Error, _ origin: SourceLocation?) -> String {
-    let place = origin.map { " (promise made at \($0))" } ?? ""
-    return "unhandled rejection: \(error)\(place). End the chain with `catch` or `cauterize`."
+    // A broken promise's error names the place itself, in a sentence.
+    let isSentence = (error as? BrokenPromiseError)?.origin != nil
+    let place = isSentence ? "" : origin.map { " (promise made at \($0))." } ?? "."
+    return "unhandled rejection: \(error)\(place) End the chain with `catch` or `cauterize`."
   }
 
   deinit {

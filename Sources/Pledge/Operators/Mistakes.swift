@@ -58,6 +58,19 @@ extension Thenable {
   /// Explains a mistake, and cannot be called.
   @available(
     *, unavailable,
+    message:
+      "the closure of 'then' must return a promise, not an optional; return '.value(nil)' or '.rejected(…)', or throw an error"
+  )
+  @_disfavoredOverload
+  public func then<U: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?)
+    -> Promise<U>
+  {
+    unavailable()
+  }
+
+  /// Explains a mistake, and cannot be called.
+  @available(
+    *, unavailable,
     message: "'get' takes a closure without 'await'; use 'asyncMap' for one that awaits"
   )
   @_disfavoredOverload
@@ -129,6 +142,19 @@ extension Promise {
   )
   @_disfavoredOverload
   public func recover<R>(_ body: @escaping @Sendable (any Error) throws -> R) -> Promise<Value> {
+    unavailable()
+  }
+
+  /// Explains a mistake, and cannot be called.
+  @available(
+    *, unavailable,
+    message:
+      "the closure of 'recover' must return a promise, not an optional; throw the error that isn't replaced"
+  )
+  @_disfavoredOverload
+  public func recover(_ body: @escaping @Sendable (any Error) throws -> Promise<Value>?)
+    -> Promise<Value>
+  {
     unavailable()
   }
 

@@ -55,6 +55,31 @@ extension Thenable {
 
 extension Promise {
   /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "a promise doesn't start again; use 'Promise.retry(…) { … }'")
+  @_disfavoredOverload
+  public func retry(_ count: Int) -> Promise<Value> { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use 'currentResult'")
+  public var isFulfilled: Bool { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use 'currentResult'")
+  public var isRejected: Bool { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use '!isPending'")
+  public var isResolved: Bool { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use 'currentResult', or 'await promise.result'")
+  public var error: (any Error)? { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use 'bound(to:)' before 'done'")
+  public func store(in scope: PromiseScope) { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
@@ -178,12 +203,36 @@ extension Guarantee where Value == Void {
 
 extension Resolver {
   /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, renamed: "fulfill(_:)")
+  public func succeed(_ value: Value) { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, renamed: "reject(_:)")
+  public func fail(_ error: any Error) { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, renamed: "fulfill(_:)")
+  public func resume(returning value: Value) { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, renamed: "reject(_:)")
+  public func resume(throwing error: any Error) { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use 'reject(CancellationError())'")
+  public func cancel() { unavailable() }
+
+  /// Explains a mistake, and cannot be called.
   @available(*, unavailable, message: "pass the value: 'fulfill(…)'")
   @_disfavoredOverload
   public func fulfill() { unavailable() }
 }
 
 extension GuaranteeResolver {
+  /// Explains a mistake, and cannot be called.
+  @available(*, unavailable, message: "use 'fulfill(…)'")
+  public func callAsFunction(_ value: Value) { unavailable() }
+
   /// Explains a mistake, and cannot be called.
   @available(*, unavailable, message: "a guarantee cannot be rejected; make a promise")
   public func reject(_ error: any Error) { unavailable() }

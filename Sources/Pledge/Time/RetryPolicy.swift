@@ -135,6 +135,11 @@ public struct RetryPolicy: Sendable {
   /// Returns this policy, limited to errors of the type `type`.
   public func retrying<E: Error>(only type: E.Type) -> RetryPolicy { retrying { $0 is E } }
 
+  /// Returns this policy, limited to the error `error`.
+  public func retrying<E: Error & Equatable>(only error: E) -> RetryPolicy {
+    retrying { $0 as? E == error }
+  }
+
   /// Returns this policy, limited by the retries that `budget` has left.
   public func withBudget(_ budget: RetryBudget) -> RetryPolicy {
     var policy = self

@@ -58,8 +58,8 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// As that of `Duration`.
-  package var description: String { "\(inSeconds) seconds" }
+  /// To the nearest nanosecond, so that the sum of the components leaves no trace in the last digits.
+  package var description: String { "\((inSeconds * 1e9).rounded() / 1e9) seconds" }
 }
 
 extension TimeSpan {

@@ -59,6 +59,13 @@ extension TestClock {
     }
   }
 
+  /// Advances the time from one sleeper to the next until `guarantee` is fulfilled.
+  ///
+  /// The same as for a promise.
+  public func run(until guarantee: Guarantee<some Sendable>) async {
+    await run(until: guarantee.promise)
+  }
+
   /// Waits until at least `count` tasks are sleeping, or the calling task is cancelled.
   ///
   /// Operators such as `timeout` start their timers inside the call, but a task that you start sleeps

@@ -16,6 +16,23 @@ import Testing
     #expect(await guarantee.value == 3)
   }
 
+  @Test func closureThatStatesItsActor_runsThere() async throws {
+    @MainActor func title() -> String {
+      MainActor.assertIsolated()
+      return "tea"
+    }
+    @Sendable func refuse() throws { throw Boom() }
+    func made() -> Promise<String> { Promise { @MainActor in title() } }
+    try await expectFulfillment(of: made(), with: "tea")
+    let failed = Promise { @MainActor in
+      MainActor.assertIsolated()
+      try refuse()
+    }
+    try await expectRejection(of: failed, with: Boom())
+    let inPlace = Promise { 1 }
+    #expect(!inPlace.isPending)
+  }
+
   @Test func settleAgainstCancel_bothOrders() async throws {
     for _ in 0..<500 {
       let (promise, resolver) = Promise<Int>.withResolvers()

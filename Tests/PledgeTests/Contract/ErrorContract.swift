@@ -46,6 +46,31 @@ import Testing
     }
   }
 
+  @Test func line9_report_namesThePlaceOnce() {
+    let line: UInt = #line + 1
+    do { _ = Promise<Int>.rejected(Boom(code: 9098)) }
+    #expect(
+      DiagnosticsLog.texts(of: Boom(code: 9098)) == [
+        """
+        unhandled rejection: \(Boom(code: 9098)) (promise made at PledgeTests/ErrorContract.swift:\
+        \(line)). End the chain with `catch` or `cauterize`.
+        """
+      ])
+    let broken: BrokenPromiseError
+    do {
+      let promise = Promise<Int> { _ in }
+      guard case .failure(let error as BrokenPromiseError) = promise.currentResult else {
+        Issue.record("The promise isn't broken.")
+        return
+      }
+      broken = error
+    }
+    #expect(
+      DiagnosticsLog.texts(of: broken) == [
+        "unhandled rejection: \(broken) End the chain with `catch` or `cauterize`."
+      ])
+  }
+
   // In a process of its own, because the hook is global.
   @Test func line3_hookThatIsReplaced_goesOutsideTheLock_withWhatItHolds() async {
     await #expect(processExitsWith: .success) {

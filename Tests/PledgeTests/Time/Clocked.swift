@@ -366,6 +366,17 @@ import Testing
     #expect(attempts.count == 1)
   }
 
+  @Test func onlyOneError_isRetried() async throws {
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retrying(only: Boom(code: 1))
+    let codes = Recorder<Int>()
+    let promise = Promise<Int>.retry(policy, clock: clock) {
+      codes.record(codes.count + 1)
+      return .rejected(Boom(code: codes.count))
+    }
+    try await expectRejection(of: promise, with: RetryError.self)
+    #expect(codes.events == [1, 2])
+  }
+
   @Test func aBudget_endsTheRetriesOfAll() async throws {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0.5)
     let policy = RetryPolicy.fixed(attempts: 9, delay: .zero).withBudget(budget)

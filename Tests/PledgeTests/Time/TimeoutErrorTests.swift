@@ -6,6 +6,8 @@ import Testing
 @Suite struct TimeoutErrorTests {
   @Test func description_tellsTheTime_orThatItWasOver() async throws {
     #expect("\(TimeoutError(duration: .seconds(5)))" == "Timed out after 5.0 seconds.")
+    #expect(
+      "\(TimeoutError(duration: .nanoseconds(990_356)))" == "Timed out after 0.000990356 seconds.")
     let over = "Timed out: the deadline had passed already."
     #expect("\(TimeoutError(duration: .zero))" == over)
     let clock = TestClock()

@@ -117,6 +117,26 @@ func guarantees() async throws {
   precondition(six == 6 && all == ("a", 6))
 }
 
+/// Closures of one expression can print a member of one of the values.
+func tuples() async throws {
+  struct User: Sendable { var name = "ada" }
+  let user = Promise.value(User())
+  let certain = Guarantee.value(User())
+  @Sendable func note(_ values: Any...) {}
+  try await Promise.all(user, user).done { a, b in note(a.name, b.name) }.value
+  try await Promise.all(user, user, user).map { a, b, c in note(a.name) }.value
+  try await Promise.all(user, user, user, user).done { a, b, c, d in note(d.name) }.value
+  try await Promise.all(user, user, user, user, user, cancellingRest: true)
+    .done { a, b, c, d, e in note(e.name) }.value
+  try await Promise.all(user, certain).done { a, b in note(b.name) }.value
+  try await Promise.all(certain, user, certain).done { a, b, c in note(c.name) }.value
+  await Guarantee.all(certain, certain).done { a, b in note(a.name) }.value
+  await Guarantee.all(certain, certain, certain).done { a, b, c in note(b.name) }.value
+  let numbers: Promise<(Int, String)> = .all(.value(1), .value("a"))
+  let (one, text) = try await numbers.value
+  precondition(one == 1 && text == "a")
+}
+
 /// For the compiler, `on: .main` is isolated to the main actor in every operator.
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
@@ -179,6 +199,7 @@ try await onMain(Screen())
 try await plainAsync()
 try await functionsByName()
 try await guarantees()
+try await tuples()
 let total = try await Counter().add([1, 2, 3]).value
 precondition(total == 7)
 let text = try await inference(.value([1, 2])).value
