@@ -101,6 +101,36 @@ final class InPlaceTests: PromiseKitTestCase {
     }
   }
 
+  func testCycleIsRejected() {
+    PromiseKit.conf.Q = (map: nil, return: nil)
+    let (one, seal) = Promise<Int>.pending()
+    var (first, second): (Promise<Int>?, Promise<Int>?)
+    first = one.then { _ in second ?? one }
+    second = one.then { _ in first ?? one }
+    seal.fulfill(1)
+    for promise in [first, second] {
+      guard case PMKError.returnedSelf? = promise?.error else {
+        return XCTFail("\(String(describing: promise))")
+      }
+    }
+    first?.cauterize()
+    second?.cauterize()
+    (first, second) = (nil, nil)
+  }
+
+  func testThenableThatCallsBackTwice() {
+    final class Repeating: Thenable {
+      func pipe(to: @escaping (PromiseKit.Result<Int>) -> Void) {
+        to(.fulfilled(1))
+        to(.fulfilled(2))
+      }
+      var result: PromiseKit.Result<Int>? { .fulfilled(1) }
+    }
+    var seen: [Int] = []
+    Repeating().done(on: nil) { seen.append($0) }.cauterize()
+    XCTAssertEqual(seen, [1])
+  }
+
   func testOtherThreadsAreServedWhileAHandlerRuns() {
     let (promise, seal) = Promise<Int>.pending()
     let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
