@@ -82,6 +82,17 @@ public struct ImmediateExecutor: PromiseExecutor {
 
   /// Runs the job on the current thread.
   public func enqueue(_ job: PromiseJob) { job.run() }
+
+  /// Runs the handlers that this thread has deferred because they nest too deep.
+  ///
+  /// Call it before a blocking call of your own waits for a promise, such as one that runs a run loop:
+  /// if handlers in place are on the thread's stack, the promise may need a deferred one.
+  /// ``Promise/wait()`` does the same.
+  ///
+  /// - Complexity: O(1) if there are none.
+  public static func runDeferredHandlers() {
+    Trampoline.drainBeforeBlocking(ThreadState.current)
+  }
 }
 
 /// Runs handlers on the global concurrent queue, several at a time.

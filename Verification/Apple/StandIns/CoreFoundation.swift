@@ -3,6 +3,13 @@
 
 public final class CFRunLoop {}
 public final class CFRunLoopSource {}
+public final class CFRunLoopObserver {}
+public struct CFRunLoopActivity: OptionSet, Sendable {
+  public let rawValue: UInt
+  public init(rawValue: UInt) { self.rawValue = rawValue }
+  public static let beforeWaiting = CFRunLoopActivity(rawValue: 1 << 5)
+}
+public struct CFRunLoopObserverContext { public init() {} }
 public final class CFAllocator {}
 public final class CFString {}
 public typealias CFIndex = Int
@@ -22,6 +29,18 @@ public func CFRunLoopAddSource(
 ) {}
 public func CFRunLoopRemoveSource(
   _ loop: CFRunLoop!, _ source: CFRunLoopSource!, _ mode: CFRunLoopMode!
+) {}
+// In Apple's module, the function is one of C.
+public func CFRunLoopObserverCreate(
+  _ allocator: CFAllocator!, _ activities: UInt, _ repeats: Bool, _ order: CFIndex,
+  _ callout: ((CFRunLoopObserver?, CFRunLoopActivity, UnsafeMutableRawPointer?) -> Void)!,
+  _ context: UnsafeMutablePointer<CFRunLoopObserverContext>!
+) -> CFRunLoopObserver! { nil }
+public func CFRunLoopAddObserver(
+  _ loop: CFRunLoop!, _ observer: CFRunLoopObserver!, _ mode: CFRunLoopMode!
+) {}
+public func CFRunLoopRemoveObserver(
+  _ loop: CFRunLoop!, _ observer: CFRunLoopObserver!, _ mode: CFRunLoopMode!
 ) {}
 public func CFRunLoopStop(_ loop: CFRunLoop!) {}
 public func CFRunLoopRun() {}

@@ -1,5 +1,6 @@
 import CoreFoundation
 import Foundation
+import Pledge
 
 /// Runs the run loop of the current thread until `promise` is resolved, and returns the value or throws
 /// the error.
@@ -21,6 +22,12 @@ public func hang<T>(_ promise: Promise<T>) throws -> T {
     let source = CFRunLoopSourceCreate(nil, 0, &context)
     CFRunLoopAddSource(loop, source, mode)
     defer { CFRunLoopRemoveSource(loop, source, mode) }
+    // If handlers in place are on the stack, those that the loop runs can be deferred, too.
+    let activities = CFRunLoopActivity.beforeWaiting.rawValue
+    let observer = CFRunLoopObserverCreate(
+      nil, activities, true, 0, { _, _, _ in ImmediateExecutor.runDeferredHandlers() }, nil)
+    CFRunLoopAddObserver(loop, observer, mode)
+    defer { CFRunLoopRemoveObserver(loop, observer, mode) }
     _ = promise.ensure { CFRunLoopStop(loop) }
     while promise.isPending { CFRunLoopRun() }
   }

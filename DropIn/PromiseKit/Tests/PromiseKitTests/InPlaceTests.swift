@@ -61,6 +61,76 @@ final class InPlaceTests: PromiseKitTestCase {
     XCTAssertEqual(seen, 2)
   }
 
+  /// Calls `body` inside `depth` nested handlers.
+  private func nest(_ depth: Int, _ body: @escaping () -> Void) {
+    guard depth > 0 else { return body() }
+    Promise.value(depth).done(on: nil) { self.nest($0 - 1, body) }.cauterize()
+  }
+
+  /// Returns a promise like `promise`, which fails if that takes very long.
+  private func limited(_ promise: Promise<Int>) -> Promise<Int> {
+    race(promise, after(seconds: 60).map { throw TestError.other })
+  }
+
+  func testDeeplyNestedHandlersMayWait() {
+    for depth in 20...30 {
+      var seen: Int?
+      nest(depth) { seen = try? self.limited(Promise.value(1).map(on: nil) { $0 + 1 }).wait() }
+      XCTAssertEqual(seen, 2, "\(depth)")
+      var guaranteed: Int?
+      nest(depth) { guaranteed = Guarantee.value(1).map(on: nil) { $0 + 1 }.wait() }
+      XCTAssertEqual(guaranteed, 2, "\(depth)")
+      // The handler that is deferred is nested deeper than the call of `wait`.
+      var adopted: Int?
+      nest(depth) {
+        let promise = Promise.value(1).then(on: nil) { Promise.value($0).map(on: nil) { $0 + 1 } }
+        adopted = try? self.limited(promise).wait()
+      }
+      XCTAssertEqual(adopted, 2, "\(depth)")
+    }
+  }
+
+  func testDeeplyNestedHandlersMayHang() {
+    for depth in 20...30 {
+      var seen: Int?
+      nest(depth) {
+        let promise = Promise.value(1).map(on: .main) { $0 + 1 }.map(on: nil) { $0 + 1 }
+        seen = try? hang(self.limited(promise))
+      }
+      XCTAssertEqual(seen, 3, "\(depth)")
+    }
+  }
+
+  func testCycleIsRejected() {
+    PromiseKit.conf.Q = (map: nil, return: nil)
+    let (one, seal) = Promise<Int>.pending()
+    var (first, second): (Promise<Int>?, Promise<Int>?)
+    first = one.then { _ in second ?? one }
+    second = one.then { _ in first ?? one }
+    seal.fulfill(1)
+    for promise in [first, second] {
+      guard case PMKError.returnedSelf? = promise?.error else {
+        return XCTFail("\(String(describing: promise))")
+      }
+    }
+    first?.cauterize()
+    second?.cauterize()
+    (first, second) = (nil, nil)
+  }
+
+  func testThenableThatCallsBackTwice() {
+    final class Repeating: Thenable {
+      func pipe(to: @escaping (PromiseKit.Result<Int>) -> Void) {
+        to(.fulfilled(1))
+        to(.fulfilled(2))
+      }
+      var result: PromiseKit.Result<Int>? { .fulfilled(1) }
+    }
+    var seen: [Int] = []
+    Repeating().done(on: nil) { seen.append($0) }.cauterize()
+    XCTAssertEqual(seen, [1])
+  }
+
   func testOtherThreadsAreServedWhileAHandlerRuns() {
     let (promise, seal) = Promise<Int>.pending()
     let (isRunning, mayReturn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

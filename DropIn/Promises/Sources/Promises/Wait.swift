@@ -1,4 +1,5 @@
 import Foundation
+import Pledge
 
 private let waitingQueue = DispatchQueue(
   label: "com.google.FBLPromises.Await", attributes: .concurrent)
@@ -16,6 +17,8 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
     outcome = $0
     semaphore.signal()
   }
+  // In a handler in place of Pledge or PromiseKit, the promise can need one that this thread has deferred.
+  ImmediateExecutor.runDeferredHandlers()
   semaphore.wait()
   guard let outcome else { preconditionFailure("Woken before the promise was resolved") }
   return delivered(try outcome.get())

@@ -32,6 +32,42 @@ final class LifetimeTests: XCTestCase {
     XCTAssertNil(last)
   }
 
+  func test_cycle_isRejected_butNotAPromiseThatReturnsItself() {
+    var first: Promise<Int>?
+    var second: Promise<Int>?
+    first = Promise(1).then { _ in second ?? Promise(0) }
+    second = Promise(1).then { _ in first ?? Promise(0) }
+    spin(until: first?.isRejected == true && second?.isRejected == true)
+    let own = Promise<Int>.pending()
+    let itself = own.then { _ in first ?? Promise(0) }
+    first = itself
+    own.fulfill(1)
+    spinForAMoment()
+    XCTAssertTrue(itself.isPending)
+    itself.fulfill(2)
+    XCTAssertEqual(itself.value, 2)
+  }
+
+  func test_awaitPromise_inDeeplyNestedHandlersOfPledge_returns() {
+    let pending = Promise<Int>.pending()
+    var values: [Int?] = []
+    @Sendable func nest(_ depth: Int, _ body: @escaping () -> Void) {
+      guard depth > 0 else { return body() }
+      nonisolated(unsafe) let body = body
+      Pledge.Promise.value(depth).done(on: .immediate) { nest($0 - 1, body) }.cauterize()
+    }
+    for depth in 20...30 {
+      nest(depth) {
+        let derived = pending.then { Promise($0) }
+        derived.fulfill(1)
+        values.append(try? awaitPromise(derived.timeout(on: .global(), 60)))
+      }
+    }
+    XCTAssertEqual(values, Array(repeating: 1, count: 11))
+    pending.fulfill(0)
+    settle()
+  }
+
   func test_promiseThatNobodyCanResolve_goesAwayInSilence() {
     let reports = Log()
     PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }

@@ -1,10 +1,15 @@
 import Foundation
+import Pledge
 
 extension Thenable {
   /// Blocks the calling thread until the thenable is resolved.
   @usableFromInline
   func waitForResult() -> Result<T> {
     if Thread.isMainThread { conf.logHandler(.waitOnMainThread) }
+    if let result { return result }
+    // The handlers in place that this thread has deferred run when its stack unwinds, and the thenable
+    // may need one of them.
+    ImmediateExecutor.runDeferredHandlers()
     if let result { return result }
     let group = DispatchGroup()
     group.enter()
