@@ -157,25 +157,6 @@ extension Promise {
   }
 }
 
-extension Promise {
-  // Without it, the compiler takes `init(catching:)`, and reports that the closure loses its actor.
-  // It prefers this one only if the parameters are in the same order as there.
-  /// Creates a promise for the result of a closure without `await` that states its isolation, such as
-  /// `{ @MainActor in title }`.
-  ///
-  /// The closure runs in a new task, in its isolation. Cancelling the promise rejects it with
-  /// `CancellationError`. A closure that doesn't state its isolation runs inside the call: see
-  /// ``init(catching:fileID:line:)``.
-  @_disfavoredOverload
-  public init(
-    _ operation: @escaping @Sendable @isolated(any) () throws -> Value,
-    fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    let operation: @Sendable @isolated(any) () async throws -> Value = operation
-    self.init(priority: nil, fileID: fileID, line: line, operation)
-  }
-}
-
 /// An asynchronous closure that is called once, and released in its isolation.
 ///
 /// `@unchecked Sendable`: `run`, which is called once, has `operation` alone.
