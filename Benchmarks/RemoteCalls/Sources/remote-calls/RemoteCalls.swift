@@ -8,7 +8,7 @@ import PledgeGRPC
   import GRPCNIOTransportHTTP2Posix
 #endif
 
-/// Measures what calls of gRPC cost through Pledge, on both sides, beside the same calls without it.
+/// Measures what calls of gRPC cost through Pledge, on both sides, compared with the same calls without it.
 ///
 /// Client and server are in this process, and the figures are the processor time of both. Compare only
 /// the ratios.
