@@ -73,7 +73,8 @@
     ///
     /// After the shutdown has started, `operation` doesn't run and the promise is rejected with
     /// ``ShuttingDownError``. Cancelling the promise cancels that of `operation`; so does the deadline of
-    /// the shutdown, and the promise is then rejected with `CancellationError`.
+    /// the shutdown, and the promise is then rejected with `CancellationError`. An operation that still
+    /// waits in the limiter then never starts.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
     ///
@@ -84,16 +85,28 @@
       priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
     ) -> Promise<T> {
-      let executor = executor(for: operation.isolation)
-      let operation = Isolated(operation).assumingIsolated(
-        as: (@Sendable () throws -> Promise<T>).self)
-      return submit { [limiter] in
-        if let limiter {
-          limiter.run(on: executor, priority: priority, operation)
-        } else {
-          Promise.value(()).then(on: executor) { try operation() }
-        }
-      }
+      start(
+        priority, executor(for: operation.isolation),
+        Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
+    }
+
+    /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the limiter
+    /// allows, if there is one.
+    ///
+    /// Otherwise, the same as for an operation that returns a promise.
+    ///
+    /// **Execution.** `operation` runs in the isolation in which it was written.
+    ///
+    /// - Parameters:
+    ///   - priority: The priority in the limiter.
+    ///   - operation: Starts the work.
+    @_disfavoredOverload
+    public func run<T: Thenable>(
+      priority: Int = 0,
+      @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
+    ) -> Promise<T.Value> {
+      let body = Isolated(operation).assumingIsolated(as: (@Sendable () throws -> T).self)
+      return start(priority, executor(for: operation.isolation)) { try body().promise }
     }
 
     /// Runs an asynchronous `operation`, as soon as the limiter allows, if there is one.
@@ -116,6 +129,25 @@
           limiter.run(priority: priority, operation)
         } else {
           Promise(operation)
+        }
+      }
+    }
+
+    private func start<T: Sendable>(
+      _ priority: Int, _ executor: any PromiseExecutor,
+      _ operation: @escaping @Sendable () throws -> Promise<T>
+    ) -> Promise<T> {
+      // When the deadline has passed, cancelled work makes room in the limiter for work that is about
+      // to be cancelled, too.
+      let begin: @Sendable () throws -> Promise<T> = { [weak self] in
+        if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
+        return try operation()
+      }
+      return submit { [limiter] in
+        if let limiter {
+          limiter.run(on: executor, priority: priority, begin)
+        } else {
+          Promise.value(()).then(on: executor) { try begin() }
         }
       }
     }
@@ -204,7 +236,8 @@
         state.isCancelled = true
         return state.work
       }
-      for (_, cancel) in work.sorted(by: { $0.key < $1.key }) { cancel?() }
+      // The newest first: what waits in the limiter is withdrawn before what is running makes room for it.
+      for (_, cancel) in work.sorted(by: { $0.key > $1.key }) { cancel?() }
       return work.count
     }
   }

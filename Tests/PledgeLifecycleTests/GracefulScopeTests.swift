@@ -28,6 +28,10 @@
       try await expectRejection(of: scope.run { Promise<Int>.rejected(Boom()) }, with: Boom())
       try await expectRejection(of: scope.run { () throws -> Promise<Int> in throw Boom() })
       try await expectFulfillment(of: scope.run { await Task.yield() })
+      let recovered: Promise<Int> = scope.run {
+        Promise<Int>.rejected(Boom()).replaceError(with: 2)
+      }
+      try await expectFulfillment(of: recovered, with: 2)
       #expect(scope.pendingCount == 0)
     }
 

@@ -6,7 +6,7 @@ import Dispatch
 // They take Dispatch's intervals, and not seconds, because these are written as durations are. A call
 // like `promise.timeout(after: .seconds(5))` means one of these where the deployment target is old, and
 // the one with `Duration` elsewhere: the code stays as it is when the target is raised. Numbers of
-// seconds would have to be rewritten then. All are disfavored, so that there is never a question which
+// seconds would have to be rewritten then. They are disfavored, so that there is never a question which
 // of the two is meant. None takes a clock, since `Clock` is as new as `Duration`.
 
 extension Guarantee where Value == Void {
@@ -78,6 +78,18 @@ extension Promise {
     budget: RetryBudget? = nil, _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     hedge(attempts, TimeSpan(interval), budget, .continuous, HandlerTarget(executor), operation)
+  }
+
+  /// Starts `operation` on the main actor, and starts it again each time that `interval` passes without
+  /// a value, until one of at most `attempts` has a value.
+  ///
+  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  public static func hedged(
+    on executor: MainExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
+    budget: RetryBudget? = nil, _ operation: @escaping @MainActor @Sendable () throws -> Promise
+  ) -> Promise {
+    // Not disfavored: the form for all executors would be preferred, whose closure isn't isolated.
+    hedged(attempts: attempts, delay: interval, budget: budget, operation)
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.

@@ -122,6 +122,8 @@ import Testing
   }
 }
 
+@MainActor private func onMainActor() -> Int { 5 }
+
 /// `hedged`.
 @Suite struct HedgeTests {
   private let clock = TestClock()
@@ -184,6 +186,12 @@ import Testing
       Promise.value(4)
     }
     try await expectFulfillment(of: interval, with: 4)
+    let intervalOnMain = Promise.hedged(on: .main, delay: DispatchTimeInterval.seconds(1)) {
+      Promise.value(onMainActor())
+    }
+    try await expectFulfillment(of: intervalOnMain, with: 5)
+    let either = Promise.hedged(on: .main, delay: .seconds(1)) { Promise.value(onMainActor()) }
+    try await expectFulfillment(of: either, with: 5)
   }
 
   @Test(arguments: 0..<100)

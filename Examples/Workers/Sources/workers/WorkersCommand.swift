@@ -85,8 +85,7 @@ struct FetchCommand: AsyncParsableCommand {
 
   func run() async throws {
     let listed = try FileList.read(String(contentsOfFile: list, encoding: .utf8))
-    let folder = URL(fileURLWithPath: output, isDirectory: true)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    let folder = try OutputFolder(URL(fileURLWithPath: output, isDirectory: true))
 
     let workers = try workers.map { try Worker($0, files: files) }
     let connections = workers.map { $0.connect() }
@@ -99,6 +98,7 @@ struct FetchCommand: AsyncParsableCommand {
     for (file, error) in report.failures { print("failed: \(file.url): \(error)") }
     print(
       "\(report.files) of \(listed.count) files, \(report.bytes) bytes; "
+        + "\(report.kept) were there already; "
         + "\(report.takenBack) attempts taken back from workers that went away")
     if !report.failures.isEmpty { throw ExitCode.failure }
   }

@@ -64,6 +64,51 @@ private let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938
     }
   }
 
+  @Test func leftovers_areRemoved_onceNoCoordinatorIsAtWork() async throws {
+    try await withFolder { folder in
+      func place(_ name: String) throws {
+        try Data("he".utf8).write(to: folder.appendingPathComponent(name))
+      }
+      let others = [".hello.part", ".hidden", "hello", "hello.\(UUID()).part"]
+      for name in others { try place(name) }
+      let first = try OutputFolder(folder)
+      let arriving = try ArrivingFile(folder.appendingPathComponent("a.b"))
+      #expect(try names(in: folder).count == others.count + 1)
+
+      // The first one is at work, so the file may be one of its own.
+      let second = try OutputFolder(folder)
+      #expect(try names(in: folder).count == others.count + 1)
+      withExtendedLifetime((first, second, arriving)) {}
+    }
+    try await withFolder { folder in
+      // What a coordinator that was killed leaves: no lock, and a hidden file.
+      _ = try ArrivingFile(folder.appendingPathComponent("a.b"))
+      #expect(try names(in: folder).count == 1)
+      let next = try OutputFolder(folder)
+      #expect(try names(in: folder) == [])
+      withExtendedLifetime(next) {}
+    }
+  }
+
+  @Test func filesOfAnEarlierRun_areKept_ifTheyAreRight() async throws {
+    try await withFolder { folder in
+      try Data("hello".utf8).write(to: folder.appendingPathComponent("right"))
+      try Data("help".utf8).write(to: folder.appendingPathComponent("wrong"))
+      let worker = try Worker(try #require(Address("127.0.0.1:1")), files: 2)
+      let connection = worker.connect()
+      let coordinator = Coordinator(
+        [worker], filesPerWorker: 2, folder: try OutputFolder(folder), patience: .seconds(10),
+        limit: .milliseconds(300))
+      let files = try ["right", "wrong"].map { name in
+        ListedFile(sha256: hello, url: try #require(URL(string: "http://127.0.0.1:1/\(name)")))
+      }
+      let report = try await expectFulfillment(of: coordinator.fetch(files))
+      #expect(report.files == 1 && report.kept == 1 && report.bytes == 5)
+      #expect(report.failures.map(\.file.name) == ["wrong"])
+      connection.cancel()
+    }
+  }
+
   @Test func workersThatAreNotThere_areNamed() async throws {
     try await withFolder { folder in
       // Nothing listens there.
@@ -71,7 +116,7 @@ private let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938
       let worker = try Worker(address, files: 2)
       let connection = worker.connect()
       let coordinator = Coordinator(
-        [worker], filesPerWorker: 2, folder: folder, patience: .seconds(10),
+        [worker], filesPerWorker: 2, folder: try OutputFolder(folder), patience: .seconds(10),
         limit: .milliseconds(300))
       let file = ListedFile(sha256: empty, url: try #require(URL(string: "http://127.0.0.1:1/a")))
       let report = try await expectFulfillment(of: coordinator.fetch([file]))

@@ -7,6 +7,10 @@ extension RPCWriter {
   /// The promise is fulfilled when there is room for the next message, and rejected if the call has
   /// ended. Wait for it before you send the next message: messages that are sent at once arrive in any
   /// order, and take memory for all of them. Cancelling the promise doesn't withdraw the message.
+  ///
+  /// Whether there is room, gRPC's transport decides. That over HTTP/2 notices that a connection is full
+  /// when its event loop has the message, and takes more messages until then: with a loop that is busy, it
+  /// can hold many.
   public func send(
     _ message: Element, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Void> {

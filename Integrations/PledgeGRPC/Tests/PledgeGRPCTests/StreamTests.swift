@@ -49,6 +49,7 @@ extension RoomWatcher: ChannelInboundHandler {
 
   @Test func slowReceiver_slowsDownTheServer() async throws {
     let blocked = Recorder<Void>()
+    let loops = Recorder<any EventLoop>()
     let sent = CallCounter()
     let total = 1200
     try await withPeer {
@@ -56,14 +57,19 @@ extension RoomWatcher: ChannelInboundHandler {
         Methods.blocks,
         writing: { count, responses, _ in
           Promise().reduce(0..<count) { _, _ in
-            responses.send([UInt8](repeating: 1, count: 1 << 16)).map(on: .immediate) {
-              _ = sent.call()
+            responses.send([UInt8](repeating: 1, count: 1 << 16)).then(on: .immediate) {
+              sent.call()
+              // The channel notices that it is full when its loop has the message. Until then, gRPC
+              // takes more of them, and a loop that is busy doesn't have it soon.
+              let loop = loops.events[0]
+              return Promise { resolver in loop.execute { resolver.fulfill() } }
             }
           }
         })
     } configure: { config in
       config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { channel in
         channel.eventLoop.makeCompletedFuture {
+          loops.record(channel.eventLoop)
           try channel.pipeline.syncOperations.addHandler(RoomWatcher(blocked), position: .first)
         }
       }

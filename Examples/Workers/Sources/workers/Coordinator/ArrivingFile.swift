@@ -28,9 +28,21 @@ final class ArrivingFile: Sendable {
   init(_ destination: URL) throws {
     self.destination = destination
     hidden = destination.deletingLastPathComponent()
-      .appendingPathComponent(".\(destination.lastPathComponent).\(UUID().uuidString)")
+      .appendingPathComponent(Self.hiddenName(of: destination))
     try Data().write(to: hidden, options: .withoutOverwriting)
     handle = try FileHandle(forWritingTo: hidden)
+  }
+
+  /// A name of its own for each attempt.
+  private static func hiddenName(of file: URL) -> String {
+    ".\(file.lastPathComponent).\(UUID().uuidString).part"
+  }
+
+  /// Whether a file with this name is one of an attempt.
+  static func isHiddenName(_ name: String) -> Bool {
+    let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+    return parts.count >= 4 && parts[0].isEmpty && parts.last == "part"
+      && UUID(uuidString: String(parts[parts.count - 2])) != nil
   }
 
   /// Appends a part; one call at a time.

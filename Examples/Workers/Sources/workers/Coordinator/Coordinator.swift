@@ -5,10 +5,12 @@ import Synchronization
 
 /// Gives files to workers, and gives those of a worker that fails to another one.
 final class Coordinator: Sendable {
-  /// The number of files that arrived, and the errors of the others.
+  /// The number of files that are there, and the errors of the others.
   struct Report: Sendable {
     var files = 0
     var bytes = 0
+    /// Files that an earlier run had fetched.
+    var kept = 0
     /// Attempts that another worker had to repeat, because the first one went away.
     var takenBack = 0
     var failures: [(file: ListedFile, error: any Error)] = []
@@ -16,7 +18,7 @@ final class Coordinator: Sendable {
 
   private let workers: [Worker]
   private let filesPerWorker: Int
-  private let folder: URL
+  private let folder: OutputFolder
   private let patience: Duration
   // gRPC has a type of this name, too.
   private let policy: Pledge.RetryPolicy
@@ -33,7 +35,8 @@ final class Coordinator: Sendable {
   ///   - patience: How long a file may take before another worker tries as well.
   ///   - limit: How long a file may take in all, with all attempts.
   init(
-    _ workers: [Worker], filesPerWorker: Int, folder: URL, patience: Duration, limit: Duration
+    _ workers: [Worker], filesPerWorker: Int, folder: OutputFolder, patience: Duration,
+    limit: Duration
   ) {
     self.workers = workers
     self.filesPerWorker = filesPerWorker
@@ -46,10 +49,10 @@ final class Coordinator: Sendable {
     self.policy = policy
   }
 
-  /// Fetches all files, as many at a time as the workers take.
+  /// Fetches all files that aren't there yet, as many at a time as the workers take.
   func fetch(_ files: [ListedFile]) -> Promise<Report> {
     Promise.all(files, concurrently: workers.count * filesPerWorker) { file in
-      self.fetch(file)
+      self.keepOrFetch(file)
         .map { size in
           self.report.withLock { report in
             report.files += 1
@@ -57,16 +60,24 @@ final class Coordinator: Sendable {
           }
         }
         .replaceError { error in self.report.withLock { $0.failures.append((file, error)) } }
-        .promise
     }
     .map { _ in self.report.withLock { $0 } }
+  }
+
+  private func keepOrFetch(_ file: ListedFile) -> Promise<Int> {
+    Promise(on: .global) { [folder] in try file.size(in: folder.url) }
+      .then { size in
+        guard let size else { return self.fetch(file) }
+        self.report.withLock { $0.kept += 1 }
+        return .value(size)
+      }
   }
 
   /// Has one worker after the other try, until one delivers the file.
   private func fetch(_ file: ListedFile) -> Promise<Int> {
     Promise.retry(policy) { [self] in
       Promise.hedged(attempts: 2, delay: patience, budget: hedges) { [self] in
-        leastBusyWorker.fetch(file, into: folder)
+        leastBusyWorker.fetch(file, into: folder.url)
           .tap(on: .immediate) { result in
             if result.isUnavailable { self.report.withLock { $0.takenBack += 1 } }
           }

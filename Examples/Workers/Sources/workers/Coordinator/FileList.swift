@@ -1,3 +1,4 @@
+import Crypto
 import Foundation
 
 /// A file to fetch, and how to tell that it arrived.
@@ -6,6 +7,21 @@ struct ListedFile: Hashable, Sendable {
   let url: URL
 
   var name: String { url.lastPathComponent }
+
+  /// Its size, if it is in `folder` with the right checksum.
+  func size(in folder: URL) throws -> Int? {
+    let path = folder.appendingPathComponent(name)
+    guard FileManager.default.fileExists(atPath: path.path) else { return nil }
+    let file = try FileHandle(forReadingFrom: path)
+    var hash = SHA256()
+    var size = 0
+    while let part = try file.read(upToCount: 1 << 20), !part.isEmpty {
+      hash.update(data: part)
+      size += part.count
+    }
+    try file.close()
+    return hash.finalize().hexadecimal == sha256 ? size : nil
+  }
 }
 
 /// Why a list can't be read.
