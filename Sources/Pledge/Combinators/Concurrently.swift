@@ -76,11 +76,9 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) async throws -> T
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    let transform = keeping(transform)
-    return concurrently(elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global)) {
-      element in
-      Promise<T> { try await transform(element) }
-    }
+    concurrently(
+      elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global),
+      startingTasks(transform))
   }
 
   /// Calls `transform` for each of `elements` as they arrive, with at most `limit` promises

@@ -85,8 +85,8 @@ extension RequestCoalescer where Key: Hashable {
     for key: Key,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    let operation = keeping(operation)
-    return promise(for: key) { () -> Promise<Value> in Promise { try await operation() } }
+    let start = startingTasks(operation)
+    return promise(for: key) { () -> Promise<Value> in start() }
   }
 
   /// Forgets the value for `key`; work in progress continues for its callers.

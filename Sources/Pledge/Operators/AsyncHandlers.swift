@@ -18,10 +18,7 @@ extension Thenable {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value) async throws -> U
   ) -> Promise<U> {
-    let transform = keeping(transform)
-    return chained(HandlerTarget(immediate: ())) { value in
-      Promise<U> { try await transform(value) }
-    }
+    chained(HandlerTarget(immediate: ()), startingTasks(transform))
   }
 }
 
@@ -37,10 +34,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) async throws -> Value
   ) -> Promise<Value> {
-    let body = keeping(body)
-    return recoveredWithPromise(HandlerTarget(immediate: ())) { error in
-      Promise { try await body(error) }
-    }
+    recoveredWithPromise(HandlerTarget(immediate: ()), startingTasks(body))
   }
 
   /// Calls an asynchronous `body` when this promise has settled, waits for it, and passes the
@@ -53,8 +47,7 @@ extension Promise {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
   ) -> Promise<Value> {
-    let body = keeping(body)
-    return finishedAfter(HandlerTarget(immediate: ())) { Promise<Void> { try await body() } }
+    finishedAfter(HandlerTarget(immediate: ()), startingTasks(body))
   }
 }
 
@@ -66,10 +59,7 @@ extension Guarantee {
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
   ) -> Guarantee<U> {
-    let transform = keeping(nonthrowing: transform)
-    return guaranteedThen(HandlerTarget(immediate: ())) { value in
-      Guarantee<U> { await transform(value) }
-    }
+    guaranteedThen(HandlerTarget(immediate: ()), startingTasks(nonthrowing: transform))
   }
 
   /// Calls an asynchronous `body` when this guarantee is fulfilled, or broken, waits for it, and
@@ -80,10 +70,6 @@ extension Guarantee {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void
   ) -> Guarantee<Value> {
-    let body = keeping(body)
-    return Guarantee(
-      cell: base.finishedAfter(HandlerTarget(immediate: ())) {
-        Promise<Void> { try await body() }
-      }.cell)
+    Guarantee(cell: base.finishedAfter(HandlerTarget(immediate: ()), startingTasks(body)).cell)
   }
 }

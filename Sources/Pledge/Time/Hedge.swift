@@ -98,10 +98,9 @@ extension Promise {
     clock: any Clock<Duration> = ContinuousClock(),
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    let operation = keeping(operation)
-    return hedge(
-      attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(immediate: ())
-    ) { Promise { try await operation() } }
+    hedge(
+      attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(immediate: ()),
+      startingTasks(operation))
   }
 
   static func hedge(

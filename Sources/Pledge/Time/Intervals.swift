@@ -143,10 +143,7 @@ extension Promise {
     _ policy: RetryPolicy,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    let operation = keeping(operation)
-    return retried(policy, .continuous, HandlerTarget(immediate: ())) {
-      Promise { try await operation() }
-    }
+    retried(policy, .continuous, HandlerTarget(immediate: ()), startingTasks(operation))
   }
 }
 

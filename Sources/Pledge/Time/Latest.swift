@@ -58,8 +58,7 @@ public final class Latest<Value: Sendable>: Sendable {
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    let operation = keeping(operation)
-    return start(HandlerTarget(immediate: ())) { Promise { try await operation() } }
+    start(HandlerTarget(immediate: ()), startingTasks(operation))
   }
 
   /// Cancels the operation in progress, if any.

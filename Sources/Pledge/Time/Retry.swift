@@ -56,10 +56,7 @@ extension Promise {
     _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    let operation = keeping(operation)
-    return retried(policy, TimeSource(clock), HandlerTarget(immediate: ())) {
-      Promise { try await operation() }
-    }
+    retried(policy, TimeSource(clock), HandlerTarget(immediate: ()), startingTasks(operation))
   }
 
   static func retried(

@@ -37,6 +37,28 @@ import Testing
     try await expectFulfillment(of: promise, with: 1)
   }
 
+  @MainActor @Test(arguments: ["asyncMap", "asyncRecover", "asyncFinally", "retry", "hedged"])
+  func line14_onTheMainThread_forATaskOnTheMainActor_throws(operator name: String) async throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise: Promise<Int> =
+      switch name {
+      case "asyncMap": Promise.value(1).asyncMap { @MainActor number in number }
+      case "asyncRecover": Promise<Int>.rejected(Boom()).asyncRecover { @MainActor _ in 1 }
+      case "asyncFinally": Promise.value(1).asyncFinally { @MainActor in }
+      case "retry": Promise.retry(.fixed(attempts: 2)) { @MainActor () async in 1 }
+      default: Promise.hedged(delay: .seconds(1)) { @MainActor () async in 1 }
+      }
+    #expect(throws: DeadlockError.self) { try wait(promise) }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @MainActor @Test func line14_onTheMainThread_forAGuaranteesTask_throws() async {
+    func wait(_ guarantee: Guarantee<Int>) throws -> Int { try guarantee.wait() }
+    let guarantee = Guarantee.value(1).asyncMap { @MainActor number in number }
+    #expect(throws: DeadlockError.self) { try wait(guarantee) }
+    #expect(await guarantee.value == 1)
+  }
+
   @MainActor @Test func line14_onTheMainThread_forAnythingElse_waits() async throws {
     func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
     let promise = Promise.value(1).map(on: .global) { $0 + 1 }
