@@ -5,18 +5,18 @@
 func startingTasks<Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) -> @Sendable () -> Promise<Value> {
-  let target = operation.isolation.map { HandlerTarget(isolation: $0) }
-  let operation = keeping(operation)
-  return { Promise { try await operation() }.produced(in: target) }
+  let isolation = scheduler(of: operation.isolation)
+  let operation = keeping(operation, in: isolation)
+  return { Promise { try await operation() }.produced(in: isolation) }
 }
 
 /// Returns a function that runs `operation` in a new task, in its isolation, where it is also released.
 func startingTasks<A: Sendable, Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value
 ) -> @Sendable (A) -> Promise<Value> {
-  let target = operation.isolation.map { HandlerTarget(isolation: $0) }
-  let operation = keeping(operation)
-  return { input in Promise { try await operation(input) }.produced(in: target) }
+  let isolation = scheduler(of: operation.isolation)
+  let operation = keeping(operation, in: isolation)
+  return { input in Promise { try await operation(input) }.produced(in: isolation) }
 }
 
 /// Returns a function that runs `operation`, which doesn't throw, in a new task, in its isolation, where
@@ -24,18 +24,18 @@ func startingTasks<A: Sendable, Value: Sendable>(
 func startingTasks<A: Sendable, Value: Sendable>(
   nonthrowing operation: @escaping @Sendable @isolated(any) (A) async -> Value
 ) -> @Sendable (A) -> Guarantee<Value> {
-  let target = operation.isolation.map { HandlerTarget(isolation: $0) }
-  let operation = keeping(nonthrowing: operation)
+  let isolation = scheduler(of: operation.isolation)
+  let operation = keeping(nonthrowing: operation, in: isolation)
   return { input in
     let guarantee = Guarantee { await operation(input) }
-    return Guarantee(cell: guarantee.base.produced(in: target).cell)
+    return Guarantee(cell: guarantee.base.produced(in: isolation).cell)
   }
 }
 
 extension Promise {
-  /// Notes that a task in the isolation of `target`, if there is one, settles this promise.
-  fileprivate func produced(in target: HandlerTarget?) -> Promise {
-    if let target { cell.noteProducer(target.object) }
+  /// Notes that a task in `isolation`, if that is an actor's, settles this promise.
+  fileprivate func produced(in isolation: Scheduler?) -> Promise {
+    if let isolation { cell.noteProducer(isolation) }
     return self
   }
 }

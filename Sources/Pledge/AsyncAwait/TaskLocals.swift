@@ -34,7 +34,7 @@ public enum TaskLocals {
   /// Has the handlers of all promises find a context of another library's as it was where the operator
   /// that took them was called.
   ///
-  /// For a context whose task-local key is not at hand, and for one that is not task-local:
+  /// For a context whose task-local key isn't accessible, and for one that isn't task-local:
   ///
   /// ```swift
   /// TaskLocals.propagate(

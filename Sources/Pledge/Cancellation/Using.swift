@@ -67,10 +67,9 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Resource) async throws -> Value
   ) -> Promise {
-    let (acquire, release, body) = (keeping(acquire), keeping(release), keeping(body))
-    let give: @Sendable (Resource) -> Promise<Void> = { resource in
-      Promise<Void> { try await release(resource) }
-    }
+    let acquire = keeping(acquire, in: scheduler(of: acquire.isolation))
+    let body = keeping(body, in: scheduler(of: body.isolation))
+    let give = startingTasks(release)
     let (gate, resolver) = Promise<Resource>.withResolvers()
     let task = Task {
       do {

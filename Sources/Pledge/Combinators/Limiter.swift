@@ -259,7 +259,7 @@ extension Limiter {
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    let operation = keeping(operation)
+    let operation = keeping(operation, in: scheduler(of: operation.isolation))
     let end = TaskEnd()
     return submit(priority, HandlerTarget(immediate: ()), end: end) { end.run(operation) }
   }

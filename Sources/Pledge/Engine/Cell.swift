@@ -153,7 +153,6 @@ class Cell: Job, @unchecked Sendable {
     @usableFromInline static let wantsValue: UInt64 = 1 << 14
     @usableFromInline static let wantsRejection: UInt64 = 1 << 15
     @usableFromInline static let queueTarget: UInt64 = 1 << 16
-    static let visit: UInt64 = 1 << 12
     @usableFromInline static let uncancellable: UInt64 = 1 << 17
     @usableFromInline static let hearsAbandonment: UInt64 = 1 << 18
     @usableFromInline static let programInPlace: UInt64 = 1 << 19

@@ -67,7 +67,7 @@ struct HandlerTarget: @unchecked Sendable {
   /// For a queue on which each handler takes a visit for itself.
   init(visiting queue: DispatchQueue) {
     object = queue
-    flags = Cell.Input.queueTarget | Cell.Input.visit
+    flags = Cell.Mark.queueTarget | Cell.Mark.visit
   }
 
   /// In place, for a closure of the library's own, which runs no code of the program.

@@ -56,32 +56,40 @@ extension HandlerTarget {
   }
 }
 
-/// Returns a function that calls `operation`, and releases it in its isolation.
+/// The scheduler of the actor `isolation`; nil for none.
+func scheduler(of isolation: (any Actor)?) -> Scheduler? {
+  HandlerTarget(isolation: isolation).isolation
+}
+
+/// Returns a function that calls `operation`, and releases it in `isolation`, its own.
 func keeping<Value: Sendable>(
-  _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  _ operation: @escaping @Sendable @isolated(any) () async throws -> Value,
+  in isolation: Scheduler?
 ) -> @Sendable () async throws -> Value {
   let call: @Sendable () async throws -> Value = { try await operation() }
-  guard let isolation = HandlerTarget(isolation: operation.isolation).isolation else { return call }
+  guard let isolation else { return call }
   let keeper = ClosureKeeper(call, isolation)
   return { try await keeper.closure() }
 }
 
-/// Returns a function that calls `operation`, and releases it in its isolation.
+/// Returns a function that calls `operation`, and releases it in `isolation`, its own.
 func keeping<A: Sendable, Value: Sendable>(
-  _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value
+  _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value,
+  in isolation: Scheduler?
 ) -> @Sendable (A) async throws -> Value {
   let call: @Sendable (A) async throws -> Value = { try await operation($0) }
-  guard let isolation = HandlerTarget(isolation: operation.isolation).isolation else { return call }
+  guard let isolation else { return call }
   let keeper = ClosureKeeper(call, isolation)
   return { try await keeper.closure($0) }
 }
 
-/// Returns a function that calls `operation`, which does not throw, and releases it in its isolation.
+/// Returns a function that calls `operation`, which does not throw, and releases it in `isolation`, its own.
 func keeping<A: Sendable, Value: Sendable>(
-  nonthrowing operation: @escaping @Sendable @isolated(any) (A) async -> Value
+  nonthrowing operation: @escaping @Sendable @isolated(any) (A) async -> Value,
+  in isolation: Scheduler?
 ) -> @Sendable (A) async -> Value {
   let call: @Sendable (A) async -> Value = { await operation($0) }
-  guard let isolation = HandlerTarget(isolation: operation.isolation).isolation else { return call }
+  guard let isolation else { return call }
   let keeper = ClosureKeeper(call, isolation)
   return { await keeper.closure($0) }
 }

@@ -48,8 +48,7 @@ struct QueueTurn {
 
   /// Sends `job` to `object`, a `DispatchQueue`, to run in a turn without any other job.
   static func visit(_ job: Job, on object: AnyObject) {
-    OutstandingTurns.add(to: .passUnretained(object))
-    Queues.async(on: unsafeDowncast(object, to: DispatchQueue.self)) { run(job, budget: 0) }
+    visit(job, on: unsafeDowncast(object, to: DispatchQueue.self), group: nil, flags: [])
   }
 
   /// Sends `job` to `queue` with options, to run in a turn without any other job.
