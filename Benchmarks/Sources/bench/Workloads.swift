@@ -98,7 +98,7 @@ extension Workload {
       summary: "A task awaits a promise and settles another; all at once, wait for the last."),
     Workload(
       name: "cancel", unit: "promise", floor: "Closures", sizes: [100_000],
-      summary: "Make a pending promise with one `map`, cancel it; its producer is told."),
+      summary: "Make a pending promise with one `map`, cancel it; its producer is notified."),
     Workload(
       name: "timer", unit: "timeout", floor: "GCD", sizes: [100_000],
       summary: "Give n pending promises a timeout of an hour, then settle them all."),
