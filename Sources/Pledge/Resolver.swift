@@ -56,7 +56,14 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// other consumers. Promises that are resolved with each other in a cycle, or with themselves,
   /// stay pending until one of them is cancelled.
   @inlinable
-  public func resolve(with promise: Promise<Value>) {
+  public func resolve(with promise: Promise<Value>) { forward(promise, isOnly: false) }
+
+  /// As `resolve(with:)`, for a resolver that settles the promise in no other way: a `wait()` for it
+  /// is one for `promise`.
+  func resolve(onlyWith promise: Promise<Value>) { forward(promise, isOnly: true) }
+
+  @inlinable
+  func forward(_ promise: Promise<Value>, isOnly: Bool) {
     let forwarder = Handler(
       input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil,
       // The forwarder keeps the resolver, so that releasing it does not break the promise.
@@ -67,7 +74,7 @@ public final class Resolver<Value: Sendable>: Sendable {
       })
     forwarder.noteObserving(for: cell)
     promise.cell.attach(forwarder)
-    cell.addForwarder(forwarder)
+    cell.addForwarder(forwarder, producer: isOnly ? promise.cell : nil)
   }
 
   /// Abandons the promise: it stays pending forever.
@@ -96,10 +103,13 @@ extension Cell {
   }
 
   /// Has `forwarder`, which waits for what this cell is resolved with, removed when the cell is
-  /// cancelled or settled in another way.
+  /// cancelled or settled in another way; nothing but `producer` settles it, unless that is nil.
   @usableFromInline
-  final func addForwarder(_ forwarder: Handler) {
-    let result = withCancelHooks { $0.append(forwarder) }
+  final func addForwarder(_ forwarder: Handler, producer: Cell?) {
+    let result = withCancelHooks {
+      $0.append(forwarder)
+      if let producer { $0.producer = producer }
+    }
     if result.added { return }
     if result.isCancelled { forwarder.remove() } else { forwarder.removeKeeping() }
   }

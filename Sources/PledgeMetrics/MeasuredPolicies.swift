@@ -43,6 +43,9 @@
     /// | `cached` | received a cached value |
     /// | `stale` | received a stale value; this or another request has started work to replace it |
     ///
+    /// The counter `pledge.coalescer.failed_refreshes` has the dimension `coalescer`: it counts work that
+    /// was to replace a stale value and failed.
+    ///
     /// - Parameters:
     ///   - name: The value of the dimension `coalescer`.
     ///   - factory: The factory that creates the metrics.
@@ -124,6 +127,7 @@
     private let joined: Counter
     private let cached: Counter
     private let stale: Counter
+    private let failedRefreshes: Counter
 
     init(_ name: String, _ factory: any MetricsFactory) {
       func counter(_ result: String) -> Counter {
@@ -135,6 +139,9 @@
       joined = counter("joined")
       cached = counter("cached")
       stale = counter("stale")
+      failedRefreshes = Counter(
+        label: "pledge.coalescer.failed_refreshes", dimensions: [("coalescer", name)],
+        factory: factory)
     }
 
     func note(_ event: CoalescerEvent) {
@@ -143,6 +150,7 @@
       case .joined: joined.increment()
       case .cached: cached.increment()
       case .stale: stale.increment()
+      case .refreshFailed: failedRefreshes.increment()
       }
     }
   }

@@ -137,6 +137,11 @@
       try await expectFulfillment(of: users.promise(for: 1) { .value("Eva") }, with: "Ada")
       #expect(try count("stale") == 1)
       #expect(try count("started") == 1)
+      await clock.advance(by: .seconds(15))
+      try await expectFulfillment(of: users.promise(for: 1) { .rejected(Boom()) }, with: "Eva")
+      #expect(try count("stale") == 2)
+      #expect(
+        try metrics.count("pledge.coalescer.failed_refreshes", [("coalescer", "users")]) == 1)
     }
   }
 

@@ -34,7 +34,7 @@ func startingTasks<A: Sendable, Value: Sendable>(
 
 extension Promise {
   /// Notes that a task in `isolation`, if that is an actor's, settles this promise.
-  fileprivate func produced(in isolation: Scheduler?) -> Promise {
+  func produced(in isolation: Scheduler?) -> Promise {
     if let isolation { cell.noteProducer(isolation) }
     return self
   }

@@ -6,9 +6,9 @@ final class TaskEnd: Sendable {
   /// Settles when the task has ended; has settled while there is none.
   var promise: Promise<Void> { current.withLock { $0 } }
 
-  /// Runs `operation` in a task, the only one.
+  /// Runs `operation`, which runs in `isolation`, in a task, the only one.
   func run<Value: Sendable>(
-    _ operation: @escaping @Sendable () async throws -> Value
+    _ operation: @escaping @Sendable () async throws -> Value, in isolation: Scheduler?
   ) -> Promise<Value> {
     let (end, resolver) = Promise<Void>.withResolvers()
     current.withLock { $0 = end }
@@ -16,5 +16,6 @@ final class TaskEnd: Sendable {
       defer { resolver.fulfill() }
       return try await operation()
     }
+    .produced(in: isolation)
   }
 }

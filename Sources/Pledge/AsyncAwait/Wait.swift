@@ -105,19 +105,16 @@ private struct BlockingWait {
     }
   }
 
-  private typealias Upstream = (marks: UInt64, object: AnyObject?)
-
   /// What keeps `cell` from ever settling, if anything does.
   ///
   /// The search goes up to the cells that wait for no other one, which `check` is given with what
   /// they do wait for. The result of `all` is as good as its worst input, that of a race as its best.
   /// Nests and combinators that are too large to be searched again and again count as free.
   private func obstacle(
-    of cell: Cell, depth: Int = 0, _ check: (Cell, Upstream) -> DeadlockError?
+    of cell: Cell, depth: Int = 0, _ check: (Cell, Cell.Upstream) -> DeadlockError?
   ) -> DeadlockError? {
     let (last, upstream) = topmost(above: cell)
-    guard upstream.marks & Cell.Mark.handler == 0, let object = upstream.object,
-      let combinator = unsafeDowncast(object, to: CancelHooks.self).producer as? CombinatorState
+    guard case .producer(let producer) = upstream, let combinator = producer as? any Gathering
     else { return check(last, upstream) }
     guard depth < 16, let inputs = combinator.pendingInputs(limit: 256) else { return nil }
     var found: DeadlockError?
@@ -130,29 +127,40 @@ private struct BlockingWait {
   }
 
   /// The cell furthest up that is not settled, and what it waits for.
-  private func topmost(above cell: Cell) -> (cell: Cell, upstream: Upstream) {
+  private func topmost(above cell: Cell) -> (cell: Cell, upstream: Cell.Upstream) {
     var cell = cell
+    // Work of the library's services can wait for itself, in a cycle.
+    var producers = 0
     while true {
       let upstream = cell.upstream
-      guard upstream.marks & Cell.Mark.handler != 0, let object = upstream.object else {
+      let next: Cell
+      switch upstream {
+      case .source(let source, _):
+        next = source
+      case .producer(let producer):
+        guard let source = producer as? Cell, producers < 100 else { return (cell, upstream) }
+        producers += 1
+        next = source
+      case .none:
         return (cell, upstream)
       }
-      let source = unsafeDowncast(object, to: Cell.self)
-      if source.isSettled { return (cell, upstream) }
-      cell = source
+      if next.isSettled { return (cell, upstream) }
+      cell = next
     }
   }
 
   /// The scheduler or queue that `cell`, which waits for nothing but to be run, is to run on.
-  private func neededTarget(of cell: Cell, _ upstream: Upstream) -> AnyObject? {
-    guard let object = upstream.object else { return nil }
-    if upstream.marks & Cell.Mark.handler == 0 {
-      return unsafeDowncast(object, to: CancelHooks.self).producer
+  private func neededTarget(of cell: Cell, _ upstream: Cell.Upstream) -> AnyObject? {
+    switch upstream {
+    case .none:
+      return nil
+    case .producer(let producer):
+      return producer
+    case .source(let source, let marks):
+      let wanted = source.isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
+      guard marks & wanted != 0 else { return nil }
+      return unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()
     }
-    let source = unsafeDowncast(object, to: Cell.self)
-    let wanted = source.isRejected ? Cell.Mark.wantsRejection : Cell.Mark.wantsValue
-    guard upstream.marks & wanted != 0 else { return nil }
-    return unsafeDowncast(cell, to: Handler.self).target?.takeUnretainedValue()
   }
 
   private func isMain(_ target: AnyObject) -> Bool {

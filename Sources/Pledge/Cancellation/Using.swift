@@ -30,6 +30,7 @@ extension Promise {
     }
     // The acquisition is observed to its end, so that a cancellation of the result does not reach it.
     let (gate, resolver) = Promise<Resource>.withResolvers()
+    if acquisition.isPending { gate.cell.noteProducer(acquisition.cell) }
     acquisition.observe { result in
       let isWanted = resolver.resolve(result)
       if !isWanted, case .success(let resource) = result { _ = give(resource) }
@@ -67,8 +68,9 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Resource) async throws -> Value
   ) -> Promise {
-    let acquire = keeping(acquire, in: scheduler(of: acquire.isolation))
-    let body = keeping(body, in: scheduler(of: body.isolation))
+    let (acquiring, using) = (scheduler(of: acquire.isolation), scheduler(of: body.isolation))
+    let acquire = keeping(acquire, in: acquiring)
+    let body = keeping(body, in: using)
     let give = startingTasks(release)
     let (gate, resolver) = Promise<Resource>.withResolvers()
     let task = Task {
@@ -80,6 +82,7 @@ extension Promise {
       }
     }
     resolver.onCancel { task.cancel() }
+    gate.cell.noteProducer(acquiring)
     let end = TaskEnd()
     return use(
       gate, release: give,
@@ -89,7 +92,7 @@ extension Promise {
           end.promise.settled().chained(HandlerTarget(immediate: ())) { _ in give(resource) }
         }
       }, HandlerTarget(immediate: ())
-    ) { resource in end.run { try await body(resource) } }
+    ) { resource in end.run({ try await body(resource) }, in: using) }
   }
 
   /// Uses the resource of `gate`, which this is the only consumer of.

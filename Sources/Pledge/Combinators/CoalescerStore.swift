@@ -8,6 +8,9 @@ public struct CoalescerCaching: Sendable, Hashable {
   }
   /// The time after its lifetime during which a stale value is still returned while new work
   /// replaces it.
+  ///
+  /// If that work fails, its error is ignored: the stale value stays, and the next request starts
+  /// new work.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var staleLifetime: Duration {
     get { stale.duration }
@@ -97,7 +100,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     let (promise, resolver) = Promise<Value>.withResolvers()
     // Callers may outlive the coalescer; the count of them is in the table.
     promise.cell.onCancel { self.leave(entry) }
-    resolver.resolve(with: entry.promise.uncancellable())
+    resolver.resolve(onlyWith: entry.promise.uncancellable())
     return promise
   }
 
@@ -117,7 +120,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     }
     let work = CoalescedWork.start(for: entry, start)
     entry.resolver.resolve(
-      with: .onEnd(of: work) { [weak self, weak entry] in
+      onlyWith: .onEnd(of: work) { [weak self, weak entry] in
         guard let self, let entry else { return }
         guard caching != nil, case .success? = work.currentResult else { return remove(entry) }
         entry.arrival.withLock { $0 = age() }
@@ -133,7 +136,8 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     let work = CoalescedWork.start(for: old, start)
     let ending = Promise.onEnd(of: work) { [weak self] in
       defer { old.endRevalidation() }
-      guard let self, case .success? = work.currentResult else { return }
+      guard let self else { return }
+      guard case .success? = work.currentResult else { return monitors.note(.refreshFailed) }
       fresh.arrival.withLock { $0 = age() }
       let removed = table.withLock { table in
         let removed = table.remove(old)
@@ -146,7 +150,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       }
       withExtendedLifetime(removed) {}
     }
-    fresh.resolver.resolve(with: ending)
+    fresh.resolver.resolve(onlyWith: ending)
     // The caller has a value: this error has no consumer.
     fresh.promise.cauterize()
   }

@@ -1,3 +1,11 @@
+/// What settles a promise when others have settled, for the deadlock check of `wait()`.
+protocol Gathering: AnyObject {
+  /// Whether the result waits for all inputs, and not just for one of them.
+  var needsEveryInput: Bool { get }
+  /// The inputs that have not settled, or nil if they are more than `limit`.
+  func pendingInputs(limit: Int) -> [Cell]?
+}
+
 /// The observers that a combinator has on its inputs, so that all can be removed.
 ///
 /// One thread makes the state and observes all inputs, then calls `endObserving()`.
@@ -5,7 +13,7 @@
 /// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic, behind a
 /// lock or immutable.
 @usableFromInline
-class CombinatorState: @unchecked Sendable {
+class CombinatorState: Gathering, @unchecked Sendable {
   private enum Phase {
     static let open = 0
     static let keeping = 1
@@ -29,22 +37,16 @@ class CombinatorState: @unchecked Sendable {
 
   /// Has the combinator finish when `result`, which it settles, is cancelled.
   final func cancel(with result: Cell) {
-    result.noteProducer(self)
-    result.onCancel { self.finish(.cancelling) }
+    result.onCancel(producer: self) { self.finish(.cancelling) }
   }
 
-  /// Whether the result waits for all inputs, and not just for one of them.
   var needsEveryInput: Bool { true }
 
-  /// The inputs that have not settled, or nil if they are more than `limit`.
   final func pendingInputs(limit: Int) -> [Cell]? {
     let observers = observers.withLock { $0 }
     var inputs: [Cell] = []
     for observer in observers {
-      let upstream = observer.upstream
-      guard let object = upstream.object, upstream.marks & Cell.Mark.handler != 0 else { continue }
-      let input = unsafeDowncast(object, to: Cell.self)
-      if input.isSettled { continue }
+      guard case .source(let input, _) = observer.upstream, !input.isSettled else { continue }
       if inputs.count == limit { return nil }
       inputs.append(input)
     }

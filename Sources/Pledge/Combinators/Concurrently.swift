@@ -160,7 +160,9 @@ extension Promise {
         return startNext()
       }
     }
-    _ = startNext().caught(HandlerTarget(immediate: ())) { work.fail($0) }
+    let feeding = startNext()
+    _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
+    work.stopAtEnd(feeding)
     return work.result
   }
 }
@@ -177,14 +179,14 @@ final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
 
 /// The promises that a bounded `all` has started, and their values so far.
 @usableFromInline
-final class ConcurrentWork<T: Sendable>: Sendable {
+final class ConcurrentWork<T: Sendable>: Gathering, Sendable {
   private struct State {
     var values: [T?] = []
     var pending: [Int: Promise<T>] = [:]
     var isClosed = false
     var isOver = false
     var room: (limit: Int, resolver: Resolver<Void>)?
-    /// What takes the elements, if it can wait for one.
+    /// What takes the elements.
     var feeding: Promise<Void>?
 
     /// Ends the work, and returns what to do about it.
@@ -215,7 +217,17 @@ final class ConcurrentWork<T: Sendable>: Sendable {
   init(cancelsRest: Bool) {
     self.cancelsRest = cancelsRest
     (result, resolver) = Promise<[T]>.withResolvers()
-    result.cell.onCancel { [weak self] in self?.end(with: CancellationError(), cancelling: true) }
+    result.cell.onCancel(producer: self) { [weak self] in
+      self?.end(with: CancellationError(), cancelling: true)
+    }
+  }
+
+  var needsEveryInput: Bool { true }
+
+  func pendingInputs(limit: Int) -> [Cell]? {
+    let (pending, feeding) = state.withLock { ($0.pending, $0.feeding) }
+    guard pending.count < limit else { return nil }
+    return (pending.values.map(\.cell) + [feeding?.cell].compactMap { $0 }).filter { !$0.isSettled }
   }
 
   /// A promise that is fulfilled when fewer than `limit` promises are pending, and rejected when
@@ -257,7 +269,9 @@ final class ConcurrentWork<T: Sendable>: Sendable {
       .cauterize()
   }
 
-  /// Has the work cancel `feeding` when it ends: an element that is awaited then may never come.
+  /// Has the work cancel `feeding` when it ends: an element that is awaited then may never come, and
+  /// none that is available is taken.
+  @usableFromInline
   func stopAtEnd(_ feeding: Promise<Void>) {
     let isOver = state.withLock { state in
       if !state.isOver { state.feeding = feeding }

@@ -140,7 +140,7 @@ public final class Limiter: Sendable {
       connect: { limiter in
         // First the room, then the result: a caller that sees the result may submit the next one.
         resolver.resolve(
-          with: .onEnd(of: work) {
+          onlyWith: .onEnd(of: work) {
             // A task that was cancelled uses what the limit protects until it ends.
             guard let end = end?.promise, end.isPending else { return limiter.leave() }
             end.observe(on: .immediate) { _ in limiter.leave() }
@@ -259,9 +259,12 @@ extension Limiter {
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    let operation = keeping(operation, in: scheduler(of: operation.isolation))
+    let isolation = scheduler(of: operation.isolation)
+    let operation = keeping(operation, in: isolation)
     let end = TaskEnd()
-    return submit(priority, HandlerTarget(immediate: ()), end: end) { end.run(operation) }
+    return submit(priority, HandlerTarget(immediate: ()), end: end) {
+      end.run(operation, in: isolation)
+    }
   }
 
   /// Runs an asynchronous `operation` as soon as the limits allow, and returns its value.

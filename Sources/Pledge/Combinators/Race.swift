@@ -28,7 +28,7 @@ extension Promise {
   /// rejected.
   ///
   /// If all promises are rejected, the result is rejected with an ``AggregateError`` that contains
-  /// their errors in order. The losers are removed immediately: those that have no other consumer
+  /// their errors in order; if all are cancelled, with `CancellationError`. The losers are removed immediately: those that have no other consumer
   /// are cancelled, unless `cancellingLosers` is false. No promises give a rejection with
   /// ``PromiseError/emptyInput``. Cancelling the result cancels every promise that has no other
   /// consumer.
@@ -130,6 +130,8 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     guard let losers, finishAfterAll() else { return }
     if losers.abandonedCount > 0 { return result.abandon() }
     let errors = (0..<losers.count).compactMap { losers.errors[$0] }
-    result.reject(Rejection(AggregateError(errors: errors), origin: nil))
+    let areCancelled = errors.allSatisfy { $0 is CancellationError }
+    result.reject(
+      areCancelled ? .cancellation : Rejection(AggregateError(errors: errors), origin: nil))
   }
 }

@@ -58,6 +58,15 @@ extension Cell {
     let result = withCancelHooks { $0.append(handler) }
     if !result.added, result.isCancelled { handler() }
   }
+
+  /// As `onCancel(_:)` and `noteProducer(_:)`, in one step.
+  final func onCancel(producer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
+    let result = withCancelHooks {
+      $0.append(handler)
+      $0.producer = producer
+    }
+    if !result.added, result.isCancelled { handler() }
+  }
 }
 
 /// What happens to a source when an observer leaves it.
@@ -148,7 +157,8 @@ final class CancelHooks: Job, @unchecked Sendable {
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
   /// What settles the promise, for the deadlock check of `wait()`: the scheduler or queue that its
-  /// producer's closure needs, or the state of the combinator whose result it is.
+  /// producer's closure needs, what gathers the inputs of its combinator, or the cell whose result it
+  /// receives, if nothing else settles it.
   @exclusivity(unchecked) var producer: AnyObject?
 
   func append(_ handler: @escaping @Sendable () -> Void) {

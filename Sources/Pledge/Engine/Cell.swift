@@ -531,13 +531,27 @@ class Cell: Job, @unchecked Sendable {
     return true
   }
 
-  /// What this cell waits for, and the marks at that moment; nil for the source of a handler that
-  /// runs or has run.
-  final var upstream: (marks: UInt64, object: AnyObject?) {
+  /// What a pending cell waits for, at one moment.
+  enum Upstream {
+    /// The handler waits for its source, or for its executor; the marks say for which results it
+    /// needs that.
+    case source(Cell, marks: UInt64)
+    /// What settles a resolver's cell; see ``CancelHooks/producer``.
+    case producer(AnyObject)
+    /// The cell has settled, its handler runs, or nothing is known.
+    case none
+  }
+
+  final var upstream: Upstream {
     let seen = lock()
-    let object = seen & (Mark.settled | Mark.started) == 0 ? slot?.takeUnretainedValue() : nil
-    unlock(seen)
-    return (seen, object)
+    defer { unlock(seen) }
+    guard seen & (Mark.settled | Mark.started) == 0, let object = slot?.takeUnretainedValue() else {
+      return .none
+    }
+    if seen & Mark.handler != 0 {
+      return .source(unsafeDowncast(object, to: Cell.self), marks: seen)
+    }
+    return unsafeDowncast(object, to: CancelHooks.self).producer.map { .producer($0) } ?? .none
   }
 
   // MARK: - Adoption

@@ -29,7 +29,7 @@ package enum LimiterEvent: Sendable {
   case rejected
 }
 
-/// How a coalescer served a request.
+/// How a coalescer served a request, or what happened to a value.
 package enum CoalescerEvent: Sendable {
   /// With work that it started.
   case started
@@ -39,6 +39,8 @@ package enum CoalescerEvent: Sendable {
   case cached
   /// With a stale value, which is fetched anew.
   case stale
+  /// A stale value could not be fetched anew.
+  case refreshFailed
 }
 
 /// Is called for each event, on the thread on which it happens, never under a lock.

@@ -110,6 +110,15 @@ private final class RetryRun<Value: Sendable>: Sendable {
     }
   }
 
+  private func pause(_ delay: TimeSpan) -> Promise<Void> {
+    let end = Promise<Void>.after(delay, time)
+    guard let budget = policy.budget else { return end }
+    return end.tapped(HandlerTarget(immediate: ())) { result in
+      // Cancelled: there will be no attempt.
+      if case .failure = result { budget.putBack() }
+    }
+  }
+
   func attempt() -> Promise<Value> {
     var current = Promise<Void>.value(()).chained(target) { [operation] in try operation() }
     if let timeout = policy.attemptTime {
@@ -128,9 +137,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
       }
       note(.retried)
       let delay = policy.pause(after: error, attemptsMade: count)
-      return Promise<Void>.after(delay, time).chained(HandlerTarget(immediate: ())) {
-        [self] in attempt()
-      }
+      return pause(delay).chained(HandlerTarget(immediate: ())) { [self] in attempt() }
     }
   }
 }

@@ -1,6 +1,7 @@
 /// A shared limit on retries that prevents clients from multiplying the load of a failing service.
 ///
-/// Each retry takes one token, and each success adds a part of one. When most requests fail, the
+/// Each retry takes one token, and each success adds a part of one. A retry that is cancelled during
+/// its delay puts its token back. When most requests fail, the
 /// tokens run out and operations fail after their first attempt; when requests succeed again,
 /// retries are possible again. Share one budget among all policies for the same service.
 ///
@@ -40,6 +41,11 @@ public final class RetryBudget: Sendable {
       tokens -= 1
       return true
     }
+  }
+
+  /// Puts back the token of a retry that was cancelled before it started.
+  func putBack() {
+    state.withLock { $0 = min(capacity, $0 + 1) }
   }
 
   /// Earns what a success earns.

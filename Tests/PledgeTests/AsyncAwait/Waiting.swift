@@ -52,6 +52,84 @@ import Testing
     try await expectFulfillment(of: promise, with: 1)
   }
 
+  @MainActor @Test(arguments: Service.allCases)
+  func line14_onTheMainThread_forAServicesWorkOnTheMainActor_throws(_ service: Service) async throws
+  {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise = service.run { Promise.value(1).map(on: .main) { $0 } }
+    #expect(throws: DeadlockError.self) { try wait(promise) }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test(arguments: Service.allCases)
+  func line14_insideAHandler_forAServicesWorkOnTheSameQueue_throws(_ service: Service) async throws
+  {
+    let queue = DispatchQueue(label: "wait")
+    let promise = Promise.value(1).map(on: queue) { value in
+      try service.run { Promise.value(value).map(on: queue) { $0 } }.wait()
+    }
+    try await expectRejection(of: promise, with: DeadlockError.self)
+  }
+
+  @MainActor @Test(arguments: ["isolated", "async", "limiter", "acquire", "body"])
+  func line14_onTheMainThread_forAServicesClosureOnTheMainActor_throws(where name: String)
+    async throws
+  {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let promise: Promise<Int> =
+      switch name {
+      case "isolated":
+        Promise.all([1, 2], concurrently: 1) { .value($0) }.map(on: .immediate) { $0[0] }
+      case "async":
+        Promise.all([1, 2], concurrently: 1) { @MainActor number async in number }
+          .map(on: .immediate) { $0[0] }
+      case "limiter": Limiter(1).run { @MainActor () async in 1 }
+      case "acquire":
+        Promise.using(acquire: { @MainActor in 1 }, release: { _ async in }) { value async in value
+        }
+      default:
+        Promise.using(acquire: { @Sendable in 1 }, release: { @Sendable _ async in }) {
+          @MainActor value async in value
+        }
+      }
+    #expect(throws: DeadlockError.self) { try wait(promise) }
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @MainActor @Test(arguments: Service.allCases)
+  func line14_onTheMainThread_forAServicesWorkElsewhere_waits(_ service: Service) throws {
+    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
+    let gate = DispatchSemaphore(value: 0)
+    let promise = service.run {
+      Promise.value(1).map(on: .global) { value in
+        gate.wait()
+        return value
+      }
+    }
+    // By now, the deadlock detection has examined the work.
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { gate.signal() }
+    #expect(try wait(promise) == 1)
+  }
+
+  @Test func line14_requestsThatWaitForEachOther_areLeftWaiting() async throws {
+    // The detection must end, although what it follows is a cycle.
+    let requests = RequestCoalescer<String, Int>()
+    let (gate, resolver) = Promise<Void>.withResolvers()
+    let first = requests.promise(for: "a") {
+      gate.then(on: .immediate) { requests.promise(for: "b") { Promise.value(1) } }
+    }
+    let second = requests.promise(for: "b") {
+      gate.then(on: .immediate) { requests.promise(for: "a") { Promise.value(2) } }
+    }
+    resolver.fulfill(())
+    let waiting = Promise.value(()).map(on: DispatchQueue(label: "wait")) { try first.wait() }
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) {
+      first.cancel()
+      second.cancel()
+    }
+    try await expectRejection(of: waiting, with: CancellationError.self)
+  }
+
   @MainActor @Test func line14_onTheMainThread_forAGuaranteesTask_throws() async {
     func wait(_ guarantee: Guarantee<Int>) throws -> Int { try guarantee.wait() }
     let guarantee = Guarantee.value(1).asyncMap { @MainActor number in number }
@@ -159,6 +237,22 @@ import Testing
     // By now, the deadlock detection has examined both inputs.
     DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(100)) { gate.signal() }
     #expect(try wait(race) == 2)
+  }
+
+  /// Services whose promise settles as the work that they start.
+  enum Service: CaseIterable {
+    case limiter, bounded, coalescer, using
+
+    func run(_ work: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
+      switch self {
+      case .limiter: Limiter(1).run(on: .immediate) { work() }
+      case .bounded:
+        Promise.all(on: .immediate, [1, 2], concurrently: 1) { $0 == 2 ? .value(2) : work() }
+          .map(on: .immediate) { $0[0] }
+      case .coalescer: RequestCoalescer<Int, Int>().promise(for: 1) { work() }
+      case .using: .using(work(), release: { _ in }) { .value($0) }
+      }
+    }
   }
 
   /// Combinators whose result also waits for their input.

@@ -58,6 +58,24 @@ import Testing
     #expect(work.cancelled.events.sorted() == (cancellingRest ? [0, 2] : []))
   }
 
+  @Test(arguments: [true, false])
+  func afterItsEnd_takesNoElementThatWasDue(cancelling: Bool) async throws {
+    let executor = ManualExecutor()
+    let all = Promise.all(on: executor, 0..<100, concurrently: 3) { [work] in work.start($0) }
+    executor.runNext()
+    #expect(work.started.events == [0])
+    // There is room: the executor is about to start the next one.
+    if cancelling {
+      all.cancel()
+      try await expectCancellation(of: all)
+    } else {
+      work.finish(0, Boom())
+      try await expectRejection(of: all, with: Boom())
+    }
+    executor.runAll()
+    #expect(work.started.events == [0])
+  }
+
   @Test func throwInTransform_rejects() async throws {
     let all = Promise<[Int]>.all(on: .immediate, 0..<10, concurrently: 2) { n -> Promise<Int> in
       if n == 3 { throw Boom(code: n) }

@@ -72,6 +72,17 @@ import Testing
     #expect(error.description.contains("All 3 promises"))
   }
 
+  @Test(arguments: When.allCases)
+  func any_ofCancelledPromises_isCancelled(when: When) async throws {
+    let all = Promise<Int>.any((0..<3).map { _ in when.reject(CancellationError()) { $0 } })
+    try await expectCancellation(of: all)
+    let some = Promise<Int>.any([
+      when.reject(CancellationError()) { $0 }, when.reject(Boom()) { $0 },
+    ])
+    let error = try await expectRejection(of: some, with: AggregateError.self)
+    #expect(error.errors.count == 2)
+  }
+
   @Test(arguments: [0, 1])
   func race_theFirstToSettleWins(winner: Int) async throws {
     let parts = (0..<2).map { _ in Promise<Int>.withResolvers() }

@@ -388,6 +388,25 @@ import Testing
     #expect(budget.remaining == 1)
   }
 
+  @Test(arguments: [false, true])
+  func aRetryThatIsCancelledInItsDelay_putsItsTokenBack(byDeadline: Bool) async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
+    var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
+    if byDeadline { policy.deadline = .seconds(15) }
+    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) { .rejected(Boom()) }
+    await clock.advance(by: .seconds(10))
+    // One attempt was made again, and the next one is pending.
+    #expect(budget.remaining == 0)
+    if byDeadline {
+      await clock.advance(by: .seconds(5))
+      try await expectRejection(of: promise, with: RetryError.self)
+    } else {
+      promise.cancel()
+      try await expectCancellation(of: promise)
+    }
+    #expect(budget.remaining == 1)
+  }
+
   @Test(arguments: [Int.min, -1, 0, .max], [-1, .nan, .infinity])
   func absurdBudgets_haveARemainder(capacity: Int, tokensPerSuccess: Double) async throws {
     let budget = RetryBudget(capacity: capacity, tokensPerSuccess: tokensPerSuccess)
