@@ -38,7 +38,7 @@ private struct BlockingWait {
 
   func run() throws {
     // What waits for this thread's stack to unwind may be what the promise needs.
-    Trampoline.drainBeforeBlocking(state)
+    Delivery.runPendingInPlace(state)
     if cell.isSettled { return }
     if let objection = BlockingChecks.objection() { throw DeadlockError(description: objection) }
     if let error = certainDeadlock() { throw error }

@@ -101,10 +101,24 @@ enum Delivery {
     return true
   }
 
+  /// Runs all jobs in place for which this thread's stack would have to unwind, before it blocks.
+  static func runPendingInPlace(_ state: UnsafeMutablePointer<ThreadState>) {
+    var lists = state.pointee.jobsOfCaller
+    while let list = lists?.assumingMemoryBound(to: InPlaceList.self) {
+      while let node = list.pointee.popFirst() {
+        state.pointee.deferred.append(node.takeRetainedValue())
+      }
+      lists = list.pointee.outer
+    }
+    Trampoline.drainBeforeBlocking(state)
+  }
+
   /// Handlers to run in place, oldest first, linked by the links that the list of observers used.
   private struct InPlaceList {
     private var oldest: Unmanaged<Handler>?
     private var newest: Unmanaged<Handler>?
+    /// The list of the delivery around this one on the thread's stack.
+    private(set) var outer: UnsafeMutableRawPointer?
 
     init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
 
@@ -126,15 +140,33 @@ enum Delivery {
 
     @inline(__always)
     mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
-      var closures = InPlaceList(nil)
+      guard let first = oldest else { return }
+      guard ObserverList.next(first) != nil else { return Self.run(first, isLast: true, state) }
+      putLibraryFirst()
+      // While one of them runs, a closure that blocks can run the others; see `runPendingInPlace`.
+      withUnsafeMutablePointer(to: &self) { list in
+        let outer = state.pointee.jobsOfCaller
+        list.pointee.outer = outer
+        state.pointee.jobsOfCaller = UnsafeMutableRawPointer(list)
+        while let node = list.pointee.popFirst() {
+          Self.run(node, isLast: list.pointee.isEmpty, state)
+        }
+        state.pointee.jobsOfCaller = outer
+      }
+    }
+
+    /// Moves the handlers that call closures of the program behind the others.
+    private mutating func putLibraryFirst() {
+      var (library, closures) = (InPlaceList(nil), InPlaceList(nil))
       while let node = popFirst() {
         if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
           closures.append(node)
         } else {
-          Self.run(node, isLast: isEmpty && closures.isEmpty, state)
+          library.append(node)
         }
       }
-      while let node = closures.popFirst() { Self.run(node, isLast: closures.isEmpty, state) }
+      if let first = closures.oldest { library.append(first) }
+      (oldest, newest) = (library.oldest, closures.newest ?? library.newest)
     }
 
     @inline(__always)

@@ -83,15 +83,16 @@ public struct ImmediateExecutor: PromiseExecutor {
   /// Runs the job on the current thread.
   public func enqueue(_ job: PromiseJob) { job.run() }
 
-  /// Runs the handlers that this thread has deferred because they nest too deep.
+  /// Runs the handlers in place that this thread would run next: those that it has deferred because
+  /// they nest too deep, and those of the same promise as one that is running.
   ///
   /// Call it before a blocking call of your own waits for a promise, such as one that runs a run loop:
-  /// if handlers in place are on the thread's stack, the promise may need a deferred one.
+  /// if handlers in place are on the thread's stack, the promise may need another one.
   /// ``Promise/wait()`` does the same.
   ///
   /// - Complexity: O(1) if there are none.
   public static func runDeferredHandlers() {
-    Trampoline.drainBeforeBlocking(ThreadState.current)
+    Delivery.runPendingInPlace(ThreadState.current)
   }
 }
 

@@ -7,6 +7,8 @@ struct ThreadState {
   /// Jobs that run when this thread's stack has unwound.
   var deferred: [Job] = []
   var nextDeferred = 0
+  /// The jobs in place that a caller on this thread's stack will run next, in a form of its own.
+  var jobsOfCaller: UnsafeMutableRawPointer?
   /// The handler that is running on this thread.
   var running: Unmanaged<Job>?
   /// The number of the program's closures on this thread's stack.

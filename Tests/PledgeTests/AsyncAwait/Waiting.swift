@@ -184,6 +184,43 @@ import Testing
     itself.value = nil
   }
 
+  @Test func line14_insideAHandlerInPlace_forALaterOneOfTheSamePromise_runsThat() throws {
+    let order = Recorder<String>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (other, otherResolver) = Promise<Int>.withResolvers()
+    let last = Box<Promise<Int>?>(nil)
+    let first = promise.map(on: .immediate) { value in
+      order.record("first")
+      otherResolver.fulfill(value)
+      return try last.value?.wait() ?? 0
+    }
+    // Waits for a handler of the delivery around its own.
+    let nested = other.map(on: .immediate) { _ in
+      order.record("nested")
+      return try last.value?.wait() ?? 0
+    }
+    let sibling = other.map(on: .immediate) { _ in order.record("sibling") }
+    last.value = promise.map(on: .immediate) { value in
+      order.record("last")
+      return value + 1
+    }
+    resolver.fulfill(1)
+    #expect(try [first, nested].map { try $0.currentResult?.get() } == [2, 2])
+    #expect(!sibling.isPending)
+    #expect(order.events == ["first", "nested", "sibling", "last"])
+    last.value = nil
+  }
+
+  @Test func line14_insideAHandlerInPlace_forACombinatorOfALaterOne_runsThat() throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let later = Box<Promise<[Int]>?>(nil)
+    let first = Promise.all([promise]).map(on: .immediate) { _ in try later.value?.wait() ?? [] }
+    later.value = .all([promise.map(on: .immediate) { $0 + 1 }])
+    resolver.fulfill(1)
+    #expect(try first.currentResult?.get() == [2])
+    later.value = nil
+  }
+
   @Test func line14_insideAHandlerOnAConcurrentExecutor_forAnotherOne_waits() async throws {
     // Dispatch has other threads for the inner handler, which must not be deferred to this turn.
     let promise = Promise.value(1).map(on: .global) { value in

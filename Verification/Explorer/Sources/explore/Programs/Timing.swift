@@ -21,6 +21,7 @@ let timingPrograms = [
   Program(name: "wait-adopted-cancel", make: waitForAdopted),
   Program(name: "wait-in-handler", make: waitInAHandler),
   Program(name: "wait-deferred", make: waitForADeferredHandler),
+  Program(name: "wait-sibling", make: waitForALaterHandler),
   Program(name: "wait-on-own-queue", make: waitOnTheOwnQueue),
   Program(name: "wait-on-main", make: waitOnTheMainQueue),
 ]
@@ -277,6 +278,30 @@ private func waitForADeferredHandler() -> Scenario {
   return Scenario(
     { resolver.fulfill(1) },
     check: { expect((notes.agree(["waited"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func waitForALaterHandler() -> Scenario {
+  // The handler in place waits for one that its own thread is to run after it; another thread cancels
+  // a third one, and attaches a fourth.
+  let (promise, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let later = Mutex<Promise<Int>?>(nil)
+  promise.observe(on: .immediate) { _ in
+    guard let awaited = later.withLock({ $0 }) else { return notes.add("waited nothing") }
+    notes.add("waited \(waiting(awaited))")
+  }
+  let third = promise.map(on: .immediate) { $0 }
+  later.withLock { $0 = promise.map(on: .immediate) { $0 } }
+  return Scenario(
+    { resolver.fulfill(1) },
+    {
+      third.cancel()
+      promise.note("other", in: notes)
+    },
+    check: {
+      later.withLock { $0 = nil }
+      return expect((notes.agree(["waited", "other"], with: "value"), "heard: \(notes.text)"))
+    })
 }
 
 private func waitOnTheOwnQueue() -> Scenario {
