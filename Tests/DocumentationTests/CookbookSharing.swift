@@ -73,9 +73,13 @@ final class Session {
   }
 
   private func currentToken() -> Promise<String> {
-    if let token, (try? token.currentResult?.get()) != nil || token.isPending { return token }
+    if let token { return token }
     let token = signIn()
     self.token = token
+    // A failed sign-in is attempted again by the next request.
+    token.catch { _ in
+      if self.token == token { self.token = nil }
+    }
     return token
   }
 }
