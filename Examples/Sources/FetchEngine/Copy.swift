@@ -155,8 +155,9 @@ final class Copy: Sendable {
     _ head: AnswerHead, from mirror: URL, for claim: Claim, attempt: Int
   ) throws -> Claim? {
     let validator = Validator(
-      entityTag: head.headers["etag"], lastModified: head.headers["last-modified"])
-    let range = head.headers["content-range"].flatMap(ContentRange.init)
+      entityTag: head.headers["ETag"], lastModified: head.headers["Last-Modified"])
+    let range = head.headers["Content-Range"].flatMap(ContentRange.init)
+    let length = head.length
     return try state.withLock { state in
       let segment = try Self.segment(state, claim)
       if let turn = state.turns[claim.start], turn.attempt >= attempt { throw CancellationError() }
@@ -182,7 +183,7 @@ final class Copy: Sendable {
         return nil
       default:
         // The whole file, whether that was asked for or not.
-        if let size = state.resume.size, state.resume.segments.count > 1, size == head.length,
+        if let size = state.resume.size, state.resume.segments.count > 1, size == length,
           segment.position == 0
         {
           break
@@ -195,8 +196,8 @@ final class Copy: Sendable {
           state.mirrors = []
         }
         state.resume = ResumeState()
-        state.resume.size = head.length
-        state.resume.segments[0].end = head.length
+        state.resume.size = length
+        state.resume.segments[0].end = length
         state.resume.validator = validator
         state.saved = 0
       }
@@ -317,13 +318,15 @@ final class Copy: Sendable {
 }
 
 /// One file to download.
-public struct Download: Sendable {
+///
+/// It is one object, because each event contains it.
+public final class Download: Sendable {
   /// The file name.
-  public var name: String
+  public let name: String
   /// The addresses that serve it.
-  public var mirrors: [URL]
+  public let mirrors: [URL]
   /// What its checksum must be, if that is known.
-  public var checksum: Checksum?
+  public let checksum: Checksum?
 
   /// Creates a download.
   public init(name: String, mirrors: [URL], checksum: Checksum? = nil) {

@@ -147,10 +147,11 @@ public struct Downloader: Sendable {
 
   /// Fetches all that is missing.
   func complete(_ copy: Copy) -> Promise<Void> {
-    guard !copy.claims.isEmpty else { return verify(copy) }
+    let claims = copy.claims
+    guard !claims.isEmpty else { return verify(copy) }
     report(.started(copy.file, copy.resume))
     let arrival =
-      options.split == 1 && copy.claims.count == 1
+      options.split == 1 && claims.count == 1
       ? inOnePiece(copy) : inSegments(copy)
     return copy.file.checksum == nil ? arrival : arrival.then(on: .immediate) { verify(copy) }
   }

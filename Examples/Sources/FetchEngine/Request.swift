@@ -24,7 +24,7 @@ final class Request: Sendable {
   func get(
     _ url: URL, _ headers: [String: String], origin: URL? = nil, redirectionsLeft: Int = 20
   ) -> Promise<any Answer> {
-    let common = settings.headers(for: url, origin: origin ?? url)
+    let common = settings.headers(for: url, origin: origin)
     let all = headers.isEmpty ? common : headers.merging(common) { own, _ in own }
     // Waiting for a free connection is not the server's silence.
     return hosts.whenFree(url) { [self] in
@@ -50,7 +50,7 @@ final class Request: Sendable {
   }
 
   private static func destination(of head: AnswerHead) throws -> URL {
-    guard let location = head.headers["location"] else {
+    guard let location = head.headers["Location"] else {
       throw BadAnswer(description: "the server redirects (\(head.status)) but not to any address")
     }
     guard let url = URL(string: location, relativeTo: head.url)?.absoluteURL,
@@ -72,15 +72,18 @@ public struct RequestSettings: Sendable {
   /// Creates settings that send nothing.
   public init() {}
 
-  /// The header fields for `url`, which was asked for, or redirected to, on the way from `origin`.
+  /// The header fields for `url`, to which `origin` has redirected, unless that is nil.
   ///
   /// As with curl, a password and the fields Authorization and Cookie are for the host that the user
   /// named; one that a redirection leads to gets what the redirection or the netrc file says.
-  func headers(for url: URL, origin: URL) -> [String: String] {
+  func headers(for url: URL, origin: URL?) -> [String: String] {
     // Most requests; taking an address apart takes longer than the rest.
-    if headers.isEmpty, credentials == nil, !url.mayHaveCredentials, !origin.mayHaveCredentials {
+    if headers.isEmpty, credentials == nil, !url.mayHaveCredentials,
+      origin?.mayHaveCredentials != true
+    {
       return Self.usual
     }
+    let origin = origin ?? url
     let isAtHome = url == origin || url.isSameServer(as: origin)
     let choosesEncoding = headers.keys.contains { $0.lowercased() == "accept-encoding" }
     var result = choosesEncoding ? [:] : Self.usual
@@ -105,7 +108,10 @@ public struct RequestSettings: Sendable {
 
 extension URL {
   /// False for an address without a user and a password; the rest must be taken apart.
-  fileprivate var mayHaveCredentials: Bool { absoluteString.utf8.contains(UInt8(ascii: "@")) }
+  fileprivate var mayHaveCredentials: Bool {
+    let at = UInt8(ascii: "@")
+    return absoluteString.utf8.withContiguousStorageIfAvailable { $0.contains(at) } ?? true
+  }
 
   /// The user and the password in the address.
   fileprivate var credentials: (user: String, password: String)? {

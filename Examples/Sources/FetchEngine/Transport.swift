@@ -44,11 +44,11 @@ public struct AnswerHead: Sendable {
 
   /// Whether the server sends parts of files.
   var servesRanges: Bool {
-    status == 206 || headers["accept-ranges"]?.lowercased().contains("bytes") == true
+    status == 206 || headers["Accept-Ranges"]?.lowercased().contains("bytes") == true
   }
 
   /// The number of bytes of the body, if the server tells.
-  var length: Int? { headers["content-length"].flatMap { Int($0) } }
+  var length: Int? { headers["Content-Length"].flatMap { Int($0) } }
 }
 
 /// The header fields of a response.
@@ -77,8 +77,9 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
   }
 
   private static func isSame(_ first: String, _ second: String) -> Bool {
-    first.utf8.count == second.utf8.count
-      && zip(first.utf8, second.utf8).allSatisfy { lowercased($0) == lowercased($1) }
+    first == second
+      || first.utf8.count == second.utf8.count
+        && zip(first.utf8, second.utf8).allSatisfy { lowercased($0) == lowercased($1) }
   }
 
   private static func lowercased(_ byte: UInt8) -> UInt8 {

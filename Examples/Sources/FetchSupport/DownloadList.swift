@@ -24,8 +24,7 @@ public enum DownloadList {
   public static func parse(
     _ text: String, source: String = "list"
   ) throws(DownloadListError) -> [DownloadRequest] {
-    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    return try parse(lines) { "\(source):\($0)" }
+    try parse(lines(of: text)) { "\(source):\($0)" }
   }
 
   /// Returns the downloads in `arguments`, each of which is read like one line.
@@ -38,23 +37,39 @@ public enum DownloadList {
     try parse(arguments.map { Substring($0) }) { "argument \($0)" }
   }
 
+  /// The lines of `text`, whichever newlines it has.
+  ///
+  /// Dividing a text into characters takes longer than all else that is done with a list, so that is
+  /// left out where it makes no difference.
+  private static func lines(of text: String) -> [Substring] {
+    let newline = UInt8(ascii: "\n")
+    return text.utf8.allSatisfy { $0 == newline || isPrintable($0) }
+      ? text.utf8.split(separator: newline, omittingEmptySubsequences: false).map { Substring($0) }
+      : text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+  }
+
+  private static func isPrintable(_ byte: UInt8) -> Bool {
+    byte >= UInt8(ascii: " ") && byte < 0x7F
+  }
+
   private static func parse(
     _ lines: [Substring], location: (Int) -> String
   ) throws(DownloadListError) -> [DownloadRequest] {
     var requests: [DownloadRequest] = []
     var problems: [DownloadListError.Problem] = []
-    var placeOfName: [String: String] = [:]
-    for (index, line) in lines.enumerated() {
-      let place = location(index + 1)
+    var numberOfName: [String: Int] = [:]
+    for (number, line) in zip(1..., lines) {
       do throws(LineFault) {
         guard let request = try parse(line: line) else { continue }
-        if let name = request.name, let earlier = placeOfName.updateValue(place, forKey: name) {
+        if let name = request.name, let earlier = numberOfName.updateValue(number, forKey: name) {
           throw LineFault(
-            "\"\(name)\" is already the name asked for in \(earlier)", "choose another out= name")
+            "\"\(name)\" is already the name asked for in \(location(earlier))",
+            "choose another out= name")
         }
         requests.append(request)
       } catch {
-        problems.append(.init(location: place, fault: error.fault, remedy: error.remedy))
+        problems.append(
+          .init(location: location(number), fault: error.fault, remedy: error.remedy))
       }
     }
     guard problems.isEmpty else { throw DownloadListError(problems: problems) }
@@ -66,11 +81,9 @@ public enum DownloadList {
     if words.isEmpty { return nil }
     var request = DownloadRequest(mirrors: [])
     for word in words {
-      if let algorithm = ChecksumAlgorithm.allCases.first(where: {
-        word.hasPrefix("\($0.rawValue)=")
-      }) {
+      if let (algorithm, option) = checksumOptions.first(where: { word.hasPrefix($0.option) }) {
         guard request.checksum == nil else { throw LineFault.twice("a checksum") }
-        request.checksum = try checksum(word.dropFirst(algorithm.rawValue.count + 1), algorithm)
+        request.checksum = try checksum(word.dropFirst(option.count), algorithm)
       } else if let name = word.value(of: "out=") {
         guard request.name == nil else { throw LineFault.twice("out=") }
         request.name = try fileName(name)
@@ -83,6 +96,10 @@ public enum DownloadList {
       throw LineFault("there is no address in this line", "start it with the address of the file")
     }
     return request
+  }
+
+  private static let checksumOptions = ChecksumAlgorithm.allCases.map { algorithm in
+    (algorithm: algorithm, option: "\(algorithm.rawValue)=")
   }
 
   private static func checksum(
@@ -106,6 +123,12 @@ public enum DownloadList {
   }
 
   private static func address(_ word: String) throws(LineFault) -> URL {
+    // Most of them; searching a text takes longer than the rest.
+    if word.hasPrefix("https://") || word.hasPrefix("http://"), let url = URL(string: word),
+      url.host()?.isEmpty == false
+    {
+      return url
+    }
     guard let separator = word.range(of: "://") else {
       throw LineFault(
         "\"\(word)\" is neither an address nor an option",
@@ -129,14 +152,16 @@ public enum DownloadList {
     line.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "#"): false
-      default: byte >= UInt8(ascii: " ") && byte < 0x7F
+      default: isPrintable(byte)
       }
     }
   }
 
   private static func words(of line: Substring) throws(LineFault) -> [String] {
     if isPlain(line) {
-      return line.utf8.split(separator: UInt8(ascii: " ")).map { String(Substring($0)) }
+      let space = UInt8(ascii: " ")
+      guard line.utf8.contains(space) else { return line.isEmpty ? [] : [String(line)] }
+      return line.utf8.split(separator: space).map { String(Substring($0)) }
     }
     var words: [String] = []
     var word: String?

@@ -19,10 +19,11 @@ public enum FileNames {
   /// - Returns: A safe name.
   public static func name(for url: URL) -> String {
     let path = url.path(percentEncoded: true)
-    let last = path.split(separator: "/", omittingEmptySubsequences: false).last ?? ""
+    let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let last = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
     // Taking out escapes is slow, and few names have one.
     let plain = last.utf8.contains(UInt8(ascii: "%")) ? last.removingPercentEncoding : nil
-    return safe(plain ?? String(last))
+    return safe(plain ?? last)
   }
 
   /// Returns the names under which to save `requests`, all different.

@@ -54,7 +54,7 @@ public final class PartialFile: Sendable {
   init(for name: String, inFolder folder: String, continuing: Bool) throws(FileFailure) {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     finalPath = prefix + name
-    path = prefix + Self.partialName(for: name)
+    path = Self.partialName(for: finalPath)
     let isAdopted = continuing && access(path, F_OK) != 0 && rename(finalPath, path) == 0
     let (descriptor, length) = try Self.openLocked(path)
     let hasRecord = access(Self.recordPath(path), F_OK) == 0

@@ -177,41 +177,47 @@ final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
   @inlinable func next() -> Iterator.Element? { iterator.next() }
 }
 
-/// The promises that a bounded `all` has started, and their values so far.
-@usableFromInline
-final class ConcurrentWork<T: Sendable>: Gathering, Sendable {
-  private struct State {
-    var values: [T?] = []
-    var pending: [Int: Promise<T>] = [:]
-    var isClosed = false
-    var isOver = false
-    var room: (limit: Int, resolver: Resolver<Void>)?
-    /// What takes the elements.
-    var feeding: Promise<Void>?
+/// The promises that a bounded `all` has started, except for their values.
+///
+/// Not generic: in the methods of a generic type, each access to such a state would look up the
+/// metadata of all its parts.
+private struct ConcurrentState {
+  var pending: [Int: Cell] = [:]
+  var isClosed = false
+  var isOver = false
+  var room: (limit: Int, resolver: Resolver<Void>)?
+  /// What takes the elements.
+  var feeding: Promise<Void>?
 
-    /// Ends the work, and returns what to do about it.
-    mutating func end() -> Rest {
-      defer {
-        isOver = true
-        room = nil
-        pending = [:]
-        feeding = nil
-      }
-      return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
+  /// Ends the work, and returns what to do about it.
+  mutating func end() -> Rest {
+    defer {
+      isOver = true
+      room = nil
+      pending = [:]
+      feeding = nil
     }
+    return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
   }
 
   /// What is left when the work ends.
-  private struct Rest {
+  struct Rest {
     let room: Resolver<Void>?
-    let pending: [Int: Promise<T>]
+    let pending: [Int: Cell]
     let feeding: Promise<Void>?
   }
+}
 
+/// The promises that a bounded `all` has started, and their values so far.
+///
+/// `@unchecked Sendable`: `values` is accessed under the lock of `state` only.
+@usableFromInline
+final class ConcurrentWork<T: Sendable>: Gathering, @unchecked Sendable {
   @usableFromInline let result: Promise<[T]>
   private let resolver: Resolver<[T]>
   private let cancelsRest: Bool
-  private let state = Mutex(State())
+  private let state = Mutex(ConcurrentState())
+  private var values: [T?] = []
 
   @usableFromInline
   init(cancelsRest: Bool) {
@@ -227,7 +233,7 @@ final class ConcurrentWork<T: Sendable>: Gathering, Sendable {
   func pendingInputs(limit: Int) -> [Cell]? {
     let (pending, feeding) = state.withLock { ($0.pending, $0.feeding) }
     guard pending.count < limit else { return nil }
-    return (pending.values.map(\.cell) + [feeding?.cell].compactMap { $0 }).filter { !$0.isSettled }
+    return (Array(pending.values) + [feeding?.cell].compactMap { $0 }).filter { !$0.isSettled }
   }
 
   /// A promise that is fulfilled when fewer than `limit` promises are pending, and rejected when
@@ -257,15 +263,16 @@ final class ConcurrentWork<T: Sendable>: Gathering, Sendable {
     let promise = shared.mapped(HandlerTarget(immediate: ())) { $0 }
     let index: Int? = state.withLock { state in
       guard !state.isOver else { return nil }
-      state.values.append(nil)
-      state.pending[state.values.count - 1] = promise
-      return state.values.count - 1
+      let index = values.count
+      values.append(nil)
+      state.pending[index] = promise.cell
+      return index
     }
     guard let index else {
       promise.cancel()
       return
     }
-    Promise.onEnd(of: promise) { [self] in receive(promise.currentResult, index: index) }
+    Promise.onEnd(of: promise) { [self] in receive(from: promise.cell, index: index) }
       .cauterize()
   }
 
@@ -289,35 +296,32 @@ final class ConcurrentWork<T: Sendable>: Gathering, Sendable {
   @usableFromInline
   func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
 
-  /// Receives the result of a promise; nil if the promise was abandoned.
-  private func receive(_ result: Result<T, any Error>?, index: Int) {
-    switch result {
-    case nil:
-      abandon()
-    case .failure(let error)?:
-      fail(error)
-    case .success(let value)?:
-      let room: Resolver<Void>? = state.withLock { state in
-        state.values[index] = value
-        state.pending[index] = nil
-        guard let room = state.room, state.pending.count < room.limit else { return nil }
-        state.room = nil
-        return room.resolver
-      }
-      room?.fulfill()
-      fulfillIfComplete()
+  /// Receives the result of a promise that has ended.
+  private func receive(from cell: Cell, index: Int) {
+    if let rejection = cell.rejection {
+      return rejection.isAbandonment ? abandon() : fail(rejection.error)
     }
+    let room: Resolver<Void>? = state.withLock { state in
+      values[index] = cell.value(as: T.self)
+      state.pending[index] = nil
+      guard let room = state.room, state.pending.count < room.limit else { return nil }
+      state.room = nil
+      return room.resolver
+    }
+    room?.fulfill()
+    fulfillIfComplete()
   }
 
   private func fulfillIfComplete() {
-    let values: [T]? = state.withLock { state in
-      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return nil }
+    let isComplete = state.withLock { state in
+      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return false }
       state.isOver = true
       // It has taken all elements.
       state.feeding = nil
-      return state.values.compactMap { $0 }
+      return true
     }
-    if let values { resolver.fulfill(values) }
+    // Nothing is added or received anymore.
+    if isComplete { resolver.fulfill(values.compactMap { $0 }) }
   }
 
   /// Gives up: one of the values will never be there.
@@ -333,6 +337,6 @@ final class ConcurrentWork<T: Sendable>: Gathering, Sendable {
     resolver.reject(error)
     rest.room?.reject(CancellationError())
     rest.feeding?.cancel()
-    if cancelling { for (_, promise) in rest.pending { promise.cancel() } }
+    if cancelling { for (_, cell) in rest.pending { cell.cancelByName() } }
   }
 }
