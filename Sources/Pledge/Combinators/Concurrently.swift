@@ -210,7 +210,8 @@ private struct ConcurrentState {
 
 /// The promises that a bounded `all` has started, and their values so far.
 ///
-/// `@unchecked Sendable`: `values` is accessed under the lock of `state` only.
+/// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete; then it
+/// doesn't change.
 @usableFromInline
 final class ConcurrentWork<T: Sendable>: Gathering, @unchecked Sendable {
   @usableFromInline let result: Promise<[T]>
