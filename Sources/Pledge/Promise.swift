@@ -138,11 +138,10 @@ extension Promise {
     cell.attach(
       Handler(
         input: Cell.Input.wantsValue | Cell.Input.wantsRejection | target.flags, source: cell,
-        target: target.object, body: ErasedClosure(handler),
+        target: target.object, body: ErasedClosure(ResultAction(handler)),
         run: { observer, source in
-          let body = observer.takeBody(
-            as: (@Sendable (Result<Value, any Error>) -> Void).self)
-          body(source.handledResult())
+          let body = observer.takeBody(as: ResultAction<Value>.self)
+          body.call(source.handledResult())
         }))
   }
 }

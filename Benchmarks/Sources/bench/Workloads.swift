@@ -65,6 +65,9 @@ extension Workload {
       sizePerRound: 100_000,
       summary: "Make n pending promises, join them, settle each, get all values."),
     Workload(
+      name: "bounded-fan-in", unit: "element", floor: "Pledge", sizes: [10_000],
+      summary: "Start n promises on demand, ten at a time, settle each, get all values."),
+    Workload(
       name: "fan-out", unit: "observer", floor: "Closures", sizes: [1_000, 10_000],
       sizePerRound: 100_000,
       summary: "Attach n observers to one pending promise, then settle it."),

@@ -6,6 +6,14 @@ protocol Gathering: AnyObject {
   func pendingInputs(limit: Int) -> [Cell]?
 }
 
+extension Handler {
+  /// The source for which this handler waits, if that has not settled.
+  final var pendingSource: Cell? {
+    guard case .source(let source, _) = upstream, !source.isSettled else { return nil }
+    return source
+  }
+}
+
 /// The observers that a combinator has on its inputs, so that all can be removed.
 ///
 /// One thread makes the state and observes all inputs, then calls `endObserving()`.
@@ -46,7 +54,7 @@ class CombinatorState: Gathering, @unchecked Sendable {
     let observers = observers.withLock { $0 }
     var inputs: [Cell] = []
     for observer in observers {
-      guard case .source(let input, _) = observer.upstream, !input.isSettled else { continue }
+      guard let input = observer.pendingSource else { continue }
       if inputs.count == limit { return nil }
       inputs.append(input)
     }

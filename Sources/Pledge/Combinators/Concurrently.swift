@@ -149,14 +149,17 @@ extension Promise {
     guard limit >= 1 else { return badLimit(limit) }
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
     let iterator = SerialIterator(elements.makeIterator())
-    // One visit of the executor an element: take it, start it, and come back when there is room.
+    // One visit of the executor an element: take it, start it, and come back when there is room. In
+    // place, there is no visit, and a loop takes elements while there is room.
     @Sendable func startNext() -> Promise<Void> {
       work.room(below: limit).chained(target) { _ in
-        guard let element = iterator.next() else {
-          work.close()
-          return .value(())
-        }
-        work.add(Promise<T>.attempted { try transform(element) })
+        repeat {
+          guard let element = iterator.next() else {
+            work.close()
+            return .value(())
+          }
+          work.add(Promise<T>.attempted { try transform(element) })
+        } while target.object == nil && work.hasRoom(below: limit)
         return startNext()
       }
     }
@@ -175,169 +178,4 @@ final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
   @usableFromInline var iterator: Iterator
   @inlinable init(_ iterator: Iterator) { self.iterator = iterator }
   @inlinable func next() -> Iterator.Element? { iterator.next() }
-}
-
-/// The promises that a bounded `all` has started, except for their values.
-///
-/// Not generic: in the methods of a generic type, each access to such a state would look up the
-/// metadata of all its parts.
-private struct ConcurrentState {
-  var pending: [Int: Cell] = [:]
-  var isClosed = false
-  var isOver = false
-  var room: (limit: Int, resolver: Resolver<Void>)?
-  /// What takes the elements.
-  var feeding: Promise<Void>?
-
-  /// Ends the work, and returns what to do about it.
-  mutating func end() -> Rest {
-    defer {
-      isOver = true
-      room = nil
-      pending = [:]
-      feeding = nil
-    }
-    return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
-  }
-
-  /// What is left when the work ends.
-  struct Rest {
-    let room: Resolver<Void>?
-    let pending: [Int: Cell]
-    let feeding: Promise<Void>?
-  }
-}
-
-/// The promises that a bounded `all` has started, and their values so far.
-///
-/// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete; then it
-/// doesn't change.
-@usableFromInline
-final class ConcurrentWork<T: Sendable>: Gathering, @unchecked Sendable {
-  @usableFromInline let result: Promise<[T]>
-  private let resolver: Resolver<[T]>
-  private let cancelsRest: Bool
-  private let state = Mutex(ConcurrentState())
-  private var values: [T?] = []
-
-  @usableFromInline
-  init(cancelsRest: Bool) {
-    self.cancelsRest = cancelsRest
-    (result, resolver) = Promise<[T]>.withResolvers()
-    result.cell.onCancel(producer: self) { [weak self] in
-      self?.end(with: CancellationError(), cancelling: true)
-    }
-  }
-
-  var needsEveryInput: Bool { true }
-
-  func pendingInputs(limit: Int) -> [Cell]? {
-    let (pending, feeding) = state.withLock { ($0.pending, $0.feeding) }
-    guard pending.count < limit else { return nil }
-    return (Array(pending.values) + [feeding?.cell].compactMap { $0 }).filter { !$0.isSettled }
-  }
-
-  /// A promise that is fulfilled when fewer than `limit` promises are pending, and rejected when
-  /// the work is over.
-  @usableFromInline
-  func room(below limit: Int) -> Promise<Void> {
-    let (promise, resolver) = Promise<Void>.withResolvers()
-    let isOver: Bool? = state.withLock { state in
-      if state.isOver { return true }
-      if state.pending.count >= limit {
-        state.room = (limit, resolver)
-        return nil
-      }
-      return false
-    }
-    switch isOver {
-    case true?: resolver.reject(CancellationError())
-    case false?: resolver.fulfill()
-    case nil: break
-    }
-    return promise
-  }
-
-  @usableFromInline
-  func add(_ shared: Promise<T>) {
-    // A promise of our own, so that cancelling it spares the one of others.
-    let promise = shared.mapped(HandlerTarget(immediate: ())) { $0 }
-    let index: Int? = state.withLock { state in
-      guard !state.isOver else { return nil }
-      let index = values.count
-      values.append(nil)
-      state.pending[index] = promise.cell
-      return index
-    }
-    guard let index else {
-      promise.cancel()
-      return
-    }
-    Promise.onEnd(of: promise) { [self] in receive(from: promise.cell, index: index) }
-      .cauterize()
-  }
-
-  /// Has the work cancel `feeding` when it ends: an element that is awaited then may never come, and
-  /// none that is available is taken.
-  @usableFromInline
-  func stopAtEnd(_ feeding: Promise<Void>) {
-    let isOver = state.withLock { state in
-      if !state.isOver { state.feeding = feeding }
-      return state.isOver
-    }
-    if isOver { feeding.cancel() }
-  }
-
-  @usableFromInline
-  func close() {
-    state.withLock { $0.isClosed = true }
-    fulfillIfComplete()
-  }
-
-  @usableFromInline
-  func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
-
-  /// Receives the result of a promise that has ended.
-  private func receive(from cell: Cell, index: Int) {
-    if let rejection = cell.rejection {
-      return rejection.isAbandonment ? abandon() : fail(rejection.error)
-    }
-    let room: Resolver<Void>? = state.withLock { state in
-      values[index] = cell.value(as: T.self)
-      state.pending[index] = nil
-      guard let room = state.room, state.pending.count < room.limit else { return nil }
-      state.room = nil
-      return room.resolver
-    }
-    room?.fulfill()
-    fulfillIfComplete()
-  }
-
-  private func fulfillIfComplete() {
-    let isComplete = state.withLock { state in
-      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return false }
-      state.isOver = true
-      // It has taken all elements.
-      state.feeding = nil
-      return true
-    }
-    // Nothing is added or received anymore.
-    if isComplete { resolver.fulfill(values.compactMap { $0 }) }
-  }
-
-  /// Gives up: one of the values will never be there.
-  private func abandon() {
-    let rest = state.withLock { $0.end() }
-    resolver.abandon()
-    rest.room?.abandon()
-    rest.feeding?.cancel()
-  }
-
-  private func end(with error: any Error, cancelling: Bool) {
-    let rest = state.withLock { $0.end() }
-    resolver.reject(error)
-    rest.room?.reject(CancellationError())
-    rest.feeding?.cancel()
-    if cancelling { for (_, cell) in rest.pending { cell.cancelByName() } }
-  }
 }

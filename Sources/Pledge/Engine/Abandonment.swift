@@ -32,11 +32,10 @@ extension Promise {
     cell.attach(
       Handler(
         input: Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.hearsAbandonment
-          | target.flags, source: cell, target: nil, body: ErasedClosure(handler),
+          | target.flags, source: cell, target: nil, body: ErasedClosure(ResultAction(handler)),
         run: { observer, source in
-          let body = observer.takeBody(
-            as: (@Sendable (Result<Value, any Error>) -> Void).self)
-          body(source.handledResult())
+          let body = observer.takeBody(as: ResultAction<Value>.self)
+          body.call(source.handledResult())
         }))
   }
 }

@@ -137,7 +137,8 @@ struct ErasedClosure {
 
   @usableFromInline let wrapped: Wrapped<() -> Void>
 
-  /// `Closure` must be a function type, which has two words, like any Swift closure.
+  /// `Closure` must be a function type, which has two words like any Swift closure, or a structure
+  /// that contains only such a closure: see `ResultAction`.
   @inlinable
   init<Closure>(_ closure: Closure) {
     wrapped = unsafeBitCast(Wrapped(closure), to: Wrapped<() -> Void>.self)
@@ -167,4 +168,34 @@ struct ErasedClosure {
   var hasContext: Bool {
     withUnsafeBytes(of: wrapped) { $0.load(fromByteOffset: 8, as: UInt.self) != 0 }
   }
+}
+
+/// A closure that receives a result and returns nothing, in the form that `ErasedClosure` takes.
+///
+/// Passed directly, it would have a generic function type, which returns its result indirectly even
+/// if that is `Void`, and the compiler would allocate another closure to convert it.
+@usableFromInline
+struct ResultAction<Value> {
+  @usableFromInline let call: @Sendable (Result<Value, any Error>) -> Void
+
+  @inlinable
+  init(_ call: @escaping @Sendable (Result<Value, any Error>) -> Void) { self.call = call }
+}
+
+/// A closure that receives an error and returns nothing: see `ResultAction`.
+@usableFromInline
+struct ErrorAction {
+  @usableFromInline let call: @Sendable (any Error) -> Void
+
+  @inlinable
+  init(_ call: @escaping @Sendable (any Error) -> Void) { self.call = call }
+}
+
+/// A closure that receives and returns nothing, but can throw: see `ResultAction`.
+@usableFromInline
+struct CleanUpAction {
+  @usableFromInline let call: @Sendable () throws -> Void
+
+  @inlinable
+  init(_ call: @escaping @Sendable () throws -> Void) { self.call = call }
 }

@@ -33,11 +33,12 @@ extension Promise {
   ) -> Guarantee<Void> {
     Guarantee<Void>(
       cell: cell.derive(
-        Void.self, wants: Cell.Input.wantsRejection, target: target, body: ErasedClosure(body)
+        Void.self, wants: Cell.Input.wantsRejection, target: target,
+        body: ErasedClosure(ErrorAction(body))
       ) { handler, source in
         if let rejection = source.rejection {
           rejection.markHandled()
-          handler.takeBody(as: (@Sendable (any Error) -> Void).self)(rejection.error)
+          handler.takeBody(as: ErrorAction.self).call(rejection.error)
         } else {
           handler.dropBody()
         }

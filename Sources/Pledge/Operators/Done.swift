@@ -96,15 +96,14 @@ extension Thenable {
     Promise(
       cell: source.cell.derive(
         Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(body)
+        body: ErasedClosure(ResultAction(body))
       ) { handler, source in
-        typealias Body = @Sendable (Result<Value, any Error>) -> Void
         if let rejection = source.rejection {
-          handler.takeBody(as: Body.self)(.failure(rejection.error))
+          handler.takeBody(as: ResultAction<Value>.self).call(.failure(rejection.error))
           handler.fail(rejection)
         } else {
           let value = source.value(as: Value.self)
-          handler.takeBody(as: Body.self)(.success(value))
+          handler.takeBody(as: ResultAction<Value>.self).call(.success(value))
           handler.finish(value)
         }
       })

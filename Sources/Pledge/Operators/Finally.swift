@@ -50,10 +50,10 @@ extension Promise {
     Promise(
       cell: cell.derive(
         Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(body)
+        body: ErasedClosure(CleanUpAction(body))
       ) { handler, source in
         do {
-          try handler.takeBody(as: (@Sendable () throws -> Void).self)()
+          try handler.takeBody(as: CleanUpAction.self).call()
         } catch {
           handler.fail(error)
           return

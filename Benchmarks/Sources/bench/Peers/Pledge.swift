@@ -55,6 +55,17 @@ func addPledge(to registry: inout Registry) {
     for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
     check(sum.value, is: count * (count - 1) / 2)
   }
+  registry.add("bounded-fan-in", library: library) { count in
+    let sum = Slot(0)
+    let started = Slot<[(Int, Resolver<Int>)]>([])
+    Promise.all(on: .immediate, 0..<count, concurrently: 10) { number in
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      started.value.append((number, resolver))
+      return promise
+    }.observe(on: .immediate) { sum.value = ((try? $0.get()) ?? []).reduce(0, &+) }
+    while let (number, resolver) = started.value.popLast() { resolver.fulfill(number) }
+    check(sum.value, is: count * (count - 1) / 2)
+  }
   registry.add("fan-out", library: library) { count in
     let total = Slot(0)
     let (promise, resolver) = Promise<Int>.withResolvers()

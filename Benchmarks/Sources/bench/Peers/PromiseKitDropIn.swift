@@ -58,6 +58,22 @@ func addPromiseKitDropIn(to registry: inout Registry) {
     for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
     check(sum.value, is: count * (count - 1) / 2)
   }
+  registry.add("bounded-fan-in", library: library) { count in
+    let sum = Slot(0)
+    let started = Slot<[(Int, Resolver<Int>)]>([])
+    var numbers = (0..<count).makeIterator()
+    let iterator = AnyIterator<Promise<Int>> {
+      guard let number = numbers.next() else { return nil }
+      let (promise, resolver) = Promise<Int>.pending()
+      started.value.append((number, resolver))
+      return promise
+    }
+    when(fulfilled: iterator, concurrently: 10).pipe {
+      if case .fulfilled(let values) = $0 { sum.value = values.reduce(0, &+) }
+    }
+    while let (number, resolver) = started.value.popLast() { resolver.fulfill(number) }
+    check(sum.value, is: count * (count - 1) / 2)
+  }
   registry.add("fan-out", library: library) { count in
     let total = Slot(0)
     let (promise, resolver) = Promise<Int>.pending()

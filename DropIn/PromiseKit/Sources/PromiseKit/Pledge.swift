@@ -6,16 +6,19 @@ import Pledge
 
 // Conversions to and from Pledge's types. Cancelling the Pledge promise, if this one has no other
 // consumer, rejects this one with `CancellationError`, for which `isCancelled` is true.
+//
+// The original doesn't have these members. They are disfavored, so that a program that declares a member
+// with the same name gets its own.
 
 extension Promise where T: Sendable {
   /// This promise as a Pledge promise.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public var pledge: Pledge.Promise<T> { attach().map(on: .immediate) { $0.value } }
 }
 
 extension Guarantee where T: Sendable {
   /// This guarantee as a Pledge guarantee.
-  @inlinable
+  @inlinable @_disfavoredOverload
   public var pledge: Pledge.Guarantee<T> {
     core.map(on: .immediate) { $0.value }.replaceError(on: .immediate) { error -> T in
       fatalError("PromiseKit: a guarantee was broken: \(error)")

@@ -47,11 +47,8 @@ public final class Promise<Value> {
     self.init(storage: storage, ending: .direct(resolver))
   }
 
-  // The next two initializers are equally disfavored: the compiler chooses between them as it would
-  // without the attribute, and prefers the one that takes a Pledge promise to both.
-
   /// Creates a promise that is rejected with `error`.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public convenience init(_ error: Error) {
     self.init(storage: .rejected(UnreportedError(error)), ending: nil)
   }
@@ -60,7 +57,7 @@ public final class Promise<Value> {
   /// throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public convenience init(_ work: @autoclosure () throws -> Value) {
     let storage: Pledge.Promise<UncheckedBox<Value>>
     do {

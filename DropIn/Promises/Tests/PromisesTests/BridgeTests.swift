@@ -7,8 +7,8 @@ import XCTest
 final class BridgeTests: XCTestCase {
   func test_pledgeToPromise() {
     let (pledge, resolver) = Pledge.Promise<Int>.withResolvers()
-    let promise = Promise(pledge)
-    let failed = Promise<Int>(Pledge.Promise<Int>.rejected(Failure.first))
+    let promise = Promise(pledge: pledge)
+    let failed = Promise<Int>(pledge: Pledge.Promise<Int>.rejected(Failure.first))
     XCTAssertTrue(promise.isPending)
     resolver.fulfill(42)
     settle()

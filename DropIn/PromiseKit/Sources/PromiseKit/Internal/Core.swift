@@ -21,11 +21,13 @@ extension Thenable {
   /// Returns the Pledge promise in this thenable, for a caller that attaches a handler to it.
   @inlinable
   func attach() -> Core<T> {
-    if let promise = self as? Promise<T> {
+    // Both classes are final. Comparing types takes a fraction of the time of a cast.
+    if Self.self == Promise<T>.self {
+      let promise = unsafeDowncast(self, to: Promise<T>.self)
       promise.handlerCount.wrappingAdd(1, ordering: .relaxed)
       return promise.core
     }
-    if let guarantee = self as? Guarantee<T> { return guarantee.core }
+    if Self.self == Guarantee<T>.self { return unsafeDowncast(self, to: Guarantee<T>.self).core }
     // A class of the program provides only `pipe`.
     let box = Box<T>()
     pipe { box.seal($0) }

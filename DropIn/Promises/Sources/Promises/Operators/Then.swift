@@ -4,24 +4,7 @@ extension Promise {
   /// A closure that receives a promise's value.
   public typealias Then<Result> = (Value) throws -> Result
 
-  /// Returns a promise that is resolved like the one that `work` returns.
-  ///
-  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
-  ///
-  /// - Parameters:
-  ///   - queue: The queue on which `work` runs.
-  ///   - work: Receives the value and returns a promise.
-  /// - Returns: A new pending promise.
-  @inlinable
-  @discardableResult
-  public func then<Result>(
-    on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
-  ) -> Promise<Result> {
-    chain(on: queue, to: .adopter(), (work, queue)) { outcome, result, work in
-      let (work, queue) = work
-      result.adopt(try work(delivered(try outcome.get())), on: queue)
-    }
-  }
+  // The compiler finds the type of a closure faster if it tries this overload first.
 
   /// Returns a promise for the result of applying `work` to this promise's value.
   ///
@@ -38,6 +21,25 @@ extension Promise {
   ) -> Promise<Result> {
     chain(on: queue, work) { outcome, result, work in
       result.fulfill(try work(delivered(try outcome.get())))
+    }
+  }
+
+  /// Returns a promise that is resolved like the one that `work` returns.
+  ///
+  /// If this promise is rejected, or `work` throws, the result is rejected with that error.
+  ///
+  /// - Parameters:
+  ///   - queue: The queue on which `work` runs.
+  ///   - work: Receives the value and returns a promise.
+  /// - Returns: A new pending promise.
+  @inlinable
+  @discardableResult
+  public func then<Result>(
+    on queue: DispatchQueue = .promises, _ work: @escaping Then<Promise<Result>>
+  ) -> Promise<Result> {
+    chain(on: queue, to: .adopter(), (work, queue)) { outcome, result, work in
+      let (work, queue) = work
+      result.adopt(try work(delivered(try outcome.get())), on: queue)
     }
   }
 

@@ -1,0 +1,172 @@
+/// The promises that a bounded `all` has started, and their values so far.
+///
+/// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete; then it
+/// doesn't change.
+@usableFromInline
+final class ConcurrentWork<T: Sendable>: Gathering, @unchecked Sendable {
+  @usableFromInline let result: Promise<[T]>
+  private let resolver: Resolver<[T]>
+  private let cancelsRest: Bool
+  private let state = Mutex(ConcurrentState())
+  @exclusivity(unchecked) private var values: [T?] = []
+
+  @usableFromInline
+  init(cancelsRest: Bool) {
+    self.cancelsRest = cancelsRest
+    (result, resolver) = Promise<[T]>.withResolvers()
+    result.cell.onCancel(producer: self) { [weak self] in
+      self?.end(with: CancellationError(), cancelling: true)
+    }
+  }
+
+  var needsEveryInput: Bool { true }
+
+  func pendingInputs(limit: Int) -> [Cell]? {
+    let (observers, feeding) = state.withLock { ($0.pending.values.compactMap { $0 }, $0.feeding) }
+    guard observers.count < limit else { return nil }
+    let inputs = observers.compactMap(\.pendingSource)
+    guard let feeding, feeding.isPending else { return inputs }
+    return inputs + [feeding.cell]
+  }
+
+  /// A promise that is fulfilled when fewer than `limit` promises are pending, and rejected when
+  /// the work is over.
+  @usableFromInline
+  func room(below limit: Int) -> Promise<Void> {
+    state.withLock { state in
+      if state.isOver { return .rejected(CancellationError()) }
+      if state.pending.count < limit { return .value(()) }
+      let (promise, resolver) = Promise<Void>.withResolvers()
+      state.room = (limit, resolver)
+      return promise
+    }
+  }
+
+  /// Whether fewer than `limit` promises are pending and the work isn't over.
+  @usableFromInline
+  func hasRoom(below limit: Int) -> Bool {
+    state.withLock { !$0.isOver && $0.pending.count < limit }
+  }
+
+  /// Observes a promise, or only cancels it if the work is over.
+  @usableFromInline
+  func add(_ promise: Promise<T>) {
+    let index: Int? = state.withLock { state in
+      if state.isOver { return nil }
+      let index = values.count
+      values.append(nil)
+      state.pending[index] = .some(nil)
+      return index
+    }
+    guard let index else { return promise.cell.cancelIfUnconsumed() }
+    let observer = Handler(
+      input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil, body: nil
+    ) { [self] _, source in receive(from: source, index: index) }
+    if Instrumentation.isTracing { observer.noteObserving(for: result.cell) }
+    // Attached first: an observer can be removed only once it is in its place.
+    promise.cell.attach(observer)
+    let isOver = state.withLock { state in
+      if state.pending.keys.contains(index) { state.pending[index] = observer }
+      return state.isOver
+    }
+    if isOver, cancelsRest || result.isCancelled { observer.remove() }
+  }
+
+  /// Has the work cancel `feeding` when it ends: an element that is awaited then may never come, and
+  /// none that is available is taken.
+  @usableFromInline
+  func stopAtEnd(_ feeding: Promise<Void>) {
+    let isOver = state.withLock { state in
+      if !state.isOver { state.feeding = feeding }
+      return state.isOver
+    }
+    if isOver { feeding.cancel() }
+  }
+
+  @usableFromInline
+  func close() {
+    state.withLock { $0.isClosed = true }
+    fulfillIfComplete()
+  }
+
+  @usableFromInline
+  func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
+
+  /// Receives the result of a promise that has ended.
+  private func receive(from cell: Cell, index: Int) {
+    if let rejection = cell.rejection {
+      rejection.markHandled()
+      return rejection.isAbandonment ? abandon() : fail(rejection.error)
+    }
+    let room: Resolver<Void>? = state.withLock { state in
+      values[index] = cell.value(as: T.self)
+      state.pending[index] = nil
+      guard let room = state.room, state.pending.count < room.limit else { return nil }
+      state.room = nil
+      return room.resolver
+    }
+    room?.fulfill()
+    fulfillIfComplete()
+  }
+
+  private func fulfillIfComplete() {
+    let isComplete = state.withLock { state in
+      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return false }
+      state.isOver = true
+      // It has taken all elements.
+      state.feeding = nil
+      return true
+    }
+    // Nothing is added or received anymore.
+    if isComplete { resolver.fulfill(values.compactMap { $0 }) }
+  }
+
+  /// Gives up: one of the values will never be there.
+  private func abandon() {
+    let rest = state.withLock { $0.end() }
+    resolver.abandon()
+    rest.room?.abandon()
+    rest.feeding?.cancel()
+  }
+
+  private func end(with error: any Error, cancelling: Bool) {
+    let rest = state.withLock { $0.end() }
+    resolver.reject(error)
+    rest.room?.reject(CancellationError())
+    rest.feeding?.cancel()
+    guard cancelling else { return }
+    for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) { observer?.remove() }
+  }
+}
+
+/// The state of a bounded `all`, except for the values.
+///
+/// Not generic: in the methods of a generic type, each access to such a state would look up the
+/// metadata of all its parts.
+private struct ConcurrentState {
+  /// The observers of the pending promises, by index; nil until one is attached.
+  var pending: [Int: Handler?] = [:]
+  var isClosed = false
+  var isOver = false
+  var room: (limit: Int, resolver: Resolver<Void>)?
+  /// What takes the elements.
+  var feeding: Promise<Void>?
+
+  /// Ends the work, and returns what to do about it.
+  mutating func end() -> Rest {
+    defer {
+      isOver = true
+      room = nil
+      pending = [:]
+      feeding = nil
+    }
+    return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
+  }
+
+  /// What is left when the work ends.
+  struct Rest {
+    let room: Resolver<Void>?
+    let pending: [Int: Handler?]
+    let feeding: Promise<Void>?
+  }
+}
