@@ -51,12 +51,13 @@ final class Request: Sendable {
 
   private static func destination(of head: AnswerHead) throws -> URL {
     guard let location = head.headers["Location"] else {
-      throw BadAnswer(description: "the server redirects (status \(head.status)) without a location")
+      throw BadAnswer(description: "the server redirects (\(head.status)) without a location")
     }
     guard let url = URL(string: location, relativeTo: head.url)?.absoluteURL,
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
     else {
-      throw BadAnswer(description: "the server redirects to \"\(location)\", which is not an HTTP URL")
+      throw BadAnswer(
+        description: "the server redirects to \"\(location)\", which is not an HTTP URL")
     }
     return url
   }

@@ -4,9 +4,9 @@ import Logging
 import NIOCore
 import Pledge
 
-/// The client of one backend, as `Backend`, in plain `async`/`await`.
+/// The client of one backend, like `Backend`, in plain `async`/`await`.
 ///
-/// Of Pledge it uses one thing: the promise of the backend's address.
+/// From Pledge, it uses only the promise for the backend's address.
 final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   let name: String
 

@@ -58,7 +58,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     .named("\(name) \(id)")
   }
 
-  /// Starts `call` once more if it takes too long; a budget limits how often.
+  /// Starts `call` again if it takes too long, within a budget.
   private func hedged(
     _ id: Int, _ call: @escaping @Sendable () -> Promise<Part>
   ) -> Promise<Part> {

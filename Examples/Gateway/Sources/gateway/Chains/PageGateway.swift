@@ -29,8 +29,8 @@ final class PageGateway: Sendable {
 
   /// Returns a promise for the page for one request, which fails at `deadline`.
   ///
-  /// Cancelling the promise, or missing the deadline, cancels all calls that no other request
-  /// needs, down to their HTTP requests.
+  /// Cancelling the promise, or exceeding the deadline, cancels all calls that no other request
+  /// needs, including their HTTP requests.
   func page(_ id: Int, by deadline: Deadline) -> Promise<Page> {
     Promise.all(content(id), prices.get(id, by: deadline), cancellingRest: true)
       .map(on: .immediate) { content, price in
