@@ -46,8 +46,8 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
   ///   - call: A closure that calls the function with the options that it receives, which contain the
@@ -72,9 +72,9 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// - Parameters:
   ///   - method: The method.
   ///   - request: The request.
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - metadata: What is sent with the request.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - metadata: The metadata of the request.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
   public func call<Request, Response>(
@@ -107,9 +107,9 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   ///
   /// - Parameters:
   ///   - method: The method.
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - metadata: What is sent before the requests.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - metadata: The metadata, which is sent before the requests.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
   ///   - write: A closure that sends the requests.
@@ -151,9 +151,9 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// - Parameters:
   ///   - method: The method.
   ///   - request: The request.
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - metadata: What is sent with the request.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - metadata: The metadata of the request.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
   ///   - receive: A closure that receives the responses in order.

@@ -70,8 +70,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     let response = try await client.execute(request, deadline: deadline.nio, logger: .current)
     let body = try await response.body.collect(upTo: 1 << 20)
     metrics.latency.record(duration: start.duration(to: .now))
-    Logger.current.debug(
-      "\(name) \(id) responded with \(response.status.code) after \(start.elapsed)")
+    Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
     return try decode(Part.self, from: body, status: response.status, of: name)
   }
 

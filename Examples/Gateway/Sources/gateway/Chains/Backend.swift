@@ -88,7 +88,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
       .map(on: .immediate) { [name, metrics] response in
         metrics.latency.record(duration: start.duration(to: .now))
         Logger.current.debug(
-          "\(name) \(id) responded with \(response.status.code) after \(start.elapsed)")
+          "\(name) \(id): status \(response.status.code) after \(start.elapsed)")
         return try decode(Part.self, from: response.body, status: response.status, of: name)
       }
   }

@@ -31,7 +31,7 @@ let livePage = #"""
 
     async function load(endpoint) {
       const start = performance.now();
-      // Mostly pages of their own; a few popular ones come from the cache.
+      // Most pages are loaded once; a few popular ones come from the cache.
       const id = Math.floor(Math.random() * (Math.random() < 0.2 ? 5 : 1e6));
       const ok = await fetch(`/${endpoint}/${id}`).then(r => r.ok, () => false);
       dots.push({ endpoint, ok, time: performance.now(), took: performance.now() - start });
