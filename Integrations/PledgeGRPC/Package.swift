@@ -4,8 +4,8 @@ import PackageDescription
 // Release/publish replaces this line: what is published asks for a version.
 let pledge = Package.Dependency.package(name: "Pledge", path: "../..", traits: ["Tracing"])
 
-// A package of its own, unlike the other integrations, which are traits of Pledge: gRPC Swift 2 needs
-// macOS 15, Pledge macOS 12, and a package states its platforms once for all of its targets.
+// A separate package, unlike the other integrations, which are traits of Pledge: gRPC Swift 2 requires
+// macOS 15, Pledge supports macOS 12, and all targets of a package have the same minimum versions.
 let package = Package(
   name: "PledgeGRPC",
   platforms: [.macOS(.v15), .iOS(.v18), .tvOS(.v18), .watchOS(.v11), .visionOS(.v2)],

@@ -6,7 +6,7 @@
   import PledgeNIO
 
   extension HTTPClient.Body {
-    /// Creates a body that `write` writes part by part, as fast as the server reads.
+    /// Returns a body that `write` sends in parts, at the speed at which the server reads.
     ///
     /// ```swift
     /// request.body = .writing { body in
@@ -15,15 +15,15 @@
     /// ```
     ///
     /// The body ends when the promise of `write` is fulfilled. If it is rejected, or `write` throws, the
-    /// request fails with that error. If the request ends before, the promise is cancelled.
+    /// request fails with that error. If the request ends first, the promise is cancelled.
     ///
-    /// **Execution.** `write` runs on the request's event loop, so it must not block; once for each time
-    /// that the request is sent, as after a redirection. It sees the context that ``Pledge/TaskLocals``
-    /// propagates, as it was where the request was made with `load` or `stream`.
+    /// **Execution.** `write` runs on the request's event loop, so it must not block. It runs again each
+    /// time the request is sent again, for example after a redirection. The context that
+    /// ``Pledge/TaskLocals`` propagates is that of the call of `load` or `stream`.
     ///
     /// - Parameters:
     ///   - contentLength: The number of bytes that `write` will send; nil for a chunked body.
-    ///   - write: Sends the parts.
+    ///   - write: A closure that sends the parts.
     public static func writing(
       contentLength: Int64? = nil,
       _ write: @escaping @Sendable (StreamWriter) throws -> Promise<Void>
@@ -32,7 +32,7 @@
         let promise: Promise<Void>
         do { promise = try write(writer) } catch { promise = .rejected(error) }
         CurrentPiece.ofBody?.begin(promise)
-        // That of the request, if it is one of NIO's own.
+        // The request's event loop, if it is one of NIO's.
         let loop =
           MultiThreadedEventLoopGroup.currentEventLoop ?? HTTPClient.defaultEventLoopGroup.next()
         return promise.future(on: loop)
@@ -44,14 +44,14 @@
     /// Sends a part of the body.
     ///
     /// The promise is fulfilled when there is room for the next part, and rejected if the request has
-    /// ended. Wait for it before you send the next part: parts that are sent at once take memory for all
-    /// of them. Cancelling the promise doesn't withdraw the part.
+    /// ended. Wait for it before you send the next part; otherwise, all parts are in memory at the same
+    /// time. Cancelling the promise doesn't prevent the part from being sent.
     public func send(_ buffer: ByteBuffer) -> Promise<Void> { write(.byteBuffer(buffer)).promise }
   }
 
-  /// The promise of the program's that a request waits for, to be cancelled with the request.
+  /// The promise of a user's closure that a request waits for, and that is cancelled with the request.
   final class CurrentPiece: Sendable {
-    /// That of the body that is about to be written.
+    /// The instance for the body that is about to be written.
     @TaskLocal static var ofBody: CurrentPiece?
 
     private struct State {

@@ -9,8 +9,8 @@
   extension HTTPClient {
     /// Sends a GET request to `url` and collects the body of the response.
     ///
-    /// The promise is rejected with `HTTPClientError.invalidURL` if `url` isn't a URL. Otherwise, the
-    /// same as ``load(_:upTo:deadline:logger:fileID:line:)``.
+    /// The promise is rejected with `HTTPClientError.invalidURL` if `url` isn't a valid URL. Otherwise,
+    /// this method behaves like ``load(_:upTo:deadline:logger:fileID:line:)`` with a request.
     public func load(
       _ url: String, upTo maximumBodySize: Int? = nil, deadline: NIODeadline? = nil,
       logger: Logger? = nil, fileID: StaticString = #fileID, line: UInt = #line
@@ -26,18 +26,19 @@
 
     /// Sends `request` and collects the body of the response.
     ///
-    /// The request starts inside this call. Any HTTP status fulfills the promise. It is rejected with the
-    /// client's error if the request fails, and with `ResponseAccumulator.ResponseTooBigError` if the body
-    /// is larger than `maximumBodySize`.
+    /// The request starts inside this call. The promise is fulfilled with the response, whatever its HTTP
+    /// status. It is rejected with the client's error if the request fails, and with
+    /// `ResponseAccumulator.ResponseTooBigError` if the body is larger than `maximumBodySize`.
     ///
     /// **Cancellation.** Cancelling the promise rejects it immediately, and closes the request's
     /// connection, or its stream in HTTP/2.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - maximumBodySize: The number of bytes that are kept in memory at most; nil for 4 GiB.
-    ///   - deadline: When the request fails if it hasn't ended; nil for the client's own time limits.
-    ///   - logger: What the client logs to.
+    ///   - maximumBodySize: The maximum size of the body, in bytes; nil for 4 GiB.
+    ///   - deadline: The time at which a request that hasn't ended fails; nil for the client's time
+    ///     limits.
+    ///   - logger: The logger that the client uses.
     ///   - fileID: The file to name in reports; the default is the caller's.
     ///   - line: The line to name in reports; the default is the caller's.
     public func load(
@@ -51,34 +52,39 @@
       return perform(request, delegate, deadline, logger, fileID, line)
     }
 
-    /// Sends `request` and passes the body of the response to a closure as it arrives, as fast as the
-    /// closure's promises are fulfilled.
+    /// Sends `request` and passes the body of the response to a closure in parts, each after the promise
+    /// for the part before it has been fulfilled.
     ///
     /// ```swift
     /// let copied = client.stream(request) { part in file.write(part) }
     /// ```
     ///
-    /// The client reads no more of the response than a few parts ahead of `receive`, so that a slow
-    /// receiver slows down the server, and takes no more memory than a fast one.
+    /// The client reads only a few parts ahead of `receive`. If the receiver is slower than the network,
+    /// the server has to wait, and memory use stays constant.
     ///
     /// The request starts inside this call. The promise is fulfilled with the head of the response when
-    /// the promise of the last part is. It is rejected with the error that `accept` or `receive` throws,
-    /// or with which a promise of `receive` is rejected; with the client's error if the request fails.
+    /// the promise for the last part is fulfilled. It is rejected with the error that `accept` or
+    /// `receive` throws, with the error of a promise that `receive` returned, or with the client's error
+    /// if the request fails.
     ///
     /// **Execution.** `accept` and `receive` run on the request's event loop, one call at a time, so they
-    /// must not block. They see the context that ``Pledge/TaskLocals`` propagates.
+    /// must not block. The context that ``Pledge/TaskLocals`` propagates is that of this call.
     ///
-    /// **Cancellation.** Cancelling the promise rejects it immediately, closes the request's connection,
-    /// or its stream in HTTP/2, and cancels the promise of `receive`, which isn't called again.
+    /// **Cancellation.** Cancelling the promise rejects it immediately, and closes the request's
+    /// connection, or its stream in HTTP/2. It also cancels the promise that `receive` returned, and
+    /// `receive` isn't called again.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - deadline: When the request fails if it hasn't ended; nil for the client's own time limits.
-    ///   - logger: What the client logs to.
+    ///   - deadline: The time at which a request that hasn't ended fails; nil for the client's time
+    ///     limits.
+    ///   - logger: The logger that the client uses.
     ///   - fileID: The file to name in reports; the default is the caller's.
     ///   - line: The line to name in reports; the default is the caller's.
-    ///   - accept: Looks at the head, before the body is read; throws to end the request.
-    ///   - receive: Receives the parts in order, each once the promise of the part before is fulfilled.
+    ///   - accept: A closure that receives the head before the body is read; to end the request, it
+    ///     throws an error.
+    ///   - receive: A closure that receives the parts in order, each after the promise for the part
+    ///     before it has been fulfilled.
     public func stream(
       _ request: Request, deadline: NIODeadline? = nil, logger: Logger? = nil,
       fileID: StaticString = #fileID, line: UInt = #line,
@@ -113,7 +119,7 @@
     }
   }
 
-  /// Passes the parts of a body to a closure, and has the client wait for its promises.
+  /// Passes the parts of a body to a closure, and makes the client wait for the closure's promises.
   private final class StreamDelegate: HTTPClientResponseDelegate {
     typealias Response = HTTPResponseHead
 
@@ -133,7 +139,7 @@
       self.receive = receive
     }
 
-    /// Has the closures called no more.
+    /// Prevents further calls of the closures.
     func stop() { receiving.end() }
 
     func didReceiveHead(
@@ -147,7 +153,7 @@
     func didReceiveBodyPart(
       task: HTTPClient.Task<HTTPResponseHead>, _ buffer: ByteBuffer
     ) -> EventLoopFuture<Void> {
-      // The client may have had the part at hand when the request was cancelled on another thread.
+      // The client can be delivering this part while another thread cancels the request.
       if receiving.isOver { return task.eventLoop.makeFailedFuture(CancellationError()) }
       let promise = context.call { () -> Promise<Void> in
         do { return try receive(buffer) } catch { return .rejected(error) }
@@ -169,7 +175,7 @@
     }
   }
 
-  /// The context of the place where a request is made.
+  /// The context of the code that sends a request.
   private struct RequestContext: Sendable {
     private let restoring = TaskLocals.snapshot()
 

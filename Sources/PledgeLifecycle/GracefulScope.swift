@@ -17,12 +17,12 @@
   /// ```
   ///
   /// On graceful shutdown, the scope rejects new work with ``ShuttingDownError``, waits for the work that
-  /// is running, or waiting in its limiter, and cancels what hasn't ended by the deadline. A service
-  /// group shuts down its services in reverse order: list a scope before the services that submit work
+  /// is running or is queued in its limiter, and cancels whatever hasn't ended by the deadline. A service
+  /// group shuts down its services in reverse order, so list a scope before the services that submit work
   /// to it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public final class GracefulScope: Service {
-    /// The error of work that was submitted after the shutdown had started.
+    /// The error of work that is submitted after the shutdown has started.
     public struct ShuttingDownError: Error, Sendable, Hashable, CustomStringConvertible {
       /// A description for logs.
       public var description: String { "The service is shutting down and starts no new work." }
@@ -49,8 +49,9 @@
     /// Creates a scope that accepts work.
     ///
     /// - Parameters:
-    ///   - limiter: Limits the work. It can have other users, whose operations the scope doesn't affect.
-    ///   - deadline: The time that work has to end after a graceful shutdown has started.
+    ///   - limiter: The limiter of the work, if any. Other code can also use it; the scope doesn't affect
+    ///     that code's operations.
+    ///   - deadline: The time after the start of a graceful shutdown by which work must have ended.
     ///   - clock: The clock of the deadline.
     public init(
       limiter: Limiter? = nil, deadline: Duration = .seconds(30),
@@ -69,12 +70,12 @@
 
     // MARK: - Work
 
-    /// Runs `operation`, as soon as the limiter allows, if there is one.
+    /// Runs `operation`, as soon as the limiter allows, if the scope has one.
     ///
     /// After the shutdown has started, `operation` doesn't run and the promise is rejected with
-    /// ``ShuttingDownError``. Cancelling the promise cancels that of `operation`; so does the deadline of
-    /// the shutdown, and the promise is then rejected with `CancellationError`. An operation that still
-    /// waits in the limiter then never starts.
+    /// ``ShuttingDownError``. Cancelling the promise cancels the promise of `operation`. At the deadline
+    /// of the shutdown, the scope cancels the promise in the same way, and it is rejected with
+    /// `CancellationError`. An operation that is still queued in the limiter then never starts.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
     ///
@@ -91,9 +92,9 @@
     }
 
     /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the limiter
-    /// allows, if there is one.
+    /// allows, if the scope has one.
     ///
-    /// Otherwise, the same as for an operation that returns a promise.
+    /// Otherwise, this method behaves like the one for an operation that returns a promise.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
     ///
@@ -109,10 +110,10 @@
       return start(priority, executor(for: operation.isolation)) { try body().promise }
     }
 
-    /// Runs an asynchronous `operation`, as soon as the limiter allows, if there is one.
+    /// Runs an asynchronous `operation`, as soon as the limiter allows, if the scope has one.
     ///
-    /// Cancelling the promise cancels the task of `operation`. Otherwise, the same as for an operation
-    /// that returns a promise.
+    /// Cancelling the promise cancels the task of `operation`. Otherwise, this method behaves like the one
+    /// for an operation that returns a promise.
     ///
     /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
     ///
@@ -182,7 +183,7 @@
 
     // MARK: - Shutting down
 
-    /// Waits for graceful shutdown, and then until all work has ended, for no longer than the deadline.
+    /// Waits for graceful shutdown, and then until all work has ended, but no longer than the deadline.
     ///
     /// A service group calls this. If its task is cancelled, all work is cancelled immediately, and
     /// this method throws `CancellationError`.
@@ -197,7 +198,8 @@
       try Task.checkCancellation()
     }
 
-    /// Rejects new work, waits until all other work has ended, and cancels what hasn't by the deadline.
+    /// Rejects new work, waits until all other work has ended, and cancels whatever hasn't ended by the
+    /// deadline.
     ///
     /// ``run()`` does this on graceful shutdown; call it yourself in a program without a service group.
     /// If the calling task is cancelled, all work is cancelled immediately.
@@ -236,7 +238,8 @@
         state.isCancelled = true
         return state.work
       }
-      // The newest first: what waits in the limiter is withdrawn before what is running makes room for it.
+      // Cancel the newest work first, so that queued operations are removed from the limiter before running
+      // ones make room for them.
       for (_, cancel) in work.sorted(by: { $0.key > $1.key }) { cancel?() }
       return work.count
     }

@@ -4,15 +4,15 @@
 
   /// Metrics about the promises of the process, for swift-metrics.
   public enum PromiseMetrics {
-    /// Starts counting; it continues until the program ends.
+    /// Starts counting events, until the program ends.
     ///
-    /// Call it once, when the program starts, after `MetricsSystem.bootstrap`. A second call counts
-    /// everything again: in the metrics of another factory, or twice in those of the same one.
+    /// Call it once, when the program starts, after `MetricsSystem.bootstrap`. If you call it again, each
+    /// event is also counted in the metrics of the second factory, or twice if the factory is the same.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
     /// | `pledge.retries` | counter | attempts of `retry` after the first |
-    /// | `pledge.retries.exhausted` | counter | operations that failed in spite of `retry` |
+    /// | `pledge.retries.exhausted` | counter | operations of `retry` that failed permanently |
     /// | `pledge.hedges` | counter | attempts of `hedged` after the first |
     /// | `pledge.timers.pending` | meter | timers that have been started and are still needed |
     /// | `pledge.timers.fired` | counter | timers that have fired |

@@ -3,27 +3,27 @@
   import Pledge
 
   extension Thenable {
-    /// Returns a promise with the same outcome that is rejected with `TimeoutError` if it has not
-    /// settled by `deadline`.
+    /// Returns a promise with the same result, or one that is rejected with `TimeoutError` if this
+    /// promise hasn't settled by `deadline`.
     ///
-    /// The remaining time is measured at the call. On timeout, the result is rejected immediately and
-    /// stops being a consumer of this promise, which is cancelled if it has no other consumer. The
-    /// timer is released as soon as this promise settles.
+    /// The remaining time is measured at the call. On timeout, the returned promise is rejected
+    /// immediately and stops being a consumer of this promise, which is cancelled if it has no other
+    /// consumer. The timer is released as soon as this promise settles.
     ///
     /// - Parameters:
-    ///   - deadline: In the time of `loop`.
-    ///   - loop: Whose timer is used: one with virtual time in tests, say. The timers of the library
-    ///     are used if it is nil.
+    ///   - deadline: The deadline, in the time of `loop`.
+    ///   - loop: The event loop whose timers are used, for example one with virtual time in a test; nil
+    ///     for the library's timers.
     public func deadline(_ deadline: NIODeadline, on loop: (any EventLoop)? = nil)
       -> Promise<Value>
     {
       timeout(after: deadline - (loop?.now ?? .now()), on: loop)
     }
 
-    /// Returns a promise with the same outcome that is rejected with `TimeoutError` if that takes
-    /// longer than `amount`, by the timers of `loop`.
+    /// Returns a promise with the same result, or one that is rejected with `TimeoutError` if this
+    /// promise hasn't settled after `amount`.
     ///
-    /// See ``deadline(_:on:)``.
+    /// The timeout uses the timers of `loop`. See ``deadline(_:on:)``.
     public func timeout(after amount: TimeAmount, on loop: any EventLoop) -> Promise<Value> {
       timeout(after: amount, on: loop as (any EventLoop)?)
     }
@@ -50,7 +50,7 @@
       return { .nanoseconds((loop.now - start).nanoseconds) }
     }
 
-    /// A task that is cancelled with this object.
+    /// Cancels a task when this object is deallocated.
     private final class Timer: Sendable {
       let task: Scheduled<Void>
       init(_ task: Scheduled<Void>) { self.task = task }

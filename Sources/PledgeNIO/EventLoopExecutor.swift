@@ -4,14 +4,14 @@
   import Pledge
 
   extension PromiseExecutor where Self == TurnExecutor {
-    /// Runs handlers on an event loop, in order, several in one visit.
+    /// Returns an executor that runs handlers on an event loop, in order and in batches.
     ///
-    /// All executors of one loop are the same one, so handlers of one promise run in the order in which
-    /// they were attached, wherever their executors came from. After at most 128 handlers the loop gets
-    /// to its channels again. Handlers for a loop that has shut down do not run: their promises are
-    /// rejected with `BrokenPromiseError`.
+    /// The executor is the same for each call with the same loop. Handlers that you attach to one promise
+    /// therefore run in the order in which you attached them. One task of the loop runs up to 128 handlers
+    /// before the loop serves its channels again. After the loop has shut down, handlers don't run, and
+    /// their promises are rejected with `BrokenPromiseError`.
     ///
-    /// - Complexity: O(1), with a look-up under a lock: keep the executor where many handlers need it.
+    /// - Complexity: O(1), with a lookup under a lock. If many handlers use the executor, store it.
     public static func eventLoop(_ loop: any EventLoop) -> TurnExecutor {
       BlockingOnLoops.areFound
       return TurnExecutor.shared(
@@ -19,15 +19,16 @@
     }
   }
 
-  /// Has `wait()` throw on the threads of event loops, instead of blocking their channels.
+  /// Makes `wait()` throw on the threads of event loops, where it would block their channels.
   enum BlockingOnLoops {
-    /// Evaluated by everything that makes a promise which a loop settles.
+    /// Registers the check on first use; used by each function that creates a promise that an event
+    /// loop settles.
     static let areFound: Void = BlockingChecks.add {
       guard let loop = MultiThreadedEventLoopGroup.currentEventLoop else { return nil }
       return """
         wait() must not be called on the thread of an event loop (\(loop)): until it returns, the \
-        loop's channels, timers and handlers stand still, and what the promise waits for may be one \
-        of them. Use `then`, `await`, or wait on another thread.
+        loop doesn't run its channels, timers, or handlers, and the promise may wait for one of them. \
+        Use `then` or `await`, or wait on another thread.
         """
     }
   }

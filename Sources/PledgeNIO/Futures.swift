@@ -3,13 +3,14 @@
   import Pledge
 
   extension EventLoopFuture where Value: Sendable {
-    /// A promise with the outcome of this future.
+    /// A promise with the result of this future.
     ///
-    /// Each use makes a promise of its own, one more consumer of the future. Cancelling it rejects that
-    /// promise with `CancellationError`; the future, its producer and its other consumers go on.
+    /// Each access creates a new promise. Cancelling a promise rejects it with `CancellationError`, and
+    /// doesn't affect the future, its producer, or its other consumers.
     ///
-    /// A future cannot forget a callback. Where many consumers of one long-lived future may give up,
-    /// take one promise of it and make theirs from that: what they leave there is removed at once.
+    /// A future retains its callbacks until it completes. If many consumers of a long-lived future may be
+    /// cancelled, create one promise from the future and let all consumers use that: a promise releases a
+    /// consumer that is cancelled.
     @inlinable
     public var promise: Promise<Value> {
       PromiseOfLoop.make(#fileID, #line) { resolver in
@@ -17,18 +18,21 @@
       }
     }
 
-    /// Makes a promise with the outcome of this future, whose cancellation notifies the producer.
+    /// Returns a promise with the result of this future that notifies the producer when it is cancelled.
     ///
-    /// The future itself is not failed by a cancellation: others may wait for it. The producer may, by
-    /// the promise that it holds; the promise made here is then rejected with `CancellationError`,
-    /// whatever the error of the producer.
+    /// Cancelling the promise doesn't fail the future, which can have other consumers. The producer can
+    /// fail it in response; the promise is then rejected with `CancellationError`, whatever error the
+    /// producer used.
     ///
     /// ```swift
     /// let reply = client.send(request).promise(onCancel: { client.abort(request) })
     /// ```
     ///
-    /// - Parameter onCancel: Called once if the promise is cancelled before the future completes, on
-    ///   the thread that cancels; released on completion.
+    /// - Parameters:
+    ///   - onCancel: A closure that is called once, on the thread that cancels, if the promise is
+    ///     cancelled before the future completes. It is released when the future completes.
+    ///   - fileID: The file to name in reports; the default is the caller's.
+    ///   - line: The line to name in reports; the default is the caller's.
     @inlinable
     public func promise(
       onCancel: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
@@ -37,7 +41,7 @@
       let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
       resolver.onCancel(onCancel)
       whenComplete { result in
-        // A producer that is notified may fail the future with an error of its own.
+        // A producer that is notified may fail the future with a different error.
         if case .failure = result, promise.isCancelled {
           resolver.reject(CancellationError())
         } else {
@@ -48,7 +52,7 @@
     }
   }
 
-  /// Makes promises that an event loop settles.
+  /// Creates promises that an event loop settles.
   @usableFromInline
   enum PromiseOfLoop {
     @inlinable
@@ -64,11 +68,12 @@
   }
 
   extension Thenable {
-    /// Makes a future on `loop` with the outcome of this promise.
+    /// Returns a future on `loop` with the result of this promise.
     ///
-    /// The future is one more consumer of the promise, and never gives up. A promise that is abandoned
-    /// fails it with `BrokenPromiseError`, and one that is cancelled with `CancellationError`. Keep the
-    /// promise to cancel it. The loop must run until then, as for every promise of a loop.
+    /// The future is a consumer of the promise that is never cancelled. It fails with
+    /// `BrokenPromiseError` if the promise is abandoned, and with `CancellationError` if it is cancelled.
+    /// To be able to cancel the promise, keep it. The loop must run until the promise has settled, as for
+    /// any future of the loop.
     @inlinable
     public func future(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
@@ -80,9 +85,10 @@
   }
 
   extension EventLoopPromise where Value: Sendable {
-    /// Completes this promise as `promise` settles; if that is abandoned, with `BrokenPromiseError`.
+    /// Completes this promise with the result of `promise`, or with `BrokenPromiseError` if `promise` is
+    /// abandoned.
     ///
-    /// Use it where an event loop's API hands out a promise to be completed.
+    /// Use it if an API of an event loop passes you a promise to complete.
     @inlinable
     public func completeWith(_ promise: Promise<Value>) {
       promise.observeOutcome { self.completeWith($0) }
@@ -90,9 +96,9 @@
   }
 
   extension Resolver {
-    /// Makes an event loop's promise that settles the promise of this resolver.
+    /// Returns an event loop's promise that settles the promise of this resolver when it is completed.
     ///
-    /// For API of event loops that takes a promise to complete:
+    /// Use it to call an API of an event loop that takes a promise to complete:
     ///
     /// ```swift
     /// let written = Promise { resolver in
@@ -100,8 +106,8 @@
     /// }
     /// ```
     ///
-    /// It has to be completed, as any promise of an event loop. If this resolver's promise was settled
-    /// or cancelled before, completing it changes nothing.
+    /// You must complete it, as any promise of an event loop. If this resolver's promise has already
+    /// settled or been cancelled, completing it has no effect.
     @inlinable
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line

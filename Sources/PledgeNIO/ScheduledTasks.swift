@@ -3,9 +3,9 @@
   import Pledge
 
   extension Scheduled where T: Sendable {
-    /// A promise with the outcome of this task; cancelling it cancels the task.
+    /// A promise with the result of this task; cancelling the promise cancels the task.
     ///
-    /// If the task is cancelled by other means, the promise is rejected with `CancellationError`.
+    /// If the task is cancelled in another way, the promise is rejected with `CancellationError`.
     @inlinable
     public var promise: Promise<T> {
       PromiseOfLoop.make(#fileID, #line) { resolver in

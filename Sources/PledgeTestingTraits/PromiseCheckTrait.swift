@@ -3,7 +3,8 @@
   import PledgeDiagnostics
   import Testing
 
-  /// Fails a test that leaves promises behind: pending, in memory, or rejected without a handler.
+  /// A trait that fails a test if promises of the test are pending, in memory, or rejected without a
+  /// handler after it has ended.
   ///
   /// ```swift
   /// @Test(.checksPromises) func download_deliversTheFile() async throws {
@@ -43,7 +44,7 @@
     /// has returned.
     public let patience: Duration
 
-    /// True, because the trait applies to the tests in a suite.
+    /// Whether the trait applies to the tests in a suite: `true`.
     public var isRecursive: Bool { true }
 
     init(problems: Problems, patience: Duration) {
@@ -94,7 +95,7 @@
       }
     }
 
-    /// Returns whether promises are left that are a problem, or can become one.
+    /// Returns whether a remaining promise is a problem, or can become one.
     private func mayImprove(_ leftovers: Leftovers) -> Bool {
       let kept =
         problems.contains(.leaks)
@@ -124,11 +125,11 @@
 
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   extension Trait where Self == PromiseCheckTrait {
-    /// Fails a test on unhandled rejections, on promises that it leaves pending, and on settled promises
-    /// that stay in memory, after at most five seconds.
+    /// A trait that fails a test on unhandled rejections, on promises that stay pending, and on settled
+    /// promises that stay in memory, after at most five seconds.
     public static var checksPromises: Self { .checksPromises() }
 
-    /// Fails a test on some kinds of problems with promises.
+    /// Returns a trait that fails a test on the given problems with promises.
     ///
     /// - Parameters:
     ///   - problems: The problems that fail the test.

@@ -21,8 +21,9 @@
     ///   - name: The name of the operation.
     ///   - kind: The kind of the span.
     ///   - context: The context to which the span belongs.
-    ///   - operation: Starts the work. It runs inside this call. The span's context is current in the
-    ///     handlers that it attaches if `TaskLocals.propagateServiceContext()` was called.
+    ///   - operation: A closure that starts the work. It runs inside this call. If
+    ///     `TaskLocals.propagateServiceContext()` was called, the span's context is also current in the
+    ///     handlers that the closure attaches.
     public static func withSpan(
       _ name: String, ofKind kind: SpanKind = .internal,
       context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
@@ -32,7 +33,7 @@
       SpanDescription(name, kind, context(), function, file, line).begin().around(operation)
     }
 
-    /// Returns a promise with the same result, and starts a span that ends when the promise has settled.
+    /// Starts a span that ends when this promise has settled, and returns a promise with the same result.
     ///
     /// See ``withSpan(_:ofKind:context:function:file:line:_:)``.
     public func traced(
@@ -75,7 +76,7 @@
     }
   }
 
-  /// A span that ends once, and no later than this object is deallocated.
+  /// A span that ends once, at the latest when this object is deallocated.
   final class OpenSpan: Sendable {
     private let span: any Span
     private let isOpen = Mutex(true)
@@ -87,7 +88,7 @@
       end { $0.addEvent("abandoned") }
     }
 
-    /// Calls `work` in the span's context and ends the span with the promise that it returns.
+    /// Calls `work` in the span's context, and ends the span when the promise that it returns has settled.
     func around<Value>(_ work: (any Span) throws -> Promise<Value>) -> Promise<Value> {
       do {
         return try ServiceContext.withValue(span.context) { try work(span) }

@@ -164,7 +164,7 @@ final class Copy: Sendable {
       switch head.status {
       case 206:
         guard let range, let first = range.range?.lowerBound, first == segment.position else {
-          throw BadAnswer(description: "the server sent another part than the one it was asked for")
+          throw BadAnswer(description: "the server sent a different range than requested")
         }
         guard let size = range.size, state.resume.size ?? size == size else { throw changed }
         if file.checksum == nil, let old = state.resume.validator, let new = validator,
@@ -214,7 +214,7 @@ final class Copy: Sendable {
       ? BadAnswer(
         description:
           "the server cannot continue the existing file; "
-          + "without --continue, it is downloaded from its start")
+          + "without --continue, the file is downloaded again")
       : Changed()
   }
 

@@ -36,7 +36,7 @@ final class Request: Sendable {
         return .value(answer)
       case 301, 302, 303, 307, 308:
         guard redirectionsLeft > 0 else {
-          throw BadAnswer(description: "the server redirects in a circle")
+          throw BadAnswer(description: "the server redirects too many times")
         }
         let next = try Self.destination(of: answer.head)
         return get(
@@ -51,12 +51,13 @@ final class Request: Sendable {
 
   private static func destination(of head: AnswerHead) throws -> URL {
     guard let location = head.headers["Location"] else {
-      throw BadAnswer(description: "the server redirects (\(head.status)) but not to any address")
+      throw BadAnswer(description: "the server redirects (\(head.status)) without a location")
     }
     guard let url = URL(string: location, relativeTo: head.url)?.absoluteURL,
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
     else {
-      throw BadAnswer(description: "the server redirects to \"\(location)\", which is not HTTP")
+      throw BadAnswer(
+        description: "the server redirects to \"\(location)\", which is not an HTTP URL")
     }
     return url
   }

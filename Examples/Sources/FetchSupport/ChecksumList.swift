@@ -23,7 +23,7 @@ public enum ChecksumList {
         problems.append(
           .init(
             location: "\(source):\(index + 1)", fault: "this is not a checksum and a file name",
-            remedy: "make the list with sha256sum"))
+            remedy: "create the list with sha256sum"))
       }
     }
     guard problems.isEmpty else { throw DownloadListError(problems: problems) }

@@ -63,8 +63,8 @@ public enum DownloadList {
         guard let request = try parse(line: line) else { continue }
         if let name = request.name, let earlier = numberOfName.updateValue(number, forKey: name) {
           throw LineFault(
-            "\"\(name)\" is already the name asked for in \(location(earlier))",
-            "choose another out= name")
+            "\"\(name)\" is already the name of the file in \(location(earlier))",
+            "choose another name with out=")
         }
         requests.append(request)
       } catch {
@@ -93,7 +93,7 @@ public enum DownloadList {
       }
     }
     guard !request.mirrors.isEmpty else {
-      throw LineFault("there is no address in this line", "start it with the address of the file")
+      throw LineFault("this line contains no URL", "start it with the URL of the file")
     }
     return request
   }
@@ -108,7 +108,7 @@ public enum DownloadList {
     guard let checksum = Checksum(hex: String(digits), algorithm) else {
       throw LineFault(
         "\"\(digits)\" is not a \(algorithm.rawValue) checksum",
-        "write its \(algorithm.digitCount) hexadecimal digits after \(algorithm.rawValue)=")
+        "write \(algorithm.digitCount) hexadecimal digits after \(algorithm.rawValue)=")
     }
     return checksum
   }
@@ -131,18 +131,18 @@ public enum DownloadList {
     }
     guard let separator = word.range(of: "://") else {
       throw LineFault(
-        "\"\(word)\" is neither an address nor an option",
-        "write addresses with http:// or https:// and options as sha256=HEX or out=NAME")
+        "\"\(word)\" is neither a URL nor an option",
+        "write URLs with http:// or https:// and options as sha256=HEX or out=NAME")
     }
     let scheme = word[..<separator.lowerBound].lowercased()
     guard scheme == "http" || scheme == "https" else {
       throw LineFault(
-        "\"\(word)\" is not an http or https address",
-        "give an address that starts with http:// or https://")
+        "\"\(word)\" is not an HTTP or HTTPS URL",
+        "use a URL that starts with http:// or https://")
     }
     let rest = word[separator.lowerBound...]
     guard let url = URL(string: scheme + rest), let host = url.host(), !host.isEmpty else {
-      throw LineFault("\"\(word)\" is not a valid address", "check its host name and its spelling")
+      throw LineFault("\"\(word)\" is not a valid URL", "check its host name and its spelling")
     }
     return url
   }
@@ -182,7 +182,7 @@ public enum DownloadList {
       }
     }
     guard !isQuoted else {
-      throw LineFault("a double quote is never closed", "put a second one at the end of the word")
+      throw LineFault("a double quote is never closed", "add the closing quote")
     }
     if let complete = word { words.append(complete) }
     return words
@@ -225,7 +225,7 @@ private struct LineFault: Error {
   }
 
   static func twice(_ option: String) -> LineFault {
-    LineFault("\(option) is given twice", "keep one of them")
+    LineFault("\(option) is given twice", "remove one of them")
   }
 }
 

@@ -39,7 +39,7 @@ public struct FileFailure: Error, Equatable, CustomStringConvertible {
   /// What happened, in words.
   public var description: String {
     if operation == .lock && code == EWOULDBLOCK {
-      return "cannot use \(path): another download is writing it"
+      return "cannot use \(path): another download is writing to it"
     }
     return "cannot \(operation.rawValue) \(path): \(String(cString: strerror(code)))"
   }

@@ -44,12 +44,12 @@ public enum Metalink {
       if file.urls.isEmpty {
         problems.append(
           .init(
-            location: "\(source):\(file.line)", fault: "\"\(file.name)\" has no HTTP address",
-            remedy: "get it by other means"))
+            location: "\(source):\(file.line)", fault: "\"\(file.name)\" has no HTTP URL",
+            remedy: "add one, or remove the file from the list"))
       } else if let name, !names.insert(name.lowercased()).inserted {
         problems.append(
           .init(
-            location: "\(source):\(file.line)", fault: "\"\(name)\" is there twice",
+            location: "\(source):\(file.line)", fault: "\"\(name)\" occurs twice",
             remedy: "rename one of them"))
       }
       let mirrors = file.urls.enumerated().sorted {

@@ -1,6 +1,6 @@
 import Foundation
 
 extension CocoaError {
-  /// What the system said.
+  /// The error of the system.
   var underlying: (any Error)? { userInfo[NSUnderlyingErrorKey] as? any Error }
 }

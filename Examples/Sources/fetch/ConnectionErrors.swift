@@ -6,17 +6,17 @@ import NIOHTTP1
 import NIOPosix
 import NIOSSL
 
-/// What went wrong with a connection, in words for the user.
+/// Returns an error that describes the failure of a connection to the user.
 func explained(_ error: any Error) -> any Error {
   switch error {
   case is CancellationError, is ConnectionFailure: error
   case let error as HTTPClientError: explained(error)
   case let error as NIOConnectionError: explained(error)
   case let error as IOError:
-    // Connecting fails in this way, too.
+    // Failures to connect can be of this type, too.
     ConnectionFailure("the connection failed: \(String(cString: strerror(error.errnoCode)))")
   case is HTTPParserError:
-    ConnectionFailure("the answer ended too early, or is not HTTP")
+    ConnectionFailure("the response is incomplete or is not HTTP")
   case is NIOSSLExtraError:
     ConnectionFailure("the certificate of the server is for another host", isTransient: false)
   default:
@@ -36,7 +36,7 @@ private func explained(_ error: HTTPClientError) -> any Error {
   case .remoteConnectionClosed, .uncleanShutdown:
     ConnectionFailure("the server closed the connection")
   case .proxyAuthenticationRequired:
-    ConnectionFailure("the proxy asks for a user and a password", isTransient: false)
+    ConnectionFailure("the proxy requires a user name and a password", isTransient: false)
   case .invalidProxyResponse: ConnectionFailure("the proxy refused the connection")
   default: ConnectionFailure("\(error.shortDescription)", isTransient: false)
   }
@@ -49,7 +49,7 @@ private func explained(_ error: NIOConnectionError) -> ConnectionFailure {
       "cannot connect to \(place): \(String(cString: strerror(io.errnoCode)))")
   }
   if error.dnsAError != nil || error.dnsAAAAError != nil {
-    return ConnectionFailure("there is no server named \(error.host)")
+    return ConnectionFailure("cannot find the host \(error.host)")
   }
   return ConnectionFailure("cannot connect to \(place)")
 }

@@ -8,84 +8,85 @@ import Pledge
 struct Fetch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch",
-    abstract: "Downloads a list of files.",
+    abstract: "Downloads files.",
     discussion: """
-      Each argument, or line of a list, names one file: an address, further addresses (mirrors)
-      that serve the same file, and the options out=NAME and sha256=HEX (or sha1=, md5=).
+      Each argument, or line of a list, describes one file: its URL, the URLs of mirrors that
+      provide the same file, and the options out=NAME and sha256=HEX (or sha1=, md5=).
 
         fetch https://example.org/a.iso
         fetch "https://a.example/x.iso https://b.example/x.iso sha256=9f86…"
         fetch --list downloads.txt --output ~/Downloads
         generate-list | fetch --list -
 
-      Bytes go to NAME.part, which becomes NAME when the file is whole. If the connection breaks, \
-      fetch goes on where it stopped; if fetch is ended, or killed, the next run does. A file that is \
-      there already and has the right checksum is not downloaded again; one without a checksum is \
-      replaced, unless --no-clobber or --continue says otherwise.
+      fetch writes to NAME.part and renames it to NAME when the file is complete. If the connection \
+      breaks, fetch continues from there; if fetch is interrupted or killed, the next run does. An \
+      existing file with the right checksum is not downloaded again. Without a checksum, an existing \
+      file is replaced, unless you pass --no-clobber or --continue.
 
-      Without arguments it demonstrates itself: a server on this machine serves generated files \
-      and misbehaves on purpose (slow, busy, cut off, wrong bytes); fetch downloads them all and \
-      proves by checksum that nothing was lost.
+      Without arguments, fetch runs a demonstration. A server on this machine provides generated \
+      files and is faulty on purpose: it is slow or busy, closes connections, or sends wrong bytes. \
+      fetch downloads all files and verifies their checksums.
 
-      Exit status: 0 if all files are there; 1 if some are missing, also because of --deadline; \
-      64 for bad usage; 129, 130 or 143 if SIGHUP, SIGINT (Ctrl-C) or SIGTERM ended it.
+      Exit status: 0 if all files are complete; 1 if some are missing, including because of \
+      --deadline; 64 if the options or the list are invalid; 129, 130, or 143 after SIGHUP, SIGINT \
+      (Ctrl-C), or SIGTERM.
       """,
-    // `Release/set-version` changes it along with the file VERSION.
+    // `Release/set-version` updates this and the file VERSION.
     version: "0.9.0")
 
-  @Argument(help: "What to download: an address, or a line as in a list.")
+  @Argument(help: "The files to download: URLs, or lines in the format of a list.")
   var downloads: [String] = []
 
-  @Option(help: "A file with one download a line, or a Metalink file; - is standard input.")
+  @Option(help: "A file with one download per line, or a Metalink file; - for standard input.")
   var list: String?
 
-  @Option(help: "A file with checksums, as sha256sum writes it; sha1sum and md5sum do, too.")
+  @Option(help: "A file with checksums, in the format of sha256sum, sha1sum, or md5sum.")
   var checksums: String?
 
-  @Option(name: .shortAndLong, help: "The folder for the files; made if it is not there.")
+  @Option(name: .shortAndLong, help: "The folder for the files; created if it doesn't exist.")
   var output: String?
 
   @Flag(
-    name: .customLong("continue"), help: "Take a file that is there for the start of its download.")
+    name: .customLong("continue"), help: "Treat an existing file as the start of its download.")
   var continues = false
 
-  @Flag(help: "Leave files alone that are there.")
+  @Flag(help: "Don't replace existing files, unless their checksum is wrong.")
   var noClobber = false
 
-  @Flag(help: "Have the disk store each file before it gets its name; slow with many files.")
+  @Flag(help: "Flush each file to disk before renaming it; slow with many files.")
   var sync = false
 
-  @Option(name: .shortAndLong, help: "How many files to download at a time.")
+  @Option(name: .shortAndLong, help: "The maximum number of files to download at the same time.")
   var concurrency = 8
 
-  @Option(name: .shortAndLong, help: "How many connections a large file may have.")
+  @Option(name: .shortAndLong, help: "The maximum number of connections for a large file.")
   var split = 1
 
-  @Option(help: "How many connections each host may have, all files together; any number.")
+  @Option(help: "The maximum number of connections to each host (default: no limit).")
   var perHost: Int?
 
-  @Option(help: "How often to try again after attempts that got no further.")
+  @Option(help: "The number of retries after attempts that made no progress.")
   var retries = 6
 
-  @Option(help: "How many seconds nothing may arrive before a connection is given up.")
+  @Option(help: "The seconds without data after which a connection is closed.")
   var timeout: Double = 30
 
-  @Option(help: "How many seconds making a connection may take.")
+  @Option(help: "The maximum number of seconds to establish a connection.")
   var connectTimeout: Double = 10
 
-  @Option(help: "How many seconds everything may take.")
+  @Option(help: "The maximum number of seconds for the whole run.")
   var deadline: Double?
 
   @Option(name: [.customShort("H"), .long], help: "A header field to send, as in \"Name: value\".")
   var header: [String] = []
 
-  @Flag(help: "Take users and passwords from ~/.netrc.")
+  @Flag(help: "Read user names and passwords from ~/.netrc.")
   var netrc = false
 
-  @Option(help: "Take users and passwords from this file.")
+  @Option(help: "Read user names and passwords from this file.")
   var netrcFile: String?
 
-  @Option(help: "A proxy: http://HOST:PORT or socks5://HOST:PORT; else http_proxy and so on count.")
+  @Option(help: "A proxy: http://HOST:PORT or socks5://HOST:PORT; overrides http_proxy and so on.")
   var proxy: String?
 
   @Option(
@@ -93,22 +94,22 @@ struct Fetch: AsyncParsableCommand {
     help: "A PEM file with the certificates to trust, instead of those of the system.")
   var certificates: String?
 
-  @Option(help: "How many files the demonstration serves.")
+  @Option(help: "The number of files in the demonstration.")
   var count = 200
 
-  @Option(help: "The seed of the demonstration's files and misbehavior.")
+  @Option(help: "The seed for the files and the faults of the demonstration.")
   var seed: UInt64 = 1
 
-  @Option(help: "A file for a trace of all promises: .json for Perfetto, .html for a browser.")
+  @Option(help: "The file for a trace of all promises: .json for Perfetto, .html for a browser.")
   var trace: String?
 
-  @Flag(help: "Print the outcome of each file as JSON.")
+  @Flag(help: "Print the result of each file as JSON.")
   var json = false
 
-  @Flag(help: "Show each file in the summary, however many there are.")
+  @Flag(help: "List all files in the summary, even if there are many.")
   var allRows = false
 
-  @Flag(name: .shortAndLong, help: "Show no progress.")
+  @Flag(name: .shortAndLong, help: "Don't show progress.")
   var quiet = false
 
   func validate() throws {
@@ -128,7 +129,7 @@ struct Fetch: AsyncParsableCommand {
         "--deadline must be a positive number of seconds, not \(deadline).")
     }
     try require((1...100_000).contains(count), "--count must be from 1 to 100000, not \(count).")
-    try require(!(noClobber && continues), "--no-clobber and --continue exclude each other.")
+    try require(!(noClobber && continues), "--no-clobber and --continue can't be combined.")
     if let certificates { _ = try read(certificates) }
     try require(perHost.map { $0 >= 1 } ?? true, "--per-host must be at least 1.")
     try validateTrace()
@@ -147,10 +148,10 @@ struct Fetch: AsyncParsableCommand {
     }
   }
 
-  /// Downloads `files` to `folder`, until they are there or the user has enough of it.
+  /// Downloads `files` to `folder`, until all are complete or the user interrupts the program.
   func download(_ files: [Download], to folder: URL) async throws -> Results {
     try makeFolder(folder)
-    // A file beyond the limit of the shell or the disk is an error to report, not a reason to die.
+    // A file that exceeds the shell's size limit must be reported, and not end the program.
     signal(SIGXFSZ, SIG_IGN)
     let results = Results(fileCount: files.count)
     let console = Console(fileCount: files.count, isQuiet: quiet)
@@ -167,7 +168,7 @@ struct Fetch: AsyncParsableCommand {
       console.note(event)
     }
 
-    // Signals are caught before the first file is opened.
+    // Catch signals before the first file is opened.
     let (start, starter) = Promise<Void>.withResolvers()
     var work = start.then { downloader.downloadAll(files) }
     if let deadline { work = work.timeout(after: .seconds(deadline)) }
@@ -176,7 +177,7 @@ struct Fetch: AsyncParsableCommand {
     let ticker = console.tick()
     let outcome = await work.result
     interruption.stop()
-    // What was broken off may still be arriving: from here on nothing is written.
+    // Cancelled responses can still deliver bytes; nothing must be written from here on.
     parts.close()
     ticker.cancel()
     console.finish()
@@ -191,16 +192,16 @@ struct Fetch: AsyncParsableCommand {
     case .failure(let error):
       guard error is TimeoutError, let deadline else { throw error }
       results.ending = .deadline
-      console.say("fetch: not done within \(deadline) s; \(leftover(parts.keptCount))")
+      console.say("fetch: not finished within \(deadline) s; \(leftover(parts.keptCount))")
     }
     return results
   }
 
   private func leftover(_ count: Int) -> String {
     switch count {
-    case 0: "no partial file was left behind"
-    case 1: "a partial file was kept, and the same command goes on with it"
-    default: "\(count) partial files were kept, and the same command goes on with them"
+    case 0: "no partial files were kept"
+    case 1: "1 partial file was kept; run the same command to continue"
+    default: "\(count) partial files were kept; run the same command to continue"
     }
   }
 

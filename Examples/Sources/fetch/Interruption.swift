@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Ctrl-C, SIGTERM and SIGHUP, turned into a call.
+/// Calls a handler on Ctrl-C, SIGTERM, or SIGHUP.
 final class Interruption: Sendable {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
 
@@ -10,7 +10,7 @@ final class Interruption: Sendable {
   // Set once, below; dispatch sources may be used from any thread.
   private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
 
-  /// Calls `handler` at the first of the signals; the second one ends the program at once.
+  /// Calls `handler` at the first signal; the second one ends the program immediately.
   init(_ handler: @escaping @Sendable () -> Void) {
     sources = Self.signals.map { number in
       signal(number, SIG_IGN)
@@ -30,7 +30,7 @@ final class Interruption: Sendable {
     return number == 0 ? nil : number
   }
 
-  /// Restores what the signals do otherwise.
+  /// Restores the default actions of the signals.
   func stop() {
     for source in sources { source.cancel() }
     for number in Self.signals { signal(number, SIG_DFL) }

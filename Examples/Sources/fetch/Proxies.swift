@@ -74,7 +74,7 @@ struct Proxies: Sendable {
     guard let text, !text.isEmpty else { return nil }
     let address = text.contains("://") ? text : "http://\(text)"
     guard let url = URL(string: address), let host = url.host(), !host.isEmpty else {
-      throw ValidationError("\"\(text)\" is not the address of a proxy.")
+      throw ValidationError("\"\(text)\" is not the URL of a proxy.")
     }
     switch url.scheme?.lowercased() {
     case "http":
@@ -89,7 +89,7 @@ struct Proxies: Sendable {
       // The proxy looks up the names of hosts, as with socks5h in curl.
       return .socks(.socksServer(host: host, port: url.port ?? 1080))
     default:
-      throw ValidationError("\"\(text)\" is not the address of an HTTP or SOCKS5 proxy.")
+      throw ValidationError("\"\(text)\" is not the URL of an HTTP or SOCKS5 proxy.")
     }
   }
 }

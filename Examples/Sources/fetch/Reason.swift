@@ -4,7 +4,7 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-/// Why a download failed, in words for the user: the same words only once.
+/// Returns a description for the user of why a download failed, without repeated reasons.
 func reason(for error: any Error) -> String {
   switch error {
   case let error as GivenUp:
@@ -26,13 +26,13 @@ private func place(of url: URL?) -> String {
   return "\(url.host() ?? "")\(port)\(url.path())"
 }
 
-/// What the status means to a user who wants a file.
+/// An explanation of the status for the user.
 private func advice(for status: Int) -> String {
   switch status {
-  case 401: ", a user and a password are needed (see --netrc and --header),"
+  case 401: ", a user name and a password are required (see --netrc and --header),"
   case 403: ", access is denied,"
-  case 404: ", there is no such file,"
-  case 407: ", the proxy needs a user and a password (see --proxy),"
+  case 404: ", the file doesn't exist,"
+  case 407: ", the proxy requires a user name and a password (see --proxy),"
   case 410: ", the file was removed,"
   case 429: ", too many requests (see --concurrency),"
   default: ""

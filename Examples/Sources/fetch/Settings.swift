@@ -5,7 +5,7 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-// What the options of the command line mean.
+// Converts command-line options to settings.
 
 extension Fetch {
   /// The policies.
@@ -47,7 +47,7 @@ extension Fetch {
     }
   }
 
-  /// What the arguments and the list ask for.
+  /// The downloads that the arguments and the list request.
   func requestedDownloads() throws -> [Download] {
     do {
       var requests = try DownloadList.parse(arguments: downloads)
@@ -57,7 +57,7 @@ extension Fetch {
           Metalink.isLikely(text)
           ? try Metalink.parse(text, source: source) : try DownloadList.parse(text, source: source)
       }
-      guard !requests.isEmpty else { throw ValidationError("The list holds no download.") }
+      guard !requests.isEmpty else { throw ValidationError("The list is empty.") }
       let known = try checksums.map { try ChecksumList.parse(read($0), source: $0) } ?? [:]
       let files = zip(FileNames.names(for: requests), requests).map { name, request in
         Download(
@@ -75,7 +75,7 @@ extension Fetch {
     guard let weak, !quiet else { return }
     FileHandle.standardError.write(
       Data(
-        "fetch: \(weak.rawValue) protects against accidents only; use sha256 if you can\n".utf8))
+        "fetch: \(weak.rawValue) detects accidental changes only; use sha256 if possible\n".utf8))
   }
 
   /// Reads a text file, or standard input.

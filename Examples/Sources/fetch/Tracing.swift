@@ -15,15 +15,15 @@ extension Fetch {
     }
     let folder = URL(filePath: trace).deletingLastPathComponent().path(percentEncoded: false)
     guard FileManager.default.isWritableFile(atPath: folder) else {
-      throw ValidationError("--trace: the folder \(folder) is not there, or cannot be written to.")
+      throw ValidationError("--trace: the folder \(folder) doesn't exist or isn't writable.")
     }
   }
 
   /// Runs `body` and writes what the promises did during that time, also if it throws.
   func tracing(_ body: () async throws -> Void) async throws {
     guard let trace else { return try await body() }
-    // A download makes some twenty promises; of very many the oldest are left out, and the file
-    // says so.
+    // A download creates about twenty promises. If there are more than the limit, the file contains
+    // the newest ones, and the number of those that are missing.
     let recording = Trace.start(limit: 200_000)
     let result: Result<Void, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }

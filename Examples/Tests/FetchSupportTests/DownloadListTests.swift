@@ -65,12 +65,12 @@ import Testing
   }
 
   @Test(arguments: [
-    ("ftp://a/x", "not an http or https address"),
-    ("a.example/x", "neither an address nor an option"),
+    ("ftp://a/x", "not an HTTP or HTTPS URL"),
+    ("a.example/x", "neither a URL nor an option"),
     ("http://a/x md5=00", "not a md5 checksum"),
-    ("http://a/x crc32=00", "neither an address nor an option"),
-    ("http:///x", "not a valid address"),
-    ("sha256=" + String(repeating: "0", count: 64), "no address"),
+    ("http://a/x crc32=00", "neither a URL nor an option"),
+    ("http:///x", "not a valid URL"),
+    ("sha256=" + String(repeating: "0", count: 64), "no URL"),
     ("http://a/x sha256=123", "not a sha256 checksum"),
     ("http://a/x sha256=" + String(repeating: "g", count: 64), "not a sha256 checksum"),
     ("http://a/x out=a out=b", "given twice"),

@@ -44,13 +44,13 @@ import Testing
   @Test func parse_ofFaultyDocuments_saysWhatIsWrong() {
     for (text, fault) in [
       ("<metalink", "not valid XML"),
-      (document("<file name=\"a\"><url>ftp://a.example/a</url></file>"), "has no HTTP address"),
+      (document("<file name=\"a\"><url>ftp://a.example/a</url></file>"), "has no HTTP URL"),
       (
         document(
           """
           <file name="a"><url>http://a.example/1</url></file>
           <file name="x/A"><url>http://a.example/2</url></file>
-          """), "is there twice"
+          """), "occurs twice"
       ),
     ] {
       let error = #expect(throws: DownloadListError.self) {

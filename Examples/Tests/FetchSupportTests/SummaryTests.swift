@@ -65,7 +65,7 @@ import Testing
         name: "file-\(index).bin", size: index < failed ? nil : 1000, time: .seconds(index),
         tries: 1, mirror: nil,
         status: index < failed
-          ? .failed("HTTP status 404, there is no such file, from a.example/\(index)") : .done)
+          ? .failed("HTTP status 404, the file doesn't exist, from a.example/\(index)") : .done)
     }
   }
 

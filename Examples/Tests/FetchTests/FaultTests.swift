@@ -210,7 +210,7 @@ import UnreliableServer
         fetch.interrupt()
         let ending = try await fetch.ending()
         #expect(ending.status == 130, "\(ending.output)")
-        #expect(ending.output.contains("interrupted; no partial file was left behind"))
+        #expect(ending.output.contains("interrupted; no partial files were kept"))
         #expect(try partialFiles(in: files).isEmpty)
         _ = try wholeFiles(of: server, in: files)
         await server.stop()
@@ -234,7 +234,7 @@ import UnreliableServer
       let ending = try await fetch.ending()
       #expect(ending.status == 1)
       #expect(
-        ending.output.hasPrefix("fetch: not done within 1.5 s; no partial file was left behind\n"))
+        ending.output.hasPrefix("fetch: not finished within 1.5 s; no partial files were kept\n"))
       #expect(try partialFiles(in: files).isEmpty)
       await server.stop()
     }

@@ -142,7 +142,9 @@ import Testing
       #expect(server.requests.map { $0.field("authorization") } == [nil])
       let without = try await fetch(url, ["--proxy", "127.0.0.1:\(proxy.port)"], in: folder)
       #expect(without.status == 1)
-      #expect(without.output.contains("the proxy needs a user and a password"), "\(without.output)")
+      #expect(
+        without.output.contains("the proxy requires a user name and a password"),
+        "\(without.output)")
       await server.stop()
       await proxy.stop()
     }
@@ -232,7 +234,7 @@ import Testing
       }
       let ending = try await fetch("http://127.0.0.1:\(server.port)/x", in: folder)
       #expect(ending.status == 1)
-      #expect(ending.output.contains("HTTP status 401, a user and a password are needed"))
+      #expect(ending.output.contains("HTTP status 401, a user name and a password are required"))
       #expect(server.requests.count == 1)
       let allowed = try await fetch("http://me:secret@127.0.0.1:\(server.port)/x", in: folder)
       #expect(allowed.status == 0, "\(allowed.output)")

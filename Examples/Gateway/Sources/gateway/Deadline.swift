@@ -1,8 +1,8 @@
 import NIOCore
 
-/// The time by which a request must be answered.
+/// The time by which the response to a request must be complete.
 ///
-/// It travels as the number of milliseconds that are left, because the clocks of two machines differ.
+/// Header fields contain the number of remaining milliseconds, because the clocks of two machines differ.
 struct Deadline: Sendable {
   static let header = "x-deadline-ms"
 
@@ -10,7 +10,7 @@ struct Deadline: Sendable {
 
   static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration) }
 
-  /// The deadline of a request with this header, at most `limit` from now.
+  /// Returns the deadline of a request with this value of the header field, at most `limit` from now.
   static func of(header: String?, limit: Duration) -> Deadline {
     guard let header, let milliseconds = Int(header) else { return .after(limit) }
     return .after(min(limit, .milliseconds(max(milliseconds, 0))))
@@ -18,7 +18,7 @@ struct Deadline: Sendable {
 
   var remaining: Duration { max(ContinuousClock.now.duration(to: instant), .zero) }
 
-  /// The header for a call that starts now.
+  /// The value of the header field for a call that starts now.
   var headerValue: String { "\(remaining / .milliseconds(1), digits: 0)" }
 
   var nio: NIODeadline { .now() + TimeAmount(remaining) }
@@ -30,7 +30,7 @@ extension ContinuousClock.Instant {
 }
 
 extension DefaultStringInterpolation {
-  /// A number with as many decimal digits, rounded toward zero.
+  /// Appends a number with the given number of decimal digits, rounded toward zero.
   mutating func appendInterpolation(_ number: Double, digits: Int) {
     var scale = 1
     for _ in 0..<digits { scale *= 10 }

@@ -8,26 +8,26 @@ import PledgeDiagnostics
 struct GatewayCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "gateway",
-    abstract: "A gateway in front of three unreliable backends, which it starts, too.")
+    abstract: "Runs a gateway and three unreliable backends.")
 
   @Option(help: "The port of the gateway.")
   var port = 8080
-  @Option(help: "The milliseconds after which a slow backend is asked again.")
+  @Option(help: "The milliseconds after which a slow call is repeated.")
   var hedgeAfter = 50
-  @Flag(help: "Never ask a slow backend again.")
+  @Flag(help: "Don't repeat slow calls.")
   var noHedge = false
-  @Flag(help: "Don't record promises: /debug/pending is empty, and the gateway much faster.")
+  @Flag(help: "Don't record promises: the gateway is much faster, but /debug/pending shows none.")
   var noTrace = false
-  @Flag(help: "Show where in the source each pending promise was made; this takes seconds.")
+  @Flag(help: "Show where in the source each pending promise was created; this takes seconds.")
   var places = false
-  @Option(help: "The seconds in which the gateway still accepts connections after SIGTERM.")
+  @Option(help: "The seconds for which the gateway accepts connections after SIGTERM.")
   var drain = 1.0
-  @Option(help: "The level of the log: debug shows the calls to the backends.")
+  @Option(help: "The log level; debug shows the calls to the backends.")
   var logLevel = "info"
 
   func run() async throws {
     guard let level = Logger.Level(rawValue: logLevel) else {
-      throw ValidationError("\(logLevel) is no level of the log.")
+      throw ValidationError("\(logLevel) is not a log level.")
     }
     LoggingSystem.bootstrap { label in StreamLogHandler.standardError(label: label) }
     var logger = Logger(label: "gateway")

@@ -1,10 +1,10 @@
 import Hummingbird
 
-/// What a client of the gateway gets.
+/// The page that the gateway returns.
 struct Page: ResponseCodable, Equatable {
   var product: Product
   var price: Price
-  /// Nil if the reviews could not be loaded: a page without them is better than no page.
+  /// The reviews; nil if they couldn't be loaded.
   var reviews: [Review]?
 }
 

@@ -3,7 +3,7 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import PledgeGRPC
 
-/// What coordinator and workers agree on: a worker downloads a file and sends it in parts.
+/// The method that coordinator and workers share: a worker downloads a file and sends it in parts.
 enum Download {
   struct Order: Codable, Sendable {
     let url: URL

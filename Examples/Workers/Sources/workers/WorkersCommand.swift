@@ -8,7 +8,7 @@ import Pledge
 struct WorkersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "workers",
-    abstract: "Fetches files with the help of workers in other processes, or on other hosts.",
+    abstract: "Downloads files with workers in other processes or on other hosts.",
     subcommands: [WorkerCommand.self, FetchCommand.self])
 }
 
@@ -19,9 +19,9 @@ extension Address: ExpressibleByArgument {
 
 struct WorkerCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "worker", abstract: "Downloads what a coordinator asks for.")
+    commandName: "worker", abstract: "Downloads files for a coordinator.")
 
-  @Option(help: "The address of this worker, as host:port; port 0 takes a free one.")
+  @Option(help: "The address of this worker, as host:port; with port 0, the system chooses a port.")
   var listen: Address
 
   func run() async throws {
@@ -33,7 +33,7 @@ struct WorkerCommand: AsyncParsableCommand {
       transport: .http2NIOPosix(
         address: .ipv4(host: listen.host, port: listen.port), transportSecurity: .plaintext,
         config: .defaults { config in
-          // Coordinators ask often whether this worker is there.
+          // Coordinators send keepalive pings often.
           config.connection.keepalive.clientBehavior = .init(
             minPingIntervalWithoutCalls: .seconds(1), allowWithoutCalls: true)
         }),
@@ -49,7 +49,7 @@ struct WorkerCommand: AsyncParsableCommand {
 
 struct FetchCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Has workers download the files of a list.")
+    commandName: "fetch", abstract: "Downloads the files of a list with workers.")
 
   @Option(
     help: "The addresses of the workers, as host:port,host:port.",
@@ -66,21 +66,21 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(help: "The folder for the files.")
   var output = "files"
 
-  @Option(help: "How many files a worker has at a time.")
+  @Option(help: "The maximum number of files that a worker downloads at the same time.")
   var files = 4
 
-  @Option(help: "After how many seconds another worker tries the same file as well.")
+  @Option(help: "The seconds after which a second worker also tries to download a file.")
   var patience = 10.0
 
-  @Option(help: "After how many seconds a file is given up, with all attempts.")
+  @Option(help: "The maximum number of seconds for a file, including all attempts.")
   var limit = 120.0
 
-  @Argument(help: "The list: lines of a SHA-256 checksum and an address.")
+  @Argument(help: "The list: a SHA-256 checksum and a URL on each line.")
   var list: String
 
   func validate() throws {
-    if workers.isEmpty { throw ValidationError("Name at least one worker.") }
-    if files < 1 { throw ValidationError("A worker needs at least one file at a time.") }
+    if workers.isEmpty { throw ValidationError("--workers needs at least one address.") }
+    if files < 1 { throw ValidationError("--files must be at least 1.") }
   }
 
   func run() async throws {
@@ -98,8 +98,8 @@ struct FetchCommand: AsyncParsableCommand {
     for (file, error) in report.failures { print("failed: \(file.url): \(error)") }
     print(
       "\(report.files) of \(listed.count) files, \(report.bytes) bytes; "
-        + "\(report.kept) were there already; "
-        + "\(report.takenBack) attempts taken back from workers that went away")
+        + "\(report.kept) already existed; "
+        + "\(report.takenBack) attempts repeated because a worker was unavailable")
     if !report.failures.isEmpty { throw ExitCode.failure }
   }
 }

@@ -1,28 +1,28 @@
 public import Pledge
 
-/// When the present work must have ended, because what asked for it doesn't wait any longer.
+/// The deadline for the calls of the current task.
 ///
-/// On a server with a ``ContextInterceptor``, this is the deadline of the call, and the calls that its
-/// handler makes in turn have no more time. In a client, set one for many calls:
+/// On a server with a ``ContextInterceptor``, it is the deadline of the call that is being handled, and
+/// also limits the calls that the handler makes. In a client, set a deadline for several calls:
 ///
 /// ```swift
 /// CallDeadline.$current.withValue(.now + .seconds(10)) { fetchAll() }
 /// ```
 public enum CallDeadline {
-  /// The deadline; nil for none.
+  /// The deadline, if there is one.
   @TaskLocal public static var current: ContinuousClock.Instant?
 }
 
 extension TaskLocals {
-  /// Has the handlers of all promises find ``CallDeadline/current`` as it was where the operator that
-  /// took them was called.
+  /// Propagates ``CallDeadline/current`` from where a handler is attached to the handler, for all
+  /// promises.
   ///
-  /// Call it once, when the program starts. A later call does nothing.
+  /// Call it once, when the program starts. Later calls do nothing.
   public static func propagateCallDeadline() { propagate(CallDeadline.$current) }
 }
 
 extension Duration {
-  /// Reads the time limit that a call brings: up to eight digits and a unit.
+  /// Parses the time limit in a call's metadata: up to eight digits and a unit.
   init?(timeLimit text: String) {
     let digits = text.dropLast()
     guard (1...8).contains(digits.utf8.count), digits.utf8.allSatisfy({ (48...57).contains($0) }),

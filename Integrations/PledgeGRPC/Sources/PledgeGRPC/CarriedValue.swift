@@ -6,24 +6,24 @@ import ServiceContextModule
 public struct CarriedValue: Sendable {
   let carrier: any ContextCarrier
 
-  /// The value of a task-local key, in the metadata `name`.
+  /// Returns the value of a task-local variable, sent as the metadata `name`.
   ///
-  /// A call that is made without a value brings none. Characters that metadata can't have are
-  /// percent-encoded. A value that its type can't read counts as none. gRPC reserves names that end in
-  /// `-bin`, or begin with `grpc-`.
+  /// If the variable is nil where the call starts, nothing is sent. Characters that metadata can't contain
+  /// are percent-encoded. The server ignores text that it can't convert to the type of the value. gRPC
+  /// reserves names that end in `-bin` or start with `grpc-`.
   public static func taskLocal<Value: LosslessStringConvertible & Sendable>(
     _ key: TaskLocal<Value?>, as name: String
   ) -> CarriedValue {
     CarriedValue(carrier: TaskLocalCarrier(key: key, name: name.lowercased()))
   }
 
-  /// `ServiceContext.current`, as the instrument of swift-distributed-tracing writes and reads it.
+  /// `ServiceContext.current`, encoded by the instrument of swift-distributed-tracing.
   ///
   /// The spans of a server then belong to the traces of its clients.
   public static var serviceContext: CarriedValue { CarriedValue(carrier: ServiceContextCarrier()) }
 }
 
-/// Writes a value as metadata, and sets the value that metadata has.
+/// Writes a value to metadata, and binds the value that metadata contains.
 protocol ContextCarrier: Sendable {
   func inject(into metadata: inout Metadata)
 
@@ -77,7 +77,7 @@ private struct ServiceContextCarrier: ContextCarrier {
 }
 
 extension String {
-  /// The text in printable ASCII.
+  /// The text, percent-encoded as printable ASCII.
   var percentEncoded: String {
     var result = ""
     for byte in utf8 {
@@ -91,7 +91,7 @@ extension String {
     return result
   }
 
-  /// The text that `percentEncoded` is of; what isn't an encoded byte stays as it is.
+  /// The decoded text; characters that aren't part of an encoded byte are unchanged.
   var percentDecoded: String {
     var bytes: [UInt8] = []
     var rest = utf8[...]

@@ -1,15 +1,18 @@
 public import GRPCCore
 
-/// Has a request's context travel with its calls: give it to the client, and to the server.
+/// An interceptor that sends the context of a request with its calls.
+///
+/// Pass it to the client and to the server:
 ///
 /// ```swift
 /// let context = ContextInterceptor(.taskLocal(Request.$id, as: "request-id"), .serviceContext)
 /// let client = GRPCClient(transport: transport, interceptors: [context])
 /// ```
 ///
-/// In the client it sends the values of the place where the call was made, in the call's metadata. In
-/// the server it sets the same values for the handler, and ``CallDeadline/current`` to the call's
-/// deadline. For handlers of promises to find them, register them once in each program, when it starts:
+/// In the client, it sends the values that are current where the call starts, in the call's metadata. On
+/// the server, it binds the same values while the handler runs, and ``CallDeadline/current`` to the call's
+/// deadline. To propagate them to the handlers of promises, register them once in each program, when it
+/// starts:
 ///
 /// ```swift
 /// TaskLocals.propagate(Request.$id)
@@ -19,10 +22,10 @@ public import GRPCCore
 public struct ContextInterceptor: ClientInterceptor, ServerInterceptor {
   private let values: [CarriedValue]
 
-  /// Creates an interceptor for `values`, of which clients and servers need the same ones.
+  /// Creates an interceptor for `values`, which must be the same in clients and servers.
   public init(_ values: CarriedValue...) { self.values = values }
 
-  /// Adds the present values to a request; called by gRPC.
+  /// Adds the current values to a request; called by gRPC.
   public func intercept<Input: Sendable, Output: Sendable>(
     request: StreamingClientRequest<Input>, context: ClientContext,
     next: (StreamingClientRequest<Input>, ClientContext) async throws
@@ -47,7 +50,7 @@ public struct ContextInterceptor: ClientInterceptor, ServerInterceptor {
       var response = try await restoring(values[...], from: metadata) {
         try await next(request, context)
       }
-      // What writes the responses of a stream is called after this function has returned.
+      // gRPC calls the closure that writes a stream's responses after this function has returned.
       if case .success(var contents) = response.accepted {
         let producer = contents.producer
         contents.producer = { writer in

@@ -3,9 +3,9 @@ public import Pledge
 import Synchronization
 
 extension ServerContext {
-  /// Returns the value of the promise that `start` returns, as the response to the present call.
+  /// Returns the value of the promise that `start` returns, as the response to the current call.
   ///
-  /// For the methods of a generated service:
+  /// Use it in the methods of a generated service:
   ///
   /// ```swift
   /// func sayHello(request: HelloRequest, context: ServerContext) async throws -> HelloReply {
@@ -14,19 +14,19 @@ extension ServerContext {
   /// ```
   ///
   /// **Cancellation.** The promise is cancelled when the client cancels the call or disconnects, when
-  /// the call's deadline has passed, and when the server shuts down. This is the cancellation of one
-  /// consumer: a promise that other calls wait for too continues for them.
+  /// the call's deadline has passed, and when the server shuts down. The call is one consumer of the
+  /// promise: if other calls wait for the same promise, it continues for them.
   ///
-  /// **Errors.** An `RPCError`, or an error that converts to one, reaches the client. So do a
-  /// cancellation as `cancelled`, Pledge's `TimeoutError` as `deadlineExceeded`, and a full limiter as
-  /// `resourceExhausted`. gRPC doesn't show any other error to the client, which gets `unknown`.
+  /// **Errors.** The client receives an `RPCError`, or an error that converts to one. It receives a
+  /// cancellation as `cancelled`, Pledge's `TimeoutError` as `deadlineExceeded`, and the error of a full
+  /// limiter as `resourceExhausted`. gRPC sends any other error as `unknown`, without details.
   ///
-  /// **Execution.** `start` runs in the call's task, inside this call, so its promises find the task's
-  /// local values. If the call has already been cancelled, it isn't called.
+  /// **Execution.** `start` runs in the call's task, inside this call, so it can read the task's local
+  /// values. If the call has already been cancelled, `start` doesn't run.
   public func serve<Value: Sendable>(_ start: () throws -> Promise<Value>) async throws -> Value {
     if cancellation.isCancelled || Task.isCancelled { throw RPCError(CancellationError()) }
     do {
-      // A promise of this call's own: cancelling that leaves other consumers alone.
+      // A separate promise for this call: cancelling it doesn't affect other consumers.
       let promise = try start().map(on: .immediate) { $0 }
       let canceller = Canceller { promise.cancel() }
       return try await withRPCCancellationHandler {
@@ -41,8 +41,8 @@ extension ServerContext {
   }
 }
 
-/// Cancels a promise, but not while gRPC registers the function that does: it may call it there, with a
-/// lock held.
+/// Cancels a promise, but not while the cancellation handler is being registered: gRPC can call the handler
+/// during the registration, while it holds a lock.
 private final class Canceller: Sendable {
   private enum State {
     case registering(isCancelled: Bool)
@@ -78,7 +78,7 @@ extension RPCError {
     self.init(code: .cancelled, message: "The call was cancelled.")
   }
 
-  /// What the client is told of an error of this library's; nil for any other error.
+  /// The error that the client receives for an error of Pledge; nil for any other error.
   fileprivate init?(_ error: any Error) {
     switch error {
     case let error as CancellationError: self.init(error)
@@ -92,7 +92,7 @@ extension RPCError {
 }
 
 extension RPCRouter {
-  /// Answers each call of `method` with the value of the promise that `handler` returns.
+  /// Registers a handler for `method` that responds with the value of its promise.
   ///
   /// ```swift
   /// struct Resizer: RegistrableRPCService {
@@ -118,8 +118,8 @@ extension RPCRouter {
     }
   }
 
-  /// Answers each call of `method`, which has many requests, with the value of the promise that
-  /// `handler` returns.
+  /// Registers a handler for `method` that reads a stream of requests and responds with the value of its
+  /// promise.
   ///
   /// ```swift
   /// router.registerStream(upload, reading: { parts, context in
@@ -144,7 +144,7 @@ extension RPCRouter {
     }
   }
 
-  /// Answers each call of `method` with the responses that `handler` writes, as fast as the client
+  /// Registers a handler for `method` that writes a stream of responses, at the speed at which the client
   /// reads.
   ///
   /// ```swift
@@ -173,7 +173,7 @@ extension RPCRouter {
     }
   }
 
-  /// Answers each call of `method`, which has many requests, with the responses that `handler` writes.
+  /// Registers a handler for `method` that reads a stream of requests and writes a stream of responses.
   ///
   /// The responses end when the promise of `handler` is fulfilled, or rejected. For cancellation and
   /// errors, see ``GRPCCore/ServerContext/serve(_:)``.

@@ -5,12 +5,13 @@ extension RPCWriter {
   /// Sends a message.
   ///
   /// The promise is fulfilled when there is room for the next message, and rejected if the call has
-  /// ended. Wait for it before you send the next message: messages that are sent at once arrive in any
-  /// order, and take memory for all of them. Cancelling the promise doesn't withdraw the message.
+  /// ended. Wait for it before you send the next message; otherwise, messages can arrive in any order, and
+  /// all of them are in memory at the same time. Cancelling the promise doesn't prevent the message from
+  /// being sent.
   ///
-  /// Whether there is room, gRPC's transport decides. That over HTTP/2 notices that a connection is full
-  /// when its event loop has the message, and takes more messages until then: with a loop that is busy, it
-  /// can hold many.
+  /// gRPC's transport decides whether there is room. The HTTP/2 transport detects a full connection only
+  /// when its event loop handles a message, and accepts further messages until then. If the loop is busy,
+  /// it can buffer many messages.
   public func send(
     _ message: Element, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<Void> {
@@ -19,13 +20,14 @@ extension RPCWriter {
 }
 
 extension RPCAsyncSequence {
-  /// Passes the messages to `receive` as they arrive, as fast as its promises are fulfilled.
+  /// Passes each message to `receive`, after the promise for the message before it has been fulfilled.
   ///
-  /// The promise is fulfilled when the promise of the last message is. It is rejected with the error
-  /// that `receive` throws, or with which a promise of `receive` is rejected, or with that of the call.
-  /// Cancelling it cancels the promise of `receive`, which isn't called again.
+  /// The returned promise is fulfilled when the promise for the last message is fulfilled. It is rejected
+  /// with the error that `receive` throws, with the error of a promise that `receive` returned, or with the
+  /// error of the call. Cancelling it cancels the promise that `receive` returned, and `receive` isn't
+  /// called again.
   ///
-  /// **Execution.** `receive` runs in a task of its own, one call at a time.
+  /// **Execution.** `receive` runs in a separate task, one call at a time.
   public func forEach(
     fileID: StaticString = #fileID, line: UInt = #line,
     _ receive: @escaping @Sendable (Element) throws -> Promise<Void>

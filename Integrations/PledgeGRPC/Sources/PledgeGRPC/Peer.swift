@@ -1,7 +1,7 @@
 public import GRPCCore
 public import Pledge
 
-/// A server that this program calls, with its calls as promises.
+/// A server whose methods you call, with promises for the results.
 ///
 /// ```swift
 /// let worker = Peer("10.0.0.7:4000", client)
@@ -9,21 +9,20 @@ public import Pledge
 /// let image = worker.call(resize, order, within: .seconds(5))
 /// ```
 ///
-/// A call starts inside the call of the method, and its promise is settled when the call has ended.
+/// Each method starts the call before it returns. The promise settles when the call has ended.
 ///
-/// **Cancellation.** Cancelling the promise rejects it immediately and cancels the call: the server's
-/// handler is cancelled as well. So does a time limit on the promise, such as `timeout(after:)`.
+/// **Cancellation.** Cancelling the promise rejects it immediately and cancels the call, including the
+/// handler on the server. A timeout of the promise, such as `timeout(after:)`, does the same.
 ///
-/// **Deadlines.** `within:` is a time limit that the server knows about too. If ``CallDeadline/current``
-/// is earlier, it takes its place: a call that is made for another call has no more time than that.
+/// **Deadlines.** `within:` sets a time limit that is also sent to the server. If ``CallDeadline/current``
+/// is earlier, it applies instead, so a call that a handler makes ends by the deadline of the handler's call.
 ///
 /// **Errors.** The promise is rejected with the call's `RPCError`. If the server can't be reached, or
-/// its connection ends, the error has the code `unavailable` and names the server.
+/// its connection ends, the error has the code `unavailable` and contains the name of the server.
 ///
-/// The client must be running, as in `Promise { try await client.runConnections() }`: until then, calls
-/// wait.
+/// Calls wait until the client is running, as with `Promise { try await client.runConnections() }`.
 public struct Peer<Transport: ClientTransport>: Sendable {
-  /// What errors call the server: its address, for instance.
+  /// The name of the server in errors, for example its address.
   public let name: String
   /// The client whose connection the calls use.
   public let client: GRPCClient<Transport>
@@ -31,14 +30,14 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// Creates a peer.
   ///
   /// - Parameters:
-  ///   - name: What errors call the server: its address, for instance.
+  ///   - name: The name of the server in errors, for example its address.
   ///   - client: The client whose connection the calls use.
   public init(_ name: String, _ client: GRPCClient<Transport>) {
     self.name = name
     self.client = client
   }
 
-  /// Calls a method of any kind by its generated function.
+  /// Calls a method of any kind with its generated function.
   ///
   /// ```swift
   /// let greeting = peer.call(within: .seconds(2)) { options in
@@ -47,12 +46,12 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
-  ///   - call: Calls the function with these options, which have the time limit, and returns the
-  ///     promise's value. Runs in a task of its own.
+  ///   - call: A closure that calls the function with the options that it receives, which contain the
+  ///     time limit, and returns the promise's value. It runs in a separate task.
   public func call<Value: Sendable>(
     within limit: Duration? = nil, options: CallOptions = .defaults,
     fileID: StaticString = #fileID, line: UInt = #line,
@@ -68,14 +67,14 @@ public struct Peer<Transport: ClientTransport>: Sendable {
     }
   }
 
-  /// Sends `request`, for one response.
+  /// Sends `request` and returns a promise for the response.
   ///
   /// - Parameters:
   ///   - method: The method.
   ///   - request: The request.
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - metadata: What is sent with the request.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - metadata: The metadata of the request.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
   public func call<Request, Response>(
@@ -92,7 +91,8 @@ public struct Peer<Transport: ClientTransport>: Sendable {
     }
   }
 
-  /// Sends the requests that `write` writes, as fast as the server takes them, for one response.
+  /// Sends the requests that `write` writes, at the speed at which the server reads, and returns a promise
+  /// for the response.
   ///
   /// ```swift
   /// worker.call(upload, writing: { requests in
@@ -101,18 +101,18 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   /// ```
   ///
   /// The requests end when the promise of `write` is fulfilled. If it is rejected, or `write` throws,
-  /// the call is cancelled and fails with that error. If the call ends before, the promise is cancelled.
+  /// the call is cancelled and fails with that error. If the call ends first, the promise is cancelled.
   ///
-  /// **Execution.** `write` runs in a task of its own.
+  /// **Execution.** `write` runs in a separate task.
   ///
   /// - Parameters:
   ///   - method: The method.
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - metadata: What is sent before the requests.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - metadata: The metadata, which is sent before the requests.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
-  ///   - write: Sends the requests.
+  ///   - write: A closure that sends the requests.
   public func call<Request, Response>(
     _ method: RemoteMethod<Request, Response>, within limit: Duration? = nil,
     metadata: Metadata = [:], options: CallOptions = .defaults, fileID: StaticString = #fileID,
@@ -132,32 +132,31 @@ public struct Peer<Transport: ClientTransport>: Sendable {
     }
   }
 
-  /// Sends `request` and passes the responses to a closure as they arrive, as fast as the closure's
-  /// promises are fulfilled.
+  /// Sends `request` and passes each response to a closure, after the promise for the response before it
+  /// has been fulfilled.
   ///
   /// ```swift
   /// let listed = worker.stream(list, folder) { file in database.insert(file) }
   /// ```
   ///
-  /// A slow receiver slows down the server, and takes no more memory than a fast one. The promise is
-  /// fulfilled when the server has ended the responses and the promise of the last one is fulfilled.
-  /// It is also rejected with the error that `receive` throws, or with which a promise of `receive`
-  /// is rejected; the call is then cancelled.
+  /// If the receiver is slower than the server, the server has to wait. The promise is fulfilled when the
+  /// server has ended the responses and the promise for the last one is fulfilled. If `receive` throws an
+  /// error, or a promise that it returned is rejected, the call is cancelled and the promise is rejected
+  /// with that error.
   ///
-  /// **Execution.** `receive` runs in a task of its own, one call at a time.
+  /// **Execution.** `receive` runs in a separate task, one call at a time.
   ///
-  /// **Cancellation.** Cancelling the promise also cancels the promise of `receive`.
+  /// **Cancellation.** Cancelling the promise also cancels the promise that `receive` returned.
   ///
   /// - Parameters:
   ///   - method: The method.
   ///   - request: The request.
-  ///   - limit: How long the call can take, on either side; nil for no limit of its own.
-  ///   - metadata: What is sent with the request.
-  ///   - options: What gRPC offers for a call.
+  ///   - limit: The time limit of the call, on both sides; nil for none.
+  ///   - metadata: The metadata of the request.
+  ///   - options: The options of gRPC for the call.
   ///   - fileID: The file to name in reports; the default is the caller's.
   ///   - line: The line to name in reports; the default is the caller's.
-  ///   - receive: Receives the responses in order, each once the promise of the one before is
-  ///     fulfilled.
+  ///   - receive: A closure that receives the responses in order.
   public func stream<Request, Response>(
     _ method: RemoteMethod<Request, Response>, _ request: Request, within limit: Duration? = nil,
     metadata: Metadata = [:], options: CallOptions = .defaults, fileID: StaticString = #fileID,
@@ -178,7 +177,7 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   ///
   /// See ``call(_:within:metadata:options:fileID:line:writing:)`` and
   /// ``stream(_:_:within:metadata:options:fileID:line:to:)``. The promise is fulfilled when the server
-  /// has ended the responses; if the requests haven't ended then, the promise of `write` is cancelled.
+  /// has ended the responses. If the requests haven't ended by then, the promise of `write` is cancelled.
   public func stream<Request, Response>(
     _ method: RemoteMethod<Request, Response>, within limit: Duration? = nil,
     metadata: Metadata = [:], options: CallOptions = .defaults, fileID: StaticString = #fileID,

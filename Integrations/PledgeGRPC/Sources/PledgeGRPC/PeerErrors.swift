@@ -9,7 +9,7 @@ extension Peer {
       message: "The deadline had passed before the call to \(name) could start.")
   }
 
-  /// `error`, which says which server it is about, and what to do if that is unavailable.
+  /// Returns `error` with the name of the server and, if the server is unavailable, with advice.
   func naming(_ error: any Error) -> any Error {
     guard let error = error as? RPCError else { return error }
     let message: String
@@ -29,7 +29,7 @@ extension Peer {
 }
 
 extension RPCError {
-  /// What the innermost cause says.
+  /// The message of the innermost cause.
   fileprivate var reason: String {
     var reason = message
     var cause = cause
@@ -41,13 +41,13 @@ extension RPCError {
   }
 }
 
-/// The error of a closure of the program's that gRPC passes on as a failure to write.
+/// The error of a user's closure, which gRPC reports as a failure to write.
 final class FirstError: Sendable {
   private let first = Mutex<(any Error)?>(nil)
 
   var error: (any Error)? { first.withLock { $0 } }
 
-  /// `write`, with its error noted, unless it is the cancellation with which the call ends it.
+  /// Returns `write`, whose error is recorded unless it results from the end of the call.
   func noting<Writer>(
     _ write: @escaping @Sendable (Writer) async throws -> Void
   ) -> @Sendable (Writer) async throws -> Void {

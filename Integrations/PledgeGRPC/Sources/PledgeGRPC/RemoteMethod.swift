@@ -1,30 +1,30 @@
 import Foundation
 public import GRPCCore
 
-/// A method of a service, as its clients and its servers agree on it: its name, and how its messages
-/// are written as bytes.
+/// The description of a service's method that clients and servers share: its name, and the encoding of its
+/// messages.
 ///
 /// ```swift
 /// let resize = RemoteMethod.json("images.Resizer", "Resize", takes: Order.self, returns: Image.self)
 /// ```
 ///
-/// For services without a schema. A service with a schema has generated code in place of this: see
+/// Use it for services without generated code. With generated code, use
 /// ``Peer/call(within:options:fileID:line:_:)`` and ``GRPCCore/ServerContext/serve(_:)``.
 public struct RemoteMethod<Request: Sendable, Response: Sendable>: Sendable {
   /// The names of the service and of the method.
   public let descriptor: MethodDescriptor
-  /// How requests are written as bytes.
+  /// The encoding of requests.
   public let request: MessageCoding<Request>
-  /// How responses are written as bytes.
+  /// The encoding of responses.
   public let response: MessageCoding<Response>
 
-  /// Creates a method with messages in formats of your own.
+  /// Creates a method with custom encodings of its messages.
   ///
   /// - Parameters:
-  ///   - service: The name of the service, with the name of its package: `images.Resizer`.
+  ///   - service: The name of the service, including that of its package, such as `images.Resizer`.
   ///   - name: The name of the method.
-  ///   - request: How requests are written as bytes.
-  ///   - response: How responses are written as bytes.
+  ///   - request: The encoding of requests.
+  ///   - response: The encoding of responses.
   public init(
     _ service: String, _ name: String, request: MessageCoding<Request>,
     response: MessageCoding<Response>
@@ -36,7 +36,7 @@ public struct RemoteMethod<Request: Sendable, Response: Sendable>: Sendable {
 }
 
 extension RemoteMethod where Request: Codable, Response: Codable {
-  /// Creates a method with messages in JSON.
+  /// Returns a method with messages in JSON.
   public static func json(
     _ service: String, _ name: String, takes: Request.Type = Request.self,
     returns: Response.Type = Response.self
@@ -45,14 +45,14 @@ extension RemoteMethod where Request: Codable, Response: Codable {
   }
 }
 
-/// How messages of one type are written as bytes and read again.
+/// An encoding of messages of one type as bytes.
 public struct MessageCoding<Message: Sendable>: MessageSerializer, MessageDeserializer {
   private let encode: @Sendable (Message) throws -> [UInt8]
   private let decode: @Sendable (UnsafeRawBufferPointer) throws -> Message
 
-  /// Creates a format of two functions.
+  /// Creates an encoding from two functions.
   ///
-  /// An error that `decode` throws reaches the other side as an error of the call.
+  /// An error that `decode` throws fails the call.
   public init(
     encode: @escaping @Sendable (Message) throws -> [UInt8],
     decode: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Message
@@ -66,14 +66,14 @@ public struct MessageCoding<Message: Sendable>: MessageSerializer, MessageDeseri
     Bytes(try encode(message))
   }
 
-  /// Returns the message that `bytes` are; called by gRPC.
+  /// Returns the message that `bytes` encode; called by gRPC.
   public func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> Message {
     try bytes.withUnsafeBytes(decode)
   }
 }
 
 extension MessageCoding where Message: Codable {
-  /// Messages in JSON.
+  /// The encoding as JSON.
   public static var json: MessageCoding {
     MessageCoding(
       encode: { [UInt8](try JSONEncoder().encode($0)) },
@@ -82,6 +82,6 @@ extension MessageCoding where Message: Codable {
 }
 
 extension MessageCoding<[UInt8]> {
-  /// Messages that are bytes already.
+  /// The encoding of messages that are already bytes.
   public static var bytes: MessageCoding { MessageCoding(encode: { $0 }, decode: { [UInt8]($0) }) }
 }

@@ -4,9 +4,9 @@ import Logging
 import NIOCore
 import Pledge
 
-/// The client of one backend, as `Backend`, in plain `async`/`await`.
+/// The client of one backend, like `Backend`, in plain `async`/`await`.
 ///
-/// Of Pledge it uses one thing: the promise of the backend's address.
+/// From Pledge, it uses only the promise for the backend's address.
 final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   let name: String
 
@@ -56,7 +56,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     return try await hedged(delay: hedgeDelay, budget: hedgeBudget) { [self] attempt in
       if attempt > 1 {
         metrics.hedges.increment()
-        Logger.current.debug("\(name) \(id) is asked again: no answer within \(hedgeDelay)")
+        Logger.current.debug("\(name) \(id) is called again: no response within \(hedgeDelay)")
       }
       return try await call(id, by: deadline)
     }
@@ -70,7 +70,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     let response = try await client.execute(request, deadline: deadline.nio, logger: .current)
     let body = try await response.body.collect(upTo: 1 << 20)
     metrics.latency.record(duration: start.duration(to: .now))
-    Logger.current.debug("\(name) \(id) answered \(response.status.code) after \(start.elapsed)")
+    Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
     return try decode(Part.self, from: body, status: response.status, of: name)
   }
 

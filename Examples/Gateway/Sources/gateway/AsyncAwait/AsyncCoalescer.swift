@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Runs one operation for all callers that ask for the same key, and caches its value; a stale value
+/// Runs one operation for all callers that request the same key, and caches its value; a stale value
 /// is returned while it is refreshed.
 ///
-/// A caller that is cancelled leaves at once, and the last one to leave cancels the operation.
+/// A cancelled caller stops waiting immediately. When all callers are cancelled, so is the operation.
 final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Work {
     let id: Int
@@ -20,7 +20,7 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     var works: [Key: Work] = [:]
     var cached: [Key: Cached] = [:]
     var nextID = 0
-    /// Callers that were cancelled before they waited.
+    /// The callers that were cancelled before they started to wait.
     var cancelled: Set<Int> = []
   }
 
@@ -68,7 +68,7 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
   }
 
-  /// Starts the work for `key` unless it runs already.
+  /// Starts the work for `key` unless it is already running.
   private func start(
     _ key: Key, _ operation: @escaping @Sendable () async throws -> Value, _ state: inout State
   ) {

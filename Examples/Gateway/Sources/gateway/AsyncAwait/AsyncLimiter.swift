@@ -2,13 +2,13 @@ import Synchronization
 
 struct QueueFullError: Error {}
 
-/// Runs a limited number of operations at the same time; others wait in order, up to a number.
+/// Runs a limited number of operations at the same time; a limited number of others wait, in order.
 final class AsyncLimiter: Sendable {
   private struct State {
     var running = 0
     var nextID = 0
     var waiting: [(id: Int, continuation: CheckedContinuation<Void, any Error>)] = []
-    /// Waits that were cancelled before they began.
+    /// The waits that were cancelled before they started.
     var cancelled: Set<Int> = []
   }
 

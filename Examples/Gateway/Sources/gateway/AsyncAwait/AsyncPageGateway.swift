@@ -1,6 +1,6 @@
 import Logging
 
-/// Gathers a page from three backends, as `PageGateway` does, in plain `async`/`await`: `/async/{id}`.
+/// Loads a page from three backends, like `PageGateway`, in plain `async`/`await`: `/async/{id}`.
 final class AsyncPageGateway: Sendable {
   let products: AsyncBackend<Product>
   let reviews: AsyncBackend<[Review]>

@@ -1,13 +1,13 @@
 import Pledge
 import Synchronization
 
-// What the standard library does not have: a deadline, hedges, retries, and budgets for both.
-// `TimeoutError` is Pledge's, so that both endpoints fail alike.
+// Policies that the standard library lacks: a deadline, hedges, retries, and budgets for both.
+// `TimeoutError` is Pledge's, so that both endpoints fail with the same error.
 
-/// Runs `operation`, and cancels it if it takes until `deadline`.
+/// Runs `operation`, and cancels it at `deadline`.
 ///
-/// A task group waits for all of its tasks, so this returns when `operation` has noticed that it is
-/// cancelled.
+/// A task group waits for all of its tasks, so this function returns when `operation` has responded to
+/// its cancellation.
 func withDeadline<Value: Sendable>(
   _ deadline: ContinuousClock.Instant, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -30,8 +30,8 @@ private enum HedgeEvent<Value: Sendable>: Sendable {
   case delayOver
 }
 
-/// Runs `operation`, and runs it once more if it fails, or takes longer than `delay` and `budget`
-/// allows it; the first value wins.
+/// Runs `operation`, and runs it again if it fails, or takes longer than `delay` and `budget` permits;
+/// returns the first value.
 func hedged<Value: Sendable>(
   delay: Duration, budget: TokenBudget,
   _ operation: @escaping @Sendable (_ attempt: Int) async throws -> Value
@@ -93,7 +93,7 @@ func retry<Value>(
   return value
 }
 
-/// Tokens that each success adds to, and each retry or hedge takes one of.
+/// A budget of tokens: successes add tokens, and each retry or hedge removes one.
 final class TokenBudget: Sendable {
   private let capacity: Double
   private let perSuccess: Double

@@ -6,29 +6,29 @@ import NIOFoundationCompat
 import NIOHTTP1
 import Pledge
 
-// What a call to a backend is, whether a chain makes it or a task.
+// The calls to backends, which both gateways use.
 
-/// Where the backends are; promises, because their ports are known only when they have started.
+/// The addresses of the backends; promises, because the ports are known only after they have started.
 struct BackendAddresses: Sendable {
   var products: Promise<String>
   var reviews: Promise<String>
   var prices: Promise<String>
 }
 
-/// What all backends have in common.
+/// The services that all backends share.
 struct SharedServices: Sendable {
   let client: HTTPClient
   let metrics: PrometheusRegistry
 }
 
-/// A response that is of no use.
+/// The error of a response whose status isn't 200.
 struct BackendError: Error, CustomStringConvertible {
   var backend: String
   var status: HTTPResponseStatus
-  var description: String { "\(backend) answered \(status)" }
+  var description: String { "\(backend) responded with \(status)" }
 }
 
-/// The headers with which a request's identity and deadline follow it to the backends.
+/// The header fields that send a request's ID and deadline to the backends.
 func backendHeaders(by deadline: Deadline) -> HTTPHeaders {
   [
     RequestID.header: RequestID.current ?? "none",
@@ -47,9 +47,9 @@ func decode<Part: Decodable>(
   return try JSONDecoder().decode(type, from: body ?? ByteBuffer())
 }
 
-/// Whether the same call may succeed a little later.
+/// Returns whether another attempt can succeed.
 ///
-/// A full queue is no reason to come back at once, and after the deadline there is no later.
+/// An immediate retry doesn't help if a queue is full, and is too late after the deadline.
 func isWorthRetrying(_ error: any Error) -> Bool {
   switch rootCause(of: error) {
   case let error as BackendError: error.status.code >= 500 && error.status != .gatewayTimeout
@@ -59,7 +59,7 @@ func isWorthRetrying(_ error: any Error) -> Bool {
   }
 }
 
-/// The error inside those that say how often something was tried: the last one.
+/// Returns the last error in an error that contains those of several attempts.
 func rootCause(of error: any Error) -> any Error {
   switch error {
   case let error as RetryError: error.errors.last.map(rootCause) ?? error

@@ -1,17 +1,17 @@
 import Hummingbird
 import Synchronization
 
-/// What goes wrong in an unreliable backend.
+/// The faults of an unreliable backend.
 struct Faults: ResponseCodable, Equatable {
-  /// The time that an answer takes, in milliseconds.
+  /// The average time that a response takes, in milliseconds.
   var latency = 5.0
-  /// The part of calls that stall, from 0 to 1, and for how many milliseconds.
+  /// The fraction of calls that stall, from 0 to 1, and the duration of a stall, in milliseconds.
   var stalls = 0.0
   var stall = 1000.0
-  /// The part of calls that fail with status 503.
+  /// The fraction of calls that fail with status 503.
   var errors = 0.0
 
-  /// What happens to the next call, at random.
+  /// Returns a random fate for the next call.
   func next() -> Fate {
     if Double.random(in: 0..<1) < errors { return .fail }
     if Double.random(in: 0..<1) < stalls { return .answer(after: .milliseconds(stall)) }
@@ -19,10 +19,10 @@ struct Faults: ResponseCodable, Equatable {
   }
 }
 
-/// What happens to one call of a backend.
+/// The fate of one call to a backend.
 enum Fate: Sendable {
   case answer(after: Duration)
   case fail
-  /// An answer when a test says so, or when the caller hangs up.
+  /// A response after the given closure has returned, unless the caller disconnects first.
   case wait(for: @Sendable () async throws -> Void)
 }

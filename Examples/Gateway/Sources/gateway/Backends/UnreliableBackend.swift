@@ -4,9 +4,10 @@ import Logging
 import Pledge
 import Synchronization
 
-/// An HTTP server on a port of this machine that injects faults into its answers.
+/// An HTTP server on a port of this machine that injects faults into its responses.
 ///
-/// A real backend would be another process on another machine. This one is reached by its port only.
+/// A real backend would be a process on another machine. The gateway therefore reaches this one only by its
+/// port.
 final class UnreliableBackend: Sendable {
   /// A call that has arrived, for tests.
   struct Call: Sendable {
@@ -17,7 +18,7 @@ final class UnreliableBackend: Sendable {
   }
 
   let name: String
-  /// Where the server listens, when it does.
+  /// The address of the server, after it has started.
   let address: Promise<String>
   let faults = Mutex(Faults())
 
@@ -28,8 +29,8 @@ final class UnreliableBackend: Sendable {
   private let hangUpCount = AtomicCounter()
 
   /// - Parameters:
-  ///   - answer: The body of an answer.
-  ///   - fate: What happens to a call; nil for what `faults` say.
+  ///   - answer: Returns the body of a response.
+  ///   - fate: Determines the fate of a call; nil for a random one according to `faults`.
   init(
     _ name: String, fate: (@Sendable (Call) -> Fate)? = nil,
     answer: @escaping @Sendable (_ id: Int) -> any Encodable & Sendable
@@ -40,13 +41,13 @@ final class UnreliableBackend: Sendable {
     (address, hasStarted) = Promise.withResolvers()
   }
 
-  /// How many calls have arrived.
+  /// The number of calls that have arrived.
   var calls: Int { callCount.value }
 
-  /// How many callers hung up before they had an answer.
+  /// The number of callers that disconnected before they received a response.
   var hangUps: Int { hangUpCount.value }
 
-  /// The server, as a service that runs until it is told to shut down.
+  /// Returns the server, as a service that runs until it is shut down.
   func application(logger: Logger) -> some ApplicationProtocol {
     var logger = logger
     logger[metadataKey: "backend"] = "\(name)"
@@ -74,7 +75,7 @@ final class UnreliableBackend: Sendable {
       throw HTTPError(.serviceUnavailable)
     case .answer(let delay):
       if let deadline, delay > .milliseconds(deadline) {
-        // The caller will not wait that long, so there is no point in doing the work.
+        // The caller doesn't wait that long, so the work would be useless.
         try await wait(.milliseconds(deadline), for: request)
         throw HTTPError(.gatewayTimeout)
       }
@@ -89,9 +90,9 @@ final class UnreliableBackend: Sendable {
       status: .ok, headers: headers, body: .init(byteBuffer: ByteBuffer(bytes: body)))
   }
 
-  /// Whether an answer that takes so long notices that the caller hangs up.
+  /// Returns whether a response that takes `delay` detects that the caller disconnects.
   ///
-  /// Hummingbird ends the connection of a request that does, so only slow ones do.
+  /// Hummingbird closes the connection of a request that detects it, so only slow responses do.
   private static func watchesCaller(_ delay: Duration) -> Bool { delay > .milliseconds(100) }
 
   private func wait(_ delay: Duration, for request: Request) async throws {
@@ -106,7 +107,7 @@ final class UnreliableBackend: Sendable {
       try await request.body.consumeWithCancellationOnInboundClose { _ in try await work() }
     } catch {
       hangUpCount.increment()
-      Logger.current.debug("\(request.uri.path): the caller hung up")
+      Logger.current.debug("\(request.uri.path): the caller disconnected")
       throw error
     }
   }

@@ -41,13 +41,13 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
       capacity: settings.hedgeReserve, tokensPerSuccess: settings.hedgeRatio)
   }
 
-  /// The part of page `id` that this backend has.
+  /// Returns a promise for this backend's part of page `id`.
   ///
-  /// From the outside to the inside: up to three attempts, each with a place in the limiter while it
-  /// runs, and each of at most two HTTP calls, the second one if the first is slow.
+  /// From the outside in: up to three attempts, each with a place in the limiter while it runs, and each
+  /// with at most two HTTP calls, the second one if the first is slow.
   ///
-  /// These closures only start the next thing, so they run in place, on the thread that is there. On a
-  /// queue, each of them would cost a change of thread.
+  /// These closures only start the next step, so they run in place, on the current thread. On a queue,
+  /// each of them would cost a change of thread.
   func get(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     Promise.retry(on: .immediate, retries) { [self] in
       limiter.run(on: .immediate) { self.hedged(id) { self.call(id, by: deadline) } }
@@ -58,7 +58,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     .named("\(name) \(id)")
   }
 
-  /// Starts `call` once more if it takes too long; a budget limits how often.
+  /// Starts `call` again if it takes too long, within a budget.
   private func hedged(
     _ id: Int, _ call: @escaping @Sendable () -> Promise<Part>
   ) -> Promise<Part> {
@@ -68,7 +68,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
       [name, metrics] in
       if calls.increment() > 1 {
         metrics.hedges.increment()
-        Logger.current.debug("\(name) \(id) is asked again: no answer within \(hedgeDelay)")
+        Logger.current.debug("\(name) \(id) is called again: no response within \(hedgeDelay)")
       }
       return call()
     }
@@ -76,7 +76,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
 
   /// One HTTP call.
   ///
-  /// The answers are small, so they are decoded where they arrive, on the client's event loop.
+  /// Responses are small, so they are decoded on the event loop on which they arrive.
   private func call(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     metrics.calls.increment()
     let start = ContinuousClock.now
@@ -88,7 +88,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
       .map(on: .immediate) { [name, metrics] response in
         metrics.latency.record(duration: start.duration(to: .now))
         Logger.current.debug(
-          "\(name) \(id) answered \(response.status.code) after \(start.elapsed)")
+          "\(name) \(id): status \(response.status.code) after \(start.elapsed)")
         return try decode(Part.self, from: response.body, status: response.status, of: name)
       }
   }
@@ -102,7 +102,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
 }
 
 extension HTTPClient {
-  /// The response to `request`; cancelling the promise cancels the request.
+  /// Returns a promise for the response to `request`; cancelling the promise cancels the request.
   func send(_ request: Request, by deadline: Deadline) -> Promise<Response> {
     let task = execute(
       request: request, delegate: ResponseAccumulator(request: request), deadline: deadline.nio,

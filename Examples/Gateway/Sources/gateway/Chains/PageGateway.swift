@@ -2,9 +2,9 @@ import Logging
 import Pledge
 import PledgeDiagnostics
 
-/// Gathers a page from three backends: `/page/{id}`.
+/// Loads a page from three backends: `/page/{id}`.
 ///
-/// Start to read here. `AsyncAwait/AsyncPageGateway.swift` is the same in plain `async`/`await`.
+/// Start reading here. `AsyncAwait/AsyncPageGateway.swift` is the same in plain `async`/`await`.
 final class PageGateway: Sendable {
   let products: Backend<Product>
   let reviews: Backend<[Review]>
@@ -27,10 +27,10 @@ final class PageGateway: Sendable {
     timeout = settings.timeout
   }
 
-  /// The page for one request, which must be answered by `deadline`.
+  /// Returns a promise for the page for one request, which fails at `deadline`.
   ///
-  /// Cancelling the promise, or missing the deadline, cancels all calls that no other request
-  /// needs, down to their HTTP requests.
+  /// Cancelling the promise, or exceeding the deadline, cancels all calls that no other request
+  /// needs, including their HTTP requests.
   func page(_ id: Int, by deadline: Deadline) -> Promise<Page> {
     Promise.all(content(id), prices.get(id, by: deadline), cancellingRest: true)
       .map(on: .immediate) { content, price in
@@ -40,11 +40,11 @@ final class PageGateway: Sendable {
       .named("page \(id)")
   }
 
-  /// The part of a page that all requests for it share.
+  /// Returns a promise for the part of a page that all requests for it share.
   ///
-  /// Requests that arrive while it is being loaded wait for the same calls, and requests that arrive
-  /// while it is stale get it while it is being refreshed. It has a deadline of its own, because that
-  /// of one request must not fail the others. When none of them waits any longer, its calls are
+  /// Requests that arrive while it is being loaded wait for the same calls. Requests that arrive while it
+  /// is stale receive the stale value while it is being refreshed. It has a separate deadline, because the
+  /// deadline of one request must not fail the others. When no request waits for it, its calls are
   /// cancelled.
   private func content(_ id: Int) -> Promise<Content> {
     contents.promise(for: id) { loadContent(id, by: .after(timeout)) }

@@ -1,6 +1,6 @@
 import Metrics
 
-/// What is measured of one backend, by swift-metrics.
+/// The metrics of one backend, for swift-metrics.
 struct BackendMetrics: Sendable {
   let calls: Counter
   let hedges: Counter

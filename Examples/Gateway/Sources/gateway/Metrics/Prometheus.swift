@@ -10,12 +10,12 @@ final class PrometheusRegistry: MetricsFactory {
 
   private let state = Mutex(State())
 
-  /// Has `update` called before the metrics are read, for gauges that need not be current otherwise.
+  /// Calls `update` before each read of the metrics, for gauges that are updated only then.
   func beforeScrape(_ update: @escaping @Sendable () -> Void) {
     state.withLock { $0.scrapes.append(update) }
   }
 
-  /// The present values, in Prometheus' text format.
+  /// Returns the current values, in the text format of Prometheus.
   func text() -> String {
     for update in state.withLock({ $0.scrapes }) { update() }
     let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
@@ -61,7 +61,7 @@ final class PrometheusRegistry: MetricsFactory {
   func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-/// The name of a metric and the values of its labels, as Prometheus writes them.
+/// The name of a metric and the values of its labels, in the format of Prometheus.
 private struct Identity: Hashable, Comparable {
   let label: String
   let labels: String
@@ -111,7 +111,7 @@ private final class HistogramSeries: TimerHandler, Series {
     var sum = 0.0
   }
 
-  /// In seconds: latencies that differ by a half are told apart.
+  /// The upper bounds of the buckets, in seconds.
   static let bounds = [
     0.001, 0.0025, 0.005, 0.0075, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1,
     2.5, 5,

@@ -2,7 +2,7 @@ import AsyncHTTPClient
 import Hummingbird
 import Pledge
 
-/// What a client is told when there is no page for it.
+/// Returns the response for a request that failed with `error`.
 func errorResponse(to error: any Error) -> Response {
   let status: HTTPResponse.Status =
     switch rootCause(of: error) {

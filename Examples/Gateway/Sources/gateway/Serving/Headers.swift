@@ -1,7 +1,7 @@
 import HTTPTypes
 
 extension HTTPFields {
-  /// The field of this name; setting it does nothing if `name` is no name of a field.
+  /// The field with this name; setting it has no effect if `name` isn't valid.
   subscript(name: String) -> String? {
     get { HTTPField.Name(name).flatMap { self[$0] } }
     set {

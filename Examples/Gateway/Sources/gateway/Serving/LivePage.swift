@@ -1,5 +1,5 @@
-/// The page at `/`: it asks for pages all the time and draws how long each answer took, lets you
-/// inject faults, and shows some of `/metrics` and `/debug/pending`.
+/// The page at `/`, which continuously loads pages and plots their latencies, lets you inject faults, and
+/// shows some of `/metrics` and `/debug/pending`.
 let livePage = #"""
   <!doctype html>
   <html lang="en">
@@ -13,7 +13,7 @@ let livePage = #"""
     .page { color: #06c; } .async { color: #c50; } .failed { color: #d00; }
   </style>
   <h1>Gateway</h1>
-  <p>This page loads ten pages a second from each endpoint. A dot is one of them, its height the
+  <p>This page loads ten pages a second from each endpoint. Each dot is a page, and its height is the
     latency: <b class="page">● /page (Pledge)</b>, <b class="async">● /async (async/await)</b>,
     <b class="failed">● failed</b>.</p>
   <canvas id="plot"></canvas>
@@ -31,7 +31,7 @@ let livePage = #"""
 
     async function load(endpoint) {
       const start = performance.now();
-      // Mostly pages of their own; a few popular ones come from the cache.
+      // Most pages are loaded once; a few popular ones come from the cache.
       const id = Math.floor(Math.random() * (Math.random() < 0.2 ? 5 : 1e6));
       const ok = await fetch(`/${endpoint}/${id}`).then(r => r.ok, () => false);
       dots.push({ endpoint, ok, time: performance.now(), took: performance.now() - start });

@@ -1,8 +1,8 @@
 import Logging
 
-/// The identity of a request, in each line of log that is about it.
+/// The ID of a request, which each log line about the request contains.
 ///
-/// It is the metadata of the task-local logger: tasks inherit it, and Pledge's handlers find it after
+/// It is in the metadata of the task-local logger. Tasks inherit it, and so do Pledge's handlers after
 /// `TaskLocals.propagateLogger()`.
 enum RequestID {
   static let header = "x-request-id"

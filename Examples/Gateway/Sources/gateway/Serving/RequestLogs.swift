@@ -3,10 +3,10 @@ import Hummingbird
 import Logging
 import Metrics
 
-/// Gives each request an identity, which all lines of log about it carry, and logs how it ended.
+/// Assigns an ID to each request, adds it to all log lines about the request, and logs the response.
 ///
-/// A client that sends the header `x-request-id` chooses the identity; the gateway sends it to the
-/// backends, so that their lines carry it, too.
+/// A client can choose the ID with the header field `x-request-id`. The gateway sends the ID to the
+/// backends, so that their log lines also contain it.
 struct RequestLogs<Context: RequestContext>: RouterMiddleware {
   var level = Logger.Level.info
   var metrics: PrometheusRegistry?

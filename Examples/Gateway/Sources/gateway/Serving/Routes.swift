@@ -4,7 +4,7 @@ import Hummingbird
 import Logging
 import PledgeDiagnostics
 
-/// All that the gateway answers to.
+/// The endpoints of the gateway.
 struct Routes: Sendable {
   let pages: PageGateway
   let asyncPages: AsyncPageGateway
@@ -40,7 +40,8 @@ struct Routes: Sendable {
     return router
   }
 
-  /// `POST /faults/prices?stalls=0.02` makes a backend worse; `GET` tells how bad it is.
+  /// Adds `POST /faults/prices?stalls=0.02`, which sets the faults of a backend, and `GET`, which returns
+  /// them.
   private func addFaults(to router: Router<BasicRequestContext>) {
     router.get("faults/{backend}") { _, context in
       try backend(context).faults.withLock { $0 }
@@ -73,7 +74,7 @@ struct Routes: Sendable {
 /// The promises that are pending, and what each of them waits for.
 func pendingPromises() -> String {
   guard let trace = Trace.current else {
-    return "No trace is on: start the gateway without --no-trace.\n"
+    return "Promises aren't recorded; start the gateway without --no-trace.\n"
   }
   return "\(trace.pendingTree())\n"
 }

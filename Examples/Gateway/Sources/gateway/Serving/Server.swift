@@ -10,7 +10,7 @@ import UnixSignals
 struct Server: Sendable {
   let backends: UnreliableBackends
   let metrics = PrometheusRegistry()
-  /// Where the gateway listens, when it does.
+  /// The address of the gateway, after it has started.
   let address: Promise<String>
   let group: ServiceGroup
 
@@ -44,7 +44,7 @@ struct Server: Sendable {
       },
       logger: logger)
 
-    // They shut down in the opposite order, each when the one after it has ended: see Shutdown.swift.
+    // Services shut down in reverse order, each when the one after it has ended: see Shutdown.swift.
     let order: [any Service] =
       backends.all.map { $0.application(logger: logger) }
       + [PendingDump(), Calls(pages: pages, client: client), gateway, shutdown]

@@ -6,13 +6,14 @@ import Pledge
 import ServiceLifecycle
 import Synchronization
 
-// A shutdown that loses no request has three steps, which the order of the services in `Server` gives:
+// A shutdown that loses no request has three steps. The order of the services in `Server` determines
+// their order:
 //
-// 1. `Shutdown`: the gateway says that it is leaving, and goes on serving. Load balancers see it at
-//    `/health`, and clients in the header `connection: close`.
-// 2. Hummingbird accepts no more connections and answers what it has.
-// 3. `Calls`: the calls that run on, such as refreshes of the cache, get a last chance. Then the HTTP
-//    client closes its connections, and the backends may go.
+// 1. `Shutdown`: the gateway continues to serve, and announces the shutdown to load balancers at `/health`
+//    and to clients in the header field `connection: close`.
+// 2. Hummingbird stops accepting connections and finishes the current requests.
+// 3. `Calls`: the calls that are still running, such as refreshes of the cache, have five seconds to end.
+//    Then the HTTP client closes its connections, and the backends shut down.
 
 /// The first step.
 final class Shutdown: Service {
@@ -30,7 +31,7 @@ final class Shutdown: Service {
   }
 }
 
-/// Tells clients that their connection ends with this response, once the gateway is shutting down.
+/// Closes the client's connection after the response, once the gateway is shutting down.
 struct ClosesConnections<Context: RequestContext>: RouterMiddleware {
   let shutdown: Shutdown
 
@@ -54,7 +55,7 @@ struct Calls: Service {
       try await gracefulShutdown()
       try await pages.drain(within: .seconds(5)).value
     } catch is CancellationError {
-      // Another service has failed: nothing is waited for.
+      // Another service has failed: don't wait for calls.
     }
     try await client.shutdown()
   }

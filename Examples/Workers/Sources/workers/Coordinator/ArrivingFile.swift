@@ -3,7 +3,7 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// The error of a file that isn't what the list says.
+/// The error of a file whose checksum isn't the one in the list.
 struct WrongChecksumError: Error, CustomStringConvertible {
   let file: String
   let expected: String
@@ -12,7 +12,7 @@ struct WrongChecksumError: Error, CustomStringConvertible {
   var description: String { "\(file) has the checksum \(found), not \(expected)." }
 }
 
-/// A file of which parts arrive, hidden until it is complete and has the right checksum.
+/// A file that is being received, hidden until it is complete and has the right checksum.
 final class ArrivingFile: Sendable {
   private struct State {
     var hash = SHA256()
@@ -33,12 +33,12 @@ final class ArrivingFile: Sendable {
     handle = try FileHandle(forWritingTo: hidden)
   }
 
-  /// A name of its own for each attempt.
+  /// Returns a unique name for an attempt.
   private static func hiddenName(of file: URL) -> String {
     ".\(file.lastPathComponent).\(UUID().uuidString).part"
   }
 
-  /// Whether a file with this name is one of an attempt.
+  /// Returns whether a file with this name belongs to an attempt.
   static func isHiddenName(_ name: String) -> Bool {
     let parts = name.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count >= 4 && parts[0].isEmpty && parts.last == "part"
@@ -54,7 +54,7 @@ final class ArrivingFile: Sendable {
     }
   }
 
-  /// Gives the file its name, and returns its size; throws if it isn't the right one.
+  /// Renames the file to its final name and returns its size; throws if its checksum is wrong.
   func finish(expecting sha256: String) throws -> Int {
     let (found, size) = state.withLock { ($0.hash.finalize().hexadecimal, $0.size) }
     guard found == sha256 else {
@@ -68,7 +68,7 @@ final class ArrivingFile: Sendable {
     return size
   }
 
-  /// Removes the hidden file, if there still is one.
+  /// Removes the hidden file, if it still exists.
   func discard() { unlink(hidden.path) }
 }
 

@@ -3,15 +3,15 @@ import GRPCCore
 import Pledge
 import Synchronization
 
-/// Gives files to workers, and gives those of a worker that fails to another one.
+/// Assigns files to workers, and assigns the files of a worker that fails to another one.
 final class Coordinator: Sendable {
-  /// The number of files that are there, and the errors of the others.
+  /// The number of complete files, and the errors of the others.
   struct Report: Sendable {
     var files = 0
     var bytes = 0
-    /// Files that an earlier run had fetched.
+    /// The number of files that an earlier run had fetched.
     var kept = 0
-    /// Attempts that another worker had to repeat, because the first one went away.
+    /// The number of attempts that failed because the worker was unavailable.
     var takenBack = 0
     var failures: [(file: ListedFile, error: any Error)] = []
   }
@@ -20,9 +20,9 @@ final class Coordinator: Sendable {
   private let filesPerWorker: Int
   private let folder: OutputFolder
   private let patience: Duration
-  // gRPC has a type of this name, too.
+  // gRPC also declares a type with this name.
   private let policy: Pledge.RetryPolicy
-  /// A worker that hangs is overtaken by another one; when all are slow, that is no help.
+  /// Limits hedges: they help if one worker hangs, but not if all workers are slow.
   private let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
   private let report = Mutex(Report())
 
@@ -30,10 +30,10 @@ final class Coordinator: Sendable {
   ///
   /// - Parameters:
   ///   - workers: The workers, at least one.
-  ///   - filesPerWorker: How many files a worker has at a time.
-  ///   - folder: Where the files go.
-  ///   - patience: How long a file may take before another worker tries as well.
-  ///   - limit: How long a file may take in all, with all attempts.
+  ///   - filesPerWorker: The number of files that a worker downloads at the same time.
+  ///   - folder: The folder for the files.
+  ///   - patience: The time after which a second worker also tries to download a file.
+  ///   - limit: The time limit of a file, including all attempts.
   init(
     _ workers: [Worker], filesPerWorker: Int, folder: OutputFolder, patience: Duration,
     limit: Duration
@@ -49,7 +49,7 @@ final class Coordinator: Sendable {
     self.policy = policy
   }
 
-  /// Fetches all files that aren't there yet, as many at a time as the workers take.
+  /// Fetches all files that don't exist yet, as many at the same time as the workers accept.
   func fetch(_ files: [ListedFile]) -> Promise<Report> {
     Promise.all(files, concurrently: workers.count * filesPerWorker) { file in
       self.keepOrFetch(file)
@@ -73,7 +73,7 @@ final class Coordinator: Sendable {
       }
   }
 
-  /// Has one worker after the other try, until one delivers the file.
+  /// Tries one worker after the other until one delivers the file.
   private func fetch(_ file: ListedFile) -> Promise<Int> {
     Promise.retry(policy) { [self] in
       Promise.hedged(attempts: 2, delay: patience, budget: hedges) { [self] in
@@ -91,7 +91,7 @@ final class Coordinator: Sendable {
     return candidates.shuffled().min { $0.load < $1.load } ?? workers[0]
   }
 
-  /// Whether another attempt may succeed: the worker's fault, and not the file's.
+  /// Returns whether another attempt can succeed, because the worker failed, and not the file's server.
   private static func mayPass(_ error: any Error) -> Bool {
     switch error {
     case let error as AggregateError: error.errors.contains(where: mayPass)

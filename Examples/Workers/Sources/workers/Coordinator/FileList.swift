@@ -1,14 +1,14 @@
 import Crypto
 import Foundation
 
-/// A file to fetch, and how to tell that it arrived.
+/// A file to fetch, and its checksum.
 struct ListedFile: Hashable, Sendable {
   let sha256: String
   let url: URL
 
   var name: String { url.lastPathComponent }
 
-  /// Its size, if it is in `folder` with the right checksum.
+  /// Returns the file's size, if the file is in `folder` and has the right checksum.
   func size(in folder: URL) throws -> Int? {
     let path = folder.appendingPathComponent(name)
     guard FileManager.default.fileExists(atPath: path.path) else { return nil }
@@ -24,13 +24,13 @@ struct ListedFile: Hashable, Sendable {
   }
 }
 
-/// Why a list can't be read.
+/// The error of a list that can't be read.
 struct ListError: Error, CustomStringConvertible {
   let description: String
 }
 
 enum FileList {
-  /// Reads lines as `sha256sum` prints them, with an address in place of a name.
+  /// Parses lines in the format of `sha256sum`, with a URL in place of a name.
   static func read(_ text: String) throws -> [ListedFile] {
     var names: Set<String> = []
     return try text.split(whereSeparator: \.isNewline).enumerated().map { index, line in
@@ -39,11 +39,12 @@ enum FileList {
         let url = URL(string: String(words[1])), url.scheme?.hasPrefix("http") == true
       else {
         throw ListError(
-          description: "Line \(index + 1) isn't a SHA-256 checksum and an address: \(line)")
+          description: "Line \(index + 1) isn't a SHA-256 checksum and a URL: \(line)")
       }
       let file = ListedFile(sha256: words[0].lowercased(), url: url)
       guard !["", "/", ".", ".."].contains(file.name), names.insert(file.name).inserted else {
-        throw ListError(description: "Line \(index + 1) has no file name of its own: \(url)")
+        throw ListError(
+          description: "Line \(index + 1) has no file name, or one that occurs twice: \(url)")
       }
       return file
     }

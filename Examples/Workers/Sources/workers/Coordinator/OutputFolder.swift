@@ -2,14 +2,14 @@ import Foundation
 
 /// The folder for the files.
 ///
-/// A coordinator that is killed leaves the hidden files of its attempts there. The next one removes them,
-/// unless another one is at work in the same folder: each holds a lock of the folder, which the system
-/// releases when the process ends, in whatever way.
+/// A coordinator that is killed leaves the hidden files of its attempts in the folder. The next one removes
+/// them, unless another coordinator uses the same folder: each coordinator holds a lock of the folder, which
+/// the system releases when the process ends, even if it is killed.
 final class OutputFolder: Sendable {
   let url: URL
   private let descriptor: CInt
 
-  /// Creates the folder, if there is none, and removes what killed coordinators left there.
+  /// Creates the folder if it doesn't exist, and removes the hidden files of killed coordinators.
   init(_ url: URL) throws {
     try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     self.url = url

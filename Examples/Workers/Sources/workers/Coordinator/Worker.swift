@@ -5,11 +5,11 @@ import Pledge
 import PledgeGRPC
 import Synchronization
 
-/// A worker as its coordinator sees it.
+/// The coordinator's representation of a worker.
 final class Worker: Sendable {
-  /// How long a worker that can't be reached gets no more files, if there are others.
+  /// The time for which an unavailable worker receives no files, if other workers are available.
   private static let rest = Duration.milliseconds(300)
-  /// How long one file may take.
+  /// The time limit of one attempt.
   private static let limit = Duration.seconds(60)
 
   let address: Address
@@ -17,12 +17,12 @@ final class Worker: Sendable {
   private let limiter: Limiter
   private let restsUntil = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// Creates a worker that is given at most `files` files at a time.
+  /// Creates a worker that downloads at most `files` files at the same time.
   init(_ address: Address, files: Int) throws {
     self.address = address
     limiter = Limiter(files)
     var connection = HTTP2ClientTransport.Config.Connection.defaults
-    // A host that vanishes closes no connection: it is found out by its silence.
+    // A host that fails doesn't close its connections, so pings detect it.
     connection.keepalive = .init(time: .seconds(2), timeout: .seconds(2), allowWithoutCalls: false)
     let client = GRPCClient(
       transport: try .http2NIOPosix(
@@ -35,12 +35,12 @@ final class Worker: Sendable {
     peer = Peer("worker \(address)", client)
   }
 
-  /// Keeps the connection until the promise is cancelled.
+  /// Keeps the connection open until the promise is cancelled.
   func connect() -> Promise<Void> { Promise { [peer] in try await peer.client.runConnections() } }
 
   /// Downloads `file` into `folder`, and returns its size.
   ///
-  /// The file gets its name once it is complete and has the right checksum.
+  /// The file is renamed to its final name when it is complete and has the right checksum.
   func fetch(_ file: ListedFile, into folder: URL) -> Promise<Int> {
     limiter.run { [peer] in
       Promise.using(
@@ -58,7 +58,7 @@ final class Worker: Sendable {
     }
   }
 
-  /// How busy it is: the one with the lowest number gets the next file.
+  /// The number of running and waiting files; the worker with the lowest number gets the next file.
   var load: Int { limiter.runningCount + limiter.waitingCount }
 
   var isResting: Bool { restsUntil.withLock { until in until.map { $0 > .now } ?? false } }
@@ -67,7 +67,7 @@ final class Worker: Sendable {
 }
 
 extension Result {
-  /// Whether a call failed because its server can't be reached, or went away.
+  /// Whether a call failed because its server can't be reached, or its connection ended.
   var isUnavailable: Bool {
     if case .failure(let error) = self { return (error as? RPCError)?.code == .unavailable }
     return false

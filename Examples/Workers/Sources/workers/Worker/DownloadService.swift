@@ -8,7 +8,7 @@ import PledgeGRPC
   import FoundationNetworking
 #endif
 
-/// A worker: downloads what a coordinator asks for, and sends it as fast as the coordinator writes it.
+/// The service of a worker: downloads a file and sends it as fast as the coordinator writes it.
 struct DownloadService: RegistrableRPCService {
   private static let partSize = 1 << 16
 
@@ -19,7 +19,7 @@ struct DownloadService: RegistrableRPCService {
       Download.method, writing: { order, parts, _ in send(order.url, to: parts) })
   }
 
-  /// If the coordinator cancels the call, this promise is cancelled, and with it the download.
+  /// If the coordinator cancels the call, this promise is cancelled, and the download with it.
   private func send(_ url: URL, to parts: RPCWriter<[UInt8]>) -> Promise<Void> {
     let copy = folder.appendingPathComponent(UUID().uuidString)
     return URLSession.shared.download(url, to: copy)
@@ -36,7 +36,7 @@ struct DownloadService: RegistrableRPCService {
     return parts.send([UInt8](part)).then(on: .global) { try send(file, to: parts) }
   }
 
-  /// What a coordinator is told: whether another attempt makes sense, and why this one failed.
+  /// The error for the coordinator: its code determines whether another attempt makes sense.
   private static func error(downloading url: URL, _ error: any Error) -> any Error {
     switch error {
     case let error as HTTPStatusError where (400..<500).contains(error.status):
