@@ -27,8 +27,11 @@ extension Fetch {
     var settings = RequestSettings()
     for field in header {
       guard let colon = field.firstIndex(of: ":"), colon != field.startIndex,
+        !field[..<colon].utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }),
         !field.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-      else { throw ValidationError("--header needs \"Name: value\", not \"\(field)\".") }
+      else {
+        throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".")
+      }
       let value = field[field.index(after: colon)...]
       settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
     }
@@ -66,7 +69,7 @@ extension Fetch {
       warn(about: files)
       return files
     } catch let error as DownloadListError {
-      throw ValidationError(error.description)
+      throw ValidationError(error.description.printable)
     }
   }
 
@@ -84,7 +87,9 @@ extension Fetch {
       return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
     }
     do {
-      return String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+      // Reads pipes as well, such as those of <(command).
+      let file = try FileHandle(forReadingFrom: URL(filePath: path))
+      return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     } catch let error as CocoaError {
       let code = (error.underlying as? POSIXError)?.code.rawValue
       throw ValidationError("\(FileFailure(.read, path, code ?? ENOENT)).")
