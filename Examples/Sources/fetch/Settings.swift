@@ -86,13 +86,18 @@ extension Fetch {
     if path == "-" {
       return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
     }
-    do {
-      // Reads pipes as well, such as those of <(command).
-      let file = try FileHandle(forReadingFrom: URL(filePath: path))
-      return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
-    } catch let error as CocoaError {
-      let code = (error.underlying as? POSIXError)?.code.rawValue
-      throw ValidationError("\(FileFailure(.read, path, code ?? ENOENT)).")
+    // `Data(contentsOf:)` reads no pipes, such as those of <(command).
+    guard let file = fopen(path, "re") else {
+      throw ValidationError("\(FileFailure(.read, path, errno)).")
     }
+    defer { fclose(file) }
+    var text: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    repeat {
+      let count = fread(&piece, 1, piece.count, file)
+      text += piece.prefix(count)
+    } while feof(file) == 0 && ferror(file) == 0
+    guard ferror(file) == 0 else { throw ValidationError("\(FileFailure(.read, path, errno)).") }
+    return String(decoding: text, as: UTF8.self)
   }
 }
