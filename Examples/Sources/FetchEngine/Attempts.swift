@@ -65,7 +65,7 @@ extension Downloader {
   /// Whether nothing that is here can be used any more.
   static func isSpoiled(_ error: any Error) -> Bool {
     switch error {
-    case is ChecksumMismatch, is Changed: true
+    case is ChecksumMismatch, is Changed, is NotResumable: true
     // While one mirror may still have the rest of the file, it is worth waiting for.
     case let error as AggregateError:
       error.errors.contains(where: isSpoiled) && !error.errors.contains(where: isWorthRetrying)

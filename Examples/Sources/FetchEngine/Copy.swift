@@ -25,6 +25,13 @@ struct Changed: Error, CustomStringConvertible {
   var description: String { "the file has changed on the server" }
 }
 
+/// A connection broke, and nothing tells whether what the server has now continues what is present.
+struct NotResumable: Error, CustomStringConvertible {
+  var description: String {
+    "the connection broke, and the server gives neither an entity tag nor a date to continue with"
+  }
+}
+
 /// All bytes of a segment are here; the server sends more than that.
 struct EndOfSegment: Error {}
 
@@ -127,7 +134,7 @@ final class Copy: Sendable {
       let isWhole =
         segment.position == 0 && (segment.end == nil || segment.end == state.resume.size)
       if isWhole { return [:] }
-      guard isTrusted || state.resume.validator != nil else { throw Changed() }
+      guard isTrusted || state.resume.validator != nil else { throw NotResumable() }
       let last = segment.end.map { "\($0 - 1)" } ?? ""
       var headers = ["Range": "bytes=\(segment.position)-\(last)"]
       // Mirrors have entity tags of their own; a checksum tells more than those.

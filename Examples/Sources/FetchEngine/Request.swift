@@ -1,3 +1,4 @@
+import FetchSupport
 import Foundation
 import Pledge
 import PledgeFoundation
@@ -53,7 +54,7 @@ final class Request: Sendable {
     guard let location = head.headers["Location"] else {
       throw BadAnswer(description: "the server redirects (\(head.status)) without a location")
     }
-    guard let url = URL(string: location, relativeTo: head.url)?.absoluteURL,
+    guard let url = Address.url(location, relativeTo: head.url),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
     else {
       throw BadAnswer(

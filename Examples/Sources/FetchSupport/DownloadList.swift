@@ -42,10 +42,13 @@ public enum DownloadList {
   /// Dividing a text into characters takes longer than all else that is done with a list, so that is
   /// left out where it makes no difference.
   private static func lines(of text: String) -> [Substring] {
+    let bytes = Array(text.utf8)
     let newline = UInt8(ascii: "\n")
-    return text.utf8.allSatisfy { $0 == newline || isPrintable($0) }
-      ? text.utf8.split(separator: newline, omittingEmptySubsequences: false).map { Substring($0) }
-      : text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    guard bytes.allSatisfy({ $0 == newline || isPrintable($0) }) else {
+      return text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+    }
+    return bytes.split(separator: newline, omittingEmptySubsequences: false)
+      .map { Substring(decoding: $0, as: UTF8.self) }
   }
 
   private static func isPrintable(_ byte: UInt8) -> Bool {
@@ -124,7 +127,7 @@ public enum DownloadList {
 
   private static func address(_ word: String) throws(LineFault) -> URL {
     // Most of them; searching a text takes longer than the rest.
-    if word.hasPrefix("https://") || word.hasPrefix("http://"), let url = URL(string: word),
+    if word.hasPrefix("https://") || word.hasPrefix("http://"), let url = Address.url(word),
       url.host()?.isEmpty == false
     {
       return url
@@ -141,15 +144,15 @@ public enum DownloadList {
         "use a URL that starts with http:// or https://")
     }
     let rest = word[separator.lowerBound...]
-    guard let url = URL(string: scheme + rest), let host = url.host(), !host.isEmpty else {
+    guard let url = Address.url(scheme + rest), let host = url.host(), !host.isEmpty else {
       throw LineFault("\"\(word)\" is not a valid URL", "check its host name and its spelling")
     }
     return url
   }
 
   /// Whether only spaces separate words, and nothing is quoted: such a line needs no characters.
-  private static func isPlain(_ line: Substring) -> Bool {
-    line.utf8.allSatisfy { byte in
+  private static func isPlain(_ line: [UInt8]) -> Bool {
+    line.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "\""), UInt8(ascii: "#"): false
       default: isPrintable(byte)
@@ -158,10 +161,9 @@ public enum DownloadList {
   }
 
   private static func words(of line: Substring) throws(LineFault) -> [String] {
-    if isPlain(line) {
-      let space = UInt8(ascii: " ")
-      guard line.utf8.contains(space) else { return line.isEmpty ? [] : [String(line)] }
-      return line.utf8.split(separator: space).map { String(Substring($0)) }
+    let bytes = Array(line.utf8)
+    if isPlain(bytes) {
+      return bytes.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
     }
     var words: [String] = []
     var word: String?

@@ -99,7 +99,7 @@ public enum Metalink {
       let value = text.trimmingCharacters(in: .whitespacesAndNewlines)
       switch path {
       case ["metalink", "file", "url"]:
-        guard let url = URL(string: value), ["http", "https"].contains(url.scheme?.lowercased()),
+        guard let url = Address.url(value), ["http", "https"].contains(url.scheme?.lowercased()),
           url.host()?.isEmpty == false
         else { return }
         // A smaller number comes first, and no number last.

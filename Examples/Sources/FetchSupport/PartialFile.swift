@@ -226,11 +226,10 @@ public final class PartialFile: Sendable {
       let state = try? JSONDecoder().decode(ResumeState.self, from: text)
     else { return nil }
     // What it tells must be there.
-    let isSound = state.segments.allSatisfy { segment in
-      segment.start <= segment.position && segment.position <= segment.end ?? .max
-        && (segment.position == segment.start || segment.position <= length)
+    let isPresent = state.segments.allSatisfy { segment in
+      segment.position == segment.start || segment.position <= length
     }
-    return isSound && !state.segments.isEmpty ? state : nil
+    return isPresent && state.isContiguous ? state : nil
   }
 
   private static func removeRecord(_ state: inout State, _ path: String) {

@@ -65,6 +65,18 @@ public struct ResumeState: Codable, Sendable, Equatable {
   /// Whether all bytes have arrived.
   public var isComplete: Bool { !segments.contains { !$0.isComplete } }
 
+  /// Whether the segments cover the file, each with a position inside it, and without gaps.
+  var isContiguous: Bool {
+    var next: Int? = 0
+    for segment in segments {
+      guard segment.start == next, segment.start <= segment.position,
+        segment.position <= segment.end ?? .max
+      else { return false }
+      next = segment.end
+    }
+    return !segments.isEmpty && (size == nil || next == size)
+  }
+
   /// Divides what is missing into up to `count` segments of at least `minimum` bytes.
   public mutating func split(into count: Int, minimum: Int) {
     while segments.count(where: { !$0.isComplete }) < count {

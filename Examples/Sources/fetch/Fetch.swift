@@ -116,9 +116,12 @@ struct Fetch: AsyncParsableCommand {
     func require(_ condition: Bool, _ message: String) throws {
       guard condition else { throw ValidationError(message) }
     }
-    try require(concurrency >= 1, "--concurrency must be at least 1, not \(concurrency).")
+    try require(
+      (1...100_000).contains(concurrency),
+      "--concurrency must be from 1 to 100000, not \(concurrency).")
     try require((1...64).contains(split), "--split must be from 1 to 64, not \(split).")
-    try require(retries >= 0, "--retries must not be negative; it is \(retries).")
+    try require(
+      (0...1_000_000).contains(retries), "--retries must be from 0 to 1000000, not \(retries).")
     for (name, value) in [("timeout", timeout), ("connect-timeout", connectTimeout)] {
       try require(
         value > 0 && value < 1e9, "--\(name) must be a positive number of seconds, not \(value).")

@@ -16,7 +16,8 @@ func reason(for error: any Error) -> String {
   case let error as HTTPStatusError:
     "HTTP status \(error.status)\(advice(for: error.status)) from \(place(of: error.url))"
   default:
-    "\(error)"
+    // It may quote a server.
+    "\(error)".printable
   }
 }
 

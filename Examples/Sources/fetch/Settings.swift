@@ -27,8 +27,11 @@ extension Fetch {
     var settings = RequestSettings()
     for field in header {
       guard let colon = field.firstIndex(of: ":"), colon != field.startIndex,
+        !field[..<colon].utf8.contains(where: { $0 <= 0x20 || $0 >= 0x7F }),
         !field.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F })
-      else { throw ValidationError("--header needs \"Name: value\", not \"\(field)\".") }
+      else {
+        throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".")
+      }
       let value = field[field.index(after: colon)...]
       settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
     }
@@ -66,7 +69,7 @@ extension Fetch {
       warn(about: files)
       return files
     } catch let error as DownloadListError {
-      throw ValidationError(error.description)
+      throw ValidationError(error.description.printable)
     }
   }
 
@@ -83,11 +86,18 @@ extension Fetch {
     if path == "-" {
       return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
     }
-    do {
-      return String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
-    } catch let error as CocoaError {
-      let code = (error.underlying as? POSIXError)?.code.rawValue
-      throw ValidationError("\(FileFailure(.read, path, code ?? ENOENT)).")
+    // `Data(contentsOf:)` reads no pipes, such as those of <(command).
+    guard let file = fopen(path, "re") else {
+      throw ValidationError("\(FileFailure(.read, path, errno)).")
     }
+    defer { fclose(file) }
+    var text: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    repeat {
+      let count = fread(&piece, 1, piece.count, file)
+      text += piece.prefix(count)
+    } while feof(file) == 0 && ferror(file) == 0
+    guard ferror(file) == 0 else { throw ValidationError("\(FileFailure(.read, path, errno)).") }
+    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -91,6 +91,26 @@ import Testing
     #expect(!network.asked.contains { $0.headers["Range"] != nil })
   }
 
+  @Test func serverWithoutValidator_whoseConnectionsBreak_isNotSaidToHaveChangedTheFile() throws {
+    let network = network { asked in
+      var reply = part(asked)
+      reply.headers["etag"] = nil
+      reply.stop = 12_000
+      return reply
+    }
+    let outcome = try outcome(checksum: false, from: network)
+    #expect(error(of: outcome) is NotResumable)
+  }
+
+  @Test func redirection_keepsItsEscapes() throws {
+    let network = network { asked in
+      asked.url.path() == "/x"
+        ? Reply(status: 302, headers: ["location": "y%20z[1]"]) : part(asked)
+    }
+    _ = try outcome(from: network)
+    #expect(network.asked.last?.url.absoluteString == "http://a/y%20z%5B1%5D")
+  }
+
   @Test func largeFile_comesInSegmentsFromAllMirrors_andOneMayFail() throws {
     var options = Options()
     options.split = 4

@@ -130,6 +130,11 @@ import Testing
   @Test(arguments: [
     "", "{", #"{"segments":[]}"#, #"{"segments":[{"start":0,"position":9,"end":10}]}"#,
     #"{"segments":[{"start":5,"position":1,"end":10}]}"#,
+    #"{"segments":[{"start":2,"position":4,"end":10}]}"#,
+    #"{"segments":[{"start":0,"position":4,"end":-1}]}"#,
+    #"{"segments":[{"start":0,"position":4},{"start":10,"position":10}]}"#,
+    #"{"segments":[{"start":0,"position":2,"end":4},{"start":3,"position":3,"end":9}]}"#,
+    #"{"size":10,"segments":[{"start":0,"position":4,"end":99}]}"#,
   ])
   func init_whenTheStateIsNoneOfTheFile_startsAnew(state: String) throws {
     try Data("four".utf8).write(to: folder.file("a.part"))

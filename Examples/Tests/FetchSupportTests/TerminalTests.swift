@@ -4,6 +4,15 @@ import Testing
 @testable import FetchSupport
 
 @Suite struct TerminalTests {
+  @Test(arguments: [
+    ("a\u{1B}[31mb\nc", "a\u{FFFD}[31mb\nc"),
+    ("\u{9B}31m\r\u{202E}x", "\u{FFFD}31m\u{FFFD}\u{FFFD}x"),
+    ("ü 日本 \u{1F600}", "ü 日本 \u{1F600}"),
+  ])
+  func printable_hasNoCharactersThatATerminalObeys(text: String, shown: String) {
+    #expect(text.printable == shown)
+  }
+
   @Test func canRedraw_onAPipe_isFalse() throws {
     let pipe = Pipe()
     let descriptor = pipe.fileHandleForWriting.fileDescriptor

@@ -279,13 +279,34 @@ import UnreliableServer
     }
   }
 
+  @Test func list_canBeAPipe() async throws {
+    try await withFolders { files, scratch in
+      let server = try await LoopbackServer.start(
+        Configuration(fileCount: 3, script: Script { _ in .honest }))
+      let list = try writeList(server, in: scratch)
+      let pipe = scratch.appending(component: "pipe").path(percentEncoded: false)
+      let ending = try await FetchProcess(
+        ["--list", pipe, "--output", files.path(percentEncoded: false)], in: scratch,
+        setup: "mkfifo '\(pipe)' && (cat '\(list)' > '\(pipe)' &)"
+      ).ending()
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try wholeFiles(of: server, in: files).count == 3)
+      await server.stop()
+    }
+  }
+
   @Test func badUsage_isExplained() async throws {
     try await withFolders { _, scratch in
       for (arguments, message) in [
         (["--timeout", "0"], "--timeout must be a positive number of seconds"),
-        (["--retries=-1"], "--retries must not be negative"),
+        (["--retries=-1"], "--retries must be from 0 to 1000000"),
+        (["--retries", "\(Int.max)"], "--retries must be from 0 to 1000000"),
+        (["--concurrency", "\(Int.max)"], "--concurrency must be from 1 to 100000"),
+        (["--header", "a b: c", "http://127.0.0.1:1/x"], "--header needs"),
+        (["--list", "/"], "cannot read /: Is a directory"),
         (["--deadline", "nan"], "--deadline must be a positive number of seconds"),
         (["ftp//nonsense"], "nonsense"),
+        (["\u{1B}[31m\u{9B}31m"], "\u{FFFD}[31m\u{FFFD}31m"),
         (["--list", "/nonexistent"], "cannot read /nonexistent: No such file or directory"),
         (["--output", "/etc/passwd", "http://127.0.0.1:1/x"], "cannot make /etc/passwd"),
         (["--cacert", "/nonexistent", "http://127.0.0.1:1/x"], "cannot read /nonexistent"),

@@ -1,0 +1,57 @@
+import Foundation
+
+/// Addresses as people and servers write them: with brackets, bars, and letters that must be escaped.
+public enum Address {
+  /// Returns the address in `text`, with escapes where it needs them.
+  ///
+  /// `URL(string:)` does the same, but in a path with a character to escape it also escapes the `%` of
+  /// the escapes that are there.
+  ///
+  /// - Parameters:
+  ///   - text: An address, or with `base`, a reference such as `../x`.
+  ///   - base: The address to which a reference is relative.
+  public static func url(_ text: String, relativeTo base: URL? = nil) -> URL? {
+    if base == nil, let url = URL(string: text, encodingInvalidCharacters: false) { return url }
+    return URL(string: escaped(text), relativeTo: base)?.absoluteURL
+  }
+
+  /// Escapes what must be escaped after the name of the host, except for escapes.
+  private static func escaped(_ text: String) -> String {
+    var rest = text.utf8[...]
+    var result = ""
+    if let slashes = text.range(of: "//") {
+      let path = rest[slashes.upperBound...].firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
+      result = String(text[..<path])
+      rest = rest[path...]
+    }
+    var hasFragment = false
+    while let byte = rest.popFirst() {
+      let isKept =
+        switch byte {
+        case UInt8(ascii: "%"): rest.prefix(2).count { isHexDigit($0) } == 2
+        case UInt8(ascii: "#"): !hasFragment
+        default: isPlain(byte)
+        }
+      if byte == UInt8(ascii: "#") { hasFragment = true }
+      result += isKept ? String(UnicodeScalar(byte)) : "%" + hexadecimal(byte)
+    }
+    return result
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "a")...UInt8(ascii: "z"):
+      true
+    default: "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
+    }
+  }
+
+  private static func isHexDigit(_ byte: UInt8) -> Bool {
+    Character(UnicodeScalar(byte)).isHexDigit
+  }
+
+  private static func hexadecimal(_ byte: UInt8) -> String {
+    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+  }
+}
