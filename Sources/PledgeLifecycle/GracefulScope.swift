@@ -124,9 +124,10 @@
       priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
     ) -> Promise<T> {
-      submit { [limiter] in
+      let check = startCheck
+      return submit { [limiter] in
         if let limiter {
-          limiter.run(priority: priority, operation)
+          limiter.run(priority: priority, checking: check, operation)
         } else {
           Promise(operation)
         }
@@ -137,10 +138,9 @@
       _ priority: Int, _ executor: any PromiseExecutor,
       _ operation: @escaping @Sendable () throws -> Promise<T>
     ) -> Promise<T> {
-      // When the deadline has passed, cancelled work makes room in the limiter for work that is about
-      // to be cancelled, too.
-      let begin: @Sendable () throws -> Promise<T> = { [weak self] in
-        if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
+      let check = startCheck
+      let begin: @Sendable () throws -> Promise<T> = {
+        try check()
         return try operation()
       }
       return submit { [limiter] in
@@ -149,6 +149,15 @@
         } else {
           Promise.value(()).then(on: executor) { try begin() }
         }
+      }
+    }
+
+    /// Throws after the deadline.
+    ///
+    /// Work that is cancelled then makes room in the limiter for work that is about to be cancelled.
+    private var startCheck: @Sendable () throws -> Void {
+      { [weak self] in
+        if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
       }
     }
 
@@ -236,7 +245,8 @@
         state.isCancelled = true
         return state.work
       }
-      // The newest first: what waits in the limiter is withdrawn before what is running makes room for it.
+      // The newest first, since most of what waits in the limiter is newer than what is running: it is
+      // withdrawn before it gets a place.
       for (_, cancel) in work.sorted(by: { $0.key > $1.key }) { cancel?() }
       return work.count
     }

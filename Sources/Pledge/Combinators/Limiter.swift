@@ -258,10 +258,20 @@ extension Limiter {
   public func run<T: Sendable>(
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+  ) -> Promise<T> { run(priority: priority, checking: {}, operation) }
+
+  /// Runs an asynchronous `operation` as soon as the limits allow, unless `check` throws then: no task
+  /// starts in that case.
+  package func run<T: Sendable>(
+    priority: Int, checking check: @escaping @Sendable () throws -> Void,
+    _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
     let operation = keeping(operation, in: scheduler(of: operation.isolation))
     let end = TaskEnd()
-    return submit(priority, HandlerTarget(immediate: ()), end: end) { end.run(operation) }
+    return submit(priority, HandlerTarget(immediate: ()), end: end) {
+      try check()
+      return end.run(operation)
+    }
   }
 
   /// Runs an asynchronous `operation` as soon as the limits allow, and returns its value.
