@@ -125,9 +125,10 @@
       priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
     ) -> Promise<T> {
-      submit { [limiter] in
+      let check = startCheck
+      return submit { [limiter] in
         if let limiter {
-          limiter.run(priority: priority, operation)
+          limiter.run(priority: priority, checking: check, operation)
         } else {
           Promise(operation)
         }
@@ -138,10 +139,9 @@
       _ priority: Int, _ executor: any PromiseExecutor,
       _ operation: @escaping @Sendable () throws -> Promise<T>
     ) -> Promise<T> {
-      // When the deadline has passed, cancelled work makes room in the limiter for work that is about
-      // to be cancelled, too.
-      let begin: @Sendable () throws -> Promise<T> = { [weak self] in
-        if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
+      let check = startCheck
+      let begin: @Sendable () throws -> Promise<T> = {
+        try check()
         return try operation()
       }
       return submit { [limiter] in
@@ -150,6 +150,15 @@
         } else {
           Promise.value(()).then(on: executor) { try begin() }
         }
+      }
+    }
+
+    /// Throws after the deadline.
+    ///
+    /// Work that is cancelled then makes room in the limiter for work that is about to be cancelled.
+    private var startCheck: @Sendable () throws -> Void {
+      { [weak self] in
+        if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
       }
     }
 
@@ -238,8 +247,8 @@
         state.isCancelled = true
         return state.work
       }
-      // Cancel the newest work first, so that queued operations are removed from the limiter before running
-      // ones make room for them.
+      // Cancel the newest work first: most queued operations are newer than those that run, and are removed
+      // from the limiter before there is room for them.
       for (_, cancel) in work.sorted(by: { $0.key > $1.key }) { cancel?() }
       return work.count
     }

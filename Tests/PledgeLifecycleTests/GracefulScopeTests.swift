@@ -88,6 +88,49 @@
       #expect(told.count <= 1)
     }
 
+    @Test(arguments: [true, false])
+    func workThatWaitsAtTheDeadline_neverStarts(asynchronous: Bool) async throws {
+      let clock = TestClock()
+      let limiter = Limiter(2)
+      let scope = GracefulScope(limiter: limiter, deadline: .seconds(20), clock: clock)
+      let started = CallCounter()
+      let waited = Recorder<Bool>()
+      let running = Recorder<Resolver<Void>>()
+      // Waits, although it is the oldest, so it is cancelled last.
+      limiter.pause()
+      let waiting: Promise<Void> =
+        if asynchronous {
+          scope.run(priority: -1) { () async in _ = started.call() }
+        } else {
+          scope.run(priority: -1) { () -> Promise<Void> in
+            started.call()
+            return .value(())
+          }
+        }
+      let blocking = scope.run {
+        Promise<Void> { resolver in
+          resolver.onCancel {
+            // The other one has made room by now. What waited is done, in one way or the other, before
+            // it is cancelled.
+            waited.record(#expect(throws: CancellationError.self) { try waiting.wait() } != nil)
+          }
+          running.record(resolver)
+        }
+      }
+      let other = scope.run { Promise<Void> { resolver in running.record(resolver) } }
+      limiter.resume()
+      try await expectFulfillment(of: running.reaches(2).promise)
+      try await serving(scope) { trigger in
+        trigger.triggerGracefulShutdown()
+        await clock.sleepers(atLeast: 1)
+        await clock.advance(by: .seconds(20))
+      }
+      #expect(waited.events == [true])
+      #expect(started.count == 0)
+      for work in [waiting, blocking, other] { try await expectCancellation(of: work) }
+      try await expectFulfillment(of: limiter.idle())
+    }
+
     @Test func shutdownOfAnIdleScope_returnsAtOnce() async throws {
       let clock = TestClock()
       let scope = GracefulScope(clock: clock)

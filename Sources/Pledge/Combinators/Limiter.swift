@@ -258,12 +258,20 @@ extension Limiter {
   public func run<T: Sendable>(
     priority: Int = 0,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+  ) -> Promise<T> { run(priority: priority, checking: {}, operation) }
+
+  /// Runs an asynchronous `operation` as soon as the limits allow, unless `check` throws then: no task
+  /// starts in that case.
+  package func run<T: Sendable>(
+    priority: Int, checking check: @escaping @Sendable () throws -> Void,
+    _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
     let isolation = scheduler(of: operation.isolation)
     let operation = keeping(operation, in: isolation)
     let end = TaskEnd()
     return submit(priority, HandlerTarget(immediate: ()), end: end) {
-      end.run(operation, in: isolation)
+      try check()
+      return end.run(operation, in: isolation)
     }
   }
 
