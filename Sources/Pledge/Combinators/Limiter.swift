@@ -100,6 +100,12 @@ public final class Limiter: Sendable {
   /// How many places in the queue are in use, for tests: removed ones do not add up.
   package var ticketCount: Int { state.withLock { $0.ticketCount } }
 
+  /// How many priorities the queue keeps, for tests: only those of waiting operations.
+  package var priorityCount: Int { state.withLock { $0.priorities.count } }
+
+  /// How many calls of ``idle()`` wait, for tests.
+  package var idleWaiterCount: Int { state.withLock { $0.idle.count } }
+
   /// Stops starting operations until ``resume()``; running operations continue.
   public func pause() { state.withLock { $0.isPaused = true } }
 
@@ -120,7 +126,11 @@ public final class Limiter: Sendable {
   /// Returns a promise that is fulfilled when no operation is running or waiting.
   public func idle() -> Promise<Void> {
     let (promise, resolver) = Promise<Void>.withResolvers()
-    state.withLock { $0.idle.append(resolver) }
+    let number = state.withLock { $0.addIdle(resolver) }
+    promise.cell.onCancel { [weak self] in
+      let removed = self?.state.withLock { $0.idle.removeValue(forKey: number) }
+      withExtendedLifetime(removed) {}
+    }
     tellIfIdle()
     return promise
   }
@@ -329,7 +339,8 @@ struct LimiterQueue {
   var limit: Int
   var running = 0
   var isPaused = false
-  var idle: [Resolver<Void>] = []
+  /// The resolvers of promises that wait for the limiter to be idle, by order of the calls.
+  var idle: [Int: Resolver<Void>] = [:]
   /// How many more operations may start in this period; nil without a rate.
   var startsLeft: Int?
 
@@ -338,8 +349,8 @@ struct LimiterQueue {
   private var waiting: [Ticket: LimitedOperation] = [:]
   /// The tickets of each priority in order of submission, including those that were removed.
   private var lines: [Int: Line] = [:]
-  /// The keys of `lines`, highest first.
-  private var priorities: [Int] = []
+  /// The keys of `lines`, highest first: the priorities of which an operation is waiting.
+  private(set) var priorities: [Int] = []
 
   private struct Line {
     var numbers: [Int] = []
@@ -371,29 +382,21 @@ struct LimiterQueue {
     let ticket = Ticket(priority: priority, number: nextNumber)
     nextNumber += 1
     waiting[ticket] = operation
-    if lines[priority] == nil {
-      let index = priorities.firstIndex { $0 < priority } ?? priorities.endIndex
-      priorities.insert(priority, at: index)
-    }
+    if lines[priority] == nil { priorities.insert(priority, at: index(of: priority)) }
     lines[priority, default: Line()].numbers.append(ticket.number)
     return .success(ticket)
   }
 
   mutating func takeNext() -> LimitedOperation? {
     guard canStart else { return nil }
-    while let priority = priorities.first {
-      while let number = takeFirstNumber(of: priority) {
-        guard let next = waiting.removeValue(forKey: Ticket(priority: priority, number: number))
-        else {
-          lines[priority]?.removed -= 1
-          continue
-        }
+    while let priority = priorities.first, let number = takeFirstNumber(of: priority) {
+      let ticket = Ticket(priority: priority, number: number)
+      if let next = waiting.removeValue(forKey: ticket) {
         running += 1
         startsLeft? -= 1
         return next
       }
-      lines[priority] = nil
-      priorities.removeFirst()
+      lines[priority]?.removed -= 1
     }
     return nil
   }
@@ -401,14 +404,18 @@ struct LimiterQueue {
   private mutating func takeFirstNumber(of priority: Int) -> Int? {
     guard var line = exchange(&lines[priority], with: nil), line.first < line.numbers.count
     else { return nil }
-    defer { lines[priority] = line }
     line.first += 1
     let number = line.numbers[line.first - 1]
+    guard line.first < line.numbers.count else {
+      forgetPriority(priority)
+      return number
+    }
     // In constant amortized time, and in memory for what waits.
     if line.first > 32, line.first * 2 > line.numbers.count {
       line.numbers.removeFirst(line.first)
       line.first = 0
     }
+    lines[priority] = line
     return number
   }
 
@@ -423,13 +430,34 @@ struct LimiterQueue {
   private mutating func dropNumber(of priority: Int) {
     guard var line = exchange(&lines[priority], with: nil) else { return }
     line.removed += 1
-    if line.removed > 32, line.removed * 2 > line.numbers.count - line.first {
+    let kept = line.numbers.count - line.first
+    guard line.removed < kept else {
+      return forgetPriority(priority)
+    }
+    if line.removed > 32, line.removed * 2 > kept {
       line.numbers = line.numbers[line.first...].filter {
         waiting[Ticket(priority: priority, number: $0)] != nil
       }
       (line.first, line.removed) = (0, 0)
     }
     lines[priority] = line
+  }
+
+  /// The place of `priority` in `priorities`, or the one that it would have there.
+  private func index(of priority: Int) -> Int {
+    var range = priorities.indices
+    while !range.isEmpty {
+      let middle = range.lowerBound + range.count / 2
+      range =
+        priorities[middle] > priority ? middle + 1..<range.upperBound : range.lowerBound..<middle
+    }
+    return range.lowerBound
+  }
+
+  /// Removes `priority`, whose line has been taken out, as each operation may have a priority of its
+  /// own.
+  private mutating func forgetPriority(_ priority: Int) {
+    priorities.remove(at: index(of: priority))
   }
 
   /// How many tickets are kept, waiting or removed.
@@ -446,9 +474,15 @@ struct LimiterQueue {
     }.map(\.value)
   }
 
+  mutating func addIdle(_ resolver: Resolver<Void>) -> Int {
+    defer { nextNumber += 1 }
+    idle[nextNumber] = resolver
+    return nextNumber
+  }
+
   /// The resolvers of promises that wait for the limiter to be idle, if it is.
   mutating func takeIdle() -> [Resolver<Void>] {
-    guard running == 0, waiting.isEmpty else { return [] }
-    return exchange(&idle, with: [])
+    guard running == 0, waiting.isEmpty, !idle.isEmpty else { return [] }
+    return exchange(&idle, with: [:]).sorted { $0.key < $1.key }.map(\.value)
   }
 }

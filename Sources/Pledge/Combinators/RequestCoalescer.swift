@@ -50,8 +50,10 @@ extension RequestCoalescer where Key: Hashable {
   /// Returns a promise for the value for `key`; calls `start` unless its work is in progress or its
   /// value is cached.
   ///
-  /// A request for a key that is made, and waited for, by that key's own work would wait for itself;
-  /// it is rejected with ``PromiseError/returnedItself``.
+  /// A request for the same key that `start` makes, or that a task makes which it starts, is rejected
+  /// with ``PromiseError/returnedItself``, because the work would wait for itself. If a handler of the
+  /// work makes and waits for such a request, or if the work of two keys waits for each other, this
+  /// isn't detected, and the promises stay pending until they are cancelled.
   ///
   /// **Execution.** `start` runs inside this call.
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {

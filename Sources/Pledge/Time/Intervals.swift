@@ -293,7 +293,6 @@ public func retry<Value: Sendable>(
 /// The same as ``withTimeout(_:clock:_:)``, for systems without `Duration`.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
-@_disfavoredOverload
 public func withTimeout<Value: Sendable>(
   _ interval: DispatchTimeInterval,
   @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value

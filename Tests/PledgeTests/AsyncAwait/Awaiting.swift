@@ -33,6 +33,24 @@ import Testing
     #expect(!inPlace.isPending)
   }
 
+  // The compiler must not choose the initializer for functions without isolation of their own here:
+  // neither this closure nor the one in it would run on the main actor.
+  @Test @MainActor func withTimeout_inAClosureOfThePromise_runsWhereItWasWritten() async throws {
+    @MainActor final class Model {
+      var count = 0
+
+      func load() -> Promise<Int> {
+        Promise {
+          try await withTimeout(.seconds(60)) {
+            self.count += 1
+            return self.count
+          }
+        }
+      }
+    }
+    try await expectFulfillment(of: Model().load(), with: 1)
+  }
+
   @Test func settleAgainstCancel_bothOrders() async throws {
     for _ in 0..<500 {
       let (promise, resolver) = Promise<Int>.withResolvers()

@@ -102,6 +102,46 @@ import Testing
     try await expectCancellation(of: waiting[0])
   }
 
+  @Test func idle_cancelled_leavesNothing() async throws {
+    let limiter = Limiter(1)
+    let promises = run(limiter, 0..<1)
+    let first = limiter.idle()
+    for _ in 0..<100 { limiter.idle().cancel() }
+    #expect(limiter.idleWaiterCount == 1)
+    work.finish(0)
+    try await expectFulfillment(of: first)
+    try await waitForPromises(promises)
+  }
+
+  @Test func prioritiesOfTheirOwn_areForgotten_whenTheirOperationIsCancelled() async throws {
+    let limiter = Limiter(1)
+    let promises = run(limiter, 0..<1)
+    for priority in 1...100 {
+      limiter.run(on: .immediate, priority: priority) { Promise<Void>.never }.cancel()
+    }
+    #expect(limiter.priorityCount == 0)
+    work.finish(0)
+    try await waitForPromises(promises)
+  }
+
+  @Test func prioritiesOfTheirOwn_areForgotten_whenTheirOperationStarts() async throws {
+    let limiter = Limiter(1)
+    var (gate, resolver) = Promise<Void>.withResolvers()
+    limiter.run(on: .immediate) { [gate] in gate }.cauterize()
+    // Newer operations have a higher priority, so that none but the newest ever starts.
+    for priority in 1...100 {
+      let (next, nextResolver) = Promise<Void>.withResolvers()
+      limiter.run(on: .immediate, priority: -priority) { Promise<Void>.never }.cauterize()
+      limiter.run(on: .immediate, priority: priority) { next }.cauterize()
+      resolver.fulfill()
+      (gate, resolver) = (next, nextResolver)
+    }
+    #expect(limiter.runningCount == 1)
+    #expect(limiter.waitingCount == 100)
+    #expect(limiter.priorityCount == 100)
+    withExtendedLifetime(resolver) {}
+  }
+
   @Test func cancellingAWaitingOne_takesItOut_aRunningOne_cancelsIt() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<3)
