@@ -37,8 +37,11 @@ extension QueueExecutor {
   /// promises.
   @inlinable
   static func hop(to queue: DispatchQueue) -> QueueExecutor {
-    QueueExecutor(queue, group: .promises)
+    queue === DispatchQueue.main ? hopToMain : QueueExecutor(queue, group: .promises)
   }
+
+  /// The executor for the default queue, so that it isn't allocated for each handler.
+  @usableFromInline static let hopToMain = QueueExecutor(.main, group: .promises)
 }
 
 extension DispatchQueue {

@@ -83,11 +83,16 @@ final class CombinatorTests: XCTestCase {
   }
 
   func test_any_whenAllFail_rejectsWithTheLastErrorToCome() {
-    let array = any([
-      later(0.03, error: .first) as Promise<Int>, later(0.01, error: .second),
-    ])
-    let pair = any(
-      later(0.01, error: .second) as Promise<Int>, later(0.03, error: .first) as Promise<String>)
+    let (slow, quick, text) = (Promise<Int>(), Promise<Int>(), Promise<String>())
+    let array = any([slow, quick])
+    let pair = any(quick, text)
+    quick.reject(Failure.second)
+    // The main queue is serial: `any` has observed the rejection when these two hops have run.
+    var isObserved = false
+    DispatchQueue.main.async { DispatchQueue.main.async { isObserved = true } }
+    spin(until: isObserved)
+    slow.reject(Failure.first)
+    text.reject(Failure.first)
     settle()
     XCTAssertEqual(array.error as? Failure, .first)
     XCTAssertEqual(pair.error as? Failure, .first)
