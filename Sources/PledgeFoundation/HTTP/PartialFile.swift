@@ -19,6 +19,15 @@ final class PartialFile {
       .appendingPathComponent(".\(UUID().uuidString).partial")
     let old = try? FileManager.default.attributesOfItem(atPath: self.destination.path)
     permissions = old?[.posixPermissions]
+    // A folder can't be replaced, and a device or a pipe, such as /dev/null, must not be.
+    if let type = old?[.type] as? FileAttributeType, type != .typeRegular {
+      throw POSIXError(
+        type == .typeDirectory ? .EISDIR : .EEXIST,
+        userInfo: [
+          NSFilePathErrorKey: self.destination.path,
+          NSLocalizedDescriptionKey: "\(self.destination.path) is not a regular file.",
+        ])
+    }
     try Data().write(to: path, options: .withoutOverwriting)
     do {
       // Before the first byte is written, so users who can't read the old file can't read this one.

@@ -93,6 +93,22 @@ extension FoundationTests {
       #expect(try folder.names == ["folder"])
     }
 
+    @Test(arguments: [S_IFIFO, S_IFDIR])
+    func download_ontoWhatIsNoRegularFile_leavesIt_andSendsNothing(kind: mode_t) async throws {
+      let target = folder.file("name")
+      let made = kind == S_IFIFO ? mkfifo(target.path, 0o600) : mkdir(target.path, 0o700)
+      try #require(made == 0)
+      let arrived = server.next(.arrived("/ok"))
+      let promise = session.download(try server.url("/ok"), to: target)
+      let error = await #expect(throws: POSIXError.self) { try await promise.value }
+      #expect(error?.code == (kind == S_IFIFO ? .EEXIST : .EISDIR))
+      #expect(error?.userInfo[NSFilePathErrorKey] as? String == target.path)
+      var status = stat()
+      #expect(stat(target.path, &status) == 0 && status.st_mode & S_IFMT == kind)
+      #expect(try folder.names == ["name"])
+      #expect(arrived.isPending)
+    }
+
     @Test func cancel_whileBytesArrive_leavesNothing() async throws {
       let progress = Progress(totalUnitCount: -1)
       let promise = session.download(
