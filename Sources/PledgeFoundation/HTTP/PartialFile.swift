@@ -1,4 +1,5 @@
 import Foundation
+import Pledge
 
 /// A temporary file that replaces its destination when it's complete.
 ///
@@ -21,12 +22,8 @@ final class PartialFile {
     permissions = old?[.posixPermissions]
     // A folder can't be replaced, and a device or a pipe, such as /dev/null, must not be.
     if let type = old?[.type] as? FileAttributeType, type != .typeRegular {
-      throw POSIXError(
-        type == .typeDirectory ? .EISDIR : .EEXIST,
-        userInfo: [
-          NSFilePathErrorKey: self.destination.path,
-          NSLocalizedDescriptionKey: "\(self.destination.path) is not a regular file.",
-        ])
+      throw PromiseError.invalidArgument(
+        "A download can't replace \(self.destination.path), which isn't a regular file.")
     }
     try Data().write(to: path, options: .withoutOverwriting)
     do {

@@ -84,15 +84,6 @@ extension FoundationTests {
       #expect(arrived.isPending)
     }
 
-    @Test func download_ontoAFolder_rejectsAndLeavesNothing() async throws {
-      let target = folder.file("folder")
-      try FileManager.default.createDirectory(
-        at: target.appendingPathComponent("full"), withIntermediateDirectories: true)
-      let promise = session.download(try server.url("/ok"), to: target)
-      await #expect(throws: POSIXError.self) { try await promise.value }
-      #expect(try folder.names == ["folder"])
-    }
-
     @Test(arguments: [S_IFIFO, S_IFDIR])
     func download_ontoWhatIsNoRegularFile_leavesIt_andSendsNothing(kind: mode_t) async throws {
       let target = folder.file("name")
@@ -100,9 +91,8 @@ extension FoundationTests {
       try #require(made == 0)
       let arrived = server.next(.arrived("/ok"))
       let promise = session.download(try server.url("/ok"), to: target)
-      let error = await #expect(throws: POSIXError.self) { try await promise.value }
-      #expect(error?.code == (kind == S_IFIFO ? .EEXIST : .EISDIR))
-      #expect(error?.userInfo[NSFilePathErrorKey] as? String == target.path)
+      let error = await #expect(throws: PromiseError.self) { try await promise.value }
+      #expect(error?.description.contains(target.path) == true)
       var status = stat()
       #expect(stat(target.path, &status) == 0 && status.st_mode & S_IFMT == kind)
       #expect(try folder.names == ["name"])
