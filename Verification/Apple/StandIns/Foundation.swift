@@ -523,6 +523,10 @@ open class Pipe: NSObject, @unchecked Sendable {
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
   public static let size = FileAttributeKey()
+  public static let type = FileAttributeKey()
+}
+public struct FileAttributeType: Hashable, Sendable {
+  public static let typeRegular = FileAttributeType()
 }
 open class FileManager: NSObject, @unchecked Sendable {
   public class var `default`: FileManager { fatalError() }
