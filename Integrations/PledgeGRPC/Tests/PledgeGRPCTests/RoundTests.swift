@@ -47,7 +47,7 @@ import Testing
         }
         return peer.call(Methods.count, number).map { [token] _ in withExtendedLifetime(token) {} }
       }
-      try await expectFulfillment(of: all.asVoid(), within: .seconds(1800))
+      try await expectFulfillment(of: all.asVoid(), within: .seconds(3600))
       try await lifetimes.expectNoneAlive(within: .seconds(120))
       #expect(lifetimes.madeCount >= rounds)
     }
