@@ -2,7 +2,8 @@ extension Thenable {
   /// Combines the value with each of `elements`, one after the other.
   ///
   /// `combine` is called for the next element when the promise it returned for the one before has been
-  /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is.
+  /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is. Elements are
+  /// taken lazily: the first one now, and each other one when `combine` has returned for the one before.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
   @inlinable
@@ -20,7 +21,8 @@ extension Thenable {
   /// Combines the value with each of `elements`, one after the other.
   ///
   /// `combine` is called for the next element when the promise it returned for the one before has been
-  /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is.
+  /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is. Elements are
+  /// taken lazily: the first one now, and each other one when `combine` has returned for the one before.
   ///
   /// **Execution.** `combine` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -36,19 +38,19 @@ extension Thenable {
     _ elements: S, _ target: HandlerTarget,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
-    promise.folded(Array(elements)[...], target, combine)
+    promise.folded(SerialIterator(elements.makeIterator()), target, combine)
   }
 }
 
 extension Promise {
   @inlinable
-  func folded<Element: Sendable>(
-    _ elements: ArraySlice<Element>, _ target: HandlerTarget,
-    _ combine: @escaping @Sendable (Value, Element) throws -> Promise
-  ) -> Promise {
-    guard let element = elements.first else { return self }
+  func folded<Iterator: IteratorProtocol>(
+    _ elements: SerialIterator<Iterator>, _ target: HandlerTarget,
+    _ combine: @escaping @Sendable (Value, Iterator.Element) throws -> Promise
+  ) -> Promise where Iterator.Element: Sendable {
+    guard let element = elements.next() else { return self }
     return chained(target) { value in
-      try combine(value, element).folded(elements.dropFirst(), target, combine)
+      try combine(value, element).folded(elements, target, combine)
     }
   }
 }

@@ -3,6 +3,13 @@ import Pledge
 import PledgeTesting
 import Testing
 
+/// The numbers from one on; counts how many were taken.
+private struct Endless: Sequence, IteratorProtocol, Sendable {
+  let taken: CallCounter
+
+  mutating func next() -> Int? { taken.call() }
+}
+
 /// `then`, `map`, `compactMap`, `done`, `get`, `tap`, `validate`, `reduce`, on promises that settle
 /// at any time, on any executor: values, errors and throws.
 @Suite struct Chaining {
@@ -147,6 +154,20 @@ import Testing
     }
     try await expectRejection(of: stopped, with: Boom(code: 3))
     try calls.expect(3)
+  }
+
+  @Test(arguments: When.allCases, Place.all)
+  func reduce_takesElementsLazily(when: When, place: Place) async throws {
+    let on = place.executor
+    let taken = CallCounter()
+    let stopped = when.fulfill(0) { promise in
+      promise.reduce(on: on, Endless(taken: taken)) { sum, n in
+        if n == 4 { throw Boom(code: sum) }
+        return .value(sum + n)
+      }
+    }
+    try await expectRejection(of: stopped, with: Boom(code: 6))
+    try taken.expect(4)
   }
 
   @Test(arguments: When.allCases)
