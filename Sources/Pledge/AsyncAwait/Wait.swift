@@ -141,7 +141,7 @@ private struct BlockingWait {
         guard let source = producer as? Cell, producers < 100 else { return (cell, upstream) }
         producers += 1
         next = source
-      case .none:
+      case .unknown:
         return (cell, upstream)
       }
       if next.isSettled { return (cell, upstream) }
@@ -152,7 +152,7 @@ private struct BlockingWait {
   /// The scheduler or queue that `cell`, which waits for nothing but to be run, is to run on.
   private func neededTarget(of cell: Cell, _ upstream: Cell.Upstream) -> AnyObject? {
     switch upstream {
-    case .none:
+    case .unknown:
       return nil
     case .producer(let producer):
       return producer

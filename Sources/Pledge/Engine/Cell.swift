@@ -539,19 +539,19 @@ class Cell: Job, @unchecked Sendable {
     /// What settles a resolver's cell; see ``CancelHooks/producer``.
     case producer(AnyObject)
     /// The cell has settled, its handler runs, or nothing is known.
-    case none
+    case unknown
   }
 
   final var upstream: Upstream {
     let seen = lock()
     defer { unlock(seen) }
     guard seen & (Mark.settled | Mark.started) == 0, let object = slot?.takeUnretainedValue() else {
-      return .none
+      return .unknown
     }
     if seen & Mark.handler != 0 {
       return .source(unsafeDowncast(object, to: Cell.self), marks: seen)
     }
-    return unsafeDowncast(object, to: CancelHooks.self).producer.map { .producer($0) } ?? .none
+    return unsafeDowncast(object, to: CancelHooks.self).producer.map { .producer($0) } ?? .unknown
   }
 
   // MARK: - Adoption
