@@ -126,7 +126,9 @@ extension ReferenceWorld {
       if abandonedCount > 0 {
         settle(gathering.result, .abandoned)
       } else {
-        reject(gathering.result, .aggregate(inputs.indices.compactMap { failures[$0] }))
+        let all = inputs.indices.compactMap { failures[$0] }
+        let areCancelled = all.allSatisfy { $0 == .cancelled }
+        reject(gathering.result, areCancelled ? .cancelled : .aggregate(all))
       }
     }
   }

@@ -19,7 +19,7 @@ import Testing
     struct Refused: Error {}
     let pledge = Pledge.Promise<Int>.rejected(Refused())
     let kit = pledge.promiseKit.map(on: queue) { $0 + 1 }
-    let google = Promises.Promise(kit.pledge).then(on: queue) { $0 + 1 }
+    let google = Promises.Promise(pledge: kit.pledge).then(on: queue) { $0 + 1 }
     await #expect(throws: Refused.self) { try await google.pledge.value }
   }
 
