@@ -38,19 +38,11 @@ extension Thenable {
     _ elements: S, _ target: HandlerTarget,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
-    promise.folded(SerialIterator(elements.makeIterator()), target, combine)
-  }
-}
-
-extension Promise {
-  @inlinable
-  func folded<Iterator: IteratorProtocol>(
-    _ elements: SerialIterator<Iterator>, _ target: HandlerTarget,
-    _ combine: @escaping @Sendable (Value, Iterator.Element) throws -> Promise
-  ) -> Promise where Iterator.Element: Sendable {
-    guard let element = elements.next() else { return self }
-    return chained(target) { value in
-      try combine(value, element).folded(elements, target, combine)
+    let iterator = SerialIterator(elements.makeIterator())
+    @Sendable func fold(_ promise: Promise<Value>) -> Promise<Value> {
+      guard let element = iterator.next() else { return promise }
+      return promise.chained(target) { value in fold(try combine(value, element)) }
     }
+    return fold(promise)
   }
 }
