@@ -44,7 +44,8 @@ import Pledge
       }
     }
 
-    /// Throws for mistakes that would crash Foundation, or that Foundation would ignore.
+    /// Throws for mistakes that would crash Foundation, that Foundation would ignore, or after which
+    /// it would leave descriptors open.
     private func check() throws {
       guard let program = process.executableURL else {
         throw PromiseError.invalidArgument("A process without an executableURL cannot be launched.")
@@ -56,6 +57,14 @@ import Pledge
       if let word = words.first(where: { $0.utf8.contains(0) }) {
         throw PromiseError.invalidArgument(
           "\(word.debugDescription) cannot be passed to a process: it contains a NUL character.")
+      }
+      // On Linux, each launch that fails because of its folder leaves a pair of sockets open, and its
+      // error names the program.
+      if let folder = process.currentDirectoryURL {
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder),
+          isFolder.boolValue
+        else { throw CocoaError(.fileNoSuchFile, userInfo: [NSFilePathErrorKey: folder.path]) }
       }
     }
 

@@ -259,6 +259,10 @@ import Testing
           _ = await ended.value
           #expect(isGone(process))
           _ = await Process.execute("/no/such/program").result
+          let folder = URL(fileURLWithPath: "/no/such/folder")
+          let elsewhere = Process.execute("true", directory: folder)
+          let error = await #expect(throws: CocoaError.self) { try await elsewhere.value }
+          #expect(error?.userInfo[NSFilePathErrorKey] as? String == folder.path)
         }
         try await eventually { try openDescriptors("pipe:") <= pipes + 2 }
         try await eventually { try openDescriptors("socket:") <= sockets + 4 }
