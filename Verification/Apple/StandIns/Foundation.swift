@@ -223,6 +223,7 @@ open class NSError: NSObject, Error, @unchecked Sendable {
   public var localizedDescription: String { "" }
 }
 public let NSLocalizedDescriptionKey = ""
+public let NSFilePathErrorKey = ""
 public let NSURLErrorDomain = ""
 public let NSURLErrorFailingURLErrorKey = ""
 public let NSURLErrorCancelled = -999
@@ -320,8 +321,9 @@ public struct CocoaError: Error, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
     public static var userCancelled: Code { Code(rawValue: 3072) }
+    public static var fileNoSuchFile: Code { Code(rawValue: 4) }
   }
-  public init(_ code: Code) { self.code = code }
+  public init(_ code: Code, userInfo: [String: Any] = [:]) { self.code = code }
   public let code: Code
 }
 
@@ -520,6 +522,10 @@ open class Pipe: NSObject, @unchecked Sendable {
   public var fileHandleForReading: FileHandle { fatalError() }
   public var fileHandleForWriting: FileHandle { fatalError() }
 }
+public struct ObjCBool: ExpressibleByBooleanLiteral, Sendable {
+  public init(booleanLiteral value: Bool) {}
+  public var boolValue: Bool { false }
+}
 public struct FileAttributeKey: Hashable, Sendable {
   public static let posixPermissions = FileAttributeKey()
   public static let size = FileAttributeKey()
@@ -532,6 +538,9 @@ open class FileManager: NSObject, @unchecked Sendable {
   public class var `default`: FileManager { fatalError() }
   public var temporaryDirectory: URL { fatalError() }
   public func fileExists(atPath path: String) -> Bool { false }
+  public func fileExists(
+    atPath path: String, isDirectory: UnsafeMutablePointer<ObjCBool>?
+  ) -> Bool { false }
   public func isExecutableFile(atPath path: String) -> Bool { false }
   public func attributesOfItem(atPath path: String) throws -> [FileAttributeKey: Any] { [:] }
   public func setAttributes(
