@@ -28,7 +28,7 @@ public protocol Answer: Sendable {
 
 /// The head of an answer.
 public struct AnswerHead: Sendable {
-  /// Who answered.
+  /// The URL of the server that sent the response.
   public var url: URL
   /// The status, such as 200.
   public var status: Int

@@ -38,10 +38,10 @@ final class Console: Sendable {
         state.board.disconnect(file.name, connection: connection)
       case .waiting(let file, let delay, let error, let isAsked):
         let time = HumanReadable.duration(delay)
-        let who = isAsked ? "waits \(time) as the server asks" : "tries again in \(time)"
-        state.board.wait(file.name, "\(who): \(reason(for: error))")
+        let action = isAsked ? "waits \(time) as the server asks" : "tries again in \(time)"
+        state.board.wait(file.name, "\(action): \(reason(for: error))")
         // A short pause is not worth a line.
-        if isAsked, delay > .seconds(5) { return "fetch: \(file.name) \(who)" }
+        if isAsked, delay > .seconds(5) { return "fetch: \(file.name) \(action)" }
       case .ended(.saved(let saved, _)):
         state.board.end(saved.file.name, byteCount: saved.byteCount)
       case .ended(.failed(let file, let error, _)):

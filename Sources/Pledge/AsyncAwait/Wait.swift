@@ -114,7 +114,8 @@ private struct BlockingWait {
     of cell: Cell, depth: Int = 0, _ check: (Cell, Cell.Upstream) -> DeadlockError?
   ) -> DeadlockError? {
     let (last, upstream) = topmost(above: cell)
-    guard case .producer(let producer) = upstream, let combinator = producer as? any Gathering
+    guard case .producer(let producer) = upstream,
+      let combinator = producer as? any CombinatorInputs
     else { return check(last, upstream) }
     guard depth < 16, let inputs = combinator.pendingInputs(limit: 256) else { return nil }
     var found: DeadlockError?

@@ -1,5 +1,5 @@
-/// What settles a promise when others have settled, for the deadlock check of `wait()`.
-protocol Gathering: AnyObject {
+/// The inputs of a combinator, whose result waits for them, for the deadlock check of `wait()`.
+protocol CombinatorInputs: AnyObject {
   /// Whether the result waits for all inputs, and not just for one of them.
   var needsEveryInput: Bool { get }
   /// The inputs that have not settled, or nil if they are more than `limit`.
@@ -21,7 +21,7 @@ extension Handler {
 /// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic, behind a
 /// lock or immutable.
 @usableFromInline
-class CombinatorState: Gathering, @unchecked Sendable {
+class CombinatorState: CombinatorInputs, @unchecked Sendable {
   private enum Phase {
     static let open = 0
     static let keeping = 1

@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete; then it
 /// doesn't change.
 @usableFromInline
-final class ConcurrentWork<T: Sendable>: Gathering, @unchecked Sendable {
+final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   @usableFromInline let result: Promise<[T]>
   private let resolver: Resolver<[T]>
   private let cancelsRest: Bool
@@ -121,7 +121,7 @@ final class ConcurrentWork<T: Sendable>: Gathering, @unchecked Sendable {
     if isComplete { resolver.fulfill(values.compactMap { $0 }) }
   }
 
-  /// Gives up: one of the values will never be there.
+  /// Abandons the result: one of the values will never arrive.
   private func abandon() {
     let rest = state.withLock { $0.end() }
     resolver.abandon()

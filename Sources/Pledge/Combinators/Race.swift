@@ -28,10 +28,10 @@ extension Promise {
   /// rejected.
   ///
   /// If all promises are rejected, the result is rejected with an ``AggregateError`` that contains
-  /// their errors in order; if all are cancelled, with `CancellationError`. The losers are removed immediately: those that have no other consumer
-  /// are cancelled, unless `cancellingLosers` is false. No promises give a rejection with
-  /// ``PromiseError/emptyInput``. Cancelling the result cancels every promise that has no other
-  /// consumer.
+  /// their errors in order; if all are cancelled, with `CancellationError`. The losers are removed
+  /// immediately: those that have no other consumer are cancelled, unless `cancellingLosers` is false.
+  /// No promises give a rejection with ``PromiseError/emptyInput``. Cancelling the result cancels every
+  /// promise that has no other consumer.
   @inlinable
   public static func any(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true

@@ -55,15 +55,14 @@ extension Cell {
   /// already cancelled.
   @usableFromInline
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    let result = withCancelHooks { $0.append(handler) }
-    if !result.added, result.isCancelled { handler() }
+    onCancel(producer: nil, handler)
   }
 
-  /// As `onCancel(_:)` and `noteProducer(_:)`, in one step.
-  final func onCancel(producer: AnyObject, _ handler: @escaping @Sendable () -> Void) {
+  /// As `onCancel(_:)`, and as `noteProducer(_:)` unless `producer` is nil, in one step.
+  final func onCancel(producer: AnyObject?, _ handler: @escaping @Sendable () -> Void) {
     let result = withCancelHooks {
       $0.append(handler)
-      $0.producer = producer
+      if let producer { $0.producer = producer }
     }
     if !result.added, result.isCancelled { handler() }
   }
@@ -157,7 +156,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
   /// What settles the promise, for the deadlock check of `wait()`: the scheduler or queue that its
-  /// producer's closure needs, what gathers the inputs of its combinator, or the cell whose result it
+  /// producer's closure needs, the `CombinatorInputs` of its combinator, or the cell whose result it
   /// receives, if nothing else settles it.
   @exclusivity(unchecked) var producer: AnyObject?
 
