@@ -1,20 +1,20 @@
-/// The error of a promise whose resolver or executor was deallocated without settling it.
+/// The error of a promise that would otherwise never settle.
 public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
-  /// The cause.
+  /// The reason why a promise can never settle.
   public enum Reason: Sendable, Hashable {
     /// The resolver was deallocated.
     case resolverDropped
     /// An executor dropped a handler without running it.
     case executorDroppedJob
-    /// The promise was abandoned: see ``Resolver/abandon()``.
+    /// The promise was abandoned; see ``Resolver/abandon()``.
     case abandoned
-    /// A task awaits the value of a guarantee that was cancelled: see ``Guarantee/value``.
+    /// A task awaits the value of a guarantee that was cancelled; see ``Guarantee/value``.
     case guaranteeCancelled
   }
 
-  /// The source location that created the promise, if known.
+  /// The source location where the promise was created, if known.
   public let origin: PromiseDiagnostics.SourceLocation?
-  /// The cause.
+  /// The reason why the promise can never settle.
   public let reason: Reason
 
   init(origin: SourceLocation?, reason: Reason) {
@@ -22,7 +22,8 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     self.reason = reason
   }
 
-  /// The error of a guarantee whose value a task awaits that will never be available.
+  /// Creates the error to report when a task awaits the value of a guarantee that was broken with
+  /// `rejection`.
   init(breakingGuarantee rejection: Rejection) {
     if let error = rejection.error as? BrokenPromiseError {
       self = error
@@ -50,13 +51,13 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// An error in the use of a promise.
+/// An error with which operators, combinators, and resolvers reject promises.
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// A handler returned the promise that waits for that handler (Promises/A+ 2.3.1).
+  /// A handler returned the promise that is waiting for that handler (Promises/A+ 2.3.1).
   case returnedItself
   /// A combinator that selects one promise received none.
   case emptyInput
-  /// A count, a limit, or a duration is invalid; the text explains which and why.
+  /// A count, a limit, or a duration is invalid; the text explains which one and why.
   case invalidArgument(String)
   /// A callback delivered neither a value nor an error.
   case noValueAndNoError
@@ -67,7 +68,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A `compactMap` closure returned nil.
   case noValue
 
-  /// A description of the mistake and of how to correct it.
+  /// A description of the error.
   public var description: String {
     switch self {
     case .returnedItself:
@@ -88,7 +89,7 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 }
 
-/// The error of `Promise.any` when every promise was rejected.
+/// The error of `Promise.any` and `Promise.hedged` when every promise was rejected.
 public struct AggregateError: Error, Sendable, CustomStringConvertible {
   /// The errors, in the order of the promises.
   public var errors: [any Error] { list.errors }
@@ -97,7 +98,7 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
 
   init(errors: [any Error]) { list = ErrorList(errors) }
 
-  /// Lists the errors.
+  /// A list of the errors.
   ///
   /// Deeply nested errors are omitted.
   public var description: String { description(depth: ErrorList.describedDepth) }
@@ -122,7 +123,7 @@ public struct RetryError: Error, Sendable, CustomStringConvertible {
   /// The error of the last attempt.
   public var last: (any Error)? { errors.last }
 
-  /// Lists the errors.
+  /// A list of the errors.
   ///
   /// Deeply nested errors are omitted.
   public var description: String { description(depth: ErrorList.describedDepth) }
@@ -133,11 +134,11 @@ public struct RetryError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// Errors that are released one after the other, however deep they are nested.
+/// A list of errors that is released iteratively, however deeply errors are nested.
 ///
-/// `@unchecked Sendable`: immutable until there is no other reference.
+/// `@unchecked Sendable`: immutable while there's more than one reference.
 private final class ErrorList: @unchecked Sendable {
-  /// How many levels of nested errors a description goes down: a report must not overflow the stack.
+  /// The number of levels of nested errors in a description, which must not overflow the stack.
   static let describedDepth = 8
 
   private(set) var errors: [any Error]
@@ -155,7 +156,7 @@ private final class ErrorList: @unchecked Sendable {
     }.joined(separator: "; ")
   }
 
-  /// The list of an error that has one.
+  /// Returns the list of `error`, if it has one.
   private static func list(of error: any Error) -> ErrorList? {
     (error as? AggregateError)?.list ?? (error as? RetryError)?.list
   }

@@ -1,13 +1,14 @@
 /// A promise that can't fail.
 ///
-/// It has no `catch`, and its operators take closures that do not throw. A closure that throws, or
-/// that returns a ``Promise``, makes a ``Promise`` of it.
+/// A guarantee has no error to catch, and its operators take closures that don't throw. With a
+/// closure that throws or returns a ``Promise``, an operator returns a ``Promise``.
 ///
-/// Handlers run in the isolation in which they were written, as those of ``Promise`` do.
+/// Handlers run in the isolation in which they were written, like those of ``Promise``.
 ///
-/// There are two ways to break a guarantee: dropping its resolver, and cancelling every promise made
-/// from it. Its own handlers then never run; promises made from it are rejected with
-/// ``BrokenPromiseError`` or `CancellationError`; `finally` still runs.
+/// A guarantee is *broken* if its resolver is dropped, if an executor drops the handler that would
+/// fulfill it, or if every promise made from it is cancelled. Handlers that take its value then
+/// never run, and promises made from it are rejected with ``BrokenPromiseError`` or
+/// `CancellationError`; `finally` still runs.
 public struct Guarantee<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
@@ -16,7 +17,7 @@ public struct Guarantee<Value: Sendable>: Sendable {
 }
 
 extension Guarantee: Hashable {
-  /// Whether both refer to the same guarantee.
+  /// Returns whether both values refer to the same guarantee.
   public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
 
   /// Hashes the identity of the guarantee.
@@ -65,24 +66,24 @@ extension Guarantee {
     return cell.value(as: Value.self)
   }
 
-  /// Whether the guarantee has not settled yet.
+  /// Whether the guarantee is pending.
   @inlinable
   public var isPending: Bool { cell.looksPending }
 
-  /// A promise for the value: one more consumer of this guarantee.
+  /// A promise for the value, which is another consumer of this guarantee.
   ///
-  /// Cancel it when the value isn't needed. Other consumers are not affected; if there are none,
+  /// Cancel it if you no longer need the value. Other consumers aren't affected; if there are none,
   /// the producer is asked to stop.
   @inlinable
   public var promise: Promise<Value> { cell.looksPending ? base.share() : base }
 
-  /// This guarantee as a promise, without a link between the two.
+  /// This guarantee as a promise that shares its cell.
   @inlinable
   var base: Promise<Value> { Promise(cell: cell) }
 }
 
 extension Guarantee where Value == Void {
-  /// Creates a guarantee that is fulfilled.
+  /// Creates a fulfilled guarantee.
   @inlinable
   public init() { self = .value(()) }
 }

@@ -13,11 +13,12 @@
 ///
 /// ## Where handlers run
 ///
-/// A closure given without `on:` runs in the isolation in which it was written: a closure in
+/// A closure passed without `on:` runs in the isolation in which it was written: a closure in
 /// `@MainActor` code on the main actor, one in an actor's method on that actor, and any other
 /// closure on the global concurrent executor. The compiler checks what it captures accordingly.
-/// With `on:`, it runs on that executor. A handler never runs inside the call that attached it nor
-/// inside the call that settled the promise (Promises/A+ 2.2.4); only `on: .immediate` opts out.
+/// With `on:`, it runs on that executor. A handler never runs inside the call that attached it or
+/// inside the call that settled the promise (Promises/A+ 2.2.4), unless its executor runs handlers
+/// in place, like `.immediate`.
 ///
 /// ## Lifetime
 ///
@@ -31,14 +32,14 @@ public struct Promise<Value: Sendable>: Sendable {
 }
 
 extension Promise: Hashable {
-  /// Whether both refer to the same promise.
+  /// Returns whether both values refer to the same promise.
   public static func == (first: Self, second: Self) -> Bool { first.cell === second.cell }
 
   /// Hashes the identity of the promise.
   public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(cell)) }
 }
 
-// MARK: - Making promises
+// MARK: - Creating promises
 
 extension Promise {
   /// Creates a promise that is fulfilled with `value`.
@@ -100,12 +101,12 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// Creates a promise that is fulfilled.
+  /// Creates a fulfilled promise.
   @inlinable
   public init() { self = .value(()) }
 }
 
-// MARK: - Looking at a promise
+// MARK: - Inspecting a promise
 
 extension Promise {
   /// The current result; nil while the promise is pending.
@@ -118,7 +119,7 @@ extension Promise {
     return .success(cell.value(as: Value.self))
   }
 
-  /// Whether the promise has not settled yet.
+  /// Whether the promise is pending.
   @inlinable
   public var isPending: Bool { cell.looksPending }
 

@@ -49,7 +49,7 @@ public final class Resolver<Value: Sendable>: Sendable {
     }
   }
 
-  /// Settles the promise as `promise` settles.
+  /// Settles the promise with the result of `promise`, as soon as that is available.
   ///
   /// Until then, another call on this resolver can settle the promise first; `promise` continues,
   /// and its error counts as handled. Cancelling this promise cancels `promise`, unless that has
@@ -58,15 +58,17 @@ public final class Resolver<Value: Sendable>: Sendable {
   @inlinable
   public func resolve(with promise: Promise<Value>) { forward(promise, isOnly: false) }
 
-  /// As `resolve(with:)`, for a resolver that settles the promise in no other way: a `wait()` for it
-  /// is one for `promise`.
+  /// Behaves like `resolve(with:)`, for a resolver that settles the promise in no other way.
+  ///
+  /// The deadlock check of `wait()` then continues with `promise`.
   func resolve(onlyWith promise: Promise<Value>) { forward(promise, isOnly: true) }
 
   @inlinable
   func forward(_ promise: Promise<Value>, isOnly: Bool) {
     let forwarder = Handler(
       input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil,
-      // The forwarder keeps the resolver, so that releasing it does not break the promise.
+      // The forwarder retains the resolver, so that the promise isn't rejected when the program
+      // drops it.
       body: ErasedClosure({ [self] in _ = self } as () -> Void),
       run: { [cell] forwarder, source in
         cell.copy(from: source, as: Value.self)
@@ -79,21 +81,21 @@ public final class Resolver<Value: Sendable>: Sendable {
 
   /// Abandons the promise: it stays pending forever.
   ///
-  /// No closure that waits for it is called: they are released, and the promises made from it are
-  /// abandoned in turn. `timeout` still rejects when its time is over, and `await` and `wait()`
-  /// throw ``BrokenPromiseError``. For adapters to libraries whose promises can be dropped
-  /// silently; elsewhere release the resolver, which rejects the promise.
+  /// Closures that wait for the promise are released without being called, and promises made from
+  /// it are abandoned in turn. `timeout` still rejects when the time limit is exceeded, and `await`
+  /// and `wait()` throw ``BrokenPromiseError``. Use this method in adapters to libraries whose
+  /// promises can be dropped silently. Elsewhere, release the resolver, which rejects the promise.
   @inlinable
   public func abandon() { cell.abandon() }
 
-  /// Whether the promise has not settled yet.
+  /// Whether the promise is pending.
   @inlinable
   public var isPending: Bool { cell.looksPending }
 }
 
 extension Cell {
-  /// Rejects this cell, whose resolver is gone, unless it is settled, or the thread that cancels it
-  /// will reject it.
+  /// Rejects this cell, whose resolver was deallocated, unless the cell has settled or a thread
+  /// that is cancelling it will reject it.
   @usableFromInline
   final func breakUnlessCancelled(origin: SourceLocation) {
     if isSettled { return }
@@ -102,8 +104,10 @@ extension Cell {
     if claimUnlessCancelled() { publish(rejection) } else { rejection.markHandled() }
   }
 
-  /// Has `forwarder`, which waits for what this cell is resolved with, removed when the cell is
-  /// cancelled or settled in another way; nothing but `producer` settles it, unless that is nil.
+  /// Adds `forwarder`, which waits for the promise that this cell is resolved with, to be removed
+  /// when the cell is cancelled or settled in another way.
+  ///
+  /// `producer` is the only cell whose result settles this one; nil if there can be others.
   @usableFromInline
   final func addForwarder(_ forwarder: Handler, producer: Cell?) {
     let result = withCancelHooks {
@@ -128,18 +132,18 @@ public struct GuaranteeResolver<Value: Sendable>: Sendable {
   @inlinable @discardableResult
   public func fulfill(_ value: Value) -> Bool { resolver.fulfill(value) }
 
-  /// Fulfills the guarantee when `guarantee` is fulfilled, unless it is fulfilled before.
+  /// Fulfills the guarantee when `guarantee` is fulfilled, unless it is already fulfilled by then.
   ///
   /// See ``Resolver/resolve(with:)``.
   @inlinable
   public func resolve(with guarantee: Guarantee<Value>) { resolver.resolve(with: guarantee.base) }
 
-  /// Whether the guarantee has not settled yet.
+  /// Whether the guarantee is pending.
   @inlinable
   public var isPending: Bool { resolver.isPending }
 }
 
-// MARK: - Completion handlers of every shape
+// MARK: - Completion handlers
 
 extension Resolver {
   /// Settles the promise with the arguments of a completion handler; an error takes precedence over

@@ -1,23 +1,25 @@
 /// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a promise type
 /// of another library.
 ///
-/// A handler of `then` can return any thenable; its promise settles as that thenable does. Conform
-/// a foreign type by implementing ``observe(_:)``.
+/// The closure of `then` can return any thenable. To conform a type of another library, implement
+/// ``observe(_:)``.
 public protocol Thenable<Value>: Sendable {
   /// The type of the value.
   associatedtype Value: Sendable
 
   /// Calls `handler` with the result, now or later, on any thread.
   ///
-  /// Only the first call of `handler` counts (Promises/A+ 2.3.3.3.3).
+  /// Only the first call of `handler` has an effect (Promises/A+ 2.3.3.3.3).
   func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void)
 
-  /// A promise that settles as this thenable does. Implemented for you.
+  /// A promise for the result of this thenable.
+  ///
+  /// A default implementation uses ``observe(_:)``.
   var promise: Promise<Value> { get }
 }
 
 extension Thenable {
-  /// A promise that settles as this thenable does.
+  /// A promise for the result of this thenable.
   @_disfavoredOverload
   public var promise: Promise<Value> {
     Promise { resolver in observe { resolver.resolve($0) } }
@@ -25,7 +27,7 @@ extension Thenable {
 }
 
 extension Thenable {
-  /// The promise to which operators are applied; for a guarantee, without an additional link.
+  /// The promise to which operators are applied, which, for a guarantee, shares its cell.
   @inlinable
   var source: Promise<Value> {
     if Self.self == Guarantee<Value>.self, let guarantee = self as? Guarantee<Value> {

@@ -1,7 +1,7 @@
-/// The write side of a ``Promise`` that does not notice that it was dropped.
+/// The write side of a ``Promise``, which doesn't reject the promise when it's dropped.
 ///
-/// For types with their own lifetime: code that creates one must eventually settle or abandon the
-/// promise. It saves the object that a ``Resolver`` is.
+/// Unlike a ``Resolver``, it's a structure and needs no allocation of its own. Use it in types that
+/// manage their own lifetime: code that creates one must eventually settle or abandon the promise.
 public struct UnmanagedResolver<Value: Sendable>: Sendable {
   @usableFromInline let cell: Cell
 
@@ -24,13 +24,13 @@ public struct UnmanagedResolver<Value: Sendable>: Sendable {
   @inlinable
   public func abandon() { cell.abandon() }
 
-  /// Whether the promise has not settled yet.
+  /// Whether the promise is pending.
   @inlinable @inline(__always)
   public var isPending: Bool { cell.looksPending }
 }
 
 extension Promise {
-  /// Creates a pending promise and a resolver that does not notice that it was dropped.
+  /// Creates a pending promise and a resolver that doesn't reject the promise when it's dropped.
   @inlinable
   public static func withUnmanagedResolver() -> (
     promise: Promise, resolver: UnmanagedResolver<Value>

@@ -1,8 +1,8 @@
-/// Rejects a promise with another error, without a report if no handler takes that.
+/// An error that rejects a promise with another error, which isn't reported if it stays unhandled.
 ///
-/// Throw it from a handler, or pass it to a resolver or to ``Promise/rejected(_:fileID:line:)``: the
-/// promise is rejected with ``error`` itself, which counts as handled. For adapters to libraries that
-/// don't report unhandled errors.
+/// Throw it from a handler, or pass it to a resolver or to ``Promise/rejected(_:fileID:line:)``.
+/// The promise is rejected with ``error`` itself, which counts as handled. Use it in adapters to
+/// libraries that don't report unhandled errors.
 public struct UnreportedError: Error {
   /// The error that the promise is rejected with.
   public let error: any Error
@@ -11,9 +11,9 @@ public struct UnreportedError: Error {
   @inlinable
   public init(_ error: any Error) { self.error = error }
 
-  /// The error inside `error`, if that is one of these.
+  /// Returns the error inside `error`, or nil if that isn't an `UnreportedError`.
   static func unwrapped(_ error: any Error) -> (any Error)? {
-    // Compared first: that takes less time than a cast that fails.
+    // Comparing the types is faster than a cast that fails.
     guard type(of: error) == UnreportedError.self else { return nil }
     return (error as? UnreportedError)?.error
   }

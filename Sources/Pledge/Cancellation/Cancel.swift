@@ -28,7 +28,7 @@ extension Promise {
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 
-  /// A promise with the same result whose cancellation counts as that of one consumer.
+  /// Returns a promise with the same result, which is another consumer of this one.
   @inlinable
   package func share() -> Promise {
     Promise(

@@ -1,4 +1,5 @@
-/// Cancels the work that was bound to it when it is deallocated, so that work ends with its owner.
+/// An object that cancels the work bound to it when it is deallocated, so that work ends with its
+/// owner.
 ///
 /// Store a scope in the object that the work is for. When the object is deallocated, so is the
 /// scope. You don't need to store a task or write a `deinit`. Handlers that refer weakly to the
@@ -30,7 +31,7 @@ public final class PromiseScope: Sendable {
 
   deinit { cancelAll() }
 
-  /// The number of promises that are bound to the scope and pending.
+  /// The number of pending promises that are bound to the scope.
   public var pendingCount: Int { state.withLock { $0.cancels.count } }
 
   /// Cancels all work that is bound to the scope; you can bind further work to it afterward.

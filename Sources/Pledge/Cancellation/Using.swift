@@ -7,14 +7,15 @@ extension Promise {
   /// }
   /// ```
   ///
-  /// The returned promise settles as the promise that `body` returns, once `release` has run.
-  /// `release` runs exactly once for each resource that was acquired: also when `body` throws, when
-  /// its promise is rejected, and when the returned promise is cancelled. If the resource cannot be
-  /// acquired, the returned promise is rejected with that error and nothing is released.
+  /// The returned promise settles with the result of the promise that `body` returns, once
+  /// `release` has run. `release` runs exactly once for each acquired resource, even if `body`
+  /// throws, its promise is rejected, or the returned promise is cancelled. If the resource can't
+  /// be acquired, the returned promise is rejected with that error, and neither `body` nor
+  /// `release` runs.
   ///
-  /// **Cancellation.** Cancelling the returned promise before the resource is acquired rejects it at
-  /// once. It does not cancel `acquisition`, which may be about to succeed; a resource that is
-  /// acquired after that is released at once, and `body` does not run.
+  /// **Cancellation.** Cancelling the returned promise before the resource is acquired rejects it
+  /// immediately. It doesn't cancel `acquisition`, which may be about to succeed; a resource that
+  /// is acquired later is released immediately, and `body` doesn't run.
   ///
   /// **Execution.** `body` and `release` each run in the isolation in which they were written.
   public static func using<Resource: Sendable>(
@@ -28,7 +29,7 @@ extension Promise {
     let give: @Sendable (Resource) -> Promise<Void> = {
       Promise<Resource>.value($0).mapped(releaseTarget, release)
     }
-    // The acquisition is observed to its end, so that a cancellation of the result does not reach it.
+    // This observer stays until the acquisition settles, so cancelling the result doesn't reach it.
     let (gate, resolver) = Promise<Resource>.withResolvers()
     if acquisition.isPending { gate.cell.noteProducer(acquisition.cell) }
     acquisition.observe { result in
@@ -38,7 +39,7 @@ extension Promise {
     let bodyTarget = HandlerTarget(isolation: body.isolation)
     return use(
       gate, release: give,
-      // Runs in the chain, so that the result settles after it even when it is cancelled.
+      // Part of the chain, so that the result settles after `release` even if it's cancelled.
       afterwards: { use, resource in .onEnd(of: use, target: releaseTarget) { release(resource) } },
       bodyTarget,
       bodyTarget.keeping(
@@ -47,10 +48,11 @@ extension Promise {
 
   /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
   ///
-  /// `release` runs once the task of `body` has ended. The returned promise waits for it, unless it
-  /// is cancelled; if `release` throws, it is rejected with that error.
-  /// Cancelling it before the resource is acquired cancels the task of `acquire`; a resource that is
-  /// acquired nevertheless is released. Otherwise, as ``using(_:release:_:)``.
+  /// `release` runs once the task of `body` has ended. The returned promise waits for it, unless
+  /// the promise is cancelled; if `release` throws, the promise is rejected with that error.
+  /// Cancelling the promise before the resource is acquired cancels the task of `acquire`; a
+  /// resource that is acquired nevertheless is released. Otherwise, the same as
+  /// ``using(_:release:_:)``.
   ///
   /// ```swift
   /// try await Promise.using(
@@ -60,7 +62,7 @@ extension Promise {
   /// }.value
   /// ```
   ///
-  /// **Execution.** Each closure runs in a task of its own, in the isolation in which it was written.
+  /// **Execution.** Each closure runs in its own task, in the isolation in which it was written.
   public static func using<Resource: Sendable>(
     @_inheritActorContext acquire: @escaping @Sendable @isolated(any) () async throws -> Resource,
     @_inheritActorContext release:
@@ -95,7 +97,7 @@ extension Promise {
     ) { resource in end.run({ try await body(resource) }, in: using) }
   }
 
-  /// Uses the resource of `gate`, which this is the only consumer of.
+  /// Uses the resource of `gate`, which has no other consumer.
   private static func use<Resource: Sendable>(
     _ gate: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
     afterwards: @escaping @Sendable (Promise, Resource) -> Promise,
@@ -105,11 +107,11 @@ extension Promise {
     let lease = Lease()
     return gate.chained(immediate) { resource in
       lease.begin()
-      // In this order a cancellation keeps `body` from starting, and reaches `release`.
+      // In this order, a cancellation prevents `body` from starting, but still reaches `release`.
       return afterwards(Promise<Resource>.value(resource).chained(bodyTarget, body), resource)
     }
     .finishedAfter(immediate) {
-      // Cancelled just when the resource had been acquired: it is still ours to release.
+      // Cancelled after the resource was acquired, but before `body` could start.
       guard lease.begin(), case .success(let resource) = gate.currentResult else {
         return Promise<Void>.value(())
       }
@@ -118,11 +120,11 @@ extension Promise {
   }
 }
 
-/// Whether a resource has found its user.
+/// A record of whether a resource has been used or released.
 private final class Lease: Sendable {
   private let hasBegun = Atomic(false)
 
-  /// True for the first caller.
+  /// Begins the use or the release; returns true for the first call.
   @discardableResult
   func begin() -> Bool { !hasBegun.exchange(true, ordering: .acquiringAndReleasing) }
 }

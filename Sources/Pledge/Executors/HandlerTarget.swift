@@ -1,17 +1,17 @@
 import Dispatch
 
-/// Where the engine sends a handler.
+/// The destination to which the engine sends a handler.
 ///
-/// `@unchecked Sendable`: an immutable reference to a thread-safe object, a queue or a scheduler.
+/// `@unchecked Sendable`: an immutable reference to a queue or a scheduler, which are thread-safe.
 @usableFromInline
 struct HandlerTarget: @unchecked Sendable {
   @usableFromInline let object: AnyObject?
   @usableFromInline let flags: UInt64
 
-  /// Where `executor` runs handlers.
+  /// Creates the target for handlers that run on `executor`.
   ///
-  /// The library's own executors are reached without a job for each handler; any other one through
-  /// `enqueue`. The comparisons of types, and the casts, vanish where this is specialized.
+  /// Handlers reach the library's own executors directly, and custom executors through `enqueue`.
+  /// In specialized code, the compiler removes the type comparisons and the casts.
   @inlinable
   init<Executor: PromiseExecutor>(_ executor: Executor) {
     if Executor.self == ImmediateExecutor.self {
@@ -31,7 +31,7 @@ struct HandlerTarget: @unchecked Sendable {
     }
   }
 
-  /// For a queue of the program.
+  /// Creates the target for a queue that the program uses as an executor.
   @usableFromInline
   init(dispatchQueue queue: DispatchQueue) {
     if MainThread.isServed(by: queue) {
@@ -46,7 +46,7 @@ struct HandlerTarget: @unchecked Sendable {
     if let executor = executor as? ActorExecutor {
       self.init(isolation: executor.actor)
     } else if Executor.self is AnyObject.Type, let queue = executor as? DispatchQueue {
-      // An `any PromiseExecutor` whose queue has a class of its own, as on Apple platforms.
+      // An opened `any PromiseExecutor` that holds a queue of a subclass, as on Apple platforms.
       self.init(dispatchQueue: queue)
     } else {
       self.init(scheduler: CustomScheduler(executor))
@@ -64,27 +64,28 @@ struct HandlerTarget: @unchecked Sendable {
     flags = Cell.Input.queueTarget
   }
 
-  /// For a queue on which each handler takes a visit for itself.
+  /// Creates the target for a queue to which each handler is submitted separately.
   init(visiting queue: DispatchQueue) {
     object = queue
     flags = Cell.Mark.queueTarget | Cell.Mark.visit
   }
 
-  /// In place, for a closure of the library's own, which runs no code of the program.
+  /// Creates the target for a closure of the library that runs in place and runs no code of the
+  /// program.
   @inlinable
   init(immediate: Void) {
     object = nil
     flags = 0
   }
 
-  /// In place, for a closure of the program.
+  /// Creates the target for a closure of the program that runs in place.
   @inlinable
   init(programInPlace: Void) {
     object = nil
     flags = Cell.Input.programInPlace
   }
 
-  /// Where a closure with this isolation runs.
+  /// Creates the target for closures with this isolation.
   @usableFromInline
   init(isolation: (any Actor)?) {
     guard let isolation else {
@@ -99,9 +100,9 @@ struct HandlerTarget: @unchecked Sendable {
   }
 }
 
-/// Sends jobs to an executor of the program.
+/// Sends jobs to a custom executor.
 ///
-/// `@unchecked Sendable`: the executor is `Sendable`, and immutable here.
+/// `@unchecked Sendable`: `executor` is immutable and `Sendable`.
 private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unchecked Sendable {
   let executor: Executor
   init(_ executor: Executor) { self.executor = executor }
@@ -118,7 +119,8 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   }
 
   override var name: String { "\(Executor.self)" }
-  // This object is made anew for each handler; the executor may be an object that is not.
+  // Each handler has its own scheduler object, so only the executor, if it's an object, has an
+  // identity.
   override var identity: AnyObject? {
     Executor.self is AnyObject.Type ? executor as AnyObject : nil
   }

@@ -2,8 +2,8 @@ import Dispatch
 
 /// A type that runs the handlers of promises.
 ///
-/// `DispatchQueue` conforms, and so do the executors `.main`, `.immediate`, `.global` and
-/// `.actor(_:)`. To run handlers somewhere else, conform your own type:
+/// `DispatchQueue` and the executors `.main`, `.immediate`, `.global`, and `.actor(_:)` conform. To
+/// run handlers somewhere else, conform your own type:
 ///
 /// ```swift
 /// struct LoopExecutor: PromiseExecutor {
@@ -12,15 +12,15 @@ import Dispatch
 /// }
 /// ```
 public protocol PromiseExecutor: Sendable {
-  /// Has `job` run soon, once, and not inside this call.
+  /// Schedules `job` to run once, soon, and after this call has returned.
   ///
-  /// Jobs must run in the order in which they were enqueued if handlers are to run in the order in
-  /// which they were attached. A job that is discarded without having run rejects its promise with
+  /// If jobs run in the order in which they're enqueued, handlers run in the order in which they
+  /// were attached. A job that's discarded without running rejects its promise with
   /// ``BrokenPromiseError``.
   func enqueue(_ job: PromiseJob)
 }
 
-/// A handler that an executor is to run.
+/// A handler for an executor to run.
 public struct PromiseJob: Sendable {
   private let token: Token
 
@@ -28,15 +28,16 @@ public struct PromiseJob: Sendable {
 
   /// Runs the handler.
   ///
-  /// A second call does nothing. A call inside the executor's own `enqueue`, which is no place for
-  /// it, runs the handler only after `enqueue` has returned, if handlers nest too deep otherwise.
+  /// Only the first call has an effect. Don't call this method inside the executor's `enqueue`
+  /// method: the handler then runs in place, or, if handlers are nested too deeply, after the
+  /// outermost one has returned.
   public func run() {
     token.run()
   }
 
   private final class Token: Sendable {
     let job: Job
-    // A handler that has run may wait again, for the promise that it returned.
+    // Not a flag of the handler, which can wait again for the promise that its closure returned.
     let hasRun = AtomicFlag(false)
 
     init(_ job: Job) { self.job = job }
@@ -53,7 +54,7 @@ public struct PromiseJob: Sendable {
 
     deinit {
       if hasRun.load(ordering: .acquiring) { return }
-      // Nested only so deep, for an executor that drops the jobs of a whole chain at once.
+      // The trampoline limits nesting if an executor drops the jobs of a whole chain at once.
       Trampoline.perform(DroppedJob(job), ThreadState.current)
     }
   }
@@ -70,43 +71,44 @@ final class DroppedJob: Job, @unchecked Sendable {
   }
 }
 
-// MARK: - Executors by name
+// MARK: - Built-in executors
 
-/// Runs handlers in place: inside the call that settles the promise, or inside the call that
-/// attaches the handler if the promise is settled already.
+/// Runs handlers in place: inside the call that settles the promise, or, if the promise has already
+/// settled, inside the call that attaches the handler.
 ///
-/// The one executor that opts out of the clean stack. Handlers that settle promises whose handlers
-/// are immediate nest, but only 24 deep; deeper ones run when the outermost one has returned.
+/// If such a handler settles another promise, the handlers in place of that promise run inside it,
+/// up to 24 levels deep; deeper handlers run after the outermost one has returned. If a timer of
+/// the continuous clock settles the promise, handlers run on the global queue.
 public struct ImmediateExecutor: PromiseExecutor {
   @inlinable init() {}
 
   /// Runs the job on the current thread.
   public func enqueue(_ job: PromiseJob) { job.run() }
 
-  /// Runs the handlers in place that this thread would run next: those that it has deferred because
-  /// they nest too deep, and those of the same promise as one that is running.
+  /// Runs the handlers in place that are waiting for this thread's stack to unwind.
   ///
-  /// Call it before a blocking call of your own waits for a promise, such as one that runs a run loop:
-  /// if handlers in place are on the thread's stack, the promise may need another one.
-  /// ``Promise/wait()`` does the same.
+  /// These are the handlers that were deferred because they were nested too deeply, and the
+  /// remaining handlers of promises whose handlers are running. Call this method before you block
+  /// the thread until a promise settles, for example by running a run loop: the promise may depend
+  /// on one of these handlers. ``Promise/wait()`` does the same.
   ///
-  /// - Complexity: O(1) if there are none.
+  /// - Complexity: O(1) if no handlers are waiting.
   public static func runDeferredHandlers() {
     Delivery.runPendingInPlace(ThreadState.current)
   }
 }
 
-/// Runs handlers on the global concurrent queue, several at a time.
+/// Runs handlers concurrently on the global queue.
 public struct GlobalExecutor: PromiseExecutor {
   @usableFromInline static var queue: DispatchQueue { Queues.global }
 
-  /// Runs the job on the global concurrent queue.
+  /// Schedules the job on the global concurrent queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.global) { job.run() } }
 }
 
-/// Runs handlers on the main actor, which is the main thread.
+/// Runs handlers on the main actor.
 public struct MainExecutor: PromiseExecutor {
-  /// Runs the job on the main actor.
+  /// Schedules the job on the main actor.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.main) { job.run() } }
 }
 
@@ -114,36 +116,36 @@ public struct MainExecutor: PromiseExecutor {
 public struct ActorExecutor: PromiseExecutor {
   let actor: any Actor
 
-  /// Runs the job on the actor.
+  /// Schedules the job on the actor.
   public func enqueue(_ job: PromiseJob) { ActorScheduler.hop(to: actor) { job.run() } }
 }
 
 extension PromiseExecutor where Self == ImmediateExecutor {
-  /// Runs handlers in place, on whichever thread settles the promise.
+  /// An executor that runs handlers in place, on the thread that settles the promise.
   @inlinable public static var immediate: ImmediateExecutor { ImmediateExecutor() }
 }
 
 extension PromiseExecutor where Self == GlobalExecutor {
-  /// Runs handlers on the global concurrent queue.
+  /// An executor that runs handlers on the global concurrent queue.
   public static var global: GlobalExecutor { GlobalExecutor() }
 }
 
 extension PromiseExecutor where Self == MainExecutor {
-  /// Runs handlers on the main actor.
+  /// An executor that runs handlers on the main actor.
   public static var main: MainExecutor { MainExecutor() }
 }
 
 extension PromiseExecutor where Self == ActorExecutor {
-  /// Runs handlers on `actor`.
+  /// Returns an executor that runs handlers on `actor`.
   public static func actor(_ actor: any Actor) -> ActorExecutor { ActorExecutor(actor: actor) }
 }
 
-/// The executor of closures with this isolation.
+/// Returns the executor that runs closures with this isolation.
 package func executor(for isolation: (any Actor)?) -> any PromiseExecutor {
   isolation.map { ActorExecutor(actor: $0) } ?? GlobalExecutor()
 }
 
 extension DispatchQueue: PromiseExecutor {
-  /// Runs the job on this queue.
+  /// Submits the job to this queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: self) { job.run() } }
 }

@@ -2,9 +2,9 @@ import Dispatch
 
 /// An executor that submits each handler to a queue separately.
 ///
-/// A `DispatchQueue` used as an executor can run a chain of handlers in one visit. This one takes a
-/// visit for each: work that the program itself sends to the queue keeps its place between them. On
-/// a serial queue handlers run in the order in which they were attached.
+/// A `DispatchQueue` used as an executor can run a chain of handlers in a single block. This
+/// executor submits a block for each handler, so that other work submitted to the queue can run
+/// between them. On a serial queue, handlers run in the order in which they were attached.
 public struct QueueExecutor: PromiseExecutor {
   private enum Submission {
     case inPlace
@@ -17,9 +17,10 @@ public struct QueueExecutor: PromiseExecutor {
   /// Creates an executor for `queue`.
   ///
   /// - Parameters:
-  ///   - queue: Where handlers run; nil runs them in place, as ``PromiseExecutor/immediate`` does.
-  ///   - group: Counts each handler from when it is sent until it has run.
-  ///   - flags: The flags of each submission.
+  ///   - queue: The queue on which handlers run. With nil, they run in place, as with
+  ///     ``PromiseExecutor/immediate``, and the other arguments are ignored.
+  ///   - group: A group that each handler enters when it's submitted and leaves when it has run.
+  ///   - flags: The flags of each submitted block.
   public init(
     _ queue: DispatchQueue?, group: DispatchGroup? = nil, flags: DispatchWorkItemFlags = []
   ) {
@@ -32,7 +33,7 @@ public struct QueueExecutor: PromiseExecutor {
     }
   }
 
-  /// Runs the job on the queue, or in place.
+  /// Submits the job to the queue, or runs it in place.
   public func enqueue(_ job: PromiseJob) {
     switch submission {
     case .inPlace: job.run()
@@ -42,7 +43,7 @@ public struct QueueExecutor: PromiseExecutor {
     }
   }
 
-  /// Reaches the queue without a wrapper for each job.
+  /// The target that reaches the queue without a wrapper for each job.
   @usableFromInline var target: HandlerTarget {
     switch submission {
     case .inPlace: HandlerTarget(programInPlace: ())
@@ -52,9 +53,9 @@ public struct QueueExecutor: PromiseExecutor {
   }
 }
 
-/// Sends jobs to a queue one by one, with options.
+/// Submits jobs to a queue one by one, with a group and flags.
 ///
-/// `@unchecked Sendable`: all three are immutable, and thread-safe or numbers.
+/// `@unchecked Sendable`: all properties are immutable; the queue and the group are thread-safe.
 private final class VisitScheduler: Scheduler, @unchecked Sendable {
   private let object: DispatchQueue
   private let group: DispatchGroup?

@@ -1,10 +1,11 @@
-// What a closure captured may be isolated as the closure is, and so may be its `deinit`. A handler's
-// closure goes where the handler goes. A closure that an operator keeps in addition to its handlers, to
-// call it several times or in a task, is kept in an object that releases it in its isolation.
+// The objects that a closure captures, and their `deinit`, can share the closure's isolation. The
+// engine releases a handler's closure where the handler runs. A closure that an operator keeps
+// outside its handlers, to call it several times or in a task, is stored in an object that releases
+// it in its isolation.
 
-/// Keeps a closure, and releases it in its isolation.
+/// Stores a closure, and releases it in its isolation.
 ///
-/// `@unchecked Sendable`: `closure` is immutable up to `deinit`, and `Sendable` itself.
+/// `@unchecked Sendable`: the closure is `Sendable`, and immutable until `deinit`.
 private final class ClosureKeeper<Closure>: @unchecked Sendable {
   private var erased: ErasedClosure?
   private let isolation: Scheduler
@@ -20,7 +21,7 @@ private final class ClosureKeeper<Closure>: @unchecked Sendable {
 }
 
 extension HandlerTarget {
-  /// Returns a closure that calls `closure`, and releases it in the isolation that this stands for.
+  /// Returns a closure that calls `closure` and releases it in this target's isolation.
   func keeping<Result>(
     _ closure: @escaping @Sendable () throws -> Result
   ) -> @Sendable () throws -> Result {
@@ -29,7 +30,7 @@ extension HandlerTarget {
     return { try keeper.closure() }
   }
 
-  /// Returns a closure that calls `closure`, and releases it in the isolation that this stands for.
+  /// Returns a closure that calls `closure` and releases it in this target's isolation.
   func keeping<A, Result>(
     _ closure: @escaping @Sendable (A) throws -> Result
   ) -> @Sendable (A) throws -> Result {
@@ -38,8 +39,8 @@ extension HandlerTarget {
     return { try keeper.closure($0) }
   }
 
-  /// Returns a closure that calls `closure`, which does not throw, and releases it in the isolation that
-  /// this stands for.
+  /// Returns a closure that calls `closure`, which doesn't throw, and releases it in this target's
+  /// isolation.
   func keeping<A, Result>(
     nonthrowing closure: @escaping @Sendable (A) -> Result
   ) -> @Sendable (A) -> Result {
@@ -48,7 +49,7 @@ extension HandlerTarget {
     return { keeper.closure($0) }
   }
 
-  /// The scheduler of the actor that this stands for, if it does.
+  /// The scheduler of the actor or `TurnExecutor` that this target stands for, if any.
   fileprivate var isolation: Scheduler? {
     guard let object, flags & Cell.Input.queueTarget == 0 else { return nil }
     let scheduler = unsafeDowncast(object, to: Scheduler.self)
@@ -56,12 +57,12 @@ extension HandlerTarget {
   }
 }
 
-/// The scheduler of the actor `isolation`; nil for none.
+/// Returns the scheduler of the actor `isolation`, or nil if there is none.
 func scheduler(of isolation: (any Actor)?) -> Scheduler? {
   HandlerTarget(isolation: isolation).isolation
 }
 
-/// Returns a function that calls `operation`, and releases it in `isolation`, its own.
+/// Returns a function that calls `operation` and releases it in `isolation`, which is its own.
 func keeping<Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value,
   in isolation: Scheduler?
@@ -72,7 +73,7 @@ func keeping<Value: Sendable>(
   return { try await keeper.closure() }
 }
 
-/// Returns a function that calls `operation`, and releases it in `isolation`, its own.
+/// Returns a function that calls `operation` and releases it in `isolation`, which is its own.
 func keeping<A: Sendable, Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value,
   in isolation: Scheduler?
@@ -83,7 +84,8 @@ func keeping<A: Sendable, Value: Sendable>(
   return { try await keeper.closure($0) }
 }
 
-/// Returns a function that calls `operation`, which does not throw, and releases it in `isolation`, its own.
+/// Returns a function that calls `operation`, which doesn't throw, and releases it in `isolation`,
+/// which is its own.
 func keeping<A: Sendable, Value: Sendable>(
   nonthrowing operation: @escaping @Sendable @isolated(any) (A) async -> Value,
   in isolation: Scheduler?

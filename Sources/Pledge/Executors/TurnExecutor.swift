@@ -1,10 +1,10 @@
-/// Runs handlers on a serial executor of the program's, such as an event loop or a run loop, several
-/// in one visit.
+/// An executor that runs handlers in batches on your own serial executor, such as an event loop or
+/// a run loop.
 ///
-/// An executor that conforms to ``PromiseExecutor`` by itself gets one job for each handler. This one
-/// keeps a queue of handlers and asks for a visit when the queue is no longer empty. A visit, or
-/// *turn*, runs up to 128 handlers in the order in which they came; if more are left, it asks for
-/// another one, so that the other work of the executor gets its share.
+/// A type that conforms to ``PromiseExecutor`` receives a separate job for each handler. A
+/// `TurnExecutor` keeps a queue of handlers instead, and requests a *turn* when the queue becomes
+/// nonempty. A turn runs up to 128 handlers in first-in, first-out order. If more handlers are
+/// waiting, it requests another turn, so that other work on your executor can run in between.
 ///
 /// ```swift
 /// let executor = TurnExecutor(name: "frames", isCurrent: { game.isOnItsThread }) { turn in
@@ -12,21 +12,22 @@
 /// }
 /// ```
 ///
-/// Make one for each executor and keep it: handlers run in order only if they were given to the same
-/// `TurnExecutor`.
+/// Create one `TurnExecutor` for each executor and reuse it: handlers run in order only within the
+/// same `TurnExecutor`.
 public struct TurnExecutor: PromiseExecutor {
   private let scheduler: RequestedTurnScheduler
 
-  /// Makes an executor that runs its turns as `schedule` says.
+  /// Creates an executor whose turns are scheduled by `schedule`.
   ///
   /// - Parameters:
-  ///   - name: What traces call it.
-  ///   - isCurrent: Whether the calling thread is the one that the turns run on. ``Promise/wait()``
-  ///     asks this: there it throws ``DeadlockError`` instead of waiting for a handler that needs the
-  ///     very thread.
-  ///   - schedule: Has its argument called soon, once, and not inside this call. If it drops its
-  ///     argument, the promises of the waiting handlers are rejected with ``BrokenPromiseError``.
-  ///     There is never more than one turn outstanding.
+  ///   - name: The name of the executor in traces.
+  ///   - isCurrent: Returns whether the calling thread is the one on which turns run. On that
+  ///     thread, ``Promise/wait()`` throws ``DeadlockError`` instead of waiting for a handler that
+  ///     runs on this executor.
+  ///   - schedule: Schedules its argument to be called once, soon, and after `schedule` has
+  ///     returned. If the argument is released without being called, the promises of the waiting
+  ///     handlers are rejected with ``BrokenPromiseError``. At most one turn is outstanding at any
+  ///     time.
   public init(
     name: String, isCurrent: @escaping @Sendable () -> Bool = { false },
     schedule: @escaping @Sendable (_ turn: @escaping @Sendable () -> Void) -> Void
@@ -37,15 +38,15 @@ public struct TurnExecutor: PromiseExecutor {
 
   private init(_ scheduler: RequestedTurnScheduler) { self.scheduler = scheduler }
 
-  /// Has the job run in a turn.
+  /// Schedules the job to run in a turn.
   public func enqueue(_ job: PromiseJob) { scheduler.enqueue(EnqueuedJob(job)) }
 
-  /// Reaches the scheduler without a wrapper for each job.
+  /// The target that reaches the scheduler without a wrapper for each job.
   @usableFromInline var target: HandlerTarget { HandlerTarget(scheduler: scheduler) }
 
-  /// The executor of `owner`: the same one for as long as it is in use.
+  /// Returns the executor for `owner`, which is the same one while it is in use.
   ///
-  /// `schedule` must keep `owner` alive: the executor is found by its address.
+  /// `schedule` must keep `owner` alive, because the executor is found by the address of `owner`.
   package static func shared(
     by owner: AnyObject, name: @autoclosure () -> String,
     isCurrent: @escaping @Sendable () -> Bool,
@@ -54,22 +55,23 @@ public struct TurnExecutor: PromiseExecutor {
     let id = ObjectIdentifier(owner)
     let registry = RequestedTurnScheduler.registry
     if let scheduler = registry.existing(for: id) { return TurnExecutor(scheduler) }
-    // The closures belong to the program, and so are made and released outside the lock.
+    // The closures belong to the program, so they're created and released outside the lock.
     let new = RequestedTurnScheduler(
       name: name(), isCurrent: isCurrent, schedule: schedule, owner: id)
     return TurnExecutor(registry.registered(new, for: id))
   }
 }
 
-/// Turns on an executor of the program's.
+/// The scheduler of a `TurnExecutor`, whose turns run where `schedule` runs them.
 ///
-/// `@unchecked Sendable`: as `TurnScheduler`; what it adds is immutable. The queue is safe even if the
-/// executor is not serial, as there is never more than one turn outstanding.
+/// `@unchecked Sendable`: guarded like `TurnScheduler`; the added properties are immutable. The
+/// queue is safe even if the executor isn't serial, because at most one turn is outstanding at any
+/// time.
 private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
   private let label: String
   private let isCurrent: @Sendable () -> Bool
   private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
-  /// What this is registered for, if it is.
+  /// The object that this scheduler is registered for, if any.
   private let owner: ObjectIdentifier?
 
   init(
@@ -107,8 +109,8 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
   }
 }
 
-/// A turn that an executor of the program's was asked for: runs once, or breaks the promises of the
-/// waiting handlers when it is dropped.
+/// A requested turn, which runs once or, if it's dropped, rejects the promises of the waiting
+/// handlers.
 private final class RequestedTurn: Sendable {
   private let scheduler: RequestedTurnScheduler
   private let hasRun = AtomicFlag(false)
@@ -119,7 +121,7 @@ private final class RequestedTurn: Sendable {
     if hasRun.exchange(true, ordering: .acquiringAndReleasing) { return }
     let state = ThreadState.current
     if state.pointee.enqueueDepth > 0 {
-      // Inside the call that asked for the turn, which is no place for it.
+      // `schedule` has called its argument before returning.
       Trampoline.perform(InnerTurn(scheduler), state)
     } else {
       scheduler.runTurn()
@@ -132,7 +134,7 @@ private final class RequestedTurn: Sendable {
   }
 }
 
-/// A turn as a job of the trampoline's.
+/// A turn as a job for the trampoline.
 private final class InnerTurn: Job, @unchecked Sendable {
   // Immutable.
   private let scheduler: RequestedTurnScheduler
@@ -146,7 +148,7 @@ private final class InnerTurn: Job, @unchecked Sendable {
   }
 }
 
-/// A job that was given to `enqueue`, among those that the engine gives to the scheduler.
+/// A job that was passed to `TurnExecutor.enqueue`.
 private final class EnqueuedJob: Job, @unchecked Sendable {
   // Immutable.
   private let job: PromiseJob

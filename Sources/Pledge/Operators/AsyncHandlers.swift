@@ -1,5 +1,5 @@
-// Handlers that are `async`. They have names of their own: an overload that takes an `async` closure
-// would accept every closure that is not, and hide what is wrong with it.
+// Operators with `async` closures. They have their own names, because an overload that takes an
+// `async` closure would also accept every synchronous closure, and hide the errors in it.
 
 extension Thenable {
   /// Returns a promise for the result of applying an asynchronous `transform` to this promise's
@@ -40,7 +40,7 @@ extension Promise {
   /// Calls an asynchronous `body` when this promise has settled, waits for it, and passes the
   /// result on.
   ///
-  /// `body` runs also when the promise is cancelled, and is not cancelled along with it. If `body`
+  /// `body` also runs when the promise is cancelled, and isn't cancelled along with it. If `body`
   /// throws, the returned promise is rejected with that error.
   ///
   /// **Execution.** `body` runs in its own task, in the isolation in which it was written.
@@ -62,7 +62,7 @@ extension Guarantee {
     guaranteedThen(HandlerTarget(immediate: ()), startingTasks(nonthrowing: transform))
   }
 
-  /// Calls an asynchronous `body` when this guarantee is fulfilled, or broken, waits for it, and
+  /// Calls an asynchronous `body` when this guarantee is fulfilled or broken, waits for it, and
   /// passes the value on.
   ///
   /// **Execution.** `body` runs in its own task, in the isolation in which it was written.

@@ -1,9 +1,11 @@
 extension Promise {
-  /// Creates a promise that adopts the one `body` returns; if `body` throws, it is rejected.
+  /// Creates a promise for the result of the promise that `body` returns, or rejects it with the
+  /// error that `body` throws.
   ///
-  /// A chain can start with it, so that what `body` throws is handled like the chain's other errors.
-  /// If `body` computes a value and no promise, use ``init(catching:fileID:line:)``. Cancelling the
-  /// result cancels the promise that `body` returned, unless that has other consumers.
+  /// Start a chain with `attempt` to handle an error that `body` throws like the chain's other
+  /// errors. If `body` returns a value rather than a promise, use ``init(catching:fileID:line:)``.
+  /// Cancelling the result also cancels the promise that `body` returned, unless that has other
+  /// consumers.
   ///
   /// **Execution.** `body` runs inside this call.
   @inlinable
@@ -14,7 +16,7 @@ extension Promise {
     return promise.isPending ? promise.share() : promise
   }
 
-  /// The very promise that `body` returns, or one that is rejected with what it throws.
+  /// Returns the same promise as `body`, or one that is rejected with the error that `body` throws.
   @inlinable
   static func attempted(
     fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Promise
@@ -26,8 +28,8 @@ extension Promise {
     }
   }
 
-  /// Creates a promise that adopts the guarantee that `body` returns; if `body` throws, it is
-  /// rejected.
+  /// Creates a promise for the value of the guarantee that `body` returns, or rejects it with the
+  /// error that `body` throws.
   ///
   /// **Execution.** `body` runs inside this call.
   @inlinable @_disfavoredOverload

@@ -2,7 +2,7 @@ extension Promise {
   /// Handles the error and ends the chain.
   ///
   /// The result is fulfilled once the error has been handled, or immediately if there was none, so
-  /// that `finally` can follow. It cannot fail.
+  /// that `finally` can follow. It can't fail.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult
@@ -17,7 +17,7 @@ extension Promise {
   /// Handles the error and ends the chain.
   ///
   /// The result is fulfilled once the error has been handled, or immediately if there was none, so
-  /// that `finally` can follow. It cannot fail.
+  /// that `finally` can follow. It can't fail.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
@@ -46,7 +46,7 @@ extension Promise {
       })
   }
 
-  /// Handles errors of the type `only`; other errors stay in the chain.
+  /// Handles errors of the type `only`; other errors pass through.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -60,7 +60,7 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable (E) -> Void).self))
   }
 
-  /// Handles errors of the type `only`; other errors stay in the chain.
+  /// Handles errors of the type `only`; other errors pass through.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -72,7 +72,7 @@ extension Promise {
     caughtOnly(HandlerTarget(executor), body)
   }
 
-  /// Handles the error `only`; other errors stay in the chain.
+  /// Handles the error `only`; other errors pass through.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -86,7 +86,7 @@ extension Promise {
       Isolated(body).assumingIsolated(as: (@Sendable () -> Void).self))
   }
 
-  /// Handles the error `only`; other errors stay in the chain.
+  /// Handles the error `only`; other errors pass through.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
   ///
@@ -122,8 +122,8 @@ extension Promise {
 
   /// Handles the errors for which `body` returns true.
   ///
-  /// One handler of this promise, and not one of `asVoid()`: it takes its turn among the other
-  /// handlers of this promise.
+  /// This is a single handler of this promise, rather than one of `asVoid()`, so that it runs in
+  /// order with the other handlers of this promise.
   @inlinable
   func caughtIfWanted(
     _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Bool

@@ -166,8 +166,8 @@ extension Guarantee {
   }
 }
 
-// Functions that say whether they did something, such as `Resolver.fulfill`, can be handlers, too:
-// `promise.done(resolver.fulfill).catch(resolver.reject)`.
+// With these overloads, functions that return whether they had an effect, such as
+// `Resolver.fulfill`, can be handlers: `promise.done(resolver.fulfill).catch(resolver.reject)`.
 
 extension Thenable {
   /// Calls `body` with the value, and ignores what it returns.

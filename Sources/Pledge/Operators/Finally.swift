@@ -1,9 +1,9 @@
 extension Promise {
   /// Calls `body` when this promise has settled, and passes the result on.
   ///
-  /// `body` runs also when the promise is cancelled. If `body` returns a promise or another
-  /// ``Thenable``, the returned promise waits for it; any other result is ignored. If `body` throws,
-  /// or what it returns is rejected, the returned promise is rejected with that error.
+  /// `body` also runs when the promise is cancelled. If `body` returns a promise or another
+  /// ``Thenable``, the returned promise waits for it; any other result is ignored. If `body`
+  /// throws, or the thenable is rejected, the returned promise is rejected with that error.
   ///
   /// ```swift
   /// query(connection).finally { connection.close() }
@@ -31,10 +31,11 @@ extension Promise {
     finishedWaiting(HandlerTarget(executor), body)
   }
 
-  /// Waits for what `body` returns if that is thenable.
+  /// Returns a promise with the same result, which waits for the result of `body` if that is a
+  /// thenable.
   ///
-  /// One generic operator, and not one for closures that return nothing and one for those that
-  /// return a promise: the compiler would try each combination of the two along a chain.
+  /// There's one generic operator, because with separate ones for closures that return nothing and
+  /// closures that return a promise, the compiler would try every combination along a chain.
   @inlinable
   func finishedWaiting<Result>(
     _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Result
@@ -82,7 +83,7 @@ extension Promise {
         let body = handler.takeBody(as: (@Sendable () throws -> T).self)
         let outcome = Promise(cell: source)
         do {
-          // The clean-up is not to be cancelled along with what it cleans up after.
+          // The cleanup must not be cancelled along with the work that it follows.
           let inner = try body().source.uncancellable().chained(HandlerTarget(immediate: ())) {
             _ in
             outcome
@@ -96,15 +97,17 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// A promise that waits for `result` if that is thenable, and is rejected as that is.
+  /// Returns a promise that waits for `result` if that is a thenable, and is rejected with the same
+  /// error.
   @usableFromInline
   static func end(of result: Any) -> Promise<Void> {
     (result as? any Thenable)?.erased() ?? .value(())
   }
 
-  /// A promise that waits for `result` if that is thenable, and is fulfilled then.
+  /// Returns a promise that waits for `result` if that is a thenable, and is fulfilled even if the
+  /// thenable is rejected.
   ///
-  /// An unhandled error of `result` is reported as any other.
+  /// An unhandled error of `result` is reported like any other.
   @usableFromInline
   static func endIgnoringErrors(of result: Any) -> Promise<Void> {
     guard let thenable = result as? any Thenable else { return .value(()) }
@@ -119,7 +122,7 @@ extension Thenable {
 }
 
 extension Guarantee {
-  /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
+  /// Calls `body` when this guarantee is fulfilled or broken, and passes the value on.
   ///
   /// If `body` returns a ``Guarantee`` or another ``Thenable``, the returned guarantee waits for
   /// it; if that is rejected and its error isn't handled, the error is reported. Any other result
@@ -135,7 +138,7 @@ extension Guarantee {
       Isolated(body).assumingIsolated(as: (@Sendable () -> Result).self))
   }
 
-  /// Calls `body` when this guarantee is fulfilled, or broken, and passes the value on.
+  /// Calls `body` when this guarantee is fulfilled or broken, and passes the value on.
   ///
   /// See ``finally(_:)``.
   ///

@@ -1,5 +1,5 @@
-// Operators on guarantees of sequences whose closures cannot fail: the result is a guarantee, too.
-// Closures that throw make a promise of it.
+// Operators on guarantees of sequences with closures that don't throw: the result is a guarantee,
+// too. With closures that throw, the result is a promise.
 
 extension Guarantee where Value: Sequence, Value.Element: Sendable {
   /// Returns a guarantee for the results of applying `transform` to each element.
@@ -95,8 +95,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Guarantee where Value: Sequence, Value.Element: Sendable {
-  /// Returns a guarantee for the elements of the sequences that `transform` returns for each
-  /// element.
+  /// Returns a guarantee for the elements of all the sequences that `transform` returns, in order.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -108,8 +107,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.flatMap(transform) }
   }
 
-  /// Returns a guarantee for the elements of the sequences that `transform` returns for each
-  /// element.
+  /// Returns a guarantee for the elements of all the sequences that `transform` returns, in order.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -119,8 +117,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.flatMap(transform) }
   }
 
-  /// Returns a guarantee for the elements of the sequences that `transform` returns for each
-  /// element.
+  /// Returns a guarantee for the elements of all the sequences that `transform` returns, in order.
   ///
   /// **Execution.** `transform` runs on the main actor.
   @inlinable
@@ -128,8 +125,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     on executor: MainExecutor, _ transform: @escaping @MainActor @Sendable (Value.Element) -> U
   ) -> Guarantee<[U.Element]> where U.Element: Sendable { flatMapValues(transform) }
 
-  /// Returns a guarantee for the values of the guarantees that `transform` returns for each
-  /// element.
+  /// Calls `transform` with each element and returns a guarantee for all the values, in order.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -143,8 +139,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedThen(target) { value in .all(value.map(transform)) }
   }
 
-  /// Returns a guarantee for the values of the guarantees that `transform` returns for each
-  /// element.
+  /// Calls `transform` with each element and returns a guarantee for all the values, in order.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -155,8 +150,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedThen(HandlerTarget(executor)) { value in .all(value.map(transform)) }
   }
 
-  /// Returns a guarantee for the values of the guarantees that `transform` returns for each
-  /// element.
+  /// Calls `transform` with each element and returns a guarantee for all the values, in order.
   ///
   /// **Execution.** `transform` runs on the main actor.
   @inlinable
@@ -165,7 +159,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     _ transform: @escaping @MainActor @Sendable (Value.Element) -> Guarantee<U>
   ) -> Guarantee<[U]> { thenMap(transform) }
 
-  /// Returns a guarantee for the result of combining all elements, beginning with `initial`.
+  /// Returns a guarantee for the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
   @inlinable
@@ -178,7 +172,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     return guaranteedMap(target) { value in value.reduce(initial, combine) }
   }
 
-  /// Returns a guarantee for the result of combining all elements, beginning with `initial`.
+  /// Returns a guarantee for the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -189,7 +183,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
     guaranteedMap(HandlerTarget(executor)) { value in value.reduce(initial, combine) }
   }
 
-  /// Returns a guarantee for the result of combining all elements, beginning with `initial`.
+  /// Returns a guarantee for the elements combined into one value, from left to right.
   ///
   /// **Execution.** `combine` runs on the main actor.
   @inlinable
@@ -214,7 +208,9 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable {
-  /// Returns a guarantee for the elements in ascending order; sorted in place where they settle.
+  /// Returns a guarantee for the elements in ascending order.
+  ///
+  /// **Execution.** The elements are sorted on the thread that fulfills this guarantee.
   @inlinable
   public func sortedValues() -> Guarantee<[Value.Element]> {
     guaranteedMap(HandlerTarget(immediate: ())) { $0.sorted() }

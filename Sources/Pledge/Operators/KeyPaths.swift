@@ -1,6 +1,6 @@
-// In a module whose default isolation is the main actor, a key path of the module's own types is no
-// `@Sendable` function. These overloads take the key path itself, and use it in the isolation of
-// the code that named it.
+// In a module whose default isolation is the main actor, a key path of one of the module's own
+// types isn't a `@Sendable` function. These overloads take the key path itself, and use it in the
+// isolation of the code that contains it.
 
 extension Thenable {
   /// Returns a promise for the value's property at `keyPath`.
@@ -80,7 +80,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 
 /// A key path that is sent to the isolation in which it was created.
 ///
-/// `@unchecked Sendable`: immutable, and only used in the isolation that the operator was given.
+/// `@unchecked Sendable`: immutable, and only used in the isolation passed to the operator.
 @usableFromInline
 struct IsolatedKeyPath<Root, Property>: @unchecked Sendable {
   @usableFromInline let keyPath: KeyPath<Root, Property>

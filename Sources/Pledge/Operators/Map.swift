@@ -45,7 +45,7 @@ extension Thenable {
         }
         let result: U
         do {
-          // The closure goes at the end of this line, before the promise settles.
+          // The closure is released at the end of this statement, before the promise settles.
           result = try handler.takeBody(as: (@Sendable (Value) throws -> U).self)(
             source.value(as: Value.self))
         } catch {
@@ -56,7 +56,7 @@ extension Thenable {
       })
   }
 
-  /// What `mapped` returns for a settled `source`, immediately.
+  /// Returns what `mapped` returns for a fulfilled `source`, without a handler.
   @inlinable
   func mappedNow<U: Sendable>(
     _ source: Cell, _ transform: (Value) throws -> U
@@ -70,8 +70,8 @@ extension Thenable {
 
   /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
   ///
-  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``; if this promise is
-  /// rejected, or `transform` throws, with that error.
+  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``. If this
+  /// promise is rejected, or `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -85,8 +85,8 @@ extension Thenable {
 
   /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
   ///
-  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``; if this promise is
-  /// rejected, or `transform` throws, with that error.
+  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``. If this
+  /// promise is rejected, or `transform` throws, the result is rejected with that error.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -40,8 +40,8 @@ extension Promise {
     _ transform: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U
   ) -> Promise<U> { mapResult(transform) }
 
-  /// One handler of this promise, and not one of a promise of its result: it takes its turn among
-  /// the other handlers of this promise.
+  /// This is a single handler of this promise, rather than one of `settled()`, so that it runs in
+  /// order with the other handlers of this promise.
   @inlinable
   func resultMapped<U: Sendable>(
     _ target: HandlerTarget,
@@ -54,7 +54,7 @@ extension Promise {
       ) { handler, source in
         let result: U
         do {
-          // The closure goes at the end of this line, before the promise settles.
+          // The closure is released at the end of this statement, before the promise settles.
           result = try handler.takeBody(
             as: (@Sendable (Result<Value, any Error>) throws -> U).self)(source.handledResult())
         } catch {
@@ -65,7 +65,7 @@ extension Promise {
       })
   }
 
-  /// A promise of the outcome, which cannot fail but by being cancelled itself.
+  /// Returns a promise for the result as a value, which can fail only if it's cancelled itself.
   @inlinable
   func settled() -> Promise<Result<Value, any Error>> {
     Promise<Result<Value, any Error>>(

@@ -1,9 +1,9 @@
-// Overloads that cannot be called: they give a message where a closure has the wrong shape. The
-// compiler looks at them only when nothing else fits. For the names of other libraries see
-// OtherNames.swift.
+// Overloads that can't be called, or are deprecated: they produce a message when a closure has the
+// wrong type. The compiler considers most of them only if no other overload matches. For names from
+// other libraries, see OtherNames.swift.
 
 extension Thenable {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'map' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -13,7 +13,7 @@ extension Thenable {
     -> Promise<U>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'then' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -23,7 +23,7 @@ extension Thenable {
     -> Promise<U>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'done' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -33,7 +33,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -44,7 +44,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -55,7 +55,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -68,7 +68,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'get' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -78,7 +78,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -91,7 +91,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'compactMap' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -103,7 +103,7 @@ extension Thenable {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'validate' takes a closure without 'await'; use 'asyncMap' for one that awaits"
@@ -117,7 +117,7 @@ extension Thenable {
 }
 
 extension Thenable where Value: Thenable {
-  /// Explains a mistake: the value is a promise, for which nothing waits.
+  /// Explains a mistake: the value is a promise, and nothing waits for it.
   ///
   /// `body` is called with that promise.
   @available(
@@ -134,7 +134,7 @@ extension Thenable where Value: Thenable {
 }
 
 extension Promise {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -145,7 +145,7 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -158,7 +158,7 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'recover' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
@@ -168,7 +168,7 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -179,7 +179,7 @@ extension Promise {
     -> Promise<Value>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'finally' takes a closure without 'await'; use 'asyncFinally' for one that awaits"
@@ -189,7 +189,7 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "'catch' takes a closure without 'await'; use 'asyncRecover' for one that awaits"
@@ -199,7 +199,7 @@ extension Promise {
     -> Guarantee<Void>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -210,7 +210,7 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -221,7 +221,7 @@ extension Promise {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -234,8 +234,8 @@ extension Promise {
 }
 
 extension Guarantee {
-  // Deprecated and not unavailable: otherwise the compiler would take the operator before it for
-  // the one that makes a promise of the guarantee, and say nothing.
+  // Deprecated rather than unavailable: otherwise, the compiler would choose the overload of the
+  // preceding operator that returns a promise, and show no message.
   /// Explains a mistake: a guarantee has no error.
   ///
   /// The closure is never called.

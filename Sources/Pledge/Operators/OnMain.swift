@@ -1,5 +1,5 @@
-// `on: .main` means the main actor to the compiler, too: the closures of these overloads may touch
-// what is isolated to it. All else is as without `on:`.
+// With `on: .main`, the compiler knows that closures run on the main actor: they can use state that
+// is isolated to it. Otherwise, these overloads are the same as those without `on:`.
 
 extension Thenable {
   /// Returns a promise for the result of applying `body`, on the main actor, to the value.
@@ -14,13 +14,13 @@ extension Thenable {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> U?
   ) -> Promise<U> { compactMap(body) }
 
-  /// Returns a promise that settles as the one that `body`, on the main actor, returns.
+  /// Returns a promise for the result of the promise that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> { then(body) }
 
-  /// Returns a promise that settles as the thenable that `body`, on the main actor, returns.
+  /// Returns a promise for the result of the thenable that `body`, on the main actor, returns.
   @inlinable @_disfavoredOverload
   public func then<T: Thenable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) throws -> T
@@ -45,7 +45,7 @@ extension Thenable {
     _ body: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> { tap(body) }
 
-  /// Calls `body` with the outcome on the main actor, without being a consumer.
+  /// Calls `body` with the result on the main actor, without being a consumer of the promise.
   @inlinable
   public func watch(
     on executor: MainExecutor,
@@ -80,7 +80,7 @@ extension Guarantee {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> U
   ) -> Guarantee<U> { map(body) }
 
-  /// Returns a guarantee that settles as the one that `body`, on the main actor, returns.
+  /// Returns a guarantee for the value of the guarantee that `body`, on the main actor, returns.
   @inlinable
   public func then<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> Guarantee<U>
@@ -98,7 +98,7 @@ extension Guarantee {
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value) -> Void
   ) -> Guarantee<Value> { get(body) }
 
-  /// Calls `body` on the main actor when this guarantee is fulfilled, or broken.
+  /// Calls `body` on the main actor when this guarantee is fulfilled or broken.
   @inlinable @discardableResult
   public func finally<R>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable () -> R
@@ -198,7 +198,7 @@ extension Promise {
     on executor: MainExecutor,
     _ handler: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
   ) {
-    // As a generic parameter: a call with a `MainExecutor` would be one of this method.
+    // A generic parameter: a call with a `MainExecutor` would call this method again.
     func observe(on executor: some PromiseExecutor) {
       self.observe(
         on: executor,

@@ -1,39 +1,43 @@
 // `on: .main` for the operators on promises of sequences; see OnMain.swift.
 
 extension Thenable where Value: Sequence, Value.Element: Sendable {
-  /// Applies `body`, on the main actor, to each element.
+  /// Returns a promise for the results of applying `body`, on the main actor, to each element.
   @inlinable
   public func mapValues<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> U
   ) -> Promise<[U]> { mapValues(body) }
 
-  /// Joins the sequences that `body`, on the main actor, returns for each element.
+  /// Returns a promise for the elements of all the sequences that `body`, on the main actor,
+  /// returns.
   @inlinable
   public func flatMapValues<U: Sequence & Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> U
   ) -> Promise<[U.Element]>
   where U.Element: Sendable { flatMapValues(body) }
 
-  /// Applies `body`, on the main actor, to each element, and drops the nils.
+  /// Returns a promise for the non-nil results of applying `body`, on the main actor, to each
+  /// element.
   @inlinable
   public func compactMapValues<U: Sendable>(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> U?
   ) -> Promise<[U]> { compactMapValues(body) }
 
-  /// Keeps the elements that `body`, on the main actor, accepts.
+  /// Returns a promise for the elements that `body`, on the main actor, accepts.
   @inlinable
   public func filterValues(
     on executor: MainExecutor, _ body: @escaping @MainActor @Sendable (Value.Element) throws -> Bool
   ) -> Promise<[Value.Element]> { filterValues(body) }
 
-  /// Waits for the promises that `body`, on the main actor, returns for each element.
+  /// Calls `body` with each element on the main actor, and returns a promise for all the values, in
+  /// order.
   @inlinable
   public func thenMap<U: Sendable>(
     on executor: MainExecutor,
     _ body: @escaping @MainActor @Sendable (Value.Element) throws -> Promise<U>
   ) -> Promise<[U]> { thenMap(body) }
 
-  /// Joins the values of the promises that `body`, on the main actor, returns for each element.
+  /// Calls `body` with each element on the main actor, and returns a promise for the elements of
+  /// all the values.
   @inlinable
   public func thenFlatMap<U: Sequence & Sendable>(
     on executor: MainExecutor,
@@ -48,7 +52,8 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     where predicate: @escaping @MainActor @Sendable (Value.Element) throws -> Bool
   ) -> Promise<Value.Element> { firstValue(where: predicate) }
 
-  /// Combines the elements into one value on the main actor, from left to right.
+  /// Returns a promise for the elements combined into one value, from left to right, on the main
+  /// actor.
   @inlinable
   public func reduceValues<U: Sendable>(
     on executor: MainExecutor, _ initial: U,

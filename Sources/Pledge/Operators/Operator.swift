@@ -1,7 +1,7 @@
-// What all operators are made of: a closure, where it runs, and a handler that knows the types.
+// The parts of every operator: a closure, its target, and a handler that knows the types.
 
 extension Cell {
-  /// Attaches a handler that makes a `U` of this cell's outcome, and returns its cell.
+  /// Attaches a handler that produces a `U` from this cell's result; returns the handler's cell.
   @inlinable
   final func derive<U>(
     _ type: U.Type, wants: UInt64, target: HandlerTarget, body: __owned ErasedClosure?,
@@ -18,12 +18,12 @@ extension Cell {
 /// A closure that carries its isolation, as one of the plain function type `Closure`.
 ///
 /// An `@isolated(any)` closure can only be called with `await`. The engine has already sent the
-/// handler to the executor that the closure is isolated to, so calling it as a plain function is
-/// what its isolation asks for. Both function types are two words, a function and a context, and
-/// have the same calling convention.
+/// handler to the executor that the closure is isolated to, so a call as a plain function respects
+/// that isolation. Both function types are two words, a function and a context, and have the same
+/// calling convention.
 ///
-/// A generic argument of `@isolated(any)` type needs the run time of macOS 15. A stored property of
-/// that type does not, so there is a structure for each number of parameters.
+/// A generic argument of `@isolated(any)` type requires the runtime of macOS 15. A stored property
+/// of that type doesn't, so there is a structure for each number of parameters.
 @usableFromInline
 package struct Isolated<Closure> {
   @usableFromInline let closure: Closure

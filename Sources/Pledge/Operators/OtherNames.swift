@@ -1,158 +1,158 @@
-// Names that people know from other libraries. None can be called: the compiler's message says what
-// Pledge calls it.
+// Names from other libraries. They can't be called: the compiler's message suggests what to use
+// instead.
 
 extension Thenable {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "then")
   @_disfavoredOverload
   public func flatMap<U: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>)
     -> Promise<U>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "done")
   @_disfavoredOverload
   public func sink(_ body: @escaping @Sendable (Value) throws -> Void) -> Promise<Void> {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "done")
   public func onSuccess(_ body: @escaping @Sendable (Value) -> Void) -> Promise<Void> {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "tap")
   public func onComplete(
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "map")
   public func flatMapThrowing<U: Sendable>(
     _ body: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'timeout(after: .seconds(…))'")
   public func timeout(seconds: Double) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'timeout(after: .seconds(…))'")
   @_disfavoredOverload
   public func timeout(_ seconds: Double) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'delay(.seconds(…))'")
   @_disfavoredOverload
   public func delay(_ seconds: Double) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'try await promise.value'")
   public func async() async throws -> Value { unavailable() }
 }
 
 extension Promise {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "a promise doesn't start again; use 'Promise.retry(…) { … }'")
   @_disfavoredOverload
   public func retry(_ count: Int) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'currentResult'")
   public var isFulfilled: Bool { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'currentResult'")
   public var isRejected: Bool { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use '!isPending'")
   public var isResolved: Bool { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'currentResult', or 'await promise.result'")
   public var error: (any Error)? { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'bound(to:)' before 'done'")
   public func store(in scope: PromiseScope) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func ensureThen<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func always<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "cauterize")
   public func cauterized() {}
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "recover")
   public func flatMapError(_ body: @escaping @Sendable (any Error) throws -> Promise<Value>)
     -> Promise<Value>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "withResolvers()")
   public static func pending() -> (promise: Promise, resolver: Resolver<Value>) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "value")
   public static func resolve(_ value: Value) -> Promise { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "rejected")
   public static func reject(_ error: any Error) -> Promise { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Promise.rejected(error)'")
   public init(error: any Error) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'try await promise.value'")
   public func await() -> Value { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Promise.value(_:)'")
   @_disfavoredOverload
   public init(value: Value) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "catch")
   public func onFailure(_ body: @escaping @Sendable (any Error) -> Void) -> Guarantee<Void> {
     unavailable()
   }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "catch(only:_:)")
   @_disfavoredOverload
   public func `catch`<E: Error>(_ type: E.Type, _ body: @escaping @Sendable (E) -> Void)
     -> Promise<Void>
   { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "recover(only:_:)")
   @_disfavoredOverload
   public func recover<E: Error>(
     _ type: E.Type, _ body: @escaping @Sendable (E) throws -> Promise<Value>
   ) -> Promise<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "use 'Promise.retry(.fixed(attempts: …, delay: .seconds(…)))'"
@@ -161,7 +161,7 @@ extension Promise {
     attempts: Int, delay: Double = 1, _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message: "the closure is given one resolver: '{ resolver in resolver.fulfill(…) }'"
@@ -174,11 +174,11 @@ extension Promise {
 }
 
 extension Guarantee {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "finally")
   public func ensure(_ body: @escaping @Sendable () -> Void) -> Guarantee<Value> { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
@@ -188,108 +188,108 @@ extension Guarantee {
 }
 
 extension Promise where Value == Void {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Promise.after(.seconds(…))'")
   @_disfavoredOverload
   public static func after(_ seconds: Double) -> Promise<Void> { unavailable() }
 }
 
 extension Guarantee where Value == Void {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'Guarantee.after(.seconds(…))'")
   @_disfavoredOverload
   public static func after(_ seconds: Double) -> Guarantee<Void> { unavailable() }
 }
 
 extension Resolver {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "fulfill(_:)")
   public func succeed(_ value: Value) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "reject(_:)")
   public func fail(_ error: any Error) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "fulfill(_:)")
   public func resume(returning value: Value) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "reject(_:)")
   public func resume(throwing error: any Error) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'reject(CancellationError())'")
   public func cancel() { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "pass the value: 'fulfill(…)'")
   @_disfavoredOverload
   public func fulfill() { unavailable() }
 }
 
 extension GuaranteeResolver {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "use 'fulfill(…)'")
   public func callAsFunction(_ value: Value) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "a guarantee cannot be rejected; make a promise")
   public func reject(_ error: any Error) { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, message: "pass the value: 'fulfill(…)'")
   @_disfavoredOverload
   public func fulfill() { unavailable() }
 }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(
   *, unavailable, message: "start the chain with the promise itself, or with 'Promise.attempt'"
 )
 public func firstly<R>(_ body: () throws -> R) -> R { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.all'")
 public func when<T>(fulfilled promises: T...) -> Promise<Void> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.allSettled'")
 public func when<T>(resolved promises: T...) -> Promise<Void> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.after'")
 public func after(_ duration: Duration) -> Guarantee<Void> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.after'")
 public func after(seconds: Double) -> Guarantee<Void> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.all'")
 @_disfavoredOverload
 public func when<T>(_ promises: T...) -> Promise<Void> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.all'")
 public func all<T: Thenable>(_ thenables: T...) -> Promise<[T.Value]> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(
   *, unavailable,
   message: "use 'Promise.any', or 'Promise.allSettled' for what Google Promises calls 'any'"
 )
 public func any<T: Thenable>(_ thenables: [T]) -> Promise<T.Value> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'Promise.race'")
 public func race<T: Thenable>(_ thenables: T...) -> Promise<T.Value> { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(*, unavailable, message: "use 'wait()'")
 public func hang<T: Thenable>(_ thenable: T) throws -> T.Value { unavailable() }
 
-/// Explains a mistake, and cannot be called.
+/// Explains a mistake and can't be called.
 @available(
   *, unavailable,
   message: "use 'try await promise.value', or 'wait()' in code that is not asynchronous"
@@ -297,23 +297,23 @@ public func hang<T: Thenable>(_ thenable: T) throws -> T.Value { unavailable() }
 public func awaitPromise<T: Thenable>(_ thenable: T) throws -> T.Value { unavailable() }
 
 extension PromiseExecutor where Self == MainExecutor {
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var background: MainExecutor { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var `default`: MainExecutor { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var userInteractive: MainExecutor { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var userInitiated: MainExecutor { unavailable() }
 
-  /// Explains a mistake, and cannot be called.
+  /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
   public static var utility: MainExecutor { unavailable() }
 }

@@ -1,12 +1,13 @@
-// Two names, as for `then` and `map`: the closure of `recover` returns a promise, the closure of
-// `replaceError` a value. One name for both would have the compiler try each combination of the two
-// along a chain.
+// There are two names, as with `then` and `map`: the closure of `recover` returns a promise, and
+// the closure of `replaceError` a value. With one name for both, the compiler would try every
+// combination of the two along a chain.
 
 extension Promise {
   /// Replaces an error with the promise that `body` returns.
   ///
   /// A value passes through. If `body` throws, the returned promise is rejected with that error.
-  /// Cancelling the returned promise cancels the one that `body` returned, too.
+  /// Cancelling the returned promise also cancels the one that `body` returned, unless that has
+  /// other consumers.
   ///
   /// ```swift
   /// downloadPage(from: "mirror-1").recover { _ in downloadPage(from: "mirror-2") }
@@ -40,7 +41,7 @@ extension Promise {
 
   /// Replaces an error with the guarantee that `body` returns.
   ///
-  /// A value passes through. The result cannot fail.
+  /// A value passes through. The result can't fail.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @_disfavoredOverload
@@ -54,8 +55,8 @@ extension Promise {
 
   /// Replaces an error with the guarantee that `body` returns.
   ///
-  /// A value passes through. The result cannot fail. The type need not be named: it tells the compiler
-  /// that where `body` returns `.value(…)` a promise is meant.
+  /// A value passes through. The result can't fail. You don't need to pass `type`: because of this
+  /// parameter, the compiler prefers a promise when `body` returns `.value(…)`.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -127,10 +128,10 @@ extension Promise {
   }
 }
 
-// MARK: - What they are made of
+// MARK: - Implementation
 
 extension Promise {
-  /// Recovers from the errors that `isWanted` accepts; it runs on the executor, too.
+  /// Replaces the errors that `isWanted` accepts; `isWanted` also runs on the executor.
   @inlinable
   func recovered(
     _ target: HandlerTarget,
@@ -146,7 +147,7 @@ extension Promise {
     when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
-    // The closure returns nil for an error that it does not want.
+    // The closure returns nil for an error that `isWanted` doesn't accept.
     let attempt: @Sendable (any Error) throws -> Promise<Value>? = { error in
       isWanted(error) ? try body(error) : nil
     }

@@ -1,9 +1,11 @@
 extension Thenable {
   /// Combines the value with each of `elements`, one after the other.
   ///
-  /// `combine` is called for the next element when the promise it returned for the one before has been
-  /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is. Elements are
-  /// taken lazily: the first one now, and each other one when `combine` has returned for the one before.
+  /// `combine` is called with the next element when the promise that it returned for the previous
+  /// one is fulfilled. The first rejection or thrown error stops the iteration and rejects the
+  /// result. If there are no elements, the value is passed on unchanged. Elements are requested
+  /// lazily: the first one inside this call, and each of the others when `combine` has returned for
+  /// the previous one.
   ///
   /// **Execution.** `combine` runs in the isolation in which it was written.
   @inlinable
@@ -20,9 +22,11 @@ extension Thenable {
 
   /// Combines the value with each of `elements`, one after the other.
   ///
-  /// `combine` is called for the next element when the promise it returned for the one before has been
-  /// fulfilled. The first rejection, or throw, ends it. No elements give the value as it is. Elements are
-  /// taken lazily: the first one now, and each other one when `combine` has returned for the one before.
+  /// `combine` is called with the next element when the promise that it returned for the previous
+  /// one is fulfilled. The first rejection or thrown error stops the iteration and rejects the
+  /// result. If there are no elements, the value is passed on unchanged. Elements are requested
+  /// lazily: the first one inside this call, and each of the others when `combine` has returned for
+  /// the previous one.
   ///
   /// **Execution.** `combine` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -1,7 +1,7 @@
 extension Promise {
   /// Replaces any error with `value`.
   ///
-  /// A value passes through. Nothing is left that could fail, so the result is a guarantee.
+  /// A value passes through. The result can't fail, so it's a guarantee.
   ///
   /// ```swift
   /// let count = fetchNews().map(\.count).replaceError(with: 0)
@@ -13,8 +13,8 @@ extension Promise {
 
   /// Replaces an error with the value that `body` returns.
   ///
-  /// A value passes through. The result cannot fail; if the replacement can, or is not there yet, use
-  /// `recover(_:)`.
+  /// A value passes through. The result can't fail. If the replacement can fail, or isn't available
+  /// yet, use `recover(_:)`.
   ///
   /// ```swift
   /// let name: Guarantee<String> = fetchName().replaceError { _ in "guest" }
@@ -32,7 +32,7 @@ extension Promise {
 
   /// Replaces an error with the value that `body` returns.
   ///
-  /// A value passes through. The result cannot fail.
+  /// A value passes through. The result can't fail.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -101,8 +101,8 @@ extension Promise {
 
   /// Replaces an error with the error that `transform` returns.
   ///
-  /// A value passes through. If `transform` throws, the returned promise is rejected with what it
-  /// threw. A `CancellationError` is passed to `transform` like any other error.
+  /// A value passes through. If `transform` throws, the returned promise is rejected with the
+  /// thrown error. A `CancellationError` is passed to `transform` like any other error.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable

@@ -1,5 +1,5 @@
-// Operators on promises of sequences. Each is one hop for the whole sequence: the closure is called
-// for one element after the other, in order.
+// Operators on promises of sequences. Each makes one hop for the whole sequence: the closure is
+// called with one element after the other, in order.
 
 extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// Returns a promise for the results of applying `transform` to each element.
@@ -111,9 +111,10 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     filteredValues(HandlerTarget(executor), isIncluded)
   }
 
-  /// Calls `transform` with each element and returns a promise of all the values, in order.
+  /// Calls `transform` with each element and returns a promise for all the values, in order.
   ///
-  /// All promises are started immediately. The first rejection rejects the result.
+  /// The calls don't wait for the promises that `transform` returns. The first rejection rejects
+  /// the result.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -127,9 +128,10 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
         as: (@Sendable (Value.Element) throws -> Promise<U>).self))
   }
 
-  /// Calls `transform` with each element and returns a promise of all the values, in order.
+  /// Calls `transform` with each element and returns a promise for all the values, in order.
   ///
-  /// All promises are started immediately. The first rejection rejects the result.
+  /// The calls don't wait for the promises that `transform` returns. The first rejection rejects
+  /// the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -140,9 +142,10 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     chainedValues(HandlerTarget(executor), transform)
   }
 
-  /// Calls `transform` with each element and returns a promise of the elements of all the values.
+  /// Calls `transform` with each element and returns a promise for the elements of all the values.
   ///
-  /// All promises are started immediately. The first rejection rejects the result.
+  /// The calls don't wait for the promises that `transform` returns. The first rejection rejects
+  /// the result.
   ///
   /// **Execution.** `transform` runs in the isolation in which it was written.
   @inlinable
@@ -156,9 +159,10 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
         as: (@Sendable (Value.Element) throws -> Promise<U>).self))
   }
 
-  /// Calls `transform` with each element and returns a promise of the elements of all the values.
+  /// Calls `transform` with each element and returns a promise for the elements of all the values.
   ///
-  /// All promises are started immediately. The first rejection rejects the result.
+  /// The calls don't wait for the promises that `transform` returns. The first rejection rejects
+  /// the result.
   ///
   /// **Execution.** `transform` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -226,8 +230,8 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 extension Thenable where Value: Sequence, Value.Element: Sendable {
   /// Returns a promise for the elements sorted by `areInIncreasingOrder`.
   ///
-  /// For elements without an order of their own, and for those whose `Comparable` conformance is
-  /// isolated to an actor: `sortedValues { $0 < $1 }`.
+  /// Use it for elements that aren't `Comparable`, or whose `Comparable` conformance is isolated to
+  /// an actor: `sortedValues { $0 < $1 }`.
   ///
   /// **Execution.** `areInIncreasingOrder` runs in the isolation in which it was written.
   @inlinable
@@ -243,7 +247,9 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 }
 
 extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
-  /// Returns a promise for the elements in ascending order; sorted in place where they settle.
+  /// Returns a promise for the elements in ascending order.
+  ///
+  /// **Execution.** The elements are sorted on the thread that settles this promise.
   @inlinable
   public func sortedValues() -> Promise<[Value.Element]> {
     mapped(HandlerTarget(immediate: ())) { $0.sorted() }
@@ -272,7 +278,7 @@ extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable
   }
 }
 
-// MARK: - What they are made of
+// MARK: - Implementation
 
 extension Thenable where Value: Sequence, Value.Element: Sendable {
   @inlinable

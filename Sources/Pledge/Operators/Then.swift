@@ -1,10 +1,11 @@
 extension Thenable {
-  /// Returns a promise that settles as the one that `body` returns.
+  /// Returns a promise for the result of the promise that `body` returns.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
-  /// `body` returns the very promise that this call returned, that is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise
-  /// that `body` returned, too. An endless chain through `then` takes constant memory.
+  /// `body` returns the same promise as this call, that promise is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result also cancels the
+  /// promise that `body` returned, unless that has other consumers. An endless chain through `then`
+  /// takes constant memory.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -16,12 +17,13 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
   }
 
-  /// Returns a promise that settles as the one that `body` returns.
+  /// Returns a promise for the result of the promise that `body` returns.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error. If
-  /// `body` returns the very promise that this call returned, that is rejected with
-  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result cancels the promise
-  /// that `body` returned, too. An endless chain through `then` takes constant memory.
+  /// `body` returns the same promise as this call, that promise is rejected with
+  /// ``PromiseError/returnedItself`` (Promises/A+ 2.3.1). Cancelling the result also cancels the
+  /// promise that `body` returned, unless that has other consumers. An endless chain through `then`
+  /// takes constant memory.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
@@ -31,7 +33,7 @@ extension Thenable {
     chained(HandlerTarget(executor), body)
   }
 
-  /// Returns a promise that settles as the thenable that `body` returns.
+  /// Returns a promise for the result of the thenable that `body` returns.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
@@ -45,7 +47,7 @@ extension Thenable {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> T).self))
   }
 
-  /// Returns a promise that settles as the thenable that `body` returns.
+  /// Returns a promise for the result of the thenable that `body` returns.
   ///
   /// If this promise is rejected, or `body` throws, the result is rejected with that error.
   ///
@@ -71,7 +73,7 @@ extension Thenable {
           return
         }
         guard handler.body != nil else {
-          // The second visit: `source` is the promise that `body` returned.
+          // The second run: `source` is the promise that `body` returned.
           handler.copyResult(of: source, as: U.self)
           return
         }
@@ -96,7 +98,7 @@ extension Thenable {
 }
 
 extension Guarantee {
-  /// Returns a guarantee that settles as the one that `body` returns.
+  /// Returns a guarantee for the value of the guarantee that `body` returns.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
@@ -108,7 +110,7 @@ extension Guarantee {
       Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Guarantee<U>).self))
   }
 
-  /// Returns a guarantee that settles as the one that `body` returns.
+  /// Returns a guarantee for the value of the guarantee that `body` returns.
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -1,8 +1,8 @@
 extension Thenable {
   /// Passes the value on if `isValid` accepts it.
   ///
-  /// Otherwise the result is rejected with ``PromiseError/validationFailed``; if `isValid` throws, with
-  /// that error.
+  /// Otherwise, the result is rejected with ``PromiseError/validationFailed``. If `isValid` throws,
+  /// the result is rejected with that error.
   ///
   /// **Execution.** `isValid` runs in the isolation in which it was written.
   @inlinable
@@ -16,8 +16,8 @@ extension Thenable {
 
   /// Passes the value on if `isValid` accepts it.
   ///
-  /// Otherwise the result is rejected with ``PromiseError/validationFailed``; if `isValid` throws, with
-  /// that error.
+  /// Otherwise, the result is rejected with ``PromiseError/validationFailed``. If `isValid` throws,
+  /// the result is rejected with that error.
   ///
   /// **Execution.** `isValid` runs on `executor`.
   @inlinable @_disfavoredOverload

@@ -1,7 +1,6 @@
 extension Promise {
-  /// Creates a promise for what `body` passes to a completion handler `(Value?, Error?)`.
-  ///
-  /// `body` runs inside this call.
+  /// Creates a promise for the result that `body` passes to a completion handler
+  /// `(Value?, Error?)`.
   ///
   /// An error takes precedence over a value; with neither, the promise is rejected with
   /// ``PromiseError/noValueAndNoError``. `body` runs inside this call; if it throws, the promise is
@@ -20,7 +19,8 @@ extension Promise {
     }
   }
 
-  /// Creates a promise for what `body` passes to a completion handler `(Error?, Value?)`.
+  /// Creates a promise for the result that `body` passes to a completion handler
+  /// `(Error?, Value?)`.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -33,8 +33,8 @@ extension Promise {
     }
   }
 
-  /// Creates a promise for what `body` passes to a completion handler `(Wrapped?, Error?)`, where
-  /// nil is a valid value.
+  /// Creates a promise for the result that `body` passes to a completion handler
+  /// `(Wrapped?, Error?)`, where nil is a valid value.
   ///
   /// `body` runs inside this call.
   ///
@@ -51,7 +51,7 @@ extension Promise {
     }
   }
 
-  /// Creates a promise for what `body` passes to a completion handler `(Result)`.
+  /// Creates a promise for the result that `body` passes to a completion handler `(Result)`.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -64,8 +64,8 @@ extension Promise {
     }
   }
 
-  /// Creates a promise for what `body` passes to a completion handler `(A?, B?, Error?)`, where
-  /// both values are required.
+  /// Creates a promise for the result that `body` passes to a completion handler
+  /// `(A?, B?, Error?)`, where both values are required.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -86,7 +86,7 @@ extension Promise {
     }
   }
 
-  /// Creates a promise for what `body` passes to a completion handler `(Value)`.
+  /// Creates a promise for the value that `body` passes to a completion handler `(Value)`.
   ///
   /// `body` runs inside this call.
   @inlinable @_disfavoredOverload
@@ -101,7 +101,7 @@ extension Promise {
 }
 
 extension Promise where Value == Void {
-  /// Creates a promise for what `body` passes to a completion handler `(Error?)`.
+  /// Creates a promise for the result that `body` passes to a completion handler `(Error?)`.
   ///
   /// `body` runs inside this call.
   @inlinable
@@ -127,7 +127,7 @@ extension Promise where Value == Void {
 }
 
 extension Guarantee {
-  /// Creates a guarantee for what `body` passes to a completion handler `(Value)`.
+  /// Creates a guarantee for the value that `body` passes to a completion handler `(Value)`.
   ///
   /// `body` runs inside this call.
   ///

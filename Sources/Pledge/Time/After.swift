@@ -1,9 +1,8 @@
 extension Guarantee where Value == Void {
   /// Creates a guarantee that is fulfilled after `duration`.
   ///
-  /// A duration of zero or less fulfills it immediately. The timer is removed immediately when
-  /// everything made from the guarantee is cancelled or deallocated. In tests, pass a test clock as
-  /// `clock`.
+  /// A duration of zero or less fulfills it immediately. The timer is removed as soon as everything
+  /// made from the guarantee is cancelled or deallocated. In tests, pass a test clock as `clock`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -15,7 +14,7 @@ extension Guarantee where Value == Void {
     guard span > .zero else { return .value(()) }
     let cell = Root<Void?>()
     cell.noteCreation(nil)
-    // The cell keeps the timer and not the other way round: a timer without a consumer is removed.
+    // The cell retains the timer, not vice versa, so that a timer without a consumer is removed.
     let timer = time.startTimer(after: span) { [weak cell] in
       cell?.fulfill(())
     }

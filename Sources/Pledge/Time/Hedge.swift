@@ -1,18 +1,18 @@
 extension Promise {
-  /// Starts `operation`, and starts it again each time that `delay` passes without a value, until
-  /// one of at most `attempts` has a value.
+  /// Starts `operation`, and starts it again each time `delay` passes without a value, until one of
+  /// at most `attempts` attempts has a value.
   ///
   /// Hedged requests reduce the latency of a service's slowest responses: the second request can
   /// overtake a first one that is stuck. The first value wins, and the other attempts are
-  /// cancelled. An attempt that fails, other than by cancellation, lets the next one start
-  /// immediately. When all have failed, the returned promise is rejected with an ``AggregateError``
-  /// of their errors; with less than one attempt, with ``PromiseError/invalidArgument(_:)``.
-  /// Cancelling it cancels all attempts. Only hedge operations that may run more than once.
+  /// cancelled. When an attempt fails, other than by cancellation, the next one starts immediately.
+  /// If all attempts fail, the returned promise is rejected with an ``AggregateError`` of their
+  /// errors; if `attempts` is less than one, with ``PromiseError/invalidArgument(_:)``. Cancelling
+  /// it cancels all attempts. Only hedge operations that may run more than once.
   ///
-  /// When all requests are slow, hedges are no help and only add load. A `budget` that the requests
-  /// to one service share prevents that: each attempt after the first takes one of its tokens, and
-  /// each value adds a part of one. Without a token there is no further attempt, and the attempts
-  /// that are running decide.
+  /// When all requests are slow, hedges don't help and only add load. To prevent that, share a
+  /// `budget` among the requests to a service: each attempt after the first takes one of its
+  /// tokens, and each value adds a fraction of one. When the budget is used up, no further attempts
+  /// start, and the attempts in progress determine the result.
   ///
   /// ```swift
   /// let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)  // at most 5 % more requests
@@ -32,8 +32,8 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
-  /// Starts `operation`, and starts it again each time that `delay` passes without a value, until
-  /// one of at most `attempts` guarantees is fulfilled.
+  /// Starts `operation`, and starts it again each time `delay` passes without a value, until one of
+  /// at most `attempts` guarantees is fulfilled.
   ///
   /// See ``hedged(attempts:delay:budget:clock:_:)``.
   ///
@@ -54,13 +54,13 @@ extension Promise {
     ) { try body().source }
   }
 
-  /// Starts `operation` on `executor`, and starts it again each time that `delay` passes without a
-  /// value, until one of at most `attempts` has a value.
+  /// Starts `operation` on `executor`, and starts it again each time `delay` passes without a
+  /// value, until one of at most `attempts` attempts has a value.
   ///
   /// See ``hedged(attempts:delay:budget:clock:_:)``.
   ///
-  /// **Execution.** `operation` runs on `executor`. An operation that only starts a request can run with
-  /// `.immediate`: the first attempt then starts inside this call.
+  /// **Execution.** `operation` runs on `executor`. An operation that only starts a request can use
+  /// `.immediate`; the first attempt then starts inside this call.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
   public static func hedged(
@@ -71,8 +71,8 @@ extension Promise {
     hedge(attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(executor), operation)
   }
 
-  /// Starts `operation` on the main actor, and starts it again each time that `delay` passes without a
-  /// value, until one of at most `attempts` has a value.
+  /// Starts `operation` on the main actor, and starts it again each time `delay` passes without a
+  /// value, until one of at most `attempts` attempts has a value.
   ///
   /// See ``hedged(attempts:delay:budget:clock:_:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -84,8 +84,8 @@ extension Promise {
     hedged(attempts: attempts, delay: delay, budget: budget, clock: clock, operation)
   }
 
-  /// Starts an asynchronous `operation`, and starts it again each time that `delay` passes without a
-  /// value, until one of at most `attempts` has a value.
+  /// Starts an asynchronous `operation`, and starts it again each time `delay` passes without a
+  /// value, until one of at most `attempts` attempts has a value.
   ///
   /// See ``hedged(attempts:delay:budget:clock:_:)``.
   ///
@@ -121,7 +121,7 @@ extension Promise {
   }
 }
 
-/// The attempts of one `hedged`, each of which is made when its time has come.
+/// The attempts of one call of `hedged`, which start one after the other.
 private final class HedgeRun<Value: Sendable>: Sendable {
   private let attempts: Int
   private let delay: TimeSpan
@@ -143,19 +143,19 @@ private final class HedgeRun<Value: Sendable>: Sendable {
     self.budget = budget
   }
 
-  /// The errors of the attempts, in the order in which these were started.
+  /// The errors of the attempts, in the order in which the attempts started.
   var errors: [any Error] {
     failures.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
   }
 
-  /// The first value of this attempt and those after it.
+  /// Starts this attempt and, later, the following ones; returns a promise for the first value.
   func attempt(_ number: Int) -> Promise<Value> {
     let immediate = HandlerTarget(immediate: ())
     // Stays pending if the attempt is abandoned: the next one then starts after the delay.
     let (failure, resolver) = Promise<Void>.withUnmanagedResolver()
-    // In the chain: a separate observer would keep the attempt from being cancelled.
+    // Part of the chain: a separate observer would prevent the attempt from being cancelled.
     let work = Promise<Void>.value(()).chained(target, operation).tapped(immediate) { result in
-      // A cancelled attempt starts no other one: most often all of them are being cancelled.
+      // A cancelled attempt doesn't start the next one: usually, all of them are being cancelled.
       guard case .failure(let error) = result else { return resolver.abandon() }
       self.failures.withLock { $0[number] = error }
       if error is CancellationError { resolver.abandon() } else { resolver.fulfill(()) }
@@ -171,13 +171,11 @@ private final class HedgeRun<Value: Sendable>: Sendable {
   }
 }
 
-/// The reason why there is no further attempt.
-///
-/// It is not among the errors of the attempts.
+/// The reason why no further attempt starts, which isn't among the errors of the attempts.
 private struct NoTokenLeft: Error {}
 
-/// Calls `operation`, and calls it again each time that `delay` passes without a result, until one
-/// of at most `attempts` calls has returned.
+/// Calls `operation`, and calls it again each time `delay` passes without a value, until one of at
+/// most `attempts` calls has returned a value.
 ///
 /// See `Promise.hedged(attempts:delay:budget:clock:_:)`.
 ///

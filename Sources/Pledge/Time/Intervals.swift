@@ -1,13 +1,13 @@
 import Dispatch
 
-// The operators that take a time, for systems that are older than `Duration`: before macOS 13, iOS 16,
-// tvOS 16 and watchOS 9.
+// The operators that take a time, for systems without `Duration`: those before macOS 13, iOS 16,
+// tvOS 16, and watchOS 9.
 //
-// They take Dispatch's intervals, and not seconds, because these are written as durations are. A call
-// like `promise.timeout(after: .seconds(5))` means one of these where the deployment target is old, and
-// the one with `Duration` elsewhere: the code stays as it is when the target is raised. Numbers of
-// seconds would have to be rewritten then. They are disfavored, so that there is never a question which
-// of the two is meant. None takes a clock, since `Clock` is as new as `Duration`.
+// They take a `DispatchTimeInterval` rather than a number of seconds, because its values are
+// spelled like durations. A call like `promise.timeout(after: .seconds(5))` uses one of these
+// operators if the deployment target is old, and the one with `Duration` otherwise, so code doesn't
+// change when the target is raised. Overloads that could make calls ambiguous are disfavored. None
+// of them takes a clock, because `Clock` is as new as `Duration`.
 
 extension Guarantee where Value == Void {
   /// Creates a guarantee that is fulfilled after `interval`.
@@ -40,8 +40,8 @@ extension Promise {
     delayed(TimeSpan(interval), .continuous)
   }
 
-  /// Returns a promise with the same outcome that is rejected with ``TimeoutError`` if that takes
-  /// longer than `interval`.
+  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if the result
+  /// takes longer than `interval`.
   ///
   /// The same as ``timeout(after:clock:)``, for systems without `Duration`. `.never` sets no limit.
   @_disfavoredOverload
@@ -49,8 +49,8 @@ extension Promise {
     timeout(TimeSpan(interval), .continuous)
   }
 
-  /// Starts `operation`, and starts it again each time that `interval` passes without a value, until
-  /// one of at most `attempts` has a value.
+  /// Starts `operation`, and starts it again each time `interval` passes without a value, until one
+  /// of at most `attempts` attempts has a value.
   ///
   /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
   ///
@@ -66,8 +66,8 @@ extension Promise {
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
 
-  /// Starts `operation` on `executor`, and starts it again each time that `interval` passes without a
-  /// value, until one of at most `attempts` has a value.
+  /// Starts `operation` on `executor`, and starts it again each time `interval` passes without a
+  /// value, until one of at most `attempts` attempts has a value.
   ///
   /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
   ///
@@ -80,24 +80,26 @@ extension Promise {
     hedge(attempts, TimeSpan(interval), budget, .continuous, HandlerTarget(executor), operation)
   }
 
-  /// Starts `operation` on the main actor, and starts it again each time that `interval` passes without
-  /// a value, until one of at most `attempts` has a value.
+  /// Starts `operation` on the main actor, and starts it again each time `interval` passes without
+  /// a value, until one of at most `attempts` attempts has a value.
   ///
   /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
   public static func hedged(
     on executor: MainExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
     budget: RetryBudget? = nil, _ operation: @escaping @MainActor @Sendable () throws -> Promise
   ) -> Promise {
-    // Not disfavored: the form for all executors would be preferred, whose closure isn't isolated.
+    // Not disfavored, so that it's preferred to the overload for any executor, whose closure isn't
+    // isolated.
     hedged(attempts: attempts, delay: interval, budget: budget, operation)
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
-  /// attempts, when no attempts are left, the last error isn't retryable, or the policy's deadline
-  /// has passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one
-  /// attempt. Cancelling it cancels the attempt or the current delay.
+  /// attempts if no attempts are left, the last error isn't retryable, the policy's budget is used
+  /// up, or its deadline has passed. If the policy allows less than one attempt, the promise is
+  /// rejected with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the
+  /// current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -203,24 +205,25 @@ extension RetryPolicy {
     exponential(attempts, TimeSpan(first), factor, TimeSpan(maximum))
   }
 
-  /// Returns this policy with a time limit of `interval` for each attempt, as ``attemptTimeout``
-  /// does.
+  /// Returns this policy with a time limit of `interval` for each attempt; see ``attemptTimeout``.
   public func withAttemptTimeout(_ interval: DispatchTimeInterval) -> RetryPolicy {
     var policy = self
     policy.attemptTime = TimeSpan(interval)
     return policy
   }
 
-  /// Returns this policy with a time limit of `interval` for all attempts and delays together, as
-  /// ``deadline`` does.
+  /// Returns this policy with a time limit of `interval` for all attempts and delays together; see
+  /// ``deadline``.
   public func withDeadline(_ interval: DispatchTimeInterval) -> RetryPolicy {
     var policy = self
     policy.totalTime = TimeSpan(interval)
     return policy
   }
 
-  /// Returns this policy with the delays that errors request: `requested` is called with each error
-  /// and can return a delay, as ``requestedDelay`` does.
+  /// Returns this policy with the delays that errors request.
+  ///
+  /// `requested` is called with each retried error, and returns the delay that the error requests,
+  /// if any; see ``requestedDelay``.
   public func withRequestedDelay(
     _ requested: @escaping @Sendable (any Error) -> DispatchTimeInterval?
   ) -> RetryPolicy {
@@ -231,7 +234,7 @@ extension RetryPolicy {
 }
 
 extension TimeoutError {
-  /// Creates the error for a wait of `interval`.
+  /// Creates the error for a time limit of `interval`.
   @_disfavoredOverload
   public init(duration interval: DispatchTimeInterval) { self.init(TimeSpan(interval)) }
 }
@@ -257,9 +260,9 @@ extension CoalescerCaching {
 }
 
 extension Latest {
-  /// Creates an object that runs nothing yet.
+  /// Creates an object without an operation.
   ///
-  /// - Parameter debounce: How long to wait for a newer operation before one starts.
+  /// - Parameter debounce: The time to wait for a newer operation before an operation starts.
   @_disfavoredOverload
   public convenience init(debounce: DispatchTimeInterval = .seconds(0)) {
     self.init(TimeSpan(debounce), .continuous)
@@ -276,9 +279,9 @@ extension Latest {
 /// }
 /// ```
 ///
-/// Throws ``RetryError`` with the errors of all attempts when no attempts are left or the policy's
-/// deadline has passed. Cancelling the calling task cancels the attempt, and throws
-/// `CancellationError` immediately.
+/// Throws a ``RetryError`` with the errors of all attempts if no attempts are left, the last error
+/// isn't retryable, the policy's budget is used up, or its deadline has passed. Cancelling the
+/// calling task cancels the attempt, and throws `CancellationError` immediately.
 ///
 /// **Execution.** `operation` runs in the isolation in which it was written.
 public func retry<Value: Sendable>(
@@ -288,7 +291,8 @@ public func retry<Value: Sendable>(
   try await Promise.retry(policy, operation).value
 }
 
-/// Returns what `operation` returns, or throws ``TimeoutError`` if that takes longer than `interval`.
+/// Returns the result of `operation`, or throws ``TimeoutError`` if it takes longer than
+/// `interval`.
 ///
 /// The same as ``withTimeout(_:clock:_:)``, for systems without `Duration`.
 ///

@@ -1,6 +1,6 @@
-/// Runs only the latest of several operations: each new one cancels the previous one.
+/// An object that runs only the latest of several operations: each cancels the previous one.
 ///
-/// For searches while the user types, previews, and other work whose earlier results become
+/// Use it for searches while the user types, previews, and other work whose earlier results become
 /// useless. With a `debounce`, an operation starts only when that time has passed without a newer
 /// one. When the object is deallocated, the operation in progress is cancelled.
 ///
@@ -15,11 +15,11 @@ public final class Latest<Value: Sendable>: Sendable {
   private let debounce: TimeSpan
   private let time: TimeSource
 
-  /// Creates an object that runs nothing yet.
+  /// Creates an object without an operation.
   ///
   /// - Parameters:
-  ///   - debounce: How long to wait for a newer operation before one starts.
-  ///   - clock: The clock of `debounce`.
+  ///   - debounce: The time to wait for a newer operation before an operation starts.
+  ///   - clock: The clock that measures `debounce`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public convenience init(
     debounce: Duration = .zero, clock: any Clock<Duration> = ContinuousClock()
@@ -67,7 +67,7 @@ public final class Latest<Value: Sendable>: Sendable {
   private func start(
     _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
-    // First the one before: a new operation may rely on its having been cancelled.
+    // Cancels the previous operation first, because the new one may rely on that.
     cancel()
     let work = Promise<Void>.after(debounce, time).chained(target, operation)
     replace(with: work)

@@ -2,9 +2,10 @@ extension Promise {
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
   /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
-  /// attempts, when no attempts are left, the last error isn't retryable, or the policy's deadline
-  /// has passed; and with ``PromiseError/invalidArgument(_:)`` when the policy has less than one
-  /// attempt. Cancelling it cancels the attempt or the current delay.
+  /// attempts if no attempts are left, the last error isn't retryable, the policy's budget is used
+  /// up, or its deadline has passed. If the policy allows less than one attempt, the promise is
+  /// rejected with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the
+  /// current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -74,20 +75,21 @@ extension Promise {
     guard let deadline = policy.totalTime else { return result }
     return result.timeout(deadline, time)
       .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
-        // The timeout of an attempt is inside a `RetryError`: this is the deadline's.
+        // The error of the deadline: that of an attempt's timeout is inside a `RetryError`.
         throw RetryError(errors: run.errors + [error])
       }
   }
 }
 
-/// The attempts of one `retry`.
+/// The attempts of one call of `retry`.
 private final class RetryRun<Value: Sendable>: Sendable {
   private let policy: RetryPolicy
   private let time: TimeSource
   private let target: HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
-  /// Of the attempts so far, in one place: a copy for each attempt would make a long run
-  /// quadratic.
+  /// The errors of all attempts so far.
+  ///
+  /// They're stored in one place, because a copy for each attempt would take quadratic time.
   private let failures = Mutex<[any Error]>([])
 
   init(
@@ -114,7 +116,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
     let end = Promise<Void>.after(delay, time)
     guard let budget = policy.budget else { return end }
     return end.tapped(HandlerTarget(immediate: ())) { result in
-      // Cancelled: there will be no attempt.
+      // The delay was cancelled, so there will be no attempt.
       if case .failure = result { budget.putBack() }
     }
   }
@@ -143,7 +145,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
 }
 
 extension Promise {
-  /// Counts a success for `budget`, if there is one.
+  /// Returns a promise with the same result that adds the tokens of a success to `budget`, if any.
   func depositing(in budget: RetryBudget?) -> Promise {
     guard let budget else { return self }
     return mapped(HandlerTarget(immediate: ())) { value in

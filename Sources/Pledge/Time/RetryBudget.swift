@@ -1,9 +1,9 @@
 /// A shared limit on retries that prevents clients from multiplying the load of a failing service.
 ///
-/// Each retry takes one token, and each success adds a part of one. A retry that is cancelled during
-/// its delay puts its token back. When most requests fail, the
-/// tokens run out and operations fail after their first attempt; when requests succeed again,
-/// retries are possible again. Share one budget among all policies for the same service.
+/// Each retry takes one token, and each success adds a fraction of one. A retry that is cancelled
+/// during its delay puts its token back. When most requests fail, the tokens run out, and
+/// operations fail after their first attempt; when requests succeed again, retries are possible
+/// again. Share one budget among all policies for the same service.
 ///
 /// A budget can also limit hedges; see `Promise.hedged(attempts:delay:budget:clock:_:)`.
 ///
@@ -19,9 +19,10 @@ public final class RetryBudget: Sendable {
   /// Creates a full budget.
   ///
   /// - Parameters:
-  ///   - capacity: The number of consecutive retries without a success. Negative counts as zero.
-  ///   - tokensPerSuccess: The part of a retry that each success adds: 0.1 for one retry per ten
-  ///     successes. Negative counts as zero.
+  ///   - capacity: The maximum number of tokens, which is the number of retries that are possible
+  ///     without a success. A negative number counts as zero.
+  ///   - tokensPerSuccess: The number of tokens that each success adds, such as 0.1 for one retry
+  ///     per ten successes. A negative number counts as zero.
   public init(capacity: Int = 10, tokensPerSuccess: Double = 0.1) {
     self.capacity = Double(max(capacity, 0))
     self.tokensPerSuccess = tokensPerSuccess > 0 ? tokensPerSuccess : 0
@@ -30,11 +31,11 @@ public final class RetryBudget: Sendable {
 
   /// The number of retries that are left.
   public var remaining: Int {
-    // A `Double` rounds `Int.max` up, to what an `Int` has no room for.
+    // As a `Double`, `Int.max` is rounded up to a number that doesn't fit in an `Int`.
     state.withLock { $0 < 0x1p63 ? Int($0) : .max }
   }
 
-  /// Takes a token for a retry; false if there is none.
+  /// Takes a token for a retry; returns false if there is none.
   func withdraw() -> Bool {
     state.withLock { tokens in
       guard tokens >= 1 else { return false }
@@ -48,7 +49,7 @@ public final class RetryBudget: Sendable {
     state.withLock { $0 = min(capacity, $0 + 1) }
   }
 
-  /// Earns what a success earns.
+  /// Adds the tokens of a success.
   func deposit() {
     state.withLock { $0 = min(capacity, $0 + tokensPerSuccess) }
   }

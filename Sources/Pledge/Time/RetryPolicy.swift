@@ -8,18 +8,18 @@
 public struct RetryPolicy: Sendable {
   /// The maximum number of attempts, including the first.
   public var attempts: Int
-  /// Returns the delay before the next attempt, given the number of attempts made.
+  /// The delay before the next attempt, given the number of attempts made.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var delay: @Sendable (_ attemptsMade: Int) -> Duration {
     get { { [pause] made in pause(made).duration } }
     set { pause = { made in TimeSpan(newValue(made)) } }
   }
-  /// Returns whether to retry after an error.
+  /// Whether to retry after an error.
   ///
   /// A `CancellationError` is never retried.
   public var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
-  /// Returns the delay that an error requests ("retry after"), which replaces the policy's own
-  /// delay.
+  /// The delay that an error requests ("retry after"), which replaces the policy's own delay; nil
+  /// for none.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var requestedDelay: @Sendable (any Error) -> Duration? {
     get { { [requestedPause] error in requestedPause(error)?.duration } }
@@ -37,13 +37,13 @@ public struct RetryPolicy: Sendable {
     get { totalTime?.duration }
     set { totalTime = newValue.map { TimeSpan($0) } }
   }
-  /// Is called for the retries of the operations with this policy, instead of the process's monitors.
+  /// The monitor of retries with this policy, which replaces the process's monitors.
   package var monitor: Monitor<PolicyEvent>?
   /// The budget that limits the retries of all operations that share it; nil for no shared limit.
   public var budget: RetryBudget?
 
-  // What the properties above stand for: a `Duration` cannot be stored where the system may be older
-  // than it is.
+  // The storage of the properties above: a stored property can't have the type `Duration` if the
+  // deployment target is older than that type.
   var pause: @Sendable (_ attemptsMade: Int) -> TimeSpan
   package var requestedPause: @Sendable (any Error) -> TimeSpan? = { _ in nil }
   var attemptTime: TimeSpan?
@@ -54,7 +54,7 @@ public struct RetryPolicy: Sendable {
     self.pause = pause
   }
 
-  /// How long to wait after `error`, the last of so many attempts.
+  /// Returns the delay after attempt number `attemptsMade`, which failed with `error`.
   func pause(after error: any Error, attemptsMade: Int) -> TimeSpan {
     requestedPause(error) ?? pause(attemptsMade)
   }
@@ -90,8 +90,8 @@ public struct RetryPolicy: Sendable {
   /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
   /// `maximum`.
   ///
-  /// A negative `factor` means no delay. If `factor` isn't a number, each delay but the first is
-  /// `maximum`.
+  /// If `factor` is zero or negative, each delay but the first is zero. If `factor` isn't a number,
+  /// each delay but the first is `maximum`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func exponential(
     attempts: Int, from first: Duration, factor: Double = 2, maximum: Duration = .seconds(60)
@@ -108,7 +108,7 @@ public struct RetryPolicy: Sendable {
         let next = delay * factor
         guard next < maximum else { return maximum }
         guard next > .zero else { return .zero }
-        // With a factor of 1, the number of attempts may be anything.
+        // The loop ends early with a factor of 1, because the number of attempts can be huge.
         if next == delay { return delay }
         delay = next
       }
@@ -119,8 +119,8 @@ public struct RetryPolicy: Sendable {
   /// Returns this policy with random delays from zero to the full delay ("full jitter"), so that
   /// clients don't retry at the same time.
   ///
-  /// `random` returns a number from 0 up to, but not including, 1. It is called once for each delay.
-  /// A smaller number counts as 0; a larger one, or one that isn't a number, as 1.
+  /// `random` returns a number from 0 up to, but not including, 1. It is called once for each
+  /// delay. A smaller number counts as 0; a larger one, or one that isn't a number, as 1.
   public func withJitter(
     random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) -> RetryPolicy {
@@ -140,7 +140,7 @@ public struct RetryPolicy: Sendable {
     retrying { $0 as? E == error }
   }
 
-  /// Returns this policy, limited by the retries that `budget` has left.
+  /// Returns this policy, with retries limited by `budget`.
   public func withBudget(_ budget: RetryBudget) -> RetryPolicy {
     var policy = self
     policy.budget = budget
@@ -149,7 +149,7 @@ public struct RetryPolicy: Sendable {
 
   /// Returns this policy, limited to errors that `predicate` accepts.
   ///
-  /// It is called once after each failed attempt.
+  /// `predicate` is called once after each failed attempt that another attempt can follow.
   public func retrying(when predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
     var policy = self
     policy.isRetryable = predicate

@@ -1,20 +1,20 @@
-/// What tells an operator the time: the continuous clock, or another one.
+/// The clock that an operator uses: the continuous clock, or another one.
 package struct TimeSource: Sendable {
-  /// Nil for the continuous clock.
+  /// The other clock; nil for the continuous clock.
   private let other: (any OtherClock)?
 
   private init(_ other: (any OtherClock)?) { self.other = other }
 
   package static var continuous: TimeSource { TimeSource(nil) }
 
-  /// The timers of another library.
+  /// Creates a time source that uses the timers of another library.
   package init(_ timers: some OtherClock) { other = timers }
 
-  /// Starts a timer that fires when `span` has passed: calls `action` once, on some thread.
+  /// Starts a timer that calls `action` once, on any thread, when `span` has passed.
   ///
-  /// `action` must not block. On the continuous clock it runs on the timers' thread.
+  /// `action` must not block. With the continuous clock, it runs on the timers' thread.
   ///
-  /// - Returns: The timer. When it is released, it no longer fires.
+  /// - Returns: The timer, which doesn't fire after it's released.
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
@@ -30,26 +30,26 @@ package struct TimeSource: Sendable {
     return TimerHeap.Timer(deadline: isTooFar ? .max : deadline, action: action)
   }
 
-  /// A function that tells how much time has passed since now.
+  /// Returns a function that returns the time that has passed since this call.
   func stopwatch() -> @Sendable () -> TimeSpan {
     if let other { return other.stopwatch() }
     let start = SystemClock.now
     return { .nanoseconds(SystemClock.now - start) }
   }
 
-  /// A hundred years: more overflows in a clock whose moments are 64-bit nanoseconds.
+  /// A hundred years; more could overflow a clock whose instants are 64-bit nanoseconds.
   private static let longest = TimeSpan.seconds(3_153_600_000)
 }
 
-/// A clock other than the continuous one: a `Clock`, which needs macOS 13 and iOS 16, or the timers of
-/// another library.
+/// A clock other than the continuous one: a `Clock`, which requires macOS 13 or iOS 16, or the
+/// timers of another library.
 package protocol OtherClock: Sendable {
-  /// Starts a timer that calls `action` once when `span` has passed, and not once the timer that is
-  /// returned has been released.
+  /// Starts a timer that calls `action` once when `span` has passed, unless the returned timer has
+  /// been released by then.
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable
-  /// A function that tells how much time has passed since now.
+  /// Returns a function that returns the time that has passed since this call.
   func stopwatch() -> @Sendable () -> TimeSpan
 }
 
@@ -71,16 +71,15 @@ private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
-    // The time starts now, and not when the task does.
+    // The time starts now, not when the task starts.
     let deadline = clock.now.advanced(by: span.duration)
     if let clock = clock as? any CallbackClock<C.Instant> {
       return clock.schedule(at: deadline, action)
     }
     return Sleeper(
-      // Detached, so that the handlers of other pieces of work that it runs see none of this one's
-      // task-local values.
+      // Detached, so that handlers that run in this task don't see the caller's task-local values.
       task: Task.detached(priority: Task.currentPriority) { [clock] in
-        // Only a cancelled sleep throws, and then nothing must be called.
+        // Only a cancelled sleep throws, and then `action` must not be called.
         guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
         action()
       })
@@ -91,7 +90,7 @@ private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
     return { [clock] in TimeSpan(start.duration(to: clock.now)) }
   }
 
-  /// A task that sleeps, and is cancelled with this object.
+  /// A sleeping task, which is cancelled when this object is deallocated.
   private final class Sleeper: Sendable {
     let task: Task<Void, Never>
     init(task: Task<Void, Never>) { self.task = task }
@@ -99,12 +98,12 @@ private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
   }
 }
 
-/// A clock that calls a closure when its time has come, without a task that sleeps.
+/// A clock that calls a closure at a deadline, without a sleeping task.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 package protocol CallbackClock<Instant>: Clock {
-  /// Has `action` called once, when the clock comes to `deadline`.
+  /// Calls `action` once, when the clock reaches `deadline`.
   ///
-  /// - Returns: An object. When it is released, `action` is no longer called.
+  /// - Returns: An object that cancels the call when it's released.
   func schedule(
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable

@@ -1,10 +1,11 @@
 import Dispatch
 
-/// A length of time, as the library keeps it: `Duration` needs macOS 13 and iOS 16.
+/// A length of time, on all systems that the library supports; `Duration` requires macOS 13 or
+/// iOS 16.
 ///
-/// It holds all that a `Duration` holds.
+/// It's as precise as a `Duration`. Longer times than 64-bit seconds can hold count as infinite.
 package struct TimeSpan: Hashable, Comparable, Sendable {
-  /// As the components of a `Duration`: the two have one sign.
+  /// Like the components of a `Duration`, the two have the same sign.
   private let seconds: Int64
   private let attoseconds: Int64
 
@@ -15,7 +16,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 
   package static var zero: TimeSpan { TimeSpan(seconds: 0, attoseconds: 0) }
 
-  /// Longer than anything.
+  /// A time span that never ends.
   package static var infinite: TimeSpan { TimeSpan(seconds: .max, attoseconds: 0) }
 
   package static func seconds(_ count: Int64) -> TimeSpan {
@@ -26,17 +27,18 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     TimeSpan(seconds: count / 1_000_000_000, attoseconds: count % 1_000_000_000 * 1_000_000_000)
   }
 
-  /// The time of `seconds`, to the nearest nanosecond; infinite from 292 years on.
+  /// Returns the time span of `seconds`, rounded to the nearest nanosecond; infinite for 292 years
+  /// or more.
   package static func rounding(seconds: Double) -> TimeSpan {
     let nanoseconds = (seconds * 1e9).rounded()
     guard nanoseconds < 0x1p63 else { return .infinite }
     return nanoseconds > -0x1p63 ? .nanoseconds(Int64(nanoseconds)) : .zero
   }
 
-  /// A number of seconds.
+  /// The length in seconds.
   package var inSeconds: Double { Double(seconds) + Double(attoseconds) * 1e-18 }
 
-  /// A number of nanoseconds, rounded up; at most 292 years.
+  /// The length in nanoseconds, rounded up and limited to the range of `Int64`, 292 years.
   package var inNanoseconds: Int64 {
     let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     if overflow { return seconds < 0 ? .min : .max }
@@ -51,19 +53,20 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     (left.seconds, left.attoseconds) < (right.seconds, right.attoseconds)
   }
 
-  /// To the nearest nanosecond.
+  /// Returns the product, rounded to the nearest nanosecond.
   package static func * (left: TimeSpan, factor: Double) -> TimeSpan {
     .rounding(seconds: left.inSeconds * factor)
   }
 }
 
 extension TimeSpan: CustomStringConvertible {
-  /// To the nearest nanosecond, so that the sum of the components leaves no trace in the last digits.
+  /// The length in seconds, rounded to nanoseconds to hide the rounding error of adding the
+  /// components.
   package var description: String { "\((inSeconds * 1e9).rounded() / 1e9) seconds" }
 }
 
 extension TimeSpan {
-  /// The time of an interval; that of `never` is infinite.
+  /// Creates the time span of `interval`; `.never` is infinite.
   package init(_ interval: DispatchTimeInterval) {
     switch interval {
     case .seconds(let count): self = .seconds(Int64(count))
@@ -84,7 +87,7 @@ extension TimeSpan {
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension TimeSpan {
   package init(_ duration: Duration) {
-    // What has no room in the components counts as infinite.
+    // A duration that doesn't fit in the components counts as infinite.
     guard duration < .seconds(Int64.max), duration > .seconds(Int64.min) else {
       self = duration > .zero ? .infinite : .seconds(.min)
       return

@@ -15,7 +15,7 @@ public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
       ? "Timed out after \(span)." : "Timed out: the deadline had passed already."
   }
 
-  /// Creates the error for a wait of `duration`.
+  /// Creates the error for a time limit of `duration`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(duration: Duration) { span = TimeSpan(duration) }
 
@@ -23,15 +23,15 @@ public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Promise {
-  /// Returns a promise with the same outcome that is rejected with ``TimeoutError`` if that takes
-  /// longer than `duration`.
+  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if the result
+  /// takes longer than `duration`.
   ///
-  /// The time starts at the call. When the time is over, the returned promise is rejected
+  /// The time starts with this call. When it has passed, the returned promise is rejected
   /// immediately and stops being a consumer of this promise, which is cancelled if it has no other
   /// consumer. The timer is removed as soon as this promise settles. A duration of zero or less
-  /// rejects immediately, unless this promise has settled already.
+  /// rejects immediately, unless this promise has already settled.
   ///
-  /// - Complexity: O(log of the number of pending timers).
+  /// - Complexity: O(log *n*), where *n* is the number of pending timers.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
@@ -49,18 +49,18 @@ extension Promise {
       typealias Body = @Sendable () -> TimerSlot
       if source.rejection?.isAbandonment == true {
         guard let timer = handler.body?.copy(as: Body.self)() else { return }
-        // The timer still rejects the promise; if it fired just now, it could not.
+        // The timer rejects the promise later. If it fired while this handler ran, it couldn't.
         if handler.waitToBeDetached(from: source) {
           if timer.hasFired { handler.expire(after: timer.span) }
           return
         }
       }
-      // The timer first: code that sees the result may rely on its being gone.
+      // The timer is cancelled first, because code that sees the result may rely on that.
       handler.takeBody(as: Body.self)().cancel()
       handler.copyResult(of: source, as: Value.self)
     }
     let handler = unsafeDowncast(result, to: Handler.self)
-    // The timer holds the handler and the handler the timer, until one of the two has run.
+    // The timer and the handler retain each other until one of the two has run.
     let fail: @Sendable () -> Void = {
       timer.fire()
       handler.expire(after: span)
@@ -73,8 +73,8 @@ extension Promise {
     return Promise(cell: result)
   }
 
-  /// Returns a promise with the same outcome that is rejected with ``TimeoutError`` if it has not
-  /// settled by `deadline`.
+  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
+  /// hasn't settled by `deadline`.
   ///
   /// See ``timeout(after:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -82,8 +82,8 @@ extension Promise {
     self.deadline(deadline, clock: ContinuousClock())
   }
 
-  /// Returns a promise with the same outcome that is rejected with ``TimeoutError`` if it has not
-  /// settled by `deadline` on `clock`.
+  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
+  /// hasn't settled by `deadline` on `clock`.
   ///
   /// See ``timeout(after:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -108,12 +108,12 @@ extension Guarantee {
 extension Handler {
   fileprivate final func expire(after span: TimeSpan) {
     let rejection = Rejection(TimeoutError(span), origin: nil)
-    // Too late: no handler will receive the error.
+    // If it's too late, no handler will receive the error.
     if !remove(finding: Root<Never?>(rejection: rejection)) { rejection.markHandled() }
   }
 }
 
-/// The timer of a timeout, which may be cancelled before it is there.
+/// The timer of a timeout, which can fire or be cancelled before it's stored here.
 private final class TimerSlot: Sendable {
   private enum State {
     case empty
