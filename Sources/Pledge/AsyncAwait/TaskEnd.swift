@@ -8,7 +8,7 @@ final class TaskEnd: Sendable {
   /// A promise that settles when the task has ended; it is settled while there is no task.
   var promise: Promise<Void> { current.withLock { $0 } }
 
-  /// Runs `operation`, which is isolated to `isolation`, in a new task.
+  /// Runs `operation`, which runs in `isolation`, in a new task.
   ///
   /// Call this only once.
   func run<Value: Sendable>(

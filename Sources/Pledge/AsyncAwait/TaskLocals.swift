@@ -1,4 +1,4 @@
-/// Propagates task-local values to the handlers of promises.
+/// Propagation of task-local values to the handlers of promises.
 ///
 /// A handler runs later than the operator that attaches it, possibly on another thread or in
 /// another task, so by default it reads the task-local values there, or none. Register the keys

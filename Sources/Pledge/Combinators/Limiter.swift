@@ -1,4 +1,4 @@
-/// Runs operations with a concurrency limit, in the order of their priority and submission.
+/// A queue that runs operations with a concurrency limit, in the order of priority and submission.
 ///
 /// ```swift
 /// let limiter = Limiter(4)

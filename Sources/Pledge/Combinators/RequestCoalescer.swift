@@ -1,5 +1,5 @@
-/// Shares work by key among all callers that request it while it is in progress ("single flight"),
-/// and optionally caches its values.
+/// A coalescer that shares work by key among all callers that request it while it is in progress
+/// ("single flight"), and optionally caches its values.
 ///
 /// ```swift
 /// let images = RequestCoalescer<URL, Image>()

@@ -1,4 +1,4 @@
-/// Reports unhandled errors, and lets tools trace promises.
+/// Reports of unhandled errors, and tracing of promises.
 public enum PromiseDiagnostics {
   /// An unhandled rejection.
   ///
@@ -16,7 +16,7 @@ public enum PromiseDiagnostics {
   /// default.
   ///
   /// `handler` runs on the thread that released the last reference to the rejection, never under a
-  /// lock. A cancellation (`CancellationError`) is not reported.
+  /// lock. A cancellation (`CancellationError`) isn't reported.
   ///
   /// ```swift
   /// PromiseDiagnostics.setUnhandledRejectionHandler { rejection in

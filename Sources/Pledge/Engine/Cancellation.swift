@@ -25,7 +25,7 @@ extension Cell {
           handler.cancelAlone()
           return
         case .notListed:
-          // The source has settled.
+          // The source has settled, or the handler was already removed.
           handler.cancelAlone()?.noteUnheard()
           return
         }

@@ -1,7 +1,7 @@
 // The engine's state machine: the cell of a promise, its states, and every transition between them.
 // `word`, `list`, and `slot` are private to this file. Each event is one method that makes a
 // complete transition under the cell's lock and returns what its caller must do next. No user code
-// runs while the lock is held.
+// runs while the lock is held; settling also delivers the observers, after the transition.
 //
 // Settlement and observers
 //
@@ -264,7 +264,7 @@ class Cell: Job, @unchecked Sendable {
   /// Whether this cell, which must be settled, was rejected.
   final var isRejected: Bool { slot != nil }
 
-  /// Whether this settled cell's rejection was passed to a consumer, or to several.
+  /// Whether this settled cell's rejection was passed to at least one consumer.
   final var hadConsumer: Bool { marks & Mark.hadOne != 0 }
   final var hadManyConsumers: Bool { marks & Mark.hadMany != 0 }
 

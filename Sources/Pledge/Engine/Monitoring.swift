@@ -7,7 +7,7 @@ package enum PolicyEvent: Sendable {
   case retried
   /// An operation failed permanently: its policy allows no further attempt.
   case gaveUp
-  /// A second or later request was started while earlier ones are still pending.
+  /// A second or later request was started before an earlier one succeeded.
   case hedged
   /// A timer was started.
   case timerStarted
@@ -15,7 +15,7 @@ package enum PolicyEvent: Sendable {
   case timerFired
   /// A timer was released: it has fired, or is no longer needed.
   case timerEnded
-  /// A rejection was not handled.
+  /// A rejection wasn't handled.
   case unhandledRejection
 }
 
@@ -45,8 +45,7 @@ package enum CoalescerEvent: Sendable {
 
 /// A closure that is called for each event, on the thread on which it happens, never under a lock.
 ///
-/// This is a closure because a protocol with an associated event type can't be stored before macOS
-/// 13.
+/// A protocol with an associated type for its events couldn't be stored before macOS 13.
 package typealias Monitor<Event: Sendable> = @Sendable (Event) -> Void
 
 /// The monitors of one object, or of the process.
