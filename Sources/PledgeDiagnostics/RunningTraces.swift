@@ -3,8 +3,8 @@ import Pledge
 /// The traces that are recording, and the events that each of them receives.
 ///
 /// The trace of the process receives all events. A scoped trace receives only the events that can
-/// concern it, which are found by promise, thread, and task, because many tests can run in parallel,
-/// each with a trace of its own.
+/// concern it, which are found by promise, thread, and task, because many tests can run in
+/// parallel, each with its own trace.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum RunningTraces {
   fileprivate struct State {
@@ -104,7 +104,7 @@ enum RunningTraces {
     }
   }
 
-  /// Passes an unhandled rejection to the traces that claim it; returns whether one kept it.
+  /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
   private static func claim(
     _ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt
   ) -> Bool {
@@ -128,7 +128,7 @@ extension RunningTraces.State {
     ofProcess === trace || scoped[ObjectIdentifier(trace)] != nil
   }
 
-  /// The traces that an event can concern, each once.
+  /// Returns the traces that an event can concern, each once.
   fileprivate func traces(
     for event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey, in scope: Trace?
   ) -> [Trace] {

@@ -10,9 +10,9 @@ import Pledge
 /// ```
 ///
 /// ``start(limit:capturesPlaces:clock:)`` records all promises of the process; only one such trace
-/// can be recording at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one closure
-/// does; any number of these can be recording. While no trace is recording, a promise only checks a
-/// flag.
+/// can be recording at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one
+/// closure does; any number of these can be recording. While no trace is recording, a promise only
+/// checks a flag.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public final class Trace: Sendable {
   private let log: Mutex<Log>
@@ -20,7 +20,7 @@ public final class Trace: Sendable {
   private let callStacks: CallStackReader?
   /// Whether it records only what its body does.
   private let isScoped: Bool
-  /// Whether it keeps the unhandled rejections that belong to it, so that they aren't reported.
+  /// Whether it stores the unhandled rejections that belong to it, so that they aren't reported.
   let claimsRejections: Bool
 
   /// The trace of the closure that the task runs, or in which the task was created.
@@ -42,9 +42,10 @@ public final class Trace: Sendable {
   /// If another such trace is recording, it is stopped.
   ///
   /// - Parameters:
-  ///   - limit: The maximum number of promises in the record; values below one count as one, and nil
-  ///     is no limit. Beyond the limit, the trace discards the promises that settled first, and then
-  ///     the oldest; ``forgotten`` and every report state how many. A promise takes about a kilobyte.
+  ///   - limit: The maximum number of promises in the record; values below one count as one, and
+  ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about a
+  ///     kilobyte.
   ///   - capturesPlaces: Whether to find the source locations of operators, which takes about 5 µs
   ///     for each promise. Promises with a resolver have a source location in any case. On Apple
   ///     platforms, operators have none.
@@ -64,10 +65,10 @@ public final class Trace: Sendable {
   /// observes, on any thread.
   ///
   /// What other parts of the program do with their own promises isn't recorded, so tests that use
-  /// such traces can run in parallel. The trace is passed to `body` and stopped when `body` returns;
-  /// its reports remain available. A promise belongs to the trace if it is created in the task of
-  /// `body`, in a task created there, in a handler of a promise that belongs to the trace, or by
-  /// attaching a handler to such a promise.
+  /// such traces can run in parallel. The trace is passed to `body` and stopped when `body`
+  /// returns; its reports remain available. A promise belongs to the trace if it is created in the
+  /// task of `body`, in a task created there, in a handler of a promise that belongs to the trace,
+  /// or by attaching a handler to such a promise.
   ///
   /// For the parameters, see ``start(limit:capturesPlaces:clock:)``. Rethrows the errors of `body`.
   public static func recording<Result>(
@@ -84,7 +85,7 @@ public final class Trace: Sendable {
   /// Records what `body` does to promises, and what happens to the promises that it creates or
   /// observes, on any thread.
   ///
-  /// The asynchronous form of ``recording(limit:capturesPlaces:clock:_:)``.
+  /// This is the asynchronous form of ``recording(limit:capturesPlaces:clock:_:)``.
   public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
     clock: any Clock<Duration> = ContinuousClock(),
@@ -131,7 +132,7 @@ public final class Trace: Sendable {
   /// Whether the trace is recording.
   public var isRunning: Bool { RunningTraces.contains(self) }
 
-  /// The number of records: of promises, and of consumers that aren't promises.
+  /// The number of records of promises, and of consumers that aren't promises.
   public var count: Int { log.withLock { $0.records.count } }
 
   /// The promises that the trace has discarded because its limit was reached.
@@ -150,7 +151,7 @@ public final class Trace: Sendable {
 
   /// Records an event if it concerns this trace.
   ///
-  /// - Returns: Whether it does.
+  /// - Returns: Whether it concerns this trace.
   func record(
     _ event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey, isInScope: Bool
   ) -> Bool {
@@ -230,7 +231,7 @@ public final class Trace: Sendable {
     }
   }
 
-  /// Calls `body` with the log, under the lock; `body` must not call the program's code.
+  /// Calls `body` with the log, under the lock; `body` must not run user code.
   func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result { log.withLock { body($0) } }
 
   /// Returns a copy of everything recorded so far.

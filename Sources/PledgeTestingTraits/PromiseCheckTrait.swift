@@ -3,8 +3,8 @@
   import PledgeDiagnostics
   import Testing
 
-  /// A trait that fails a test if promises of the test are pending, in memory, or rejected without a
-  /// handler after it has ended.
+  /// A trait that fails a test if promises of the test are pending, in memory, or rejected without
+  /// a handler after it has ended.
   ///
   /// ```swift
   /// @Test(.checksPromises) func download_deliversTheFile() async throws {
@@ -12,8 +12,8 @@
   /// }
   /// ```
   ///
-  /// On a suite, it applies to each test of the suite. Each test case is checked separately, even while
-  /// others run in parallel. The module's page describes which promises belong to a test.
+  /// On a suite, it applies to each test of the suite. Each test case is checked separately, even
+  /// while others run in parallel. The module's page describes which promises belong to a test.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public struct PromiseCheckTrait: TestTrait, SuiteTrait, TestScoping {
     /// The problems that fail a test.
@@ -32,7 +32,8 @@
       ///
       /// The failure contains the tree of pending promises.
       public static let pendingPromises = Problems(rawValue: 2)
-      /// A promise is settled and still in memory: a reference cycle or a global variable retains it.
+      /// A promise is settled and still in memory: a reference cycle or a global variable retains
+      /// it.
       public static let leaks = Problems(rawValue: 4)
       /// All problems.
       public static let all: Problems = [.unhandledRejections, .pendingPromises, .leaks]
@@ -40,8 +41,8 @@
 
     /// The problems that fail the test.
     public let problems: Problems
-    /// The time that a test's promises have to settle and to be deallocated after the test's function
-    /// has returned.
+    /// The time that a test's promises have to settle and to be deallocated after the test's
+    /// function has returned.
     public let patience: Duration
 
     /// Whether the trait applies to the tests in a suite: `true`.
@@ -52,10 +53,10 @@
       self.patience = patience
     }
 
-    /// Runs a test case, and then waits until its promises are settled and deallocated, but no longer
-    /// than ``patience``.
+    /// Runs a test case, and then waits until its promises are settled and deallocated, but no
+    /// longer than ``patience``.
     ///
-    /// Records an issue for each kind of problem. Rethrows the errors of `function`.
+    /// This records an issue for each problem, and rethrows the errors of `function`.
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
@@ -64,7 +65,7 @@
       }
     }
 
-    /// Runs `function`, and calls `report` for each problem.
+    /// Runs `function` and calls `report` for each problem.
     func check(
       _ function: @Sendable () async throws -> Void, report: (String) -> Void
     ) async throws {
@@ -82,14 +83,14 @@
       }
     }
 
-    /// Waits until no promise is left that could be a problem, the time limit is reached, or the test is
+    /// Waits until no remaining promise is a problem, the time limit is reached, or the test is
     /// cancelled.
     private func waitForEnd(of trace: Trace) async {
       let clock = ContinuousClock()
       let deadline = clock.now + patience
       var pause = Duration.microseconds(100)
       while mayImprove(trace.leftovers()), clock.now < deadline {
-        // `sleep` throws only if the test is cancelled, which must end the test.
+        // `sleep` throws only if the test is cancelled, which must end the wait.
         guard (try? await clock.sleep(for: pause)) != nil else { return }
         pause = min(pause * 2, .milliseconds(20))
       }
@@ -125,16 +126,16 @@
 
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   extension Trait where Self == PromiseCheckTrait {
-    /// A trait that fails a test on unhandled rejections, on promises that stay pending, and on settled
-    /// promises that stay in memory, after at most five seconds.
+    /// A trait that fails a test on unhandled rejections, on promises that stay pending, and on
+    /// settled promises that stay in memory, after at most five seconds.
     public static var checksPromises: Self { .checksPromises() }
 
     /// Returns a trait that fails a test on the given problems with promises.
     ///
     /// - Parameters:
     ///   - problems: The problems that fail the test.
-    ///   - patience: The time that the promises have to settle and to be deallocated after the test's
-    ///     function has returned. A test whose promises are deallocated doesn't wait.
+    ///   - patience: The time that the promises have to settle and to be deallocated after the
+    ///     test's function has returned. A test whose promises are deallocated doesn't wait.
     public static func checksPromises(
       for problems: PromiseCheckTrait.Problems = .all, patience: Duration = .seconds(5)
     ) -> Self {

@@ -1,7 +1,7 @@
-// The policies for programs of `async` functions. Each runs its operation in a task of its own, so
-// that it can return on time whatever the operation does.
+// The policies as `async` functions. Each runs its operation in a separate task, so that it can
+// return on time even if the operation doesn't respond to cancellation.
 
-/// Calls `operation` until it returns, according to `policy`.
+/// Calls `operation` until it succeeds, as often as `policy` allows, and returns its result.
 ///
 /// ```swift
 /// let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
@@ -22,7 +22,8 @@ public func retry<Value: Sendable>(
   try await Promise.retry(policy, clock: clock, operation).value
 }
 
-/// Returns what `operation` returns, or throws ``TimeoutError`` if that takes longer than `duration`.
+/// Returns the result of `operation`, or throws ``TimeoutError`` if it takes longer than
+/// `duration`.
 ///
 /// ```swift
 /// let page = try await withTimeout(.seconds(5)) { try await download(url) }
@@ -40,7 +41,8 @@ public func withTimeout<Value: Sendable>(
   try await Promise(priority: nil, operation).timeout(after: duration, clock: clock).value
 }
 
-/// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
+/// Returns the result of `operation`, or throws ``TimeoutError`` if it hasn't returned by
+/// `deadline`.
 ///
 /// See ``withTimeout(_:clock:_:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -51,7 +53,8 @@ public func withDeadline<Value: Sendable, C: Clock<Duration>>(
   try await Promise(priority: nil, operation).deadline(deadline, clock: clock).value
 }
 
-/// Returns what `operation` returns, or throws ``TimeoutError`` if it has not returned by `deadline`.
+/// Returns the result of `operation`, or throws ``TimeoutError`` if it hasn't returned by
+/// `deadline`.
 ///
 /// See ``withTimeout(_:clock:_:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -62,7 +65,7 @@ public func withDeadline<Value: Sendable>(
   try await withDeadline(deadline, clock: ContinuousClock(), operation)
 }
 
-/// Acquires a resource, calls `body` with it, and releases it, in every case.
+/// Acquires a resource, calls `body` with it, and releases it, whether `body` succeeds or fails.
 ///
 /// ```swift
 /// try await withResource(acquire: pool.connect, release: { await $0.close() }) { connection in
@@ -70,9 +73,9 @@ public func withDeadline<Value: Sendable>(
 /// }
 /// ```
 ///
-/// `release` runs exactly once for a resource that was acquired, when `body` has ended, and this call
-/// waits for it, unless the calling task is cancelled: then it throws `CancellationError`
-/// immediately, and a resource that is acquired later is released.
+/// `release` runs exactly once for an acquired resource, when `body` has ended, and this call waits
+/// for it. If the calling task is cancelled, this call throws `CancellationError` immediately, and
+/// a resource that is acquired afterward is released.
 ///
 /// **Execution.** Each closure runs in its own task, in the isolation in which it was written.
 public func withResource<Resource: Sendable, Value: Sendable>(
@@ -105,7 +108,7 @@ public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
 
 /// Starts all `operations` concurrently and returns the first result, or throws the first error.
 ///
-/// The other operations are cancelled. No operations throw ``PromiseError/emptyInput``.
+/// The other operations are cancelled. Without operations, this throws ``PromiseError/emptyInput``.
 ///
 /// ```swift
 /// let page = try await firstToFinish({ try await cache.load(url) }, { try await download(url) })
@@ -121,8 +124,8 @@ public func firstToFinish<Value: Sendable>(
 /// Starts all `operations` concurrently and returns the first result; throws only if all of them
 /// throw.
 ///
-/// The other operations are cancelled. If all throw, the error is an ``AggregateError``. No
-/// operations throw ``PromiseError/emptyInput``.
+/// The other operations are cancelled. If all throw, the error is an ``AggregateError``. Without
+/// operations, this throws ``PromiseError/emptyInput``.
 ///
 /// **Execution.** Each operation runs in its own task.
 public func firstToSucceed<Value: Sendable>(

@@ -1,11 +1,10 @@
 extension Promise {
   /// The value, when the promise is fulfilled; throws the error if it is rejected.
   ///
-  /// No thread is blocked, and a settled promise is read without suspending. Cancelling the task
-  /// ends the wait immediately with `CancellationError`; that counts as this consumer's
-  /// cancellation, so the promise is cancelled if it has no other consumer. The error counts as
-  /// handled. For a promise that was abandoned (see ``Resolver/abandon()``) it is
-  /// ``BrokenPromiseError``.
+  /// This doesn't block a thread, and reads a settled promise without suspending. Cancelling the
+  /// task ends the wait immediately with `CancellationError`, and cancels the promise if it has no
+  /// other consumer. The error counts as handled. If the promise is abandoned (see
+  /// ``Resolver/abandon()``), the error is ``BrokenPromiseError``.
   @inlinable
   public var value: Value {
     get async throws {
@@ -53,11 +52,11 @@ extension Promise {
 extension Guarantee {
   /// The value, when the guarantee is fulfilled.
   ///
-  /// Like `Task<Value, Never>.value`, this cannot throw, and cancelling the task does not end the wait.
-  /// A guarantee that was broken (its resolver dropped, or every promise made from it cancelled before)
-  /// has no value: the task stays suspended, and ``PromiseDiagnostics`` reports a
-  /// ``BrokenPromiseError`` that says so. Where that may happen, use `try await guarantee.promise.value`,
-  /// which throws.
+  /// Like `Task<Value, Never>.value`, this can't throw, and cancelling the task doesn't end the
+  /// wait. A broken guarantee (its resolver was dropped, or all its consumers were cancelled
+  /// earlier) has no value: the task stays suspended, and ``PromiseDiagnostics`` reports a
+  /// ``BrokenPromiseError``. If that can happen, use `try await guarantee.promise.value`, which
+  /// throws.
   @inlinable
   public var value: Value {
     get async {
@@ -71,7 +70,8 @@ extension Guarantee {
     await withUnsafeContinuation { continuation in
       Waiter().wait(on: cell) { source in
         if let rejection = source.rejection {
-          // Nothing can be returned, and others go on: reported, as leaked continuations are.
+          // There is no value to return, so the task stays suspended. This is reported, as leaked
+          // continuations are.
           rejection.markHandled()
           return Instrumentation.reportUnhandled(
             BrokenPromiseError(breakingGuarantee: rejection), rejection.origin,
@@ -83,7 +83,7 @@ extension Guarantee {
   }
 }
 
-/// A task's wait for a promise, which it may give up.
+/// A task's wait for a promise, which cancellation of the task ends.
 private final class Waiter: Sendable {
   private enum State {
     case idle
@@ -97,7 +97,7 @@ private final class Waiter: Sendable {
     let handler = Handler(
       input: Cell.Input.hearsAbandonment, source: cell, target: nil, body: nil,
       run: { _, source in resume(source) })
-    // Attached first: an observer can be removed only once it is in its place.
+    // Attached first, because an observer can be removed only after it is attached.
     cell.attach(handler)
     let wasGivenUp = state.withLock { state in
       if case .givenUp = state { return true }
@@ -135,7 +135,7 @@ extension Promise {
     }
     let cell = promise.cell
     cell.onCancel {
-      // First the promise: the task may be quick to end, and with a value.
+      // First the promise, because the task could end immediately, and with a value.
       cell.reject(Rejection.cancellation)
       task.cancel()
     }
@@ -145,13 +145,13 @@ extension Promise {
 
   /// Creates a promise for the result of an `operation` that doesn't suspend.
   ///
-  /// The operation runs in a new task, in the isolation in which it was written, as one that is
-  /// `async` does. To run it inside the call, use ``init(catching:fileID:line:)``.
+  /// Like an `async` operation, it runs in a new task, in the isolation in which it was written. To
+  /// run it inside the call, use ``init(catching:fileID:line:)``.
   public init(
     priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Value
   ) {
-    // Without it, a closure without `await` would be taken for the trailing closure of `catching:`.
+    // Without this initializer, a closure without `await` would match that with `catching:`.
     let operation: @Sendable @isolated(any) () async throws -> Value = operation
     self.init(priority: priority, fileID: fileID, line: line, operation)
   }
@@ -159,9 +159,9 @@ extension Promise {
 
 /// An asynchronous closure that is called once, and released in its isolation.
 ///
-/// `@unchecked Sendable`: `run`, which is called once, has `operation` alone.
+/// `@unchecked Sendable`: only `run`, which is called once, accesses `operation`.
 private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
-  /// A structure, because an optional closure of this type needs the run time of macOS 15.
+  /// A struct, because an optional closure of this type needs the runtime of macOS 15.
   private struct Operation {
     let body: @Sendable @isolated(any) () async throws -> Value
   }
@@ -173,7 +173,7 @@ private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
   }
 
   func run(isolation: isolated (any Actor)?) async -> Result<Value, any Error> {
-    // What the closure captured may be isolated to the actor, and so may its `deinit`.
+    // The closure's captures, and their `deinit`, can be isolated to the actor.
     defer { operation = nil }
     do {
       return .success(try await operation.unsafelyUnwrapped.body())
@@ -184,7 +184,7 @@ private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
 }
 
 extension Guarantee {
-  /// Creates a guarantee for the value of an asynchronous `operation` that does not throw.
+  /// Creates a guarantee for the value of an asynchronous `operation` that doesn't throw.
   ///
   /// The operation runs in a new task, in the isolation in which it was written.
   public init(

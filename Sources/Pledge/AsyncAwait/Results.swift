@@ -5,10 +5,10 @@ extension Promise {
   /// for await result in Promise.results(of: downloads) { show(result) }
   /// ```
   ///
-  /// The sequence ends when all promises have settled; for no promises, immediately. The errors
-  /// count as handled. Leaving the loop, or cancelling its task, cancels the promises that are
-  /// still pending and have no other consumer. Results that haven't been requested yet are kept.
-  /// A promise that was abandoned has no result, and doesn't delay the end.
+  /// The sequence ends when all promises have settled; if `promises` is empty, immediately. The
+  /// errors count as handled. Leaving the loop, or cancelling its task, cancels the promises that
+  /// are still pending and have no other consumer. Results are buffered until they are requested.
+  /// An abandoned promise has no result and doesn't delay the end.
   public static func results(
     of promises: some Sequence<Promise>
   ) -> AsyncStream<Result<Value, any Error>> {

@@ -1,7 +1,10 @@
-// Operators run an asynchronous closure in a task each time that they call it. Their promises know its
-// isolation, so that `wait()` recognizes a deadlock: the closure can't run where the wait blocks.
+// Operators run an asynchronous closure in a new task each time that they call it. Their promises
+// record its isolation, so that `wait()` detects a deadlock: the closure can't run on an actor that
+// the wait blocks.
 
-/// Returns a function that runs `operation` in a new task, in its isolation, where it is also released.
+/// Returns a function that runs `operation` in a new task, in its isolation.
+///
+/// `operation` is also released in its isolation.
 func startingTasks<Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
 ) -> @Sendable () -> Promise<Value> {
@@ -10,7 +13,9 @@ func startingTasks<Value: Sendable>(
   return { Promise { try await operation() }.produced(in: isolation) }
 }
 
-/// Returns a function that runs `operation` in a new task, in its isolation, where it is also released.
+/// Returns a function that runs `operation` in a new task, in its isolation.
+///
+/// `operation` is also released in its isolation.
 func startingTasks<A: Sendable, Value: Sendable>(
   _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value
 ) -> @Sendable (A) -> Promise<Value> {
@@ -19,8 +24,9 @@ func startingTasks<A: Sendable, Value: Sendable>(
   return { input in Promise { try await operation(input) }.produced(in: isolation) }
 }
 
-/// Returns a function that runs `operation`, which doesn't throw, in a new task, in its isolation, where
-/// it is also released.
+/// Returns a function that runs `operation`, which doesn't throw, in a new task, in its isolation.
+///
+/// `operation` is also released in its isolation.
 func startingTasks<A: Sendable, Value: Sendable>(
   nonthrowing operation: @escaping @Sendable @isolated(any) (A) async -> Value
 ) -> @Sendable (A) -> Guarantee<Value> {
@@ -33,7 +39,7 @@ func startingTasks<A: Sendable, Value: Sendable>(
 }
 
 extension Promise {
-  /// Notes that a task in `isolation`, if that is an actor's, settles this promise.
+  /// Records that a task in `isolation`, if that isn't nil, settles this promise.
   func produced(in isolation: Scheduler?) -> Promise {
     if let isolation { cell.noteProducer(isolation) }
     return self

@@ -1,12 +1,16 @@
-/// The end of the task of an asynchronous operation, which can outlast its promise: a cancellation
-/// rejects that at once, and the task ends when the operation heeds it.
+/// The end of the task of an asynchronous operation, which can come after its promise settles.
+///
+/// Cancellation rejects the promise immediately, but the task ends only when the operation responds
+/// to it.
 final class TaskEnd: Sendable {
   private let current = Mutex(Promise<Void>.value(()))
 
-  /// Settles when the task has ended; has settled while there is none.
+  /// A promise that settles when the task has ended; it is settled while there is no task.
   var promise: Promise<Void> { current.withLock { $0 } }
 
-  /// Runs `operation`, which runs in `isolation`, in a task, the only one.
+  /// Runs `operation`, which runs in `isolation`, in a new task.
+  ///
+  /// Call this only once.
   func run<Value: Sendable>(
     _ operation: @escaping @Sendable () async throws -> Value, in isolation: Scheduler?
   ) -> Promise<Value> {

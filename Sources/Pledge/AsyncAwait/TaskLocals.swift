@@ -1,8 +1,8 @@
-/// Which task-local values handlers find as they were where the handler was written.
+/// Propagation of task-local values to the handlers of promises.
 ///
-/// A handler runs later and elsewhere, in whatever task or on whatever thread settles its promise,
-/// so by itself it would find that one's task-local values, or none. Register the keys that should
-/// follow your chains, such as a tracing context, once, when the program starts:
+/// A handler runs later than the operator that attaches it, possibly on another thread or in
+/// another task, so by default it reads the task-local values there, or none. Register the keys
+/// that your chains should propagate, such as a tracing context, once when the program starts:
 ///
 /// ```swift
 /// enum Tracing {
@@ -11,18 +11,18 @@
 /// TaskLocals.propagate(Tracing.$requestID)
 /// ```
 ///
-/// From then on each handler remembers the value that the key has where the operator is called.
-/// `Promise { … }` with an asynchronous closure needs none of this: a task inherits all values.
+/// From then on, each handler captures the key's value when the operator is called. `Promise { … }`
+/// with an asynchronous closure doesn't need this, because a task inherits all values.
 public enum TaskLocals {
   private static let keys = Mutex<[any PropagatedContext]>([])
 
-  /// Has the handlers of all promises find the value of `key` that it had where the operator that
-  /// took them was called.
+  /// Makes the handlers of all promises run with the value that `key` had when their operator was
+  /// called.
   ///
-  /// For all handlers made from now on, until the program ends. A second call for the same key
-  /// does nothing.
+  /// This applies to all handlers that are created from now on, until the program ends. A second
+  /// call for the same key has no effect.
   ///
-  /// - Complexity: Each handler costs O(number of registered keys) more; nothing while there is none.
+  /// - Complexity: Each handler costs O(number of registered keys) more, and nothing without keys.
   public static func propagate<Value: Sendable>(_ key: TaskLocal<Value>) {
     keys.withLock { keys in
       if keys.contains(where: { $0 === key }) { return }
@@ -31,10 +31,10 @@ public enum TaskLocals {
     Instrumentation.setContextCapture { capture() }
   }
 
-  /// Has the handlers of all promises find a context of another library's as it was where the operator
-  /// that took them was called.
+  /// Makes the handlers of all promises run with the context that `capture` returned when their
+  /// operator was called.
   ///
-  /// For a context whose task-local key isn't accessible, and for one that isn't task-local:
+  /// Use this for a context whose task-local key isn't accessible, or one that isn't task-local:
   ///
   /// ```swift
   /// TaskLocals.propagate(
@@ -42,16 +42,16 @@ public enum TaskLocals {
   ///   restoring: { logger, work in withLogger(logger) { _ in work() } })
   /// ```
   ///
-  /// For all handlers made from now on, until the program ends. Each call adds one more context, which
-  /// is restored inside of those that were registered before.
+  /// This applies to all handlers that are created from now on, until the program ends. Each call
+  /// adds a context, which is restored inside those that were registered earlier.
   ///
   /// - Parameters:
-  ///   - capture: Returns the present context. Called wherever an operator is called, on its thread.
-  ///   - restore: Makes the context the present one while it calls its second argument, once, before it
-  ///     returns. Called wherever a handler runs, on its thread. If it calls the argument not at all,
-  ///     the handler runs without the context.
+  ///   - capture: Returns the current context. It is called on the thread that calls an operator.
+  ///   - restore: Sets the context while it calls its second argument, once, before it returns. It
+  ///     is called on the thread that runs a handler. If it doesn't call the argument, the handler
+  ///     runs without the context.
   ///
-  /// - Complexity: Each handler costs one call of each function more.
+  /// - Complexity: Each handler costs one more call of each function.
   public static func propagate<Context: Sendable>(
     capturing capture: @escaping @Sendable () -> Context,
     restoring restore: @escaping @Sendable (Context, () -> Void) -> Void
@@ -61,21 +61,21 @@ public enum TaskLocals {
     Instrumentation.setContextCapture { self.capture() }
   }
 
-  /// The present values of the registered keys, as a function that sets them while it calls its
-  /// argument; nil if no key is registered.
+  /// Returns the current values of the registered keys, as a function that sets them while it calls
+  /// its argument; nil if no key is registered.
   package static func snapshot() -> (@Sendable (() -> Void) -> Void)? { Instrumentation.snapshot() }
 
   private static func capture() -> @Sendable (() -> Void) -> Void {
     var result: @Sendable (() -> Void) -> Void = { $0() }
-    // From the last to the first, so that what was registered first is restored outermost.
+    // From last to first, so that the context that was registered first is restored outermost.
     for key in keys.withLock({ $0 }).reversed() { result = key.capturing(around: result) }
     return result
   }
 }
 
-/// What handlers find again: a task-local key, or a pair of functions.
+/// A context that handlers restore: a task-local key, or a pair of functions.
 private protocol PropagatedContext: AnyObject, Sendable {
-  /// Restores the present value around a call of `inner`.
+  /// Captures the current value, and returns a function that restores it around a call of `inner`.
   func capturing(
     around inner: @escaping @Sendable (() -> Void) -> Void
   ) -> @Sendable (() -> Void) -> Void
@@ -90,7 +90,7 @@ extension TaskLocal: PropagatedContext where Value: Sendable {
   }
 }
 
-/// A context of another library's.
+/// A context that is captured and restored by functions.
 private final class CapturedContext<Context: Sendable>: PropagatedContext {
   private let capture: @Sendable () -> Context
   private let restore: @Sendable (Context, () -> Void) -> Void
@@ -108,7 +108,7 @@ private final class CapturedContext<Context: Sendable>: PropagatedContext {
   ) -> @Sendable (() -> Void) -> Void {
     let context = capture()
     return { [restore] work in
-      // A handler runs exactly once, whatever the program's function does.
+      // A handler runs exactly once, however often the user's function calls it.
       var hasRun = false
       restore(context) {
         if hasRun { return }
@@ -121,7 +121,7 @@ private final class CapturedContext<Context: Sendable>: PropagatedContext {
 }
 
 extension Instrumentation {
-  /// `handler`, which finds the registered task-local values of this moment wherever it is called.
+  /// Returns a function that calls `handler` with the current values of the registered keys.
   static func restoringContext(
     in handler: @escaping @Sendable () -> Void
   ) -> @Sendable () -> Void {

@@ -2,17 +2,18 @@ import Dispatch
 
 /// The error of a blocking ``Promise/wait()`` that would never return.
 public struct DeadlockError: Error, Sendable, CustomStringConvertible {
-  /// A description of which thread waits for what.
+  /// A description of what the thread waits for, and how to avoid the deadlock.
   public let description: String
 }
 
 extension Promise {
-  /// Blocks the calling thread until the promise has settled; returns the value or throws the error.
+  /// Blocks the calling thread until the promise has settled; returns the value or throws the
+  /// error.
   ///
-  /// For programs and tests that are not asynchronous; elsewhere use `try await promise.value`. A
-  /// wait that can be seen to deadlock throws ``DeadlockError`` instead: one on the main thread for
-  /// a handler that needs the main thread, and one inside a handler for a promise that needs that
-  /// very handler, or its serial executor, to go on.
+  /// Use this in programs and tests that aren't asynchronous; elsewhere, use
+  /// `try await promise.value`. If a deadlock is detected, this throws ``DeadlockError`` instead:
+  /// when the main thread waits for a handler that needs the main thread, and when a handler waits
+  /// for a promise that needs that handler, or its serial executor, to continue.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
     if !cell.isSettled { try BlockingWait(for: cell).run() }
@@ -37,7 +38,7 @@ private struct BlockingWait {
   init(for cell: Cell) { self.cell = cell }
 
   func run() throws {
-    // What waits for this thread's stack to unwind may be what the promise needs.
+    // The promise might need jobs that wait for this thread's stack to unwind.
     Delivery.runPendingInPlace(state)
     if cell.isSettled { return }
     if let objection = BlockingChecks.objection() { throw DeadlockError(description: objection) }
@@ -60,14 +61,13 @@ private struct BlockingWait {
     }
   }
 
-  /// Whether this thread occupies an executor that the promise may need.
+  /// Whether this thread occupies an executor that the promise might need.
   private var mayDeadlock: Bool {
     state.pointee.scheduler != nil || state.pointee.turn.queue != nil || MainThread.isCurrent
       || BlockingChecks.hasExecutorWithThread
   }
 
-  /// What makes the wait hopeless from the start, if anything does: the handler that waits here is
-  /// to settle the promise.
+  /// The error if the wait can't end because the handler that waits must settle the promise.
   private func certainDeadlock() -> DeadlockError? {
     guard let running = state.pointee.running else { return nil }
     return obstacle(of: cell) { last, _ in
@@ -80,8 +80,8 @@ private struct BlockingWait {
     }
   }
 
-  /// What makes the wait hopeless by now, if anything does: the next step needs an executor that
-  /// this thread occupies.
+  /// The error if the wait can't end because the next step needs an executor that this thread
+  /// occupies.
   private func deadlock(_ probe: inout QueueProbe?) -> DeadlockError? {
     obstacle(of: cell) { last, upstream in
       guard let needed = neededTarget(of: last, upstream) else { return nil }
@@ -105,11 +105,12 @@ private struct BlockingWait {
     }
   }
 
-  /// What keeps `cell` from ever settling, if anything does.
+  /// Returns the reason why `cell` can't settle, or nil if none is found.
   ///
-  /// The search goes up to the cells that wait for no other one, which `check` is given with what
-  /// they do wait for. The result of `all` is as good as its worst input, that of a race as its best.
-  /// Nests and combinators that are too large to be searched again and again count as free.
+  /// The search follows sources up to the cells that don't wait for another cell, and calls `check`
+  /// with each of these and what it waits for. The result of `all` can't settle if one input can't,
+  /// and that of a race if no input can. Combinators that are too large, or nested too deeply, to
+  /// be searched repeatedly aren't checked.
   private func obstacle(
     of cell: Cell, depth: Int = 0, _ check: (Cell, Cell.Upstream) -> DeadlockError?
   ) -> DeadlockError? {
@@ -127,10 +128,10 @@ private struct BlockingWait {
     return found
   }
 
-  /// The cell furthest up that is not settled, and what it waits for.
+  /// Returns the last unsettled cell upstream of `cell`, and what it waits for.
   private func topmost(above cell: Cell) -> (cell: Cell, upstream: Cell.Upstream) {
     var cell = cell
-    // Work of the library's services can wait for itself, in a cycle.
+    // The work of a limiter or coalescer can wait for itself, in a cycle.
     var producers = 0
     while true {
       let upstream = cell.upstream
@@ -150,7 +151,7 @@ private struct BlockingWait {
     }
   }
 
-  /// The scheduler or queue that `cell`, which waits for nothing but to be run, is to run on.
+  /// Returns the scheduler or queue that `cell`, which doesn't wait for another cell, needs to run.
   private func neededTarget(of cell: Cell, _ upstream: Cell.Upstream) -> AnyObject? {
     switch upstream {
     case .unknown:
@@ -166,20 +167,21 @@ private struct BlockingWait {
 
   private func isMain(_ target: AnyObject) -> Bool {
     if target === MainScheduler.shared { return true }
-    // Such as a `QueueExecutor` of the main queue.
+    // For example, a `QueueExecutor` of the main queue.
     return queue(of: target).map { MainThread.isServed(by: $0) } ?? false
   }
 
-  /// The queue to which jobs for `target`, a queue or a scheduler, are sent, if any.
+  /// Returns the queue to which jobs for `target`, a queue or a scheduler, are sent, if any.
   private func queue(of target: AnyObject) -> DispatchQueue? {
     guard let scheduler = target as? Scheduler else { return target as? DispatchQueue }
     return scheduler.dispatchQueue?.takeUnretainedValue() as? DispatchQueue
   }
 
-  /// Whether `target` has the queue whose turn runs on this thread, and that is a serial one.
+  /// Returns whether jobs for `target` are sent to the queue whose turn runs on this thread, and
+  /// whether that queue is serial.
   ///
-  /// A queue does not tell whether it is serial, so a block is sent to find out. A concurrent queue
-  /// all of whose threads are busy for a second is taken for a serial one.
+  /// A queue doesn't expose whether it is serial, so a block is sent to it to find out. If all
+  /// threads of a concurrent queue are busy for a second, the queue is mistaken for a serial one.
   private func isOccupiedQueue(_ target: AnyObject, _ probe: inout QueueProbe?) -> Bool {
     guard let queue = queue(of: target),
       queue === state.pointee.turn.queue?.takeUnretainedValue(), queue !== Queues.global
@@ -190,7 +192,7 @@ private struct BlockingWait {
   }
 }
 
-/// A block on a queue, to find out whether that runs anything besides the current turn.
+/// A block on a queue, to find out whether the queue runs anything besides the current turn.
 private final class QueueProbe: Sendable {
   private let hasRun = AtomicFlag(false)
   private let start = SystemClock.now
@@ -204,14 +206,14 @@ private final class QueueProbe: Sendable {
   }
 }
 
-/// Which threads must not block in `wait()`, in addition to those that the library knows by itself.
+/// Checks of whether a thread must not block in `wait()`, in addition to the library's own.
 package enum BlockingChecks {
   private static let checks = Mutex<[@Sendable () -> String?]>([])
   private static let executorHasThread = AtomicFlag(false)
 
-  /// Has `check` asked before a thread blocks: what it returns is why the thread must not.
+  /// Registers `check`, which is called before a thread blocks and returns why it must not, or nil.
   ///
-  /// For all waits from now on, until the program ends.
+  /// This applies to all future waits, until the program ends.
   package static func add(_ check: @escaping @Sendable () -> String?) {
     checks.withLock { $0.append(check) }
   }
@@ -223,7 +225,7 @@ package enum BlockingChecks {
     return nil
   }
 
-  /// Notes that there are executors that can tell whether they occupy a thread.
+  /// Records that there are executors that can tell whether they occupy a thread.
   static func noteExecutorWithThread() { executorHasThread.store(true, ordering: .releasing) }
 
   static var hasExecutorWithThread: Bool { executorHasThread.load(ordering: .acquiring) }

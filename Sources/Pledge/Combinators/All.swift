@@ -2,8 +2,9 @@ extension Promise {
   /// Returns a promise for all the values, in the order of `promises`.
   ///
   /// The first rejection rejects the result immediately. The other promises continue; with
-  /// `cancellingRest` those that have no other consumer are cancelled. No promises give an empty
-  /// array immediately. Cancelling the result cancels every promise that has no other consumer.
+  /// `cancellingRest`, those that have no other consumer are cancelled. If `promises` is empty, the
+  /// result is immediately fulfilled with an empty array. Cancelling the result cancels every
+  /// promise that has no other consumer.
   ///
   /// - Complexity: O(number of promises).
   @inlinable
@@ -16,7 +17,7 @@ extension Promise {
     let state = AllState<T>(
       result: result, count: inputs.count, cancelsRest: cancellingRest
     ) { values in
-      // Each was written by its observer.
+      // Each value was written by its observer.
       result.fulfill(values.map { $0.unsafelyUnwrapped })
     }
     for (index, input) in inputs.enumerated() {
@@ -29,7 +30,7 @@ extension Promise {
   /// Returns a promise for a tuple of all the values: any number of promises, of any types.
   ///
   /// The first rejection rejects the result immediately. The other promises continue; with
-  /// `cancellingRest` those that have no other consumer are cancelled. Cancelling the result
+  /// `cancellingRest`, those that have no other consumer are cancelled. Cancelling the result
   /// cancels every promise that has no other consumer.
   ///
   /// ```swift
@@ -42,7 +43,7 @@ extension Promise {
     tuple(repeat each promises, cancellingRest: cancellingRest)
   }
 
-  // Has a name of its own, so that the overloads for few promises can call it.
+  // This has a separate name so that the overloads for few promises can call it.
   @inlinable
   static func tuple<each T: Sendable>(
     _ promises: repeat Promise<each T>, cancellingRest: Bool
@@ -53,7 +54,7 @@ extension Promise {
     let state = AllState<Never>(
       result: result, count: inputs.count, cancelsRest: cancellingRest
     ) { _ in
-      // All are fulfilled, so the values can be read where they are.
+      // All are fulfilled, so the values can be read from their promises.
       result.fulfill((repeat (each promises).cell.value(as: (each T).self)))
     }
     state.observeAll(inputs)
@@ -62,9 +63,8 @@ extension Promise {
 
   /// Returns a promise for the results of all promises, in order.
   ///
-  /// It waits for every one of them and fails only if it is cancelled.
-  ///
-  /// The errors count as handled. No promises give an empty array immediately.
+  /// The result waits for every promise and is rejected only if it is cancelled. The errors count
+  /// as handled. If `promises` is empty, the result is immediately fulfilled with an empty array.
   @inlinable
   public static func allSettled<T: Sendable>(
     _ promises: some Sequence<Promise<T>>
@@ -73,21 +73,22 @@ extension Promise {
   }
 }
 
-/// The values that `all` has so far.
+/// The state of `all`, with the values so far.
 ///
-/// `@unchecked Sendable`: each slot of `values` is written once, by the one observer of its index,
-/// and read by the thread that counts `remaining` down to zero, which orders the two.
+/// `@unchecked Sendable`: each element of `values` is written once, by the observer with its index,
+/// and read by the thread that decrements `remaining` to zero, which orders the write before the
+/// read.
 @usableFromInline
 final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let values: UnsafeMutableBufferPointer<T?>
   @usableFromInline let remaining: AtomicCounter
-  /// Whether an input was abandoned, so that its value will never be there.
+  /// Whether an input was abandoned, so that its value will never arrive.
   private let isIncomplete = AtomicFlag(false)
   @usableFromInline let cancelsRest: Bool
   private let fulfill: @Sendable (UnsafeMutableBufferPointer<T?>) -> Void
 
-  /// `fulfill` fulfills the result with the values.
+  /// Creates the state; `fulfill` fulfills the result with the values.
   @usableFromInline
   init(
     result: Cell, count: Int, cancelsRest: Bool,
@@ -107,7 +108,7 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
     values.deallocate()
   }
 
-  /// Ends the attaching of observers.
+  /// Starts waiting, after all inputs are observed.
   @usableFromInline
   func start() {
     endObserving()
@@ -146,13 +147,13 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
       return countDown()
     }
     rejection.markHandled()
-    // First the rest: code that sees the error may rely on their being cancelled.
+    // First the rest, because code that receives the error can rely on their cancellation.
     if finish(cancelsRest ? .cancelling : .keeping) { result.reject(rejection.passedOn()) }
   }
 }
 
 extension AllState<Never> {
-  /// Observes all of `cells`, whose values stay where they are.
+  /// Observes all of `cells`, whose values are read from the cells later.
   @usableFromInline
   func observeAll(_ cells: [Cell]) {
     for (index, cell) in cells.enumerated() {

@@ -1,4 +1,4 @@
-/// How long a ``RequestCoalescer`` caches values.
+/// How long, and how many values, a ``RequestCoalescer`` caches.
 public struct CoalescerCaching: Sendable, Hashable {
   /// The time for which a value is cached; nil for no limit other than the capacity.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -9,7 +9,7 @@ public struct CoalescerCaching: Sendable, Hashable {
   /// The time after its lifetime during which a stale value is still returned while new work
   /// replaces it.
   ///
-  /// If that work fails, its error is ignored: the stale value stays, and the next request starts
+  /// If that work fails, its error is ignored: the stale value remains, and the next request starts
   /// new work.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var staleLifetime: Duration {
@@ -37,7 +37,7 @@ public struct CoalescerCaching: Sendable, Hashable {
     self.capacity = capacity
   }
 
-  /// How long a value is kept, in nanoseconds.
+  /// The time for which a value is kept, in nanoseconds; nil for no limit.
   fileprivate var total: Int64? {
     fresh.map {
       let (sum, overflow) = $0.inNanoseconds.addingReportingOverflow(stale.inNanoseconds)
@@ -46,14 +46,14 @@ public struct CoalescerCaching: Sendable, Hashable {
   }
 }
 
-/// The requests of a coalescer, whatever the type of the keys.
+/// The part of a coalescer that doesn't depend on the type of the keys.
 final class CoalescerStore<Value: Sendable>: Sendable {
   typealias Entry = CoalescerEntry<Value>
 
   let table = Mutex(CoalescerTable<Value>())
   let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
-  /// The time since the store was made.
+  /// Returns the time since the store was created.
   private let stopwatch: @Sendable () -> TimeSpan
 
   init(caching: CoalescerCaching?, age stopwatch: @escaping @Sendable () -> TimeSpan) {
@@ -61,7 +61,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     self.stopwatch = stopwatch
   }
 
-  /// Nanoseconds since the store was made.
+  /// Returns the number of nanoseconds since the store was created.
   private func age() -> Int64 { stopwatch().inNanoseconds }
 
   func isUsable(_ entry: Entry) -> Bool {
@@ -77,7 +77,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     return age() - arrival >= lifetime.inNanoseconds
   }
 
-  /// Inserts `fresh` in place of `old`, unless the table has changed since `version`.
+  /// Replaces `old`, if any, with `fresh`, unless the table has changed since `version`.
   func insert(_ fresh: Entry, replacing old: Entry?, version: Int) -> Bool {
     let (inserted, removed): (Bool, Entry?) = table.withLock { table in
       guard table.version == version else { return (false, nil) }
@@ -94,17 +94,18 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     withExtendedLifetime(removed) {}
   }
 
-  /// A caller's own promise of what `entry`, which the caller has joined, holds.
+  /// Returns a separate promise for the value of `entry` to a caller that has joined it.
   func share(_ entry: Entry) -> Promise<Value> {
     guard entry.promise.isPending else { return entry.promise.share() }
     let (promise, resolver) = Promise<Value>.withResolvers()
-    // Callers may outlive the coalescer; the count of them is in the table.
+    // Retains the store, whose table counts the callers, because a caller can outlive the
+    // coalescer.
     promise.cell.onCancel { self.leave(entry) }
     resolver.resolve(onlyWith: entry.promise.uncancellable())
     return promise
   }
 
-  /// Notes that a caller no longer waits for `entry`; the last one cancels the work.
+  /// Records that a caller no longer waits for `entry`; the last one cancels the work.
   func leave(_ entry: Entry) {
     let (isLast, removed) = table.withLock { $0.leave(entry) }
     withExtendedLifetime(removed) {}
@@ -114,7 +115,8 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   /// Starts the work of a new entry.
   func begin(_ entry: Entry, _ start: () throws -> Promise<Value>) {
     entry.noteBeginning()
-    // Attached before the work starts, so that the entry is removed before callers receive an error.
+    // Attached before the work starts, so that the entry is removed before callers receive an
+    // error.
     entry.promise.cell.onCancel { [weak self, weak entry] in
       if let self, let entry { remove(entry) }
     }
@@ -128,7 +130,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       })
   }
 
-  /// Fetches anew what callers get for the time being.
+  /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
   func revalidate(_ old: Entry, _ start: () throws -> Promise<Value>) {
     guard old.beginRevalidation() else { return }
     let fresh = Entry(key: old.key, hash: old.hash)
@@ -151,11 +153,11 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       withExtendedLifetime(removed) {}
     }
     fresh.resolver.resolve(onlyWith: ending)
-    // The caller has a value: this error has no consumer.
+    // The caller already has a value, so this error has no consumer.
     fresh.promise.cauterize()
   }
 
-  /// Makes room for the value of `entry` by removing those that were used least recently.
+  /// Makes room for the value of `entry` by removing the least recently used values.
   private func noteValue(of entry: Entry) {
     guard let capacity = caching?.capacity else { return }
     let removed = table.withLock { table in
@@ -166,7 +168,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   }
 }
 
-/// The work in which code runs, so that work that waits for itself is noticed.
+/// The work in which the current task runs, to detect work that waits for itself.
 enum CoalescedWork {
   @TaskLocal static var current: Set<ObjectIdentifier> = []
 
@@ -179,21 +181,21 @@ enum CoalescedWork {
   }
 }
 
-/// One key's request.
+/// The request for one key.
 ///
-/// `@unchecked Sendable`: immutable but for `arrival`, which has a lock, and `place` and `callers`,
-/// which the table's lock guards. `key` is only looked at by the coalescer, whose own sendability is
-/// that of its keys.
+/// `@unchecked Sendable`: immutable except for `arrival`, which has a lock, and `place` and
+/// `callers`, which are guarded by the table's lock. `key` is accessed only by the coalescer, which
+/// is sendable only if its keys are.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   let key: Any
   let hash: Int
   let promise: Promise<Value>
   let resolver: Resolver<Value>
-  /// When the value arrived, by the store's age; nil before.
+  /// The age of the store when the value arrived, in nanoseconds; nil until then.
   let arrival = Mutex<Int64?>(nil)
-  /// Its place among the values of the table; zero before it has one.
+  /// Its place in the table's list of values; zero until it has one.
   fileprivate var place = 0
-  /// How many callers wait for it.
+  /// The number of callers that wait for it.
   fileprivate var callers = 1
   private let isRevalidating = Atomic(false)
   private let hasBegun = Atomic(false)
@@ -204,14 +206,15 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
     (promise, resolver) = Promise<Value>.withResolvers()
   }
 
-  // One whose work never began was never handed out, and is dropped in silence.
+  // If the work never began, no caller has received the promise, so it is dropped silently.
   deinit {
     if !hasBegun.load(ordering: .acquiring) { resolver.abandon() }
   }
 
   func noteBeginning() { hasBegun.store(true, ordering: .releasing) }
 
-  /// Whether the caller is the one to fetch the value anew.
+  /// Returns whether the caller must refresh the value: true until `endRevalidation()`, for one
+  /// caller.
   func beginRevalidation() -> Bool {
     !isRevalidating.exchange(true, ordering: .acquiringAndReleasing)
   }
@@ -221,7 +224,7 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
 
 /// The entries of a coalescer, found by hash.
 ///
-/// Pure bookkeeping: no key is hashed, compared or released here.
+/// Pure bookkeeping: no key is hashed, compared, or released here.
 struct CoalescerTable<Value: Sendable> {
   typealias Entry = CoalescerEntry<Value>
 
@@ -229,7 +232,7 @@ struct CoalescerTable<Value: Sendable> {
   private(set) var count = 0
   /// Changes with each insertion and removal.
   private(set) var version = 0
-  /// The entries whose values have arrived, for the capacity.
+  /// The entries whose values have arrived, to enforce the capacity.
   private var values = RecencyList<Entry>()
 
   func candidates(_ hash: Int) -> [Entry] { entries[hash] ?? [] }
@@ -240,16 +243,16 @@ struct CoalescerTable<Value: Sendable> {
     version += 1
   }
 
-  /// Counts the value of an entry as used now, unless the entry has been removed.
+  /// Adds the value of an entry as the most recently used one, unless the entry has been removed.
   mutating func noteValue(of entry: Entry) {
     guard entries[entry.hash]?.contains(where: { $0 === entry }) == true else { return }
     entry.place = values.insert(entry)
   }
 
-  /// Adds a caller to an entry; false if all callers of that have left.
+  /// Adds a caller to an entry; false if all its callers have left.
   ///
-  /// Whether one more caller joins or the last one leaves is decided here, under the table's lock: a
-  /// caller that has joined is not affected by the others' cancellations.
+  /// The table's lock determines whether a caller joins before the last one leaves, so a caller
+  /// that has joined isn't affected by the cancellation of others.
   mutating func join(_ entry: Entry) -> Bool {
     guard entry.callers > 0 else { return false }
     entry.callers += 1
@@ -257,16 +260,16 @@ struct CoalescerTable<Value: Sendable> {
     return true
   }
 
-  /// Takes a caller from an entry, and the entry out of the table if that was the last one.
+  /// Removes a caller from an entry, and removes the entry from the table if that was the last one.
   mutating func leave(_ entry: Entry) -> (isLast: Bool, removed: Entry?) {
     entry.callers -= 1
     guard entry.callers == 0 else { return (false, nil) }
     return (true, remove(entry))
   }
 
-  /// Takes an entry out; nil if it has already been removed.
+  /// Removes and returns an entry; nil if it has already been removed.
   ///
-  /// The caller releases it without the lock.
+  /// The caller must release it without holding the lock.
   mutating func remove(_ entry: Entry) -> Entry? {
     guard let index = entries[entry.hash]?.firstIndex(where: { $0 === entry }) else { return nil }
     let removed = entries[entry.hash]?.remove(at: index)
@@ -277,7 +280,7 @@ struct CoalescerTable<Value: Sendable> {
     return removed
   }
 
-  /// Takes out the values that were used least recently, until no more than `capacity` are left.
+  /// Removes the least recently used values until no more than `capacity` remain.
   mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
     var removed: [Entry] = []
     while values.count > capacity, let oldest = values.oldest {

@@ -1,13 +1,13 @@
-/// The inputs of a combinator, whose result waits for them, for the deadlock check of `wait()`.
+/// The inputs for which a combinator's result waits, for the deadlock check of `wait()`.
 protocol CombinatorInputs: AnyObject {
   /// Whether the result waits for all inputs, and not just for one of them.
   var needsEveryInput: Bool { get }
-  /// The inputs that have not settled, or nil if they are more than `limit`.
+  /// Returns the inputs that haven't settled, or nil if there are more than `limit`.
   func pendingInputs(limit: Int) -> [Cell]?
 }
 
 extension Handler {
-  /// The source for which this handler waits, if that has not settled.
+  /// The source for which this handler waits, if it hasn't settled.
   final var pendingSource: Cell? {
     guard case .source(let source, _) = upstream, !source.isSettled else { return nil }
     return source
@@ -16,10 +16,10 @@ extension Handler {
 
 /// The observers that a combinator has on its inputs, so that all can be removed.
 ///
-/// One thread makes the state and observes all inputs, then calls `endObserving()`.
+/// One thread creates the state, observes all inputs, and then calls `endObserving()`.
 ///
-/// `@unchecked Sendable`: `attached` is touched by that one thread alone; the rest is atomic, behind a
-/// lock or immutable.
+/// `@unchecked Sendable`: only that thread accesses `attached`; the rest is atomic, guarded by a
+/// lock, or immutable.
 @usableFromInline
 class CombinatorState: CombinatorInputs, @unchecked Sendable {
   private enum Phase {
@@ -29,9 +29,9 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
   }
 
   private let phase = AtomicCounter(Phase.open)
-  /// The observers, once all inputs are observed.
+  /// The observers, after all inputs are observed.
   private let observers = Mutex<[Handler]>([])
-  /// The observers, up to then.
+  /// The observers, until then.
   @exclusivity(unchecked) private final var attached: [Handler] = []
   /// The promise that the combinator settles, for a tracer.
   private weak var tracedResult: Cell?
@@ -43,7 +43,7 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
     result?.noteCreation(nil)
   }
 
-  /// Has the combinator finish when `result`, which it settles, is cancelled.
+  /// Finishes the combinator when `result`, which it settles, is cancelled.
   final func cancel(with result: Cell) {
     result.onCancel(producer: self) { self.finish(.cancelling) }
   }
@@ -61,26 +61,26 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
     return inputs
   }
 
-  /// Observes `cell`; if the combinator has finished already, leaves it immediately.
+  /// Observes `cell`, unless the combinator has already finished.
   @usableFromInline
   final func observe(_ cell: Cell, with observer: Handler) {
     let phase = phase.load(ordering: .acquiring)
     if phase != Phase.open {
-      // First those before it: inputs are left in their order.
+      // Earlier inputs first, so that observers are removed in the order of the inputs.
       endObserving()
       if phase == Phase.cancelling { cell.cancelIfUnconsumed() }
-      // The error of one that has settled already counts as handled in either case.
+      // If the input has already settled, its error counts as handled in either case.
       if phase == Phase.keeping || cell.isSettled { cell.keep() }
       return
     }
     if let tracedResult { observer.noteObserving(for: tracedResult) }
-    // Attached first: an observer can be removed only once it is in its place.
+    // Attached first, because an observer can be removed only after it is attached.
     cell.attach(observer)
     attached.append(observer)
   }
 
-  /// Leaves the observers to the thread that finishes the combinator, or removes them if that was
-  /// done in the meantime.
+  /// Passes the observers to the thread that will finish the combinator, or removes them if it has
+  /// already finished.
   @usableFromInline
   final func endObserving() {
     let all = exchange(&attached, with: [])
@@ -92,12 +92,14 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
     }
   }
 
-  /// Removes all observers that have not been called; before `endObserving()` that is left to it.
+  /// Finishes the combinator and removes all observers that haven't been called; before
+  /// `endObserving()`, leaves the removal to that method.
   ///
-  /// So the thread that makes the state hands out nothing before `endObserving()`. An observer that
-  /// is removed with `.cancelling` is notified, and finds the combinator finished.
+  /// Therefore, the thread that creates the state must not expose the result before
+  /// `endObserving()`. An observer that is removed with `.cancelling` is called, and finds the
+  /// combinator finished.
   ///
-  /// - Returns: Whether this call finished it, and thus may settle the result.
+  /// - Returns: Whether this call finished the combinator, and can therefore settle the result.
   @usableFromInline @discardableResult
   final func finish(_ departure: Departure) -> Bool {
     guard end(as: departure == .keeping ? Phase.keeping : Phase.cancelling) else { return false }
@@ -105,7 +107,7 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
     return true
   }
 
-  /// As `finish`, when all observers have been called.
+  /// Finishes the combinator after all observers have been called.
   @usableFromInline @discardableResult
   final func finishAfterAll() -> Bool {
     guard end(as: Phase.keeping) else { return false }
@@ -130,9 +132,9 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
   }
 }
 
-/// What a combinator attaches to its input number `index`.
+/// The observer that a combinator attaches to its input at `index`.
 ///
-/// `@unchecked Sendable`: as `Handler`.
+/// `@unchecked Sendable`: for the same reasons as `Handler`.
 @usableFromInline
 final class InputObserver<State: CombinatorState>: Handler, @unchecked Sendable {
   @usableFromInline let state: State

@@ -1,7 +1,7 @@
 /// The promises that a bounded `all` has started, and their values so far.
 ///
-/// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete; then it
-/// doesn't change.
+/// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete;
+/// after that, it doesn't change.
 @usableFromInline
 final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   @usableFromInline let result: Promise<[T]>
@@ -29,8 +29,8 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     return inputs + [feeding.cell]
   }
 
-  /// A promise that is fulfilled when fewer than `limit` promises are pending, and rejected when
-  /// the work is over.
+  /// Returns a promise that is fulfilled when fewer than `limit` promises are pending, and rejected
+  /// when the work is over.
   @usableFromInline
   func room(below limit: Int) -> Promise<Void> {
     state.withLock { state in
@@ -42,13 +42,13 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     }
   }
 
-  /// Whether fewer than `limit` promises are pending and the work isn't over.
+  /// Returns whether fewer than `limit` promises are pending and the work isn't over.
   @usableFromInline
   func hasRoom(below limit: Int) -> Bool {
     state.withLock { !$0.isOver && $0.pending.count < limit }
   }
 
-  /// Observes a promise, or only cancels it if the work is over.
+  /// Observes a promise, or cancels it if the work is over and it has no consumer.
   @usableFromInline
   func add(_ promise: Promise<T>) {
     let index: Int? = state.withLock { state in
@@ -63,7 +63,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
       input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil, body: nil
     ) { [self] _, source in receive(from: source, index: index) }
     if Instrumentation.isTracing { observer.noteObserving(for: result.cell) }
-    // Attached first: an observer can be removed only once it is in its place.
+    // Attached first, because an observer can be removed only after it is attached.
     promise.cell.attach(observer)
     let isOver = state.withLock { state in
       if state.pending.keys.contains(index) { state.pending[index] = observer }
@@ -72,8 +72,8 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     if isOver, cancelsRest || result.isCancelled { observer.remove() }
   }
 
-  /// Has the work cancel `feeding` when it ends: an element that is awaited then may never come, and
-  /// none that is available is taken.
+  /// Cancels `feeding` when the work ends, because an awaited element might never arrive, and no
+  /// further elements are taken.
   @usableFromInline
   func stopAtEnd(_ feeding: Promise<Void>) {
     let isOver = state.withLock { state in
@@ -92,7 +92,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   @usableFromInline
   func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
 
-  /// Receives the result of a promise that has ended.
+  /// Receives the result of a promise that has settled.
   private func receive(from cell: Cell, index: Int) {
     if let rejection = cell.rejection {
       rejection.markHandled()
@@ -113,7 +113,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     let isComplete = state.withLock { state in
       guard state.isClosed, state.pending.isEmpty, !state.isOver else { return false }
       state.isOver = true
-      // It has taken all elements.
+      // `feeding` has taken all elements.
       state.feeding = nil
       return true
     }
@@ -121,7 +121,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     if isComplete { resolver.fulfill(values.compactMap { $0 }) }
   }
 
-  /// Abandons the result: one of the values will never arrive.
+  /// Abandons the result, because one of the values will never arrive.
   private func abandon() {
     let rest = state.withLock { $0.end() }
     resolver.abandon()
@@ -141,18 +141,18 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
 
 /// The state of a bounded `all`, except for the values.
 ///
-/// Not generic: in the methods of a generic type, each access to such a state would look up the
-/// metadata of all its parts.
+/// This isn't generic, because in the methods of a generic type, each access to a generic state
+/// looks up the metadata of all its parts.
 private struct ConcurrentState {
   /// The observers of the pending promises, by index; nil until one is attached.
   var pending: [Int: Handler?] = [:]
   var isClosed = false
   var isOver = false
   var room: (limit: Int, resolver: Resolver<Void>)?
-  /// What takes the elements.
+  /// The promise of the loop that takes the elements.
   var feeding: Promise<Void>?
 
-  /// Ends the work, and returns what to do about it.
+  /// Ends the work and returns what the caller must settle, cancel, or remove.
   mutating func end() -> Rest {
     defer {
       isOver = true
@@ -163,7 +163,7 @@ private struct ConcurrentState {
     return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
   }
 
-  /// What is left when the work ends.
+  /// What remains when the work ends.
   struct Rest {
     let room: Resolver<Void>?
     let pending: [Int: Handler?]

@@ -2,11 +2,11 @@ extension Promise {
   /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
   ///
   /// Elements are taken lazily and in order, when fewer than `limit` promises are pending. The
-  /// values are in the order of the elements. The first rejection, or throw, rejects the result;
-  /// then no more elements are taken, and pending work continues, or is cancelled with
-  /// `cancellingRest`. A `limit` of less than one rejects the result with
-  /// ``PromiseError/invalidArgument(_:)``. Cancelling the result cancels what is pending and takes
-  /// no more elements.
+  /// values are in the order of the elements. The first rejection or thrown error rejects the
+  /// result; no more elements are taken, and pending promises continue or, with `cancellingRest`,
+  /// are cancelled. If `limit` is less than one, the result is rejected with
+  /// ``PromiseError/invalidArgument(_:)``. Cancelling the result cancels the pending promises and
+  /// takes no more elements.
   ///
   /// **Execution.** `transform`, and the iterator of `elements`, run in the isolation in which
   /// `transform` was written, one call at a time.
@@ -33,8 +33,8 @@ extension Promise {
     concurrently(elements, limit, cancellingRest, HandlerTarget(executor), transform)
   }
 
-  /// Calls `transform` for each of `elements`, with at most `limit` guarantees, or promises of another
-  /// module, pending.
+  /// Calls `transform` for each of `elements`, with at most `limit` guarantees, or promises of
+  /// another module, pending.
   ///
   /// See the form for promises.
   ///
@@ -63,8 +63,8 @@ extension Promise {
     all(elements, concurrently: limit, cancellingRest: cancellingRest, transform)
   }
 
-  /// Calls an asynchronous `transform` for each of `elements`, with at most `limit` calls in progress
-  /// at a time.
+  /// Calls an asynchronous `transform` for each of `elements`, with at most `limit` calls in
+  /// progress at a time.
   ///
   /// See the form whose closure returns a promise.
   ///
@@ -84,8 +84,8 @@ extension Promise {
   /// Calls `transform` for each of `elements` as they arrive, with at most `limit` promises
   /// pending.
   ///
-  /// Otherwise, the same as for sequences. The next element is awaited only when fewer than `limit`
-  /// promises are pending.
+  /// The next element is awaited only when fewer than `limit` promises are pending. Otherwise, this
+  /// is the same as for sequences.
   public static func all<S: AsyncSequence & Sendable, T: Sendable>(
     _ elements: S, concurrently limit: Int, cancellingRest: Bool = false,
     @_inheritActorContext _ transform:
@@ -149,8 +149,8 @@ extension Promise {
     guard limit >= 1 else { return badLimit(limit) }
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
     let iterator = SerialIterator(elements.makeIterator())
-    // One visit of the executor an element: take it, start it, and come back when there is room. In
-    // place, there is no visit, and a loop takes elements while there is room.
+    // One turn on the executor per element: take it, start it, and return when there is room. In
+    // place, no turn is needed, and a loop takes elements while there is room.
     @Sendable func startNext() -> Promise<Void> {
       work.room(below: limit).chained(target) { _ in
         repeat {
@@ -170,9 +170,9 @@ extension Promise {
   }
 }
 
-/// An iterator that is used by one visit of an executor after the other.
+/// An iterator that is used by one turn on an executor after another.
 ///
-/// `@unchecked Sendable`: the next visit starts only when the one before has ended.
+/// `@unchecked Sendable`: a turn starts only when the previous one has ended.
 @usableFromInline
 final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
   @usableFromInline var iterator: Iterator

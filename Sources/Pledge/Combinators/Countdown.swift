@@ -1,10 +1,10 @@
-/// Counts down to zero, from several threads.
+/// A counter that several threads decrement to zero.
 final class Countdown: Sendable {
   private let count: Atomic<Int>
 
   init(_ count: Int) { self.count = Atomic(count) }
 
-  /// Counts one down; true for the call that reaches zero.
+  /// Decrements the count; returns true for the call that reaches zero.
   func reachesZero() -> Bool {
     count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
   }

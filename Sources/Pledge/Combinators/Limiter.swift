@@ -1,19 +1,19 @@
-/// Runs operations with a concurrency limit, in the order of their priority and submission.
+/// A queue that runs operations with a concurrency limit, in the order of priority and submission.
 ///
 /// ```swift
 /// let limiter = Limiter(4)
 /// let pages = urls.map { url in limiter.run { download(url) } }
 /// ```
 ///
-/// Operations are started in the order in which they were submitted, those of a higher `priority`
-/// first. A limiter can also limit the rate at which operations start and the number of waiting
-/// operations.
+/// Operations with a higher `priority` start first; those with the same priority start in the order
+/// in which they were submitted. A limiter can also limit the rate at which operations start and
+/// the number of waiting operations.
 public final class Limiter: Sendable {
   /// The number of operations that can start in a period of time.
   public struct Rate: Sendable, Hashable {
     /// The number of operations that can start in one period; values below one count as one.
     public var count: Int
-    /// The length of a period; with one of zero or less the rate is no limit.
+    /// The length of a period; if it is zero or less, the rate isn't limited.
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
     public var period: Duration {
       get { span.duration }
@@ -97,19 +97,20 @@ public final class Limiter: Sendable {
   /// The number of waiting operations.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-  /// How many places in the queue are in use, for tests: removed ones do not add up.
+  /// The number of tickets in the queue, including removed ones, for tests that these don't
+  /// accumulate.
   package var ticketCount: Int { state.withLock { $0.ticketCount } }
 
-  /// How many priorities the queue keeps, for tests: only those of waiting operations.
+  /// The number of priorities in the queue, for tests that only those of waiting operations remain.
   package var priorityCount: Int { state.withLock { $0.priorities.count } }
 
-  /// How many calls of ``idle()`` wait, for tests.
+  /// The number of calls of ``idle()`` that are waiting, for tests.
   package var idleWaiterCount: Int { state.withLock { $0.idle.count } }
 
   /// Stops starting operations until ``resume()``; running operations continue.
   public func pause() { state.withLock { $0.isPaused = true } }
 
-  /// Continues after ``pause()``.
+  /// Continues starting operations after ``pause()``.
   public func resume() {
     state.withLock { $0.isPaused = false }
     startNext()
@@ -142,16 +143,17 @@ public final class Limiter: Sendable {
     _ body: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
     let (promise, resolver) = Promise<T>.withResolvers()
-    // Attached here, where the operation was submitted: it finds the task-local values of this place.
+    // Attached when the operation is submitted, so that it captures the current task-local values.
     let (gate, start) = Promise<Void>.withResolvers()
     let work = gate.chained(target, body)
     let operation = LimitedOperation(
       gate: start,
       connect: { limiter in
-        // First the room, then the result: a caller that sees the result may submit the next one.
+        // First the room, then the result, because a caller that receives the result can submit the
+        // next operation.
         resolver.resolve(
           onlyWith: .onEnd(of: work) {
-            // A task that was cancelled uses what the limit protects until it ends.
+            // A cancelled task uses the limited resource until it ends.
             guard let end = end?.promise, end.isPending else { return limiter.leave() }
             end.observe(on: .immediate) { _ in limiter.leave() }
           })
@@ -189,7 +191,7 @@ public final class Limiter: Sendable {
       monitors.note(.waiting(-1))
       monitors.note(.running(1))
       if let rate {
-        // A start counts for one period, from now on.
+        // A start counts against the rate for one period.
         _ = Promise<Void>.after(rate.span, time)
           .mapped(HandlerTarget(immediate: ())) { [self] in
             state.withLock { $0.startsLeft? += 1 }
@@ -208,8 +210,9 @@ public final class Limiter: Sendable {
 extension Limiter {
   /// Runs `operation` as soon as the limits allow.
   ///
-  /// Cancelling the returned promise removes the operation from the queue, or cancels its promise
-  /// if it is running, which then no longer counts. Operations of a higher `priority` start first.
+  /// Cancelling the returned promise removes the operation from the queue or, if it is running,
+  /// cancels its promise; the operation then no longer counts. Operations with a higher `priority`
+  /// start first.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   public func run<T: Sendable>(
@@ -234,8 +237,8 @@ extension Limiter {
     submit(priority, HandlerTarget(executor), operation)
   }
 
-  /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the limits
-  /// allow.
+  /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
+  /// limits allow.
   ///
   /// See `run(priority:_:)`.
   ///
@@ -270,8 +273,8 @@ extension Limiter {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> { run(priority: priority, checking: {}, operation) }
 
-  /// Runs an asynchronous `operation` as soon as the limits allow, unless `check` throws then: no task
-  /// starts in that case.
+  /// Runs an asynchronous `operation` as soon as the limits allow, unless `check`, which is called
+  /// just before, throws: then no task starts.
   package func run<T: Sendable>(
     priority: Int, checking check: @escaping @Sendable () throws -> Void,
     _ operation: @escaping @Sendable @isolated(any) () async throws -> T
@@ -292,8 +295,8 @@ extension Limiter {
   /// ```
   ///
   /// Cancelling the calling task removes the operation from the queue, or cancels its task, and
-  /// this call throws `CancellationError` immediately. A cancelled operation counts as running until
-  /// its task has ended.
+  /// this call throws `CancellationError` immediately. A cancelled operation counts as running
+  /// until its task has ended.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func perform<T: Sendable>(
@@ -305,7 +308,7 @@ extension Limiter {
   }
 }
 
-/// An operation that a limiter has yet to start.
+/// An operation that a limiter hasn't started yet.
 final class LimitedOperation: Sendable {
   private let gate: Resolver<Void>
   private let connect: @Sendable (Limiter) -> Void
@@ -339,23 +342,23 @@ struct LimiterQueue {
   var limit: Int
   var running = 0
   var isPaused = false
-  /// The resolvers of promises that wait for the limiter to be idle, by order of the calls.
+  /// The resolvers of promises that wait for the limiter to be idle, in the order of the calls.
   var idle: [Int: Resolver<Void>] = [:]
-  /// How many more operations may start in this period; nil without a rate.
+  /// The number of operations that can still start in this period; nil without a rate.
   var startsLeft: Int?
 
   private let capacity: Int?
   private var nextNumber = 0
   private var waiting: [Ticket: LimitedOperation] = [:]
-  /// The tickets of each priority in order of submission, including those that were removed.
+  /// The tickets of each priority in the order of submission, including removed ones.
   private var lines: [Int: Line] = [:]
-  /// The keys of `lines`, highest first: the priorities of which an operation is waiting.
+  /// The keys of `lines`, highest first: the priorities with waiting operations.
   private(set) var priorities: [Int] = []
 
   private struct Line {
     var numbers: [Int] = []
     var first = 0
-    /// How many of the numbers from `first` on were removed.
+    /// The number of removed operations from `first` on.
     var removed = 0
   }
 
@@ -410,7 +413,7 @@ struct LimiterQueue {
       forgetPriority(priority)
       return number
     }
-    // In constant amortized time, and in memory for what waits.
+    // Amortized constant time; memory is proportional to the number of waiting operations.
     if line.first > 32, line.first * 2 > line.numbers.count {
       line.numbers.removeFirst(line.first)
       line.first = 0
@@ -425,8 +428,10 @@ struct LimiterQueue {
     return operation
   }
 
-  /// Notes that a number of a line was removed; in constant amortized time, and in memory for what
-  /// waits.
+  /// Records that an operation was removed from a line.
+  ///
+  /// This takes amortized constant time; memory is proportional to the number of waiting
+  /// operations.
   private mutating func dropNumber(of priority: Int) {
     guard var line = exchange(&lines[priority], with: nil) else { return }
     line.removed += 1
@@ -443,7 +448,7 @@ struct LimiterQueue {
     lines[priority] = line
   }
 
-  /// The place of `priority` in `priorities`, or the one that it would have there.
+  /// Returns the index of `priority` in `priorities`, or the index at which to insert it.
   private func index(of priority: Int) -> Int {
     var range = priorities.indices
     while !range.isEmpty {
@@ -454,13 +459,13 @@ struct LimiterQueue {
     return range.lowerBound
   }
 
-  /// Removes `priority`, whose line has been taken out, as each operation may have a priority of its
-  /// own.
+  /// Removes `priority`, whose line has been removed, because every operation can have a different
+  /// priority.
   private mutating func forgetPriority(_ priority: Int) {
     priorities.remove(at: index(of: priority))
   }
 
-  /// How many tickets are kept, waiting or removed.
+  /// The number of stored tickets, waiting or removed.
   var ticketCount: Int { lines.values.reduce(0) { $0 + $1.numbers.count } }
 
   mutating func removeAll() -> [LimitedOperation] {
@@ -480,7 +485,7 @@ struct LimiterQueue {
     return nextNumber
   }
 
-  /// The resolvers of promises that wait for the limiter to be idle, if it is.
+  /// Removes and returns the resolvers of promises that wait for the limiter to be idle, if it is.
   mutating func takeIdle() -> [Resolver<Void>] {
     guard running == 0, waiting.isEmpty, !idle.isEmpty else { return [] }
     return exchange(&idle, with: [:]).sorted { $0.key < $1.key }.map(\.value)

@@ -1,7 +1,8 @@
 extension Promise {
   /// Returns a promise for a tuple of the results of all promises, of any number and types.
   ///
-  /// It waits for every promise, and fails only if it is cancelled. The errors count as handled.
+  /// The result waits for every promise and is rejected only if it is cancelled. The errors count
+  /// as handled.
   ///
   /// ```swift
   /// Promise.allSettled(user(), settings()).done { user, settings in … }
@@ -16,7 +17,7 @@ extension Promise {
   /// Returns a promise for a dictionary of all the values, under the keys of their promises.
   ///
   /// The first rejection rejects the result immediately. The other promises continue; with
-  /// `cancellingRest` those that have no other consumer are cancelled.
+  /// `cancellingRest`, those that have no other consumer are cancelled.
   ///
   /// - Complexity: O(number of promises).
   public static func all<Key: Hashable & Sendable, T: Sendable>(
@@ -32,7 +33,7 @@ extension Promise {
   /// Returns a promise for a tuple of all the values: any number of thenables, such as promises and
   /// guarantees, of any types.
   ///
-  /// Otherwise, the same as for promises.
+  /// Otherwise, this is the same as for promises.
   ///
   /// ```swift
   /// Promise.all(fetchUser(id: 7), Guarantee.after(.seconds(1))).done { user, _ in show(user) }
@@ -46,7 +47,7 @@ extension Promise {
 
   /// Returns a promise for all the values of thenables of one type, such as guarantees, in order.
   ///
-  /// Otherwise, the same as for promises.
+  /// Otherwise, this is the same as for promises.
   @_disfavoredOverload
   public static func all<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingRest: Bool = false
@@ -54,9 +55,9 @@ extension Promise {
     .all(thenables.map(\.source), cancellingRest: cancellingRest)
   }
 
-  /// Returns a promise that settles as the first of `thenables` to settle.
+  /// Returns a promise for the result of the first of `thenables` to settle.
   ///
-  /// Otherwise, the same as for promises.
+  /// Otherwise, this is the same as for promises.
   @_disfavoredOverload
   public static func race<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
@@ -66,7 +67,7 @@ extension Promise {
 
   /// Returns a promise for the first value of `thenables`; errors are ignored unless all fail.
   ///
-  /// Otherwise, the same as for promises.
+  /// Otherwise, this is the same as for promises.
   @_disfavoredOverload
   public static func any<T: Thenable>(
     _ thenables: some Sequence<T>, cancellingLosers: Bool = true
@@ -74,9 +75,10 @@ extension Promise {
     .any(thenables.map(\.source), cancellingLosers: cancellingLosers)
   }
 
-  /// Starts all asynchronous `operations` concurrently; settles as the first of them to end.
+  /// Starts all asynchronous `operations` concurrently and returns a promise for the result of the
+  /// first to finish.
   ///
-  /// The other operations are cancelled. Otherwise, the same as for promises.
+  /// The other operations are cancelled. Otherwise, this is the same as for promises.
   ///
   /// **Execution.** Each operation runs in its own task.
   @_disfavoredOverload
@@ -84,9 +86,10 @@ extension Promise {
     .race(operations.map { operation in Promise { try await operation() } })
   }
 
-  /// Starts all asynchronous `operations` concurrently; the result is that of the first to succeed.
+  /// Starts all asynchronous `operations` concurrently and returns a promise for the value of the
+  /// first to succeed.
   ///
-  /// The other operations are cancelled. Otherwise, the same as for promises.
+  /// The other operations are cancelled. Otherwise, this is the same as for promises.
   ///
   /// **Execution.** Each operation runs in its own task.
   @_disfavoredOverload
@@ -98,7 +101,7 @@ extension Promise {
 extension Guarantee {
   /// Returns a guarantee for all the values, in the order of `guarantees`.
   ///
-  /// No guarantees give an empty array immediately.
+  /// If `guarantees` is empty, the result is immediately fulfilled with an empty array.
   public static func all<T: Sendable>(
     _ guarantees: some Sequence<Guarantee<T>>
   ) -> Guarantee where Value == [T] {
@@ -113,7 +116,7 @@ extension Guarantee {
     return Guarantee(cell: all.cell)
   }
 
-  /// Returns a guarantee that settles as the first of the guarantees to be fulfilled.
+  /// Returns a guarantee for the value of the first of the guarantees to be fulfilled.
   ///
   /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. A
   /// guarantee that is broken loses; the result is broken only if all are.
@@ -123,11 +126,11 @@ extension Guarantee {
     race([first] + others, cancellingLosers: cancellingLosers)
   }
 
-  /// Returns a guarantee that settles as the first of `guarantees` to be fulfilled.
+  /// Returns a guarantee for the value of the first of `guarantees` to be fulfilled.
   ///
   /// The others are cancelled if they have no other consumer, unless `cancellingLosers` is false. A
-  /// guarantee that is broken loses; the result is broken only if all are. For no guarantees the
-  /// result stays pending.
+  /// guarantee that is broken loses; the result is broken only if all are. If `guarantees` is
+  /// empty, the result stays pending.
   public static func race(
     _ guarantees: some Sequence<Guarantee>, cancellingLosers: Bool = true
   ) -> Guarantee {
@@ -135,22 +138,22 @@ extension Guarantee {
     if all.isEmpty { return .never }
     let winner = Promise.any(all.map(\.base), cancellingLosers: cancellingLosers)
       .recoveredWithPromise(HandlerTarget(immediate: ())) { error in
-        // All are broken: the result is broken as one of them.
+        // All are broken, so the result is broken with the error of one of them.
         guard let errors = (error as? AggregateError)?.errors else { throw error }
         throw errors.first { !($0 is CancellationError) } ?? CancellationError()
       }
     return Guarantee(cell: winner.cell)
   }
 
-  /// Returns a guarantee of a dictionary of all the values, by the same keys.
+  /// Returns a guarantee for a dictionary of all the values, under the keys of their guarantees.
   public static func all<Key: Hashable & Sendable, T: Sendable>(
     _ guarantees: [Key: Guarantee<T>]
   ) -> Guarantee where Value == [Key: T] {
     Guarantee(cell: Promise<[Key: T]>.all(guarantees.mapValues(\.base)).cell)
   }
 
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
-  /// been fulfilled by `deadline`.
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
+  /// fulfilled by `deadline`.
   ///
   /// See ``Promise/timeout(after:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -158,8 +161,8 @@ extension Guarantee {
     base.deadline(deadline)
   }
 
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee has not
-  /// been fulfilled by `deadline` on `clock`.
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
+  /// fulfilled by `deadline` on `clock`.
   ///
   /// See ``Promise/timeout(after:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

@@ -1,9 +1,8 @@
 extension Promise {
-  /// A promise with the same outcome as `promise`; `body` is called before it settles.
+  /// Returns a promise with the same result as `promise`; `body` is called before it settles.
   ///
-  /// `body` is called once when the promise has come to an end, whatever that is: fulfilled,
-  /// rejected, cancelled or abandoned. The library's own services hear through it that work has
-  /// ended, in one place.
+  /// `body` is called once, when `promise` is fulfilled, rejected, cancelled, or abandoned. The
+  /// library uses this to detect that work has ended.
   static func onEnd(
     of promise: Promise, target: HandlerTarget = HandlerTarget(immediate: ()),
     _ body: @escaping @Sendable () -> Void
@@ -19,7 +18,7 @@ extension Promise {
       })
   }
 
-  /// A promise with the same outcome; `body` is called before it settles, in whatever way.
+  /// Returns a promise with the same result; `body` is called once before it settles.
   package func ending(with body: @escaping @Sendable () -> Void) -> Promise {
     .onEnd(of: self, body)
   }

@@ -1,9 +1,9 @@
 extension Promise {
-  /// Returns a promise that settles as the first of `promises` to settle, fulfilled or rejected.
+  /// Returns a promise for the result of the first of `promises` to settle, fulfilled or rejected.
   ///
   /// If several promises have already settled, the first one in order wins. The errors of the
-  /// losers count as handled. The losers are removed immediately: those that have no other consumer
-  /// are cancelled, unless `cancellingLosers` is false. No promises give a rejection with
+  /// losers count as handled. Losers that have no other consumer are cancelled immediately, unless
+  /// `cancellingLosers` is false. If `promises` is empty, the result is rejected with
   /// ``PromiseError/emptyInput``. Cancelling the result cancels every promise that has no other
   /// consumer.
   @inlinable
@@ -16,9 +16,10 @@ extension Promise {
     }
   }
 
-  /// Returns a promise that settles as the first of the promises to settle, fulfilled or rejected.
+  /// Returns a promise for the result of the first of the promises to settle, fulfilled or
+  /// rejected.
   ///
-  /// Otherwise, the same as the form that takes a sequence.
+  /// Otherwise, this is the same as the form that takes a sequence.
   @inlinable
   public static func race(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
     race(promises, cancellingLosers: cancellingLosers)
@@ -28,10 +29,10 @@ extension Promise {
   /// rejected.
   ///
   /// If all promises are rejected, the result is rejected with an ``AggregateError`` that contains
-  /// their errors in order; if all are cancelled, with `CancellationError`. The losers are removed
-  /// immediately: those that have no other consumer are cancelled, unless `cancellingLosers` is false.
-  /// No promises give a rejection with ``PromiseError/emptyInput``. Cancelling the result cancels every
-  /// promise that has no other consumer.
+  /// their errors in order; if all are cancelled, with `CancellationError`. Losers that have no
+  /// other consumer are cancelled immediately, unless `cancellingLosers` is false. If `promises` is
+  /// empty, the result is rejected with ``PromiseError/emptyInput``. Cancelling the result cancels
+  /// every promise that has no other consumer.
   @inlinable
   public static func any(
     _ promises: some Sequence<Promise<Value>>, cancellingLosers: Bool = true
@@ -49,16 +50,16 @@ extension Promise {
   /// Returns a promise for the first value; rejections are ignored unless every promise is
   /// rejected.
   ///
-  /// Otherwise, the same as the form that takes a sequence.
+  /// Otherwise, this is the same as the form that takes a sequence.
   @inlinable
   public static func any(_ promises: Promise..., cancellingLosers: Bool = true) -> Promise {
     any(promises, cancellingLosers: cancellingLosers)
   }
 }
 
-/// A race that is going on.
+/// The state of a race.
 ///
-/// `@unchecked Sendable`: as `CombinatorState`.
+/// `@unchecked Sendable`: for the same reasons as `CombinatorState`.
 @usableFromInline
 final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
   @usableFromInline let result: Cell
@@ -69,7 +70,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     var errors: [Int: any Error] = [:]
     /// The number of inputs that will never settle.
     var abandonedCount = 0
-    /// How many inputs there are.
+    /// The number of inputs.
     let count: Int
 
     var areAll: Bool { errors.count + abandonedCount == count }
@@ -84,7 +85,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     super.init(result: result, count: count)
   }
 
-  /// Starts a race of `inputs`, each of which is observed by `run`; the promise is its result.
+  /// Starts a race of `inputs`, each of which `run` observes, and returns its result.
   @usableFromInline
   static func start(
     _ inputs: [Promise<Value>], cancelsLosers: Bool,
@@ -105,7 +106,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
   func settle(as source: Cell) {
     if source.rejection?.isAbandonment == true { return lose(nil, index: 0) }
     source.rejection?.markHandled()
-    // First the losers: code that sees the winner may rely on their being cancelled.
+    // First the losers, because code that receives the winner can rely on their cancellation.
     guard finish(cancelsLosers ? .cancelling : .keeping) else { return }
     if let rejection = source.rejection {
       result.reject(rejection.passedOn())
@@ -114,7 +115,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     }
   }
 
-  /// Notes that an input has lost: with an error, or, for nil, since it was abandoned.
+  /// Records that an input has lost: it was rejected with `rejection`, or abandoned if that is nil.
   @usableFromInline
   func lose(_ rejection: Rejection?, index: Int) {
     rejection?.markHandled()
@@ -126,7 +127,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
       }
       return losers.areAll ? losers : nil
     }
-    // Finished before, if it was cancelled: then all lose, and that is the only error.
+    // If the result was cancelled, the race is already finished, and the cancellation is its error.
     guard let losers, finishAfterAll() else { return }
     if losers.abandonedCount > 0 { return result.abandon() }
     let errors = (0..<losers.count).compactMap { losers.errors[$0] }

@@ -1,26 +1,27 @@
-/// Objects in the order of their last use; each operation takes constant time.
+/// A list of objects in the order of their last use; each operation takes constant time.
 ///
-/// A doubly linked list in an array, so that no operation, and no release, recurses or runs code of the
-/// objects. An object's owner keeps its place.
+/// It is a doubly linked list in an array, so that no operation, and no release, recurses or runs
+/// code of the objects. The owner of an object stores its place.
 struct RecencyList<Element: AnyObject> {
   private struct Node {
-    /// Nil in a node that is free.
+    /// The element; nil in a free node.
     var element: Element?
     var older: Int
     var newer: Int
   }
 
-  /// The first node is the head of the list, which is a ring: its `newer` is the oldest element.
+  /// The nodes; the first one is the head of the list, which is circular: its `newer` is the oldest
+  /// element.
   private var nodes = [Node(element: nil, older: 0, newer: 0)]
   private var free: [Int] = []
 
   /// The number of elements.
   var count: Int { nodes.count - 1 - free.count }
 
-  /// The element that was used least recently.
+  /// The least recently used element.
   var oldest: Element? { nodes[nodes[0].newer].element }
 
-  /// Inserts an element as the newest one, and returns its place.
+  /// Inserts an element as the newest one and returns its place.
   mutating func insert(_ element: Element) -> Int {
     let node = Node(element: element, older: 0, newer: 0)
     let place: Int
@@ -44,7 +45,7 @@ struct RecencyList<Element: AnyObject> {
 
   /// Removes an element, if it is at this place.
   ///
-  /// The caller must hold a reference, since the element must not be released here.
+  /// The caller must hold a reference, because the element must not be deallocated here.
   mutating func remove(_ element: Element, at place: Int) {
     guard contains(element, at: place) else { return }
     unlink(place)
@@ -52,7 +53,7 @@ struct RecencyList<Element: AnyObject> {
     free.append(place)
   }
 
-  /// Whether the element is at this place: another list may have assigned it.
+  /// Returns whether the element is at this place, which another list can have assigned.
   private func contains(_ element: Element, at place: Int) -> Bool {
     nodes.indices.contains(place) && nodes[place].element === element
   }

@@ -1,16 +1,16 @@
-/// Shares work by key among all callers that request it while it is in progress ("single flight"),
-/// and optionally caches its values.
+/// A coalescer that shares work by key among all callers that request it while it is in progress
+/// ("single flight"), and optionally caches its values.
 ///
 /// ```swift
 /// let images = RequestCoalescer<URL, Image>()
 /// func image(at url: URL) -> Promise<Image> { images.promise(for: url) { download(url) } }
 /// ```
 ///
-/// Each caller gets its own promise. Cancelling it, or letting it time out, doesn't affect the
-/// other callers; when all callers have cancelled, the work is cancelled. Failures are not cached:
-/// the next request starts new work.
+/// Each caller gets its own promise. Its cancellation or timeout doesn't affect the other callers;
+/// when all callers have cancelled, the work is cancelled. Failures aren't cached: the next request
+/// starts new work.
 ///
-/// Keys are hashed and compared in the isolation of the code that calls, never under a lock.
+/// Keys are hashed and compared in the isolation of the caller, never under a lock.
 public final class RequestCoalescer<Key, Value: Sendable> {
   /// How long values are cached.
   public typealias Caching = CoalescerCaching
@@ -18,7 +18,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   private let store: CoalescerStore<Value>
   package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
-  /// Creates an empty table.
+  /// Creates a coalescer.
   ///
   /// - Parameters:
   ///   - caching: Whether, and for how long, to cache values; nil for no cache.
@@ -28,7 +28,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
     store = CoalescerStore(caching: caching, age: TimeSource(clock).stopwatch())
   }
 
-  /// Creates an empty table; see ``init(caching:clock:)``.
+  /// Creates a coalescer; see ``init(caching:clock:)``.
   public init(caching: Caching? = nil) {
     store = CoalescerStore(caching: caching, age: TimeSource.continuous.stopwatch())
   }
@@ -36,24 +36,24 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   /// The number of keys whose work is in progress or whose value is cached.
   public var count: Int { store.table.withLock { $0.count } }
 
-  /// Forgets all values; work in progress continues for its callers.
+  /// Removes all values; work in progress continues for its callers.
   public func removeAll() {
     let removed = store.table.withLock { exchange(&$0, with: CoalescerTable()) }
     withExtendedLifetime(removed) {}
   }
 }
 
-// `@unchecked`: the store is sendable, and `Key` is as sendable as this says.
+// `@unchecked`: the store is sendable, and contains keys, which are sendable under this condition.
 extension RequestCoalescer: @unchecked Sendable where Key: Sendable {}
 
 extension RequestCoalescer where Key: Hashable {
   /// Returns a promise for the value for `key`; calls `start` unless its work is in progress or its
   /// value is cached.
   ///
-  /// A request for the same key that `start` makes, or that a task makes which it starts, is rejected
-  /// with ``PromiseError/returnedItself``, because the work would wait for itself. If a handler of the
-  /// work makes and waits for such a request, or if the work of two keys waits for each other, this
-  /// isn't detected, and the promises stay pending until they are cancelled.
+  /// If `start`, or a task that it starts, requests the same key, that request is rejected with
+  /// ``PromiseError/returnedItself``, because the work would wait for itself. If a handler of the
+  /// work makes such a request and waits for it, or if the work of two keys waits for each other,
+  /// this isn't detected, and the promises stay pending until they are cancelled.
   ///
   /// **Execution.** `start` runs inside this call.
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
@@ -78,8 +78,8 @@ extension RequestCoalescer where Key: Hashable {
   /// Returns a promise for the value for `key`; runs `operation` unless its work is in progress or
   /// its value is cached.
   ///
-  /// When all callers have cancelled, the task of `operation` is cancelled. Otherwise, the same as
-  /// ``promise(for:_:)``.
+  /// When all callers have cancelled, the task of `operation` is cancelled. Otherwise, this is the
+  /// same as ``promise(for:_:)``.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
@@ -91,7 +91,7 @@ extension RequestCoalescer where Key: Hashable {
     return promise(for: key) { () -> Promise<Value> in start() }
   }
 
-  /// Forgets the value for `key`; work in progress continues for its callers.
+  /// Removes the value for `key`; work in progress continues for its callers.
   public func removeValue(for key: Key) {
     let hash = key.hashValue
     let candidates = store.table.withLock { $0.candidates(hash) }
@@ -102,7 +102,7 @@ extension RequestCoalescer where Key: Hashable {
     let hash = key.hashValue
     let fresh = CoalescerEntry<Value>(key: key, hash: hash)
     while true {
-      // The key's own code runs without the lock.
+      // The key's hashing and comparison run without the lock.
       let (candidates, version) = store.table.withLock { ($0.candidates(hash), $0.version) }
       let found = candidates.first { $0.key as? Key == key }
       if let found, store.isUsable(found) {
@@ -122,8 +122,8 @@ extension RequestCoalescer where Key: Hashable {
   /// let user = try await users.value(for: id) { try await fetchUser(id) }
   /// ```
   ///
-  /// Cancelling the calling task abandons the wait immediately; the operation is cancelled when no
-  /// other caller waits for it.
+  /// Cancelling the calling task ends the wait immediately with `CancellationError`; the operation
+  /// is cancelled when no other caller waits for it.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   public func value(

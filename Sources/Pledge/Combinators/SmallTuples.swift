@@ -1,12 +1,12 @@
-// The overloads for a tuple of any size don't suffice, because Swift 6.3 fails to type-check a closure
-// such as `{ user, news in print(user.name) }` if the types of its parameters come from a parameter
-// pack: its only expression converts a member of a parameter to `Any`. "Failed to produce
-// diagnostic for expression" is all that the compiler says. These have no pack.
+// The overloads for a tuple of any size don't suffice, because Swift 6.3 fails to type-check a
+// closure such as `{ user, news in print(user.name) }`, whose only expression converts a member of
+// a parameter to `Any`, if the types of its parameters come from a parameter pack. Its only message
+// is "Failed to produce diagnostic for expression". These overloads have no pack.
 
 extension Promise {
   /// Returns a promise for a tuple of two values.
   ///
-  /// The same as for any number of promises.
+  /// This is the same as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, cancellingRest: Bool = false
@@ -16,7 +16,7 @@ extension Promise {
 
   /// Returns a promise for a tuple of three values.
   ///
-  /// The same as for any number of promises.
+  /// This is the same as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable, C: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, _ c: Promise<C>, cancellingRest: Bool = false
@@ -26,7 +26,7 @@ extension Promise {
 
   /// Returns a promise for a tuple of four values.
   ///
-  /// The same as for any number of promises.
+  /// This is the same as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, _ c: Promise<C>, _ d: Promise<D>, cancellingRest: Bool = false
@@ -36,7 +36,7 @@ extension Promise {
 
   /// Returns a promise for a tuple of five values.
   ///
-  /// The same as for any number of promises.
+  /// This is the same as for any number of promises.
   @inlinable
   public static func all<A: Sendable, B: Sendable, C: Sendable, D: Sendable, E: Sendable>(
     _ a: Promise<A>, _ b: Promise<B>, _ c: Promise<C>, _ d: Promise<D>, _ e: Promise<E>,
@@ -47,7 +47,7 @@ extension Promise {
 
   /// Returns a promise for a tuple of two values of thenables, such as promises and guarantees.
   ///
-  /// The same as for any number of thenables.
+  /// This is the same as for any number of thenables.
   @_disfavoredOverload
   public static func all<A: Thenable, B: Thenable>(
     _ a: A, _ b: B, cancellingRest: Bool = false
@@ -57,7 +57,7 @@ extension Promise {
 
   /// Returns a promise for a tuple of three values of thenables, such as promises and guarantees.
   ///
-  /// The same as for any number of thenables.
+  /// This is the same as for any number of thenables.
   @_disfavoredOverload
   public static func all<A: Thenable, B: Thenable, C: Thenable>(
     _ a: A, _ b: B, _ c: C, cancellingRest: Bool = false
@@ -69,7 +69,7 @@ extension Promise {
 extension Guarantee {
   /// Returns a guarantee for a tuple of two values.
   ///
-  /// The same as for any number of guarantees.
+  /// This is the same as for any number of guarantees.
   public static func all<A: Sendable, B: Sendable>(
     _ a: Guarantee<A>, _ b: Guarantee<B>
   ) -> Guarantee<(A, B)> where Value == (A, B) {
@@ -79,7 +79,7 @@ extension Guarantee {
 
   /// Returns a guarantee for a tuple of three values.
   ///
-  /// The same as for any number of guarantees.
+  /// This is the same as for any number of guarantees.
   public static func all<A: Sendable, B: Sendable, C: Sendable>(
     _ a: Guarantee<A>, _ b: Guarantee<B>, _ c: Guarantee<C>
   ) -> Guarantee<(A, B, C)> where Value == (A, B, C) {

@@ -1,9 +1,9 @@
-/// Reports unhandled errors, and lets tools trace promises.
+/// Reports of unhandled errors, and tracing of promises.
 public enum PromiseDiagnostics {
   /// An unhandled rejection.
   ///
-  /// The last promise that was rejected with the error has been deallocated, and no handler had seen
-  /// the error.
+  /// The last promise that was rejected with the error was deallocated, and no handler received the
+  /// error.
   public struct UnhandledRejection: Sendable, CustomStringConvertible {
     /// The error.
     public let error: any Error
@@ -16,7 +16,7 @@ public enum PromiseDiagnostics {
   /// default.
   ///
   /// `handler` runs on the thread that released the last reference to the rejection, never under a
-  /// lock. A cancellation (`CancellationError`) is not reported.
+  /// lock. A cancellation (`CancellationError`) isn't reported.
   ///
   /// ```swift
   /// PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
@@ -30,11 +30,10 @@ public enum PromiseDiagnostics {
     Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
-  /// Calls `claim` with each unhandled rejection, including its ID in trace events, to ask whether
-  /// it takes over the report; nil ends that.
+  /// Calls `claim` with each unhandled rejection and its ID in trace events; nil removes it.
   ///
-  /// `claim` runs on the thread that released the last reference to the rejection, which can be the
-  /// timers' thread, so it must not call code of the program.
+  /// If `claim` returns true, it takes over the report. It runs on the thread that released the
+  /// last reference to the rejection, which can be the timer thread, so it must not call user code.
   package static func setClaim(
     _ claim: (@Sendable (UnhandledRejection, _ id: UInt) -> Bool)?
   ) {
@@ -46,8 +45,7 @@ public enum PromiseDiagnostics {
   ///
   /// `tracer` runs on the thread on which an event happens, during the event: it must be fast and
   /// must not use promises. Events of one promise arrive in order, except for those of threads that
-  /// use it at the same moment. The module `PledgeDiagnostics` provides a tracer that records
-  /// events.
+  /// use it at the same time. The module `PledgeDiagnostics` provides a tracer that records events.
   public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
     guard let tracer else { return Instrumentation.setTracer(nil) }
     Instrumentation.setTracer { cell, step in tracer(TraceEvent(cell, step)) }

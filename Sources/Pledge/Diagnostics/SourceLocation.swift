@@ -1,7 +1,7 @@
 extension PromiseDiagnostics {
   /// A line of a source file, such as the one that created a promise.
   ///
-  /// `@unchecked Sendable`: `file` points to a string literal of the program, which is never changed.
+  /// `@unchecked Sendable`: `file` points to a string literal, which is never changed.
   public struct SourceLocation: @unchecked Sendable, Hashable, CustomStringConvertible {
     /// The module and the file, in the format of `#fileID`.
     public var fileID: String { String(cString: file) }

@@ -9,39 +9,40 @@ extension PromiseDiagnostics {
       /// An operator created the promise, which waits for `source`; `source` can already be
       /// settled.
       ///
-      /// Observers that create no promise, such as those of `await` and of combinators, are
-      /// reported in the same way. `executor` is where the handler will run, and `isOperator`
+      /// Observers that don't create a promise, such as those of `await` and of combinators, are
+      /// reported in the same way. `executor` is where the handler will run, and `isOperator` is
       /// whether it has a user's closure. A promise whose handler returned another one can be
       /// attached a second time, to that one.
-      /// second time, to that one.
       case attached(source: PromiseID, isSettled: Bool, executor: Executor, isOperator: Bool)
-      /// The observer, which creates no promise itself, works for `result`, for example the promise
-      /// of a combinator.
+      /// The observer, which doesn't create a promise itself, contributes to the given promise, for
+      /// example that of a combinator.
       ///
-      /// Reported before the observer is attached.
+      /// This is reported before the observer is attached.
       case observes(for: PromiseID)
-      /// The handler that settles the promise started. `callsClosure` is true if its source's
-      /// result is passed to the user's closure, and false if the result is passed on.
-      case handlerStarted(callsClosure: Bool)
-      /// That handler returned.
-      case handlerReturned
-      /// The handler returned another promise, `inner`, as which this promise settles; it can
-      /// already be settled.
+      /// The handler that settles the promise started.
       ///
-      /// If no second `attached` follows, the two promises are one from now on, and the events of
-      /// its settlement have this promise's ID.
+      /// `callsClosure` is true if its source's result is passed to the user's closure, and false
+      /// if the result is passed on.
+      case handlerStarted(callsClosure: Bool)
+      /// The handler that settles the promise returned.
+      case handlerReturned
+      /// The handler returned another promise, `inner`, with whose result this promise settles;
+      /// `inner` can already be settled.
+      ///
+      /// If no second `attached` follows, the two promises are the same from now on, and the events
+      /// of the settlement have this promise's ID.
       case adopted(inner: PromiseID, isSettled: Bool)
-      /// The promise was fulfilled, or rejected.
+      /// The promise was fulfilled or, if there is a rejection, rejected.
       case settled(Rejection?)
-      /// The observer was removed and will not be called.
+      /// The observer was removed and won't be called.
       case withdrawn
       /// The promise was cancelled directly.
       case cancellationRequested
       /// A thread started to block until the promise settles.
       case waitStarted
-      /// That thread continues.
+      /// A thread that was blocked for the promise continues.
       case waitEnded
-      /// The promise was deallocated; its ID can be reused for another promise from now on.
+      /// The promise was deallocated; from now on, its ID can be reused for another promise.
       case released
     }
 

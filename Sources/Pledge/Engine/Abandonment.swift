@@ -1,6 +1,6 @@
 // Abandonment: a way to settle a promise without calling a closure. It propagates like a rejection:
 // the handlers' closures are released without being called, and their promises are abandoned in
-// turn. To the program, an abandoned promise looks pending forever.
+// turn. To user code, an abandoned promise looks pending forever.
 
 extension Cell {
   /// Settles this cell, which belongs to a resolver, without calling a closure.
@@ -9,17 +9,17 @@ extension Cell {
     if claim() { publish(.abandonment) }
   }
 
-  /// Whether the promise is pending, or abandoned, which looks the same.
+  /// Whether the promise is pending or abandoned.
   @usableFromInline
   final var looksPending: Bool { !isSettled || rejection?.isAbandonment == true }
 }
 
 extension Promise {
-  /// Calls `handler` in place with the result, once: that of an abandoned promise is a
+  /// Calls `handler` in place once, with the result, which for an abandoned promise is a
   /// ``BrokenPromiseError``.
   ///
-  /// For bridges to libraries whose promises must be settled in the end. Otherwise as
-  /// ``observe(on:_:)``.
+  /// This is for bridges to libraries whose promises must eventually settle. Otherwise, it behaves
+  /// like ``observe(on:_:)``.
   @inlinable
   package func observeOutcome(
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void

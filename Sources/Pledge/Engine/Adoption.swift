@@ -1,25 +1,26 @@
-// Adoption: a handler's closure returned a promise, and the handler's own promise settles as that.
+// Adoption: a handler's closure returned a promise, and the handler's own promise settles with the
+// result of that promise.
 //
 // The handler waits again, now for the inner promise: it becomes another observer of that promise
 // and passes the result on. A promise that has other observers therefore continues when the outer
 // one is cancelled, without a special rule.
 //
-// In this way, a recursive loop would grow by one observer per round. Therefore, a cell in the
-// middle, which adopts one cell and is adopted by its only observer, is taken out, and these two
-// are linked to each other, provided that only they refer to it: a cell without a promise can be
-// neither observed nor cancelled. A cell that the program still holds stays where it is, with its
-// own result. A cell that a thread holds for a moment, such as the handler that has just adopted,
-// is taken out in a later round.
+// With adoption alone, a recursive loop would grow by one observer per round. Therefore, a cell in
+// the middle, which adopts one cell and is adopted by its only observer, is removed, and its two
+// neighbors are linked to each other, provided that only they refer to it: a cell without a promise
+// can't be observed or cancelled. A cell that user code retains stays where it is, with its own
+// result. A cell that a thread retains briefly, such as the handler that has just adopted, is
+// removed in a later round.
 //
-// Both are single steps under the locks of the cells concerned, so that every thread finds the
-// cells linked both ways: a cell that adopts another one is in its list. The adoption comes first,
-// then the search for cycles, and then the cells that are now in the middle are taken out.
+// Each is a single step under the locks of the cells involved, so that every thread finds the cells
+// linked both ways: a cell that adopts another one is in its list. The adoption comes first, then
+// the search for cycles, and then the removal of the cells that are now in the middle.
 
 extension Handler {
-  /// Makes this handler's promise settle as `inner`.
+  /// Makes this handler's promise settle with the result of `inner`.
   ///
-  /// Called at the end of `run`, by the thread that runs it; `run` must pass on the result of its
-  /// source when it finds that `body` has been taken out.
+  /// Call this at the end of `run`, on the thread that runs it. When `run` finds that `body` was
+  /// already taken, it must pass on the result of its source.
   @inlinable
   final func adopt<Value>(_ inner: Cell, as type: Value.Type) {
     if !inner.isSettled, startWaiting(for: inner) { return }
@@ -58,17 +59,17 @@ extension Handler {
   /// closure ran.
   private final func refuse(_ inner: Cell) {
     if inner.isUnconsumed {
-      // Nothing consumes its error, if it is rejected.
+      // If it is rejected, nothing consumes its error.
       inner.keep()
       inner.cancel()
     } else if inner.isSettled {
-      // It was rejected since it could not be adopted.
+      // It has settled since the attempt to adopt it.
       inner.noteUnwanted()
     }
     fail(.cancellation)
   }
 
-  /// Reports to the tracer that the promise of `cell` continues under the name of this one.
+  /// Reports to the tracer that this handler's promise adopts the promise of `cell`.
   @usableFromInline
   final func noteAdoption(of cell: Cell, isSettled: Bool) {
     Instrumentation.note(self, .adopted(cell, isSettled: isSettled))
@@ -84,7 +85,7 @@ extension Handler {
       let replacement = Root<Never?>(rejection: error)
       let member = unsafeDowncast(cell, to: Handler.self)
       guard let source = member.detach(finding: replacement, isCancellation: false) else {
-        // Another thread has changed it.
+        // Another thread has already changed it.
         error.markHandled()
         continue
       }
@@ -93,10 +94,11 @@ extension Handler {
     }
   }
 
-  /// A cell of the cycle that this one's promise waits for, if there is one.
+  /// A cell of the cycle that this handler's promise waits for, if there is one.
   ///
-  /// Brent's algorithm: a walk that looks for a cell that it has already visited. Whatever other
-  /// threads take out at the same time, each step leads farther in, so only a cycle leads back.
+  /// This is Brent's algorithm: a walk that looks for a cell that it has already visited. Even if
+  /// other threads remove cells at the same time, each step leads farther along the row, so only a
+  /// cycle leads back.
   private final var memberOfCircle: Cell? {
     var landmark: Cell = self
     var steps = 0
@@ -119,12 +121,12 @@ extension Handler {
 // MARK: - Rows of adoptions
 
 extension Handler {
-  /// Takes out what is in the middle of the row of adoptions in which this handler adopted `inner`.
+  /// Removes the cells in the middle of the row of adoptions in which this handler adopted `inner`.
   ///
-  /// Each cell that is still held uses up some patience. It suffices for the handlers that still
-  /// run on other threads and, from time to time, for cells that are held for long: every second
-  /// time for 8, every fourth for 16, and so on. No cell is therefore forgotten, and a row of which
-  /// the program holds every promise costs O(log n) per round.
+  /// Each cell that is still retained uses up some patience. There is enough for the handlers that
+  /// still run on other threads and, periodically, for cells that are retained for longer: every
+  /// second time for 8, every fourth for 16, and so on. No cell is therefore missed, and a row in
+  /// which user code retains every promise costs O(log n) per round.
   fileprivate final func closeRow(around inner: Cell) {
     let state = ThreadState.current
     state.pointee.adoptions &+= 1
@@ -133,7 +135,8 @@ extension Handler {
     closeRow(from: inner, &patience) { $0.wasAdopting ? $0.adoptedSource?.adoptedSource : nil }
   }
 
-  /// Takes out cells, beginning at `cell`: observers of the one that `source` tells for it, and so on.
+  /// Removes cells, starting at `cell`: an observer of the cell that `source` returns for it, and
+  /// so on.
   @inline(__always)
   private final func closeRow(
     from cell: Cell, _ patience: inout Int, source: (Cell) -> Cell?

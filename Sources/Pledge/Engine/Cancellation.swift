@@ -3,7 +3,7 @@
 // propagates down the chain like any other: every handler in between sees it, in the usual order.
 
 extension Cell {
-  /// Asks the producer of this promise to stop.
+  /// Requests cancellation of this promise's producer.
   @usableFromInline
   final func cancel() {
     var cell = self
@@ -25,7 +25,7 @@ extension Cell {
           handler.cancelAlone()
           return
         case .notListed:
-          // The source has settled.
+          // The source has settled, or the handler was already removed.
           handler.cancelAlone()?.noteUnheard()
           return
         }
@@ -33,7 +33,7 @@ extension Cell {
     }
   }
 
-  /// Cancels this promise at the request of its holder.
+  /// Cancels this promise because user code called `cancel()` on it.
   @usableFromInline
   final func cancelByName() {
     if isSettled { return }
@@ -41,24 +41,24 @@ extension Cell {
     cancel()
   }
 
-  /// Asks the producer to stop if this promise has no consumer.
+  /// Requests cancellation of the producer if this promise has no consumer.
   final func cancelIfUnconsumed() {
     if isUnconsumed { cancel() }
   }
 
-  /// Notes what settles this cell: see ``CancelHooks/producer``.
+  /// Records what settles this cell: see ``CancelHooks/producer``.
   final func noteProducer(_ producer: AnyObject?) {
     _ = withCancelHooks { $0.producer = producer }
   }
 
-  /// Makes a cancellation of this promise call `handler`; calls it immediately if the promise was
-  /// already cancelled.
+  /// Registers `handler` to be called when this promise is cancelled; calls it immediately if the
+  /// promise was already cancelled.
   @usableFromInline
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
     onCancel(producer: nil, handler)
   }
 
-  /// As `onCancel(_:)`, and as `noteProducer(_:)` unless `producer` is nil, in one step.
+  /// Does what `onCancel(_:)` does and, unless `producer` is nil, `noteProducer(_:)`, in one step.
   final func onCancel(producer: AnyObject?, _ handler: @escaping @Sendable () -> Void) {
     let result = withCancelHooks {
       $0.append(handler)
@@ -68,7 +68,7 @@ extension Cell {
   }
 }
 
-/// What happens to a source when an observer leaves it.
+/// What happens to a source when one of its observers is removed.
 @usableFromInline
 enum Departure {
   /// It is cancelled, unless it has another consumer.
@@ -78,10 +78,10 @@ enum Departure {
 }
 
 extension Handler {
-  /// Makes this handler find `replacement`, a settled cell, instead of its source, and removes it
+  /// Replaces this handler's source with `replacement`, a settled cell, and removes the handler
   /// from the source's observers.
   ///
-  /// - Returns: Whether the handler had not started.
+  /// - Returns: False if the handler had already started.
   @usableFromInline @discardableResult
   final func remove(
     finding replacement: Cell = Cancellation.cancelledCell
@@ -99,7 +99,7 @@ extension Handler {
     return true
   }
 
-  /// Removes this handler, which has no promise, from the source's observers, without calling it;
+  /// Removes this handler, which has no promise, from the source's observers without calling it;
   /// the source continues, and its error counts as handled.
   final func removeKeeping() {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: false) else {
@@ -111,9 +111,9 @@ extension Handler {
     if case .notListed = source.remove(self, keepsProducer: true) { source.keep() }
   }
 
-  /// Cancels this handler, but not the source, of which it is no longer an observer.
+  /// Cancels this handler, but not its source, which it no longer observes.
   ///
-  /// - Returns: The source, if the handler had not started.
+  /// - Returns: The source, or nil if the handler had already started.
   @discardableResult
   fileprivate final func cancelAlone() -> Cell? {
     guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
@@ -125,56 +125,57 @@ extension Handler {
 }
 
 extension Cell {
-  /// Notes that a promise without consumers was to adopt this settled cell's result.
+  /// Marks this settled cell's rejection as handled if it has no consumer: the promise that was to
+  /// adopt it was cancelled.
   @usableFromInline
   final func noteUnwanted() {
     if !hadConsumer { rejection?.markHandled() }
   }
 
-  /// Notes that an observer to which this cell's result was being delivered has received another
-  /// result.
+  /// Marks this cell's rejection as handled if its only consumer, to which it was being delivered,
+  /// received another result.
   fileprivate final func noteUnheard() {
     if isSettled, !hadManyConsumers { rejection?.markHandled() }
   }
 }
 
-/// What a cancelled handler finds instead of its source.
+/// The cell that replaces the source of a cancelled handler.
 @usableFromInline
 enum Cancellation {
   @usableFromInline static let cancelledCell: Cell = Root<Never?>(
     rejection: Rejection.cancellation)
 }
 
-/// How to notify the producer of a promise of cancellation.
+/// The closures that notify the producer of a promise of cancellation.
 ///
 /// `@unchecked Sendable`: guarded by the lock of the cell whose slot contains it, until one thread
 /// takes it out of the slot and has exclusive access to it.
 final class CancelHooks: Job, @unchecked Sendable {
-  /// Most often there is one.
+  /// The first closure, stored separately because there is usually only one.
   @exclusivity(unchecked) private var first: (@Sendable () -> Void)?
   @exclusivity(unchecked) private var others: [@Sendable () -> Void] = []
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
   /// What settles the promise, for the deadlock check of `wait()`: the scheduler or queue that its
-  /// producer's closure needs, the `CombinatorInputs` of its combinator, or the cell whose result it
-  /// receives, if nothing else settles it.
+  /// producer's closure needs, the `CombinatorInputs` of its combinator, or the cell whose result
+  /// it receives, if nothing else settles it.
   @exclusivity(unchecked) var producer: AnyObject?
 
   func append(_ handler: @escaping @Sendable () -> Void) {
     if first == nil { first = handler } else { others.append(handler) }
   }
 
-  /// Makes the promise remove `forwarder` when it is settled in another way.
+  /// Adds a handler that is removed when the promise is cancelled or settled.
   func append(_ forwarder: Handler) { forwarders.append(forwarder) }
 
-  /// Notifies the producer, and then rejects `cell`.
+  /// Notifies the producer and then rejects `cell`.
   static func run(_ hooks: CancelHooks?, thenReject cell: Cell) {
     guard let hooks else {
       cell.reject(.cancellation)
       return
     }
     hooks.cell = cell
-    // Nested, as in a combinator of combinators, only up to a limited depth.
+    // Through the trampoline, which limits the nesting, as in a combinator of combinators.
     Trampoline.perform(hooks, ThreadState.current)
   }
 

@@ -1,7 +1,7 @@
-// The engine's one state machine: a promise's cell, its states, and every transition between them.
-// The stored words are private to this file. Each event is one method that makes the whole
-// transition under the cell's lock and returns what its caller has to do next; no code of the
-// program runs in here.
+// The engine's state machine: the cell of a promise, its states, and every transition between them.
+// `word`, `list`, and `slot` are private to this file. Each event is one method that makes a
+// complete transition under the cell's lock and returns what its caller must do next. No user code
+// runs while the lock is held; settling also delivers the observers, after the transition.
 //
 // Settlement and observers
 //
@@ -12,7 +12,7 @@
 // - pending: `list` is the stack of observers, newest first.
 // - delivering: the result can be read; the thread that settled the cell is handing observers over
 //   to their executors. An observer with an executor that is attached now is added to `list`, so
-//   that the order of attachment is kept. No code of the program runs in this state, except for
+//   that the order of attachment is preserved. No user code runs in this state, except for
 //   `enqueue` of custom executors.
 // - settled: `list` stays empty; `slot` is the `Rejection` if there is one.
 //
@@ -26,15 +26,16 @@
 //
 // - open: `slot` is the `CancelHooks`, if any.
 // - waiting: `slot` is the source: the cell whose result starts the handler.
-// - started: the handler runs, or has run; the source is the runner's.
+// - started: the handler is running or has run; the thread that started it holds the source.
 // - `cancelled` (a mark in addition to any state): no consumer needs the result anymore.
 //
-// The consumers of a cell are the living observers in its list. An observer is removed at once if
-// it is the newest; otherwise it is marked, and swept out when the marked ones outnumber the living.
-// A watcher is in the list, too, but not counted: it is never removed, and has no say in cancellation.
+// The consumers of a cell are the live observers in its list. A removed observer is unlinked
+// immediately if it is the newest; otherwise it is marked, and swept when marked observers
+// outnumber live ones. A watcher is in the list but isn't counted: it is never removed, and doesn't
+// affect cancellation.
 //
-// Locks: one bit of `word`, held for a handful of instructions. Only adoption takes several, in the
-// order of the cells' addresses.
+// The lock is one bit of `word`, held for a few instructions. Only adoption holds two locks, and
+// contraction three; they acquire them in the order of the cells' addresses.
 
 /// The part of a promise that doesn't depend on the type of its value.
 ///
@@ -47,17 +48,17 @@ class Cell: Job, @unchecked Sendable {
   private final let word: AtomicWord
   /// The newest observer, retained.
   @exclusivity(unchecked) private final var list: Unmanaged<Handler>?
-  /// The source, the cancel hooks or the rejection, retained.
+  /// The source, the cancel hooks, or the rejection, retained.
   @exclusivity(unchecked) private final var slot: Unmanaged<AnyObject>?
 
-  /// Makes a pending cell that a resolver settles.
+  /// Creates a pending cell that a resolver settles.
   @usableFromInline
   override init() {
     word = AtomicWord(0)
     super.init()
   }
 
-  /// Makes a settled cell.
+  /// Creates a settled cell.
   @usableFromInline
   init(settled rejection: Rejection?) {
     word = AtomicWord(Mark.settled | Mark.started)
@@ -65,7 +66,7 @@ class Cell: Job, @unchecked Sendable {
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
   }
 
-  /// Makes a cell whose handler waits for `source`.
+  /// Creates a cell whose handler waits for `source`.
   fileprivate init(traits: UInt64, source: __shared Cell?) {
     word = AtomicWord(traits | Mark.handler)
     super.init()
@@ -75,7 +76,7 @@ class Cell: Job, @unchecked Sendable {
   deinit {
     Instrumentation.note(self, .released)
     slot?.release()
-    // Living observers hold their source; so these were removed.
+    // Live observers retain their source, so these were removed.
     if let list { ObserverList.release(list) }
   }
 
@@ -88,7 +89,7 @@ class Cell: Job, @unchecked Sendable {
     static let claimed: UInt64 = 1 << 3
 
     static let started: UInt64 = 1 << 4
-    /// The handler returned a promise, and waits for that.
+    /// The handler returned a promise and waits for it.
     static let adopting: UInt64 = 1 << 5
     static let detached: UInt64 = 1 << 6
     static let cancelled: UInt64 = 1 << 7
@@ -97,57 +98,57 @@ class Cell: Job, @unchecked Sendable {
     static let hasExecutor: UInt64 = 1 << 8
     /// A cell that adopts this one has been among the observers.
     static let adopted: UInt64 = 1 << 9
-    /// A consumer left on purpose, so that an error without consumers was not forgotten.
+    /// A consumer was removed on purpose: if none remains, an error counts as handled.
     static let left: UInt64 = 1 << 10
-    /// A consumer left that needs the producer to continue.
+    /// A consumer was removed that needs the producer to continue.
     static let kept: UInt64 = 1 << 11
 
-    // Traits: set when the cell is made.
+    // Traits: set when the cell is created.
     static let handler: UInt64 = 1 << 13
     static let wantsValue: UInt64 = 1 << 14
     static let wantsRejection: UInt64 = 1 << 15
     static let wants = wantsValue | wantsRejection
     /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
     static let queueTarget: UInt64 = 1 << 16
-    /// The handler takes a visit of that queue for itself.
+    /// The handler takes a separate turn on that queue.
     static let visit: UInt64 = 1 << 12
-    /// Cancellation stops here and does not reach the source.
+    /// Cancellation stops here and doesn't reach the source.
     static let uncancellable: UInt64 = 1 << 17
     /// The handler is called for an abandoned source, too.
     static let hearsAbandonment: UInt64 = 1 << 18
-    /// The closure belongs to the program and runs in place.
+    /// The closure is user code and runs in place.
     static let programInPlace: UInt64 = 1 << 19
-    /// The handler only watches its source: it is no consumer.
+    /// The handler only watches its source: it isn't a consumer.
     static let watcher: UInt64 = 1 << 20
 
-    /// The marks that say whether a cell waits for one that it adopts: `adopting` alone.
+    /// A cell waits for one that it adopts if, of these marks, only `adopting` is set.
     static let adopter = adopting | started | detached | cancelled | settled
-    /// The marks that say whether such a cell may be taken out: `adopting` and `adopted` alone.
+    /// Such a cell can be removed from the middle if only `adopting` and `adopted` are set.
     static let middle = adopter | adopted | kept | watched
 
-    /// A consumer was given the rejection of the settled cell.
+    /// The rejection of the settled cell was passed to a consumer.
     static let hadOne: UInt64 = 1 << 21
-    /// Several consumers were.
+    /// It was passed to several consumers.
     static let hadMany: UInt64 = 1 << 22
     /// A watcher has been among the observers.
     static let watched: UInt64 = 1 << 23
-    /// One observer that was removed and is still in the list.
+    /// The unit of the count of removed observers that are still in the list.
     static let removed: UInt64 = 1 << 24
-    /// One consumer among the observers.
+    /// The unit of the count of consumers.
     static let living: UInt64 = 1 << 35
 
     static let maximumRemoved: UInt64 = 0x7FF
     static func removedCount(_ word: UInt64) -> UInt64 { (word >> 24) & maximumRemoved }
     static func livingCount(_ word: UInt64) -> UInt64 { word >> 35 }
-    /// The word of a settled cell whose result is given to one consumer more.
+    /// The word of a settled cell after its result is passed to one more consumer.
     static func addingConsumer(_ word: UInt64) -> UInt64 {
       word | (word & hadOne == 0 ? hadOne : hadMany)
     }
-    /// All but the counts.
+    /// All bits except the counts.
     static let marks = removed - 1
   }
 
-  /// What an operator's handler wants to be called for.
+  /// The traits that an operator can give its handler, as in `Mark`.
   @usableFromInline
   enum Input {
     @usableFromInline static let wantsValue: UInt64 = 1 << 14
@@ -161,11 +162,11 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - The lock
 
-  /// Locks the cell; returns `word` as it was.
+  /// Locks the cell and returns the word without the lock bit.
   @inline(__always)
   private final func lock() -> UInt64 { lock(word.load(ordering: .relaxed)) }
 
-  /// Locks the cell, whose word was `seen` a moment ago.
+  /// Locks the cell; `seen` is a recently read word.
   @inline(__always)
   private final func lock(_ seen: UInt64) -> UInt64 {
     tryLock(seen) ?? lockSlowly()
@@ -184,7 +185,7 @@ class Cell: Job, @unchecked Sendable {
     }
   }
 
-  /// Locks the cell, whose word was `seen` a moment ago, if it is free.
+  /// Locks the cell if it is unlocked; `seen` is a recently read word.
   @inline(__always)
   private final func tryLock(_ seen: UInt64) -> UInt64? {
     guard seen & Mark.locked == 0 else { return nil }
@@ -193,13 +194,15 @@ class Cell: Job, @unchecked Sendable {
     return done ? now : nil
   }
 
-  /// Locks the cell in addition to locked ones, of which `highest` has the highest address.
+  /// Locks the cell in addition to other locked cells, the highest of which has the address
+  /// `highest`.
   ///
-  /// Threads wait for locks in the order of the addresses only; nil if this one would have to wait
-  /// out of turn: it has to unlock the others and begin again.
+  /// Threads wait for locks only in the order of addresses. Returns nil if this thread would have
+  /// to wait out of order: it must unlock the others and start over.
   fileprivate final func lock(above highest: UInt) -> UInt64? {
     if address > highest { return lock() }
-    // Not `tryLock`, which may see an old word: a thread that tries again has to see the lock free.
+    // Not `tryLock`, which can read an outdated word: a thread that retries must see that the lock
+    // is free.
     let seen = word.bitwiseOr(Mark.locked, ordering: .acquiring).oldValue
     return seen & Mark.locked == 0 ? seen : nil
   }
@@ -209,7 +212,7 @@ class Cell: Job, @unchecked Sendable {
     UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// Unlocks the cell and makes `next` its word.
+  /// Unlocks the cell and stores `next` as its word.
   @inline(__always)
   fileprivate final func unlock(_ next: UInt64) {
     word.unlock(storing: next)
@@ -221,7 +224,7 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final var isSettled: Bool { word.load(ordering: .acquiring) & Mark.settled != 0 }
 
-  /// What a settled cell holds, if it is settled.
+  /// What a cell holds, if it is settled.
   @usableFromInline
   enum Glance {
     case notSettled
@@ -244,35 +247,33 @@ class Cell: Job, @unchecked Sendable {
     word.load(ordering: .acquiring) & (Mark.settled | Mark.delivering) == Mark.settled
   }
 
-  /// The traits, and the other marks as they were a moment ago.
+  /// A snapshot of the word.
   @inline(__always)
   final var marks: UInt64 { word.load(ordering: .acquiring) }
 
   @usableFromInline
   final var isHandler: Bool { word.load(ordering: .relaxed) & Mark.handler != 0 }
 
-  /// Why the cell was rejected, or nil.
-  ///
-  /// Asked of settled cells only.
+  /// The rejection of this cell, which must be settled; nil if it was fulfilled.
   @usableFromInline
   final var rejection: Rejection? {
     guard let slot else { return nil }
     return unsafeDowncast(slot.takeUnretainedValue(), to: Rejection.self)
   }
 
-  /// Whether the cell was rejected.
-  ///
-  /// Asked of settled cells only.
+  /// Whether this cell, which must be settled, was rejected.
   final var isRejected: Bool { slot != nil }
 
-  /// Whether this settled cell's rejection was given to a consumer, or to several.
+  /// Whether this settled cell's rejection was passed to at least one consumer.
   final var hadConsumer: Bool { marks & Mark.hadOne != 0 }
   final var hadManyConsumers: Bool { marks & Mark.hadMany != 0 }
 
   // MARK: - Settling
 
-  /// Wins the right to settle a resolver's cell; on true the caller writes the value, runs no code
-  /// of the program, and calls `publish`: the cell is locked until then.
+  /// Claims the right to settle a resolver's cell; false if it is already claimed or settled.
+  ///
+  /// If this returns true, the cell is locked: the caller must write the value and call `publish`
+  /// without running user code in between.
   @usableFromInline
   final func claim() -> Bool {
     if word.load(ordering: .relaxed) & Mark.settled != 0 { return false }
@@ -284,7 +285,8 @@ class Cell: Job, @unchecked Sendable {
     return true
   }
 
-  /// As `claim`, unless the promise was cancelled: then the canceller rejects it.
+  /// Claims like `claim`, but fails if the promise was cancelled: the thread that cancels it
+  /// rejects it.
   final func claimUnlessCancelled() -> Bool {
     let seen = lock()
     if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
@@ -302,7 +304,8 @@ class Cell: Job, @unchecked Sendable {
 
   /// Settles the cell of a handler that has run.
   ///
-  /// - Returns: Whether that was done; not if it was fulfilled and has been cancelled.
+  /// - Returns: False if `rejection` is nil and the promise was cancelled; the cell is then not
+  ///   settled.
   @usableFromInline
   final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
     let seen = lock()
@@ -311,7 +314,7 @@ class Cell: Job, @unchecked Sendable {
         unlock(seen)
         return false
       }
-      // The most frequent way to settle: a value, and one observer that runs in place.
+      // The most frequent case: a value, and one observer, which runs in place.
       if seen & (Mark.hasExecutor | Mark.watched) == 0, Mark.livingCount(seen) == 1,
         Mark.removedCount(seen) == 0, !Instrumentation.isTracing, let only = list
       {
@@ -325,12 +328,12 @@ class Cell: Job, @unchecked Sendable {
     return true
   }
 
-  /// Makes the result of the locked cell visible and delivers it.
+  /// Publishes the result of the locked cell and delivers it.
   @inline(__always)
   private final func settle(_ seen: UInt64, _ rejection: Rejection?) {
     var seen = seen
     if Instrumentation.isTracing {
-      // Reported before other threads can see it, and without the lock.
+      // Traced before other threads can see it, and without the lock.
       unlock(seen | Mark.claimed)
       Instrumentation.note(self, .settled(rejection))
       seen = lock()
@@ -340,7 +343,7 @@ class Cell: Job, @unchecked Sendable {
     list = nil
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
     var settled = seen & Mark.marks | Mark.settled
-    // Its consumers have left on purpose.
+    // Its consumers were removed on purpose.
     if let rejection, seen & Mark.left != 0, Mark.livingCount(seen) == 0 { rejection.markHandled() }
     if let observers {
       if rejection != nil {
@@ -354,12 +357,12 @@ class Cell: Job, @unchecked Sendable {
     } else {
       unlock(settled)
     }
-    // Releasing the unused hooks can run a `deinit` of the program: last.
+    // Last, because releasing unused hooks can run a `deinit` of user code.
     if let hooks { CancelHooks.discard(hooks) }
   }
 
-  /// The observers that were attached while others were handed over, newest first; nil if there are
-  /// none, and the delivery is then complete.
+  /// Takes the observers that were attached while others were handed over, newest first; nil if
+  /// there are none, which ends the state `delivering`.
   final func takeLateObservers() -> Unmanaged<Handler>? {
     let seen = lock()
     let late = list
@@ -380,7 +383,7 @@ class Cell: Job, @unchecked Sendable {
     }
     seen = lock(seen)
     if seen & Mark.settled != 0 {
-      // One that runs in place has no order to keep, and doesn't wait.
+      // An observer that runs in place has no order to preserve, and doesn't wait.
       if !isWatcher { seen = Mark.addingConsumer(seen) }
       if seen & Mark.delivering == 0 || observer.target == nil {
         unlock(seen)
@@ -395,7 +398,7 @@ class Cell: Job, @unchecked Sendable {
     return true
   }
 
-  /// Notes that a consumer is given the result of this settled cell, if that is a rejection.
+  /// Records that the result of this settled cell is passed to a consumer, if it is a rejection.
   @inline(__always)
   private final func noteConsumer() {
     if slot != nil { noteConsumerOfRejection() }
@@ -409,22 +412,22 @@ class Cell: Job, @unchecked Sendable {
 
   /// The effect of removing an observer.
   enum Removal {
-    /// It was not in the list: the cell has settled, or the observer is yet to be attached.
+    /// The observer wasn't in the list: the cell has settled, or the observer isn't attached yet or
+    /// was already removed.
     case notListed
     /// Other consumers remain.
     case removed
     /// No consumer remains.
     case removedLast
-    /// It is the only consumer, and was left in the list, to receive the cancellation.
+    /// The observer is the only consumer, and stays in the list to receive the cancellation.
     case isOnly
   }
 
   /// Removes an observer.
   ///
   /// - Parameters:
-  ///   - keepsProducer: Whether the consumer that leaves needs the producer to continue
-  ///     nevertheless.
-  ///   - unlessOnly: Whether the only consumer is to stay.
+  ///   - keepsProducer: Whether the removed consumer still needs the producer to continue.
+  ///   - unlessOnly: Whether to leave the observer in the list if it is the only consumer.
   final func remove(
     _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
   ) -> Removal {
@@ -447,8 +450,8 @@ class Cell: Job, @unchecked Sendable {
     return isLast && !keepsProducer ? .removedLast : .removed
   }
 
-  /// Removes marked observers from the list: all of them if there are many, otherwise the newest
-  /// ones.
+  /// Counts a removed observer, and unlinks removed observers from the list: all of them if there
+  /// are many, otherwise those at the front.
   private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Handler>)
     -> Unmanaged<Handler>?
   {
@@ -462,15 +465,15 @@ class Cell: Job, @unchecked Sendable {
     return unlinked
   }
 
-  /// Notes that a consumer that never was in the list needs the producer to continue, and handles
-  /// its rejection.
+  /// Records that a consumer that was never in the list needs the producer to continue, and that
+  /// its rejection counts as handled.
   final func keep() {
     let seen = lock()
     unlock(seen & Mark.settled == 0 ? seen | Mark.kept | Mark.left : seen)
     if seen & Mark.settled != 0 { rejection?.markHandled() }
   }
 
-  /// The number of consumers in the list, including those that were removed and not yet swept out.
+  /// The number of consumers in the list, including those that were removed but not yet unlinked.
   final var listedObserverCount: Int {
     let seen = word.load(ordering: .acquiring)
     return Int(Mark.livingCount(seen) + Mark.removedCount(seen))
@@ -484,9 +487,10 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - The handler
 
-  /// Begins to run the handler, once; returns its source, which the caller has to release.
+  /// Starts the handler, once, and returns its source, which the caller must release.
   ///
-  /// Nil if it has begun already, or was detached and is for its executor to run.
+  /// Returns nil if the handler has already started, or if it was detached and must run on its
+  /// executor.
   @inline(__always)
   final func start(isInPlace: Bool, hasTarget: Bool) -> Unmanaged<Cell>? {
     let seen = lock()
@@ -503,9 +507,10 @@ class Cell: Job, @unchecked Sendable {
     return source.map { .fromOpaque($0.toOpaque()) }
   }
 
-  /// Replaces the source of a handler that has not started by `replacement`, a settled cell.
+  /// Replaces the source of a handler that hasn't started with `replacement`, a settled cell.
   ///
-  /// - Returns: The old source, from which the handler is to be removed; nil if it is too late.
+  /// - Returns: The previous source, from which the caller must remove the handler; nil if the
+  ///   handler has started, was already detached, or has settled.
   final func detach(finding replacement: Cell, isCancellation: Bool) -> Cell? {
     let seen = lock()
     if seen & (Mark.started | Mark.detached | Mark.settled) != 0 {
@@ -518,8 +523,8 @@ class Cell: Job, @unchecked Sendable {
     return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
   }
 
-  /// Makes the running handler wait again, in no cell's list, until it is detached; false if it was
-  /// cancelled while it ran.
+  /// Makes the running handler wait again until it is detached, without adding it to a list; false
+  /// if it was cancelled while it ran.
   final func waitToBeDetached(from source: Cell) -> Bool {
     let seen = lock()
     if seen & Mark.cancelled != 0 {
@@ -531,10 +536,10 @@ class Cell: Job, @unchecked Sendable {
     return true
   }
 
-  /// What a pending cell waits for, at one moment.
+  /// What a pending cell is waiting for.
   enum Upstream {
-    /// The handler waits for its source, or for its executor; the marks say for which results it
-    /// needs that.
+    /// The handler waits for its source, or for its executor; `marks` tells for which results it
+    /// needs the executor.
     case source(Cell, marks: UInt64)
     /// What settles a resolver's cell; see ``CancelHooks/producer``.
     case producer(AnyObject)
@@ -561,13 +566,13 @@ class Cell: Job, @unchecked Sendable {
     /// The adopter was cancelled while its closure ran.
     case refused
     case adopted
-    /// The result is there: pass it on.
+    /// The inner cell has settled: pass its result on.
     case settled
   }
 
-  /// Makes this cell, whose handler runs and returned the promise of `inner`, an observer of that.
+  /// Makes this cell, whose handler returned the promise of `inner`, an observer of `inner`.
   ///
-  /// One step, under both locks: a cell that adopts another one is in its list.
+  /// This is one step, under both locks: a cell that adopts another one is in its list.
   final func adoptPending(_ inner: Cell) -> Adoption {
     let isFirst = address < inner.address
     let first = (isFirst ? self : inner).lock()
@@ -584,7 +589,7 @@ class Cell: Job, @unchecked Sendable {
     let observer = unsafeDowncast(self, to: Handler.self)
     observer.next = HandlerLink(inner.list, .listed)
     inner.list = .passRetained(observer)
-    // It passes the result on in place, without its executor, if it has one.
+    // Its result is passed on in place, even if the handler has an executor.
     inner.unlock((its &+ Mark.living) | Mark.adopted)
     unlock((mine & ~(Mark.started | Mark.wants)) | Mark.adopting)
     return .adopted
@@ -593,9 +598,9 @@ class Cell: Job, @unchecked Sendable {
   /// Whether a cell that adopts this one has been among its observers.
   final var wasAdopted: Bool { marks & Mark.adopted != 0 }
 
-  /// The cell whose result this one's promise adopts, if it waits for one.
+  /// The cell that this one adopts, while it waits for it.
   final var adoptedSource: Cell? {
-    // Locked: of threads that close a cycle together, the last one must find it closed.
+    // With the lock: if several threads close a cycle together, the last one must detect it.
     let seen = lock()
     let isWaiting = seen & (Mark.adopting | Mark.started | Mark.detached) == Mark.adopting
     let source = isWaiting ? slot?.takeUnretainedValue() : nil
@@ -603,28 +608,29 @@ class Cell: Job, @unchecked Sendable {
     return source.map { unsafeDowncast($0, to: Cell.self) }
   }
 
-  /// Whether the cell adopted one a moment ago.
+  /// Whether the cell was adopting another one when it was last read.
   final var wasAdopting: Bool { marks & Mark.adopting != 0 }
 
-  /// The result of an attempt to take an observer out of the middle.
+  /// The result of an attempt to remove an observer from the middle.
   enum Contraction {
-    /// It is not in the middle.
+    /// The observer isn't in the middle.
     case notInTheMiddle
-    /// It is in the middle, but the program or a thread holds it.
+    /// The observer is in the middle, but user code or a thread retains it.
     case held(Handler)
-    /// Its own observer is this cell's now.
+    /// The observer was removed, and its own observer is now an observer of this cell.
     case takenOut
   }
 
-  /// Takes the newest observer out if it is in the middle, and nothing else refers to it.
+  /// Removes the newest observer if it is in the middle and nothing else refers to it.
   ///
-  /// In the middle is an observer that adopts this cell, and that is adopted by its only observer,
-  /// which takes its place.
+  /// An observer is in the middle if it adopts this cell and its only observer adopts it. That
+  /// observer takes its place.
   ///
-  /// One step, under the locks of the three cells. They keep the pointers valid, which are not
-  /// references: those are counted.
+  /// This is one step, under the locks of the three cells. The locks keep the pointers valid;
+  /// strong references would change the counts that this method checks.
   final func takeOutObserver() -> Contraction {
-    // Unlocked, for the many that no cell adopts; the thread that adopts it looks again.
+    // Without the lock, because most cells aren't adopted; a thread that adopts this one checks
+    // again.
     if marks & (Mark.adopted | Mark.settled) != Mark.adopted { return .notInTheMiddle }
     var backoff = Backoff()
     while true {
@@ -660,7 +666,9 @@ class Cell: Job, @unchecked Sendable {
     }
   }
 
-  /// The only observer of `middle`, a locked observer of this locked cell, if it may be in the middle.
+  /// The only observer of `middle` if `middle`, an observer of this cell, can be in the middle.
+  ///
+  /// Both cells must be locked.
   private final func onlyAdopter(of middle: Unmanaged<Handler>, _ seen: UInt64)
     -> Unmanaged<Handler>?
   {
@@ -671,13 +679,13 @@ class Cell: Job, @unchecked Sendable {
     return outer
   }
 
-  /// Makes `outer` an observer of this cell in place of `middle`, whose only observer it is, if nothing
-  /// else refers to that.
+  /// Replaces `middle`, an observer of this cell, with its only observer `outer`, if nothing else
+  /// refers to `middle`.
   ///
-  /// All three are locked.
+  /// All three cells must be locked.
   ///
-  /// - Returns: What was done, and former observers of `middle`, which the caller releases; so it does
-  ///   with `middle`.
+  /// - Returns: The result, and removed observers of `middle`. The caller must release these, and
+  ///   `middle` if it was removed.
   private final func takeOut(
     _ middle: Unmanaged<Handler>, between outer: Unmanaged<Handler>, _ outerSeen: UInt64
   ) -> (Contraction, unlinked: Unmanaged<Handler>?) {
@@ -685,7 +693,7 @@ class Cell: Job, @unchecked Sendable {
       outerSeen & Mark.adopter == Mark.adopting
       && outer._withUnsafeGuaranteedRef { $0.slot?.toOpaque() } == middle.toOpaque()
     guard isInTheMiddle else { return (.notInTheMiddle, nil) }
-    // Two references are the engine's: that of this cell's list, and that of the slot of `outer`.
+    // The engine holds two references: one in this cell's list, and one in the slot of `outer`.
     middle.release()
     guard ObserverList.isUniquelyReferenced(middle) else {
       return (.held(middle.retain().takeUnretainedValue()), nil)
@@ -706,10 +714,10 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Cancellation
 
-  /// What a request to cancel must do next.
+  /// What the caller of `requestCancellation()` must do next.
   enum CancellationStep {
-    /// Nothing: the cell has settled, or was already cancelled, or its handler runs and will find
-    /// the mark.
+    /// Nothing: the cell has settled, or was already cancelled, or its handler is running and will
+    /// find the mark.
     case done
     /// Notify the producer, then reject the cell.
     case producer(CancelHooks?)
@@ -743,7 +751,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// Passes the cancel hooks of a resolver's cell to `change`, unless they are no longer needed.
   ///
-  /// - Returns: Whether that was done, and otherwise whether the promise was cancelled.
+  /// - Returns: Whether `change` was called, and if not, whether the promise was cancelled.
   final func withCancelHooks(_ change: (CancelHooks) -> Void) -> (added: Bool, isCancelled: Bool) {
     let fresh = CancelHooks()
     let seen = lock()
@@ -763,13 +771,13 @@ class Cell: Job, @unchecked Sendable {
 ///
 /// One object per link.
 ///
-/// `target` is retained manually, so that reading it doesn't count a reference. `run` and `body`
-/// replace one generic closure: `run` is a closure without captures that contains the types, `body`
-/// the program's closure with its type erased.
+/// `target` is retained manually, so that reading it doesn't change its reference count. `run` and
+/// `body` replace one generic closure: `run` is a closure without captures that contains the types,
+/// and `body` is the user's closure with its type erased.
 ///
-/// `@unchecked Sendable`: `next` is guarded by the lock of the source, and belongs to the thread that
-/// has taken the source's list; `body` belongs to the thread that starts the handler; the rest is
-/// immutable.
+/// `@unchecked Sendable`: `next` is guarded by the lock of the source, and belongs to the thread
+/// that has taken the source's list; `body` belongs to the thread that starts the handler; the rest
+/// is immutable.
 @usableFromInline
 class Handler: Cell, @unchecked Sendable {
   @exclusivity(unchecked) fileprivate final var next = HandlerLink(nil, .unlisted)
@@ -777,14 +785,14 @@ class Handler: Cell, @unchecked Sendable {
   @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
   @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
 
-  /// `source` and `target` are shared: so each is retained once.
+  /// `source` and `target` are `__shared`, so that each is retained only once.
   @usableFromInline
   init(
     input: UInt64, source: __shared Cell, target: __shared AnyObject?,
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
     self.target = target.map { .passRetained($0) }
-    // Only a closure of the program can read the task-local values.
+    // Only a user's closure can read the task-local values.
     if Instrumentation.capturesContext, body != nil {
       self.run = Instrumentation.capturingContext(run)
     } else {
@@ -837,11 +845,11 @@ struct HandlerLink {
 
 /// Operations on observers that are linked by `next`.
 ///
-/// The caller holds the lock of the cell whose list it is, or has taken the list.
+/// The caller holds the lock of the cell that owns the list, or has taken the list.
 enum ObserverList {
   typealias Node = Unmanaged<Handler>
 
-  // Fields are accessed inside the closures: what they returned would be one more reference.
+  // Fields are accessed inside the closures, because returning the handler would retain it.
 
   /// The next older observer.
   @inline(__always)
@@ -857,7 +865,7 @@ enum ObserverList {
     node._withUnsafeGuaranteedRef { $0.next.state == .removed }
   }
 
-  /// As `Cell.lock(above:)`.
+  /// Calls `Cell.lock(above:)`.
   @inline(__always)
   static func lock(_ node: Node, above highest: UInt) -> UInt64? {
     node._withUnsafeGuaranteedRef { $0.lock(above: highest) }
@@ -870,7 +878,7 @@ enum ObserverList {
 
   /// Whether there is one strong reference to the observer.
   ///
-  /// The pointer is looked at as a reference where it lies, so that this counts none.
+  /// The pointer is rebound to a reference in place, so that the check doesn't retain the observer.
   @inline(__always)
   static func isUniquelyReferenced(_ node: Node) -> Bool {
     var node = node
@@ -879,7 +887,7 @@ enum ObserverList {
     }
   }
 
-  /// Turns a stack, newest first, into a list, oldest first, and drops the removed ones from it.
+  /// Turns a stack, newest first, into a list, oldest first, and releases its removed observers.
   @inline(__always)
   static func oldestFirst(_ newest: Node) -> Node? {
     var rest: Node? = newest
@@ -896,7 +904,7 @@ enum ObserverList {
     return reversed
   }
 
-  /// Takes removed observers out of a stack: all of them, or those above the newest living one.
+  /// Unlinks removed observers from a stack: all of them, or those newer than the newest live one.
   static func unlinkRemoved(
     _ newest: Node, all: Bool
   ) -> (rest: Node?, unlinked: Node?, count: Int) {

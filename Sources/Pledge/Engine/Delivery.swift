@@ -1,30 +1,30 @@
 /// Handing observers of a settled cell to their executors.
 enum Delivery {
-  /// The mark of the handlers whose closure is for a result with `rejection`, or for a value if that
-  /// is nil.
+  /// The mark of handlers whose closure receives `rejection`, or a value if `rejection` is nil.
   @inline(__always)
   static func wanted(_ rejection: Rejection?) -> UInt64 {
     guard let rejection else { return Cell.Mark.wantsValue }
     return rejection.isAbandonment ? Cell.Mark.hearsAbandonment : Cell.Mark.wantsRejection
   }
 
-  /// Delivers the observers of `cell`, which has just settled, given newest first.
+  /// Delivers the observers of `cell`, which has just settled; the list starts with the newest.
   ///
-  /// First, all observers with an executor are handed over, in order, which runs no code of the
-  /// program. Only then, when the cell serves all threads again, do the others run in place: those
-  /// of the library first, because threads can wait for them while a closure of the program blocks.
+  /// First, all observers with an executor are handed over, in order, which runs no user code
+  /// except `enqueue` of custom executors. Then, when the cell is in the state `settled`, the
+  /// others run in place: those of the library first, because threads can wait for them while a
+  /// user's closure blocks.
   static func deliver(
     _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64, inOrder: Bool
   ) {
     let state = ThreadState.current
-    // If the cell's own handler runs on this thread, then its closure has returned.
+    // If the cell's own handler is running on this thread, its closure has returned.
     let isRunning =
       state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
     if isRunning { state.pointee.closuresOnStack &-= 1 }
     if inOrder {
       deliverInOrder(newest, of: cell, wanted: wanted, state)
     } else if ObserverList.next(newest) == nil, !ObserverList.isRemoved(newest) {
-      // By far the most frequent case: one observer.
+      // The most frequent case by far: one observer.
       ObserverList.setNext(newest, nil)
       newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       newest.release()
@@ -79,7 +79,8 @@ enum Delivery {
     }
   }
 
-  /// Hands `handler` to its executor; false if it has none, or none for this result.
+  /// Hands `handler` over to its executor; false if it has none, or doesn't need it for this
+  /// result.
   @inline(__always)
   private static func handOver(
     _ handler: Handler, wanted: UInt64, isSole: Bool,
@@ -101,7 +102,9 @@ enum Delivery {
     return true
   }
 
-  /// Runs all jobs in place for which this thread's stack would have to unwind, before it blocks.
+  /// Runs all in-place jobs that would otherwise wait for this thread's stack to unwind.
+  ///
+  /// Called before the thread blocks.
   static func runPendingInPlace(_ state: UnsafeMutablePointer<ThreadState>) {
     var lists = state.pointee.jobsOfCaller
     while let list = lists?.assumingMemoryBound(to: InPlaceList.self) {
@@ -113,18 +116,18 @@ enum Delivery {
     Trampoline.drainBeforeBlocking(state)
   }
 
-  /// Handlers to run in place, oldest first, linked by the links that the list of observers used.
+  /// Handlers to run in place, oldest first, linked by `next` as in the list of observers.
   private struct InPlaceList {
     private var oldest: Unmanaged<Handler>?
     private var newest: Unmanaged<Handler>?
-    /// The list of the delivery around this one on the thread's stack.
+    /// The list of the enclosing delivery on the thread's stack.
     private(set) var outer: UnsafeMutableRawPointer?
 
     init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
 
     var isEmpty: Bool { oldest == nil }
 
-    /// Takes over the reference to `node`.
+    /// Appends `node` and takes ownership of the reference to it.
     mutating func append(_ node: Unmanaged<Handler>) {
       if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
       newest = node
@@ -143,7 +146,8 @@ enum Delivery {
       guard let first = oldest else { return }
       guard ObserverList.next(first) != nil else { return Self.run(first, isLast: true, state) }
       putLibraryFirst()
-      // While one of them runs, a closure that blocks can run the others; see `runPendingInPlace`.
+      // While one of them runs, a closure that is about to block can run the others; see
+      // `runPendingInPlace`.
       withUnsafeMutablePointer(to: &self) { list in
         let outer = state.pointee.jobsOfCaller
         list.pointee.outer = outer
@@ -155,7 +159,7 @@ enum Delivery {
       }
     }
 
-    /// Moves the handlers that call closures of the program behind the others.
+    /// Moves the handlers that call users' closures behind the others.
     private mutating func putLibraryFirst() {
       var (library, closures) = (InPlaceList(nil), InPlaceList(nil))
       while let node = popFirst() {
@@ -173,7 +177,8 @@ enum Delivery {
     private static func run(
       _ node: Unmanaged<Handler>, isLast: Bool, _ state: UnsafeMutablePointer<ThreadState>
     ) {
-      // While more of them wait, no turn may keep a job for itself: they may block until it has run.
+      // While more of them wait, no turn may keep a job for itself: they could block until it has
+      // run.
       if !isLast { state.pointee.closuresOnStack &+= 1 }
       node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       node.release()
@@ -183,7 +188,7 @@ enum Delivery {
 }
 
 extension Handler {
-  /// Whether a closure of the program waits to be called in place, and not only a result passed on.
+  /// Whether this handler calls a user's closure in place, rather than only passing a result on.
   fileprivate final var callsClosureInPlace: Bool {
     let marks = marks
     return marks & Mark.programInPlace != 0 && marks & Mark.wants != 0
@@ -191,7 +196,7 @@ extension Handler {
 }
 
 extension Cell {
-  /// The mark of the handlers whose closure is for this settled cell's result.
+  /// The mark of handlers whose closure receives this settled cell's result.
   final var wanted: UInt64 { Delivery.wanted(rejection) }
 
   /// Adds `handler` to the observers of this cell, or delivers it immediately if the cell has

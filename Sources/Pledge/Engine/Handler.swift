@@ -25,17 +25,17 @@ extension Handler {
     if Instrumentation.isTracing { Instrumentation.noteStart(of: self, source: source) }
     if let rejection = source.rejection {
       if rejection.isAbandonment, marks & Mark.hearsAbandonment == 0 { return abandonUncalled() }
-      // A consumer that has cancelled does not wait for an error; others may.
+      // A consumer that has cancelled doesn't wait for an error; other consumers can.
       if isCancelled, !source.hadManyConsumers { rejection.markHandled() }
     }
     run(self, source)
   }
 
-  /// Takes the program's closure out, so that what it captured is released before the promise
+  /// Takes the user's closure out of `body`, so that its captures are released before the promise
   /// settles.
   @inlinable
   final func takeBody<Closure>(as type: Closure.Type) -> Closure {
-    // Moved out: that counts no reference.
+    // Moved out, which doesn't change the closure's reference count.
     withUnsafeMutablePointer(to: &body) { body in
       let closure = body.withMemoryRebound(to: ErasedClosure.Wrapped<Closure>.self, capacity: 1) {
         $0.move().closure
@@ -47,9 +47,9 @@ extension Handler {
 
   /// Releases the closure of a handler that is skipped.
   ///
-  /// A closure that is isolated to an actor is released there, because the objects that it
-  /// captured, and their `deinit`, can be isolated to the actor. And no `deinit` of the program
-  /// runs on the timers' thread.
+  /// A closure that is isolated to an actor is released on that actor, because the objects that it
+  /// captured, and their `deinit`, can be isolated to the actor. Also, no `deinit` of user code
+  /// runs on the timer thread.
   @usableFromInline
   final func dropBody() {
     guard body?.hasContext == true else {
@@ -59,7 +59,7 @@ extension Handler {
     ErasedClosure.release(exchange(&body, with: nil), in: isolation)
   }
 
-  /// The scheduler of the actor that the closure is isolated to, if it is.
+  /// The scheduler of the actor to which the closure is isolated, if any.
   private final var isolation: Scheduler? {
     guard let target, marks & Mark.queueTarget == 0 else { return nil }
     let scheduler = unsafeDowncast(target.takeUnretainedValue(), to: Scheduler.self)
@@ -81,15 +81,15 @@ extension Handler {
   /// Rejects this handler's promise with the error that its closure threw.
   @usableFromInline
   final func fail(_ error: any Error) {
-    // A consumer that has cancelled does not wait for an error.
+    // A consumer that has cancelled doesn't wait for an error.
     fail(Rejection(error, origin: nil, isSilent: isCancelled))
   }
 
-  /// Rejects this handler's promise with the rejection of its source, or with one of its own.
+  /// Rejects this handler's promise with the rejection of its source, or with a new one.
   @usableFromInline
   final func fail(_ rejection: Rejection) { _ = settleOperator(rejection) }
 
-  /// Drops this handler, whose source was abandoned, and all its consumers.
+  /// Abandons the promise of this handler, whose source was abandoned, without calling its closure.
   private final func abandonUncalled() {
     dropBody()
     fail(isCancelled ? .cancellation : .abandonment)
@@ -97,7 +97,8 @@ extension Handler {
 }
 
 extension Handler {
-  /// Rejects the promise of this handler, which its executor has dropped, unless it has started.
+  /// Rejects the promise of this handler, which its executor has dropped, unless the handler has
+  /// started.
   final func breakUncalled() {
     guard let source = start(isInPlace: false, hasTarget: false) else { return }
     dropBody()
@@ -107,13 +108,13 @@ extension Handler {
   }
 }
 
-/// Releases a closure where it must be released.
+/// A job that releases a closure.
 ///
 /// `@unchecked Sendable`: only `perform`, which is called once, touches the closure.
 private final class ClosureRelease: Job, @unchecked Sendable {
   private var closure: ErasedClosure?
 
-  /// Moved, so that this thread keeps no reference that could become the last one.
+  /// The closure is moved, so that this thread keeps no reference that could become the last one.
   init(_ closure: consuming ErasedClosure?) { self.closure = closure }
 
   override var callsProgramInPlace: Bool { true }
@@ -123,10 +124,10 @@ private final class ClosureRelease: Job, @unchecked Sendable {
   }
 }
 
-/// A closure of the program whose type only the handler's `run` contains.
+/// A user's closure whose type only the handler's `run` contains.
 ///
-/// Kept inside `Wrapped` all the time: taking a function out of a generic type converts it to the
-/// calling convention of its static type, which must be the true one.
+/// The closure always stays inside `Wrapped`: reading a function from a generic type converts it to
+/// the calling convention of its static type, which must be the actual type.
 @usableFromInline
 struct ErasedClosure {
   @usableFromInline
@@ -137,8 +138,8 @@ struct ErasedClosure {
 
   @usableFromInline let wrapped: Wrapped<() -> Void>
 
-  /// `Closure` must be a function type, which has two words like any Swift closure, or a structure
-  /// that contains only such a closure: see `ResultAction`.
+  /// `Closure` must be a function type, which has two words like any Swift closure, or a struct
+  /// that contains only such a closure, such as `ResultAction`.
   @inlinable
   init<Closure>(_ closure: Closure) {
     wrapped = unsafeBitCast(Wrapped(closure), to: Wrapped<() -> Void>.self)
@@ -149,7 +150,7 @@ struct ErasedClosure {
     unsafeBitCast(wrapped, to: Wrapped<Closure>.self).closure
   }
 
-  /// Releases `closure` in the isolation of a scheduler, if there is one, and otherwise here.
+  /// Releases `closure` on `isolation`, or on the current thread if `isolation` is nil.
   static func release(_ closure: consuming ErasedClosure?, in isolation: Scheduler?) {
     let release = ClosureRelease(closure)
     let state = ThreadState.current
@@ -161,10 +162,10 @@ struct ErasedClosure {
     }
   }
 
-  /// Whether the closure holds anything.
+  /// Whether the closure captures anything.
   ///
-  /// A closure is the address of a function and that of a context, which is null if it captures
-  /// nothing.
+  /// A closure consists of the address of a function and the address of a context, which is null if
+  /// it captures nothing.
   var hasContext: Bool {
     withUnsafeBytes(of: wrapped) { $0.load(fromByteOffset: 8, as: UInt.self) != 0 }
   }
@@ -172,8 +173,8 @@ struct ErasedClosure {
 
 /// A closure that receives a result and returns nothing, in the form that `ErasedClosure` takes.
 ///
-/// Passed directly, it would have a generic function type, which returns its result indirectly even
-/// if that is `Void`, and the compiler would allocate another closure to convert it.
+/// If passed directly, the closure would have a generic function type, which returns its result
+/// indirectly even if it is `Void`, and the compiler would allocate another closure to convert it.
 @usableFromInline
 struct ResultAction<Value> {
   @usableFromInline let call: @Sendable (Result<Value, any Error>) -> Void

@@ -1,11 +1,11 @@
 // A closure that can run in place, with a result that already exists, needs no handler: nothing can
-// cancel it, overtake it, or wait for it. The operator calls it, and creates a promise from the
+// cancel it, overtake it, or wait for it. The operator calls it and creates a promise from the
 // value that it returns.
 
 extension Cell {
-  /// Whether a closure for `target` can be called here and now with this cell's value.
+  /// Whether a closure for `target` can be called immediately, in place, with this cell's value.
   ///
-  /// A rejection counts its consumers.
+  /// This is false for a rejection, because a rejected cell counts its consumers.
   @usableFromInline
   final func isReady(for target: HandlerTarget) -> Bool {
     target.object == nil && isQuiet && !isRejected
@@ -14,15 +14,15 @@ extension Cell {
 
 /// A call of a closure in place, without a handler.
 ///
-/// It counts as one of the jobs that run inside one another on this thread.
+/// It counts as one of the nested jobs on this thread.
 @usableFromInline
 struct InPlaceCall {
   private let state: UnsafeMutablePointer<ThreadState>
 
-  /// Begins a call, which `end()` has to end.
+  /// Begins a call, which `end()` must end.
   ///
-  /// Nil if a handler is needed nevertheless: because so many calls run inside one another that
-  /// this one must wait, or because an instrument observes handlers.
+  /// Nil if a handler is needed: because calls are nested so deeply that this one must wait,
+  /// because an instrument observes handlers, or because this is the timer thread.
   @usableFromInline
   init?() {
     state = ThreadState.current

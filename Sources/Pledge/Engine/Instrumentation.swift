@@ -1,5 +1,4 @@
-/// The tools that observe the engine: they are installed here, and cost one load of a flag while
-/// none is installed.
+/// The tools that observe the engine, which cost one load of a flag while none is installed.
 @usableFromInline
 enum Instrumentation {
   static let tracing: UInt = 1
@@ -23,7 +22,8 @@ enum Instrumentation {
     case released
   }
 
-  /// In structs, since a bare closure gets one more thunk at each access to a generic type.
+  /// A struct, because a closure that is used directly as a generic argument needs one more thunk
+  /// at each access.
   private struct Hooks {
     var tracer: (@Sendable (Cell, Step) -> Void)?
     var capture: (@Sendable () -> (@Sendable (() -> Void) -> Void)?)?
@@ -35,7 +35,7 @@ enum Instrumentation {
 
   // MARK: - Installing
 
-  /// Makes `tracer` receive every step; nil ends that.
+  /// Installs `tracer`, which receives every step; nil removes it.
   static func setTracer(_ tracer: (@Sendable (Cell, Step) -> Void)?) {
     let old = hooks.withLock { hooks in
       set(tracing, tracer != nil)
@@ -45,8 +45,8 @@ enum Instrumentation {
     withExtendedLifetime(old) {}
   }
 
-  /// Makes each creation of a handler call `capture`; the function that it returns is called around
-  /// the handler.
+  /// Installs `capture`, which is called when a handler is created; the function that it returns is
+  /// called around the handler.
   static func setContextCapture(
     _ capture: @escaping @Sendable () -> (@Sendable (() -> Void) -> Void)?
   ) {
@@ -56,17 +56,17 @@ enum Instrumentation {
     }
   }
 
-  /// Makes `report` receive unhandled rejections.
+  /// Installs `report`, which receives unhandled rejections; nil removes it.
   static func setReport(_ report: (@Sendable (any Error, SourceLocation?) -> Void)?) {
     let old = hooks.withLock { exchange(&$0.report, with: report) }
     withExtendedLifetime(old) {}
   }
 
-  /// Has `claim` asked whether it takes over the report of an unhandled rejection, which has the name
-  /// that tracers know it by; nil ends that.
+  /// Installs `claim`, which returns whether it takes over the report of an unhandled rejection;
+  /// nil removes it.
   ///
-  /// It is asked on the thread that released the rejection, also on the timers' thread: it must not
-  /// call code of the program.
+  /// Its third argument is the identity of the rejection for tracers. `claim` runs on the thread
+  /// that released the rejection, which can be the timer thread: it must not call user code.
   static func setClaim(_ claim: (@Sendable (any Error, SourceLocation?, UInt) -> Bool)?) {
     let old = hooks.withLock { exchange(&$0.claim, with: claim) }
     withExtendedLifetime(old) {}
@@ -74,7 +74,7 @@ enum Instrumentation {
 
   // MARK: - Asking
 
-  /// Which of the instruments are installed.
+  /// The instruments that are installed.
   @inline(__always)
   static var flags: UInt { withAtomic(&instrumentationWord) { $0.load(ordering: .relaxed) } }
 
@@ -114,13 +114,13 @@ enum Instrumentation {
     tell(handler, .handlerStarted(source: source))
   }
 
-  /// The context of this moment, as a function that restores it while it calls its argument.
+  /// The current context, as a function that restores it while it calls its argument.
   static func snapshot() -> (@Sendable (() -> Void) -> Void)? {
     guard capturesContext else { return nil }
     return hooks.withLock { $0.capture }?()
   }
 
-  /// Makes `run` find the context of this moment.
+  /// Wraps `run` so that it runs in the current context.
   static func capturingContext(
     _ run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> @Sendable (Handler, Cell) -> Void {
@@ -128,7 +128,7 @@ enum Instrumentation {
     return { handler, source in restoring { run(handler, source) } }
   }
 
-  /// Reports a rejection that has no handler: the tool that claims it, or else the program's own
+  /// Reports an unhandled rejection to the tool that claims it, and otherwise to the installed
   /// report or standard error.
   static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?, id: UInt) {
     if let claim = hooks.withLock({ $0.claim }), claim(error, origin, id) { return }
@@ -136,7 +136,7 @@ enum Instrumentation {
   }
 
   private static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
-    // The handler is the program's, and so is the error's description.
+    // The report and the error's description are user code, which can't run on the timer thread.
     let state = ThreadState.current
     if state.pointee.isTimerThread {
       state.pointee.postponed.append { reportUnhandled(error, origin) }
@@ -151,7 +151,7 @@ enum Instrumentation {
   }
 }
 
-/// Which instruments are installed.
+/// The flags of the instruments that are installed.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var instrumentationWord: UInt = 0

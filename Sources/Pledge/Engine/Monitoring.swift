@@ -1,51 +1,51 @@
-// What integrations hear of the library's policies, so that they can count it. Monitors come from
-// outside; an event costs one load of a flag while there is none.
+// Events of the library's policies, which integrations count. Integrations add monitors; without
+// any, an event costs one load of a flag.
 
-/// An event of a policy that belongs to the whole process.
+/// An event of a policy, counted for the whole process.
 package enum PolicyEvent: Sendable {
   /// A failed attempt is followed by another one.
   case retried
-  /// An operation failed for good: its policy allows no further attempt.
+  /// An operation failed permanently: its policy allows no further attempt.
   case gaveUp
-  /// A second or later request was started to overtake the first one.
+  /// A second or later request was started before an earlier one succeeded.
   case hedged
   /// A timer was started.
   case timerStarted
-  /// The time of a timer has come.
+  /// A timer fired.
   case timerFired
-  /// A timer was released: it has fired, or nothing needs it anymore.
+  /// A timer was released: it has fired, or is no longer needed.
   case timerEnded
-  /// A rejection was not handled.
+  /// A rejection wasn't handled.
   case unhandledRejection
 }
 
-/// What happens to the operations of one limiter.
+/// An event of one limiter.
 package enum LimiterEvent: Sendable {
-  /// The number of waiting operations changed by so many.
+  /// The number of waiting operations changed by this much.
   case waiting(Int)
-  /// The number of running operations changed by so many.
+  /// The number of running operations changed by this much.
   case running(Int)
-  /// An operation was rejected, since the queue was full.
+  /// An operation was rejected because the queue was full.
   case rejected
 }
 
-/// How a coalescer served a request, or what happened to a value.
+/// How a coalescer served a request, or what happened to a cached value.
 package enum CoalescerEvent: Sendable {
-  /// With work that it started.
+  /// The coalescer started work for the request.
   case started
-  /// With work that was in progress.
+  /// The request joined work in progress.
   case joined
-  /// With a cached value.
+  /// The request was served a cached value.
   case cached
-  /// With a stale value, which is fetched anew.
+  /// The request was served a stale value, which is being refreshed.
   case stale
-  /// A stale value could not be fetched anew.
+  /// A stale value couldn't be refreshed.
   case refreshFailed
 }
 
-/// Is called for each event, on the thread on which it happens, never under a lock.
+/// A closure that is called for each event, on the thread on which it happens, never under a lock.
 ///
-/// A closure, since a protocol with a type for its events could not be stored before macOS 13.
+/// A protocol with an associated type for its events couldn't be stored before macOS 13.
 package typealias Monitor<Event: Sendable> = @Sendable (Event) -> Void
 
 /// The monitors of one object, or of the process.
@@ -55,13 +55,13 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
 
   package init() {}
 
-  /// Adds a monitor for good.
+  /// Adds a monitor permanently.
   package func add(_ monitor: @escaping Monitor<Event>) {
     monitors.withLock { $0.append(monitor) }
     isEmpty.store(false, ordering: .releasing)
   }
 
-  /// Whether an event has no listener.
+  /// Whether there are no monitors.
   @inline(__always)
   var areMissing: Bool { isEmpty.load(ordering: .relaxed) }
 
@@ -77,11 +77,11 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
 }
 
 package enum Monitoring {
-  /// Those of the process.
+  /// The monitors of the process.
   package static let policies = Monitors<PolicyEvent>()
 }
 
-/// A timer whose end is told to the monitors.
+/// A timer that reports its events to the monitors.
 final class MonitoredTimer: Sendable {
   private let timer: AnyObject & Sendable
 

@@ -1,6 +1,6 @@
-/// An error that propagates down the chains, shared by all promises that it rejected.
+/// An error that propagates down chains, shared by all promises that it rejected.
 ///
-/// If it is unhandled when the last of them is deallocated, it is reported.
+/// If it is unhandled when the last of these promises is deallocated, it is reported.
 @usableFromInline
 final class Rejection: Sendable {
   @usableFromInline let error: any Error
@@ -12,7 +12,7 @@ final class Rejection: Sendable {
   private let isHandled: AtomicFlag
   /// The rejection that a combinator passed on as this one.
   private let original: Rejection?
-  /// Whether the error was reported, by any of those that pass it on.
+  /// Whether the error was reported, by this rejection or by one that passes it on.
   private let isReported = AtomicFlag(false)
 
   @usableFromInline
@@ -26,11 +26,11 @@ final class Rejection: Sendable {
     original = nil
   }
 
-  /// The rejection with `CancellationError`, which need not be handled: one for all.
+  /// The shared rejection with `CancellationError`, which doesn't need to be handled.
   @usableFromInline
   static let cancellation = Rejection(CancellationError(), origin: nil, isSilent: true)
 
-  /// What stands for the result of an abandoned promise: see `Cell.abandon()`.
+  /// The rejection that stands for the result of an abandoned promise: see `Cell.abandon()`.
   @usableFromInline
   static let abandonment = Rejection(abandoning: ())
 
@@ -65,10 +65,10 @@ final class Rejection: Sendable {
     return isSilent ? self : Rejection(passingOn: self, isSilent: true)
   }
 
-  /// The rejection with which the error appeared.
+  /// The rejection that was created with the error.
   var root: Rejection { original ?? self }
 
-  /// What tracers call the rejection, if it is a root.
+  /// The identity of the rejection for tracers, if it is a root.
   var address: UInt { UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque()) }
 
   @usableFromInline
@@ -78,7 +78,7 @@ final class Rejection: Sendable {
 
   /// The text that reports an unhandled rejection.
   static func unhandledText(_ error: any Error, _ origin: SourceLocation?) -> String {
-    // A broken promise's error names the place itself, in a sentence.
+    // The description of a broken promise's error is a sentence that names the location.
     let isSentence = (error as? BrokenPromiseError)?.origin != nil
     let place = isSentence ? "" : origin.map { " (promise made at \($0))." } ?? "."
     return "unhandled rejection: \(error)\(place) End the chain with `catch` or `cauterize`."

@@ -1,11 +1,11 @@
-// The typed half of the cells: thin, so that it is specialized where it is used.
+// The typed half of the cells: small, so that it is specialized where it is used.
 
 /// A promise's cell that is settled by a resolver.
 ///
 /// `Storage` is `Value?`, so that `deinit`, which the compiler doesn't specialize, has its metadata
 /// and doesn't need to look it up.
 ///
-/// `@unchecked Sendable`: as `Cell`.
+/// `@unchecked Sendable`: for the same reasons as `Cell`.
 @usableFromInline
 final class Root<Storage>: Cell, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Storage
@@ -31,7 +31,7 @@ final class Root<Storage>: Cell, @unchecked Sendable {
 
 /// A promise's cell that is settled by a handler; `Storage` is as in `Root`.
 ///
-/// `@unchecked Sendable`: as `Handler`.
+/// `@unchecked Sendable`: for the same reasons as `Handler`.
 @usableFromInline
 final class Derived<Storage>: Handler, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Storage
@@ -67,7 +67,7 @@ extension Cell {
     return .failure(rejection.error)
   }
 
-  /// Fulfills this cell, unless it is settled already.
+  /// Fulfills this cell, unless it is already settled.
   @inlinable @discardableResult
   final func fulfill<Value>(_ value: Value) -> Bool {
     guard claim() else { return false }
@@ -76,23 +76,24 @@ extension Cell {
     return true
   }
 
-  /// Rejects this cell, which belongs to a resolver, unless it is settled already.
+  /// Rejects this cell, which belongs to a resolver, unless it is already settled.
   @usableFromInline @discardableResult
   final func reject(_ rejection: Rejection) -> Bool {
     guard claim() else {
-      // A late settlement is ignored, and must not be reported either.
+      // A late rejection is ignored, and must not be reported.
       rejection.markHandled()
       return false
     }
-    // A consumer that has cancelled does not wait for an error.
+    // A consumer that has cancelled doesn't wait for an error.
     publish(isCancelled ? rejection.silenced() : rejection)
     return true
   }
 
-  /// Rejects this cell, which belongs to a resolver, as `source`, unless it is settled already.
+  /// Rejects this cell, which belongs to a resolver, with the rejection of `source`, unless it is
+  /// already settled.
   @usableFromInline
   final func reject(_ rejection: Rejection, of source: Cell) {
-    // If cancelled, it doesn't consume an error; other consumers of `source` can.
+    // If it is cancelled, it doesn't consume the error, but other consumers of `source` can.
     guard isCancelled, source.hadManyConsumers, claim() else {
       reject(rejection)
       return
@@ -100,13 +101,13 @@ extension Cell {
     publish(rejection)
   }
 
-  /// Rejects this cell with `error`, unless it is settled already.
+  /// Rejects this cell with `error`, unless it is already settled.
   @usableFromInline
   final func reject(_ error: any Error, origin: SourceLocation) -> Bool {
     reject(Rejection(error, origin: origin))
   }
 
-  /// Settles this cell as `source`, a settled cell of the same value type.
+  /// Settles this cell with the result of `source`, a settled cell of the same value type.
   @inlinable
   final func copy<Value>(from source: Cell, as type: Value.Type) {
     if isHandler {
@@ -120,7 +121,8 @@ extension Cell {
 }
 
 extension Handler {
-  /// Settles this handler's promise as `source`, a settled cell of the same value type.
+  /// Settles this handler's promise with the result of `source`, a settled cell of the same value
+  /// type.
   @inlinable
   final func copyResult<Value>(of source: Cell, as type: Value.Type) {
     if let rejection = source.rejection {

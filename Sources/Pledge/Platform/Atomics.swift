@@ -13,7 +13,8 @@ import Builtin
 // exists, and needs no allocation of its own. (A pointer to any other stored property is valid for
 // one call only.) Raw layouts need no runtime support: the compiler lays out `Atomic<UInt64>`. The
 // operations are the compiler's built-in ones. C functions would also work, but make the hot paths
-// some 5 % slower: Swift can't know that a C function releases no object, and retains more of them.
+// about 5% slower: because Swift can't know that a C function releases no object, it retains more
+// of them.
 
 @usableFromInline package typealias Atomic = _Atomic
 @usableFromInline typealias AtomicWord = _Atomic<UInt64>
@@ -24,9 +25,9 @@ import Builtin
 extension _Atomic where Value == UInt64 {
   /// Stores `value` to release a lock that is a bit of this word.
   ///
-  /// LLVM moves a `swift_retain` down past stores, including atomic ones. A retain that moved out
-  /// of the critical section would be too late: another thread can release and free the object in
-  /// between. LLVM doesn't move a retain past a fence, which is no instruction on x86.
+  /// LLVM moves a `swift_retain` down past stores, including atomic ones. A retain that is moved
+  /// out of the critical section is too late: another thread can release and deallocate the object
+  /// in between. LLVM doesn't move a retain past a fence, which is no instruction on x86.
   @inline(__always)
   borrowing func unlock(storing value: UInt64) {
     Builtin.fence_release()
@@ -36,10 +37,10 @@ extension _Atomic where Value == UInt64 {
 
 /// A value that several threads can access atomically.
 ///
-/// Not for programs: it can change in any version. It is public for the drop-in modules, which are
-/// separate packages and run on systems without `Synchronization`.
+/// Don't use this type in your code: it can change in any version. It is public for the drop-in
+/// modules, which are separate packages and run on systems without `Synchronization`.
 ///
-/// `@unchecked Sendable`: accessed atomically only.
+/// `@unchecked Sendable`: only accessed atomically.
 @frozen @_staticExclusiveOnly @_rawLayout(like: Value)
 public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
   /// The address of the value.
@@ -65,13 +66,13 @@ public struct _Atomic<Value: _AtomicValue>: ~Copyable, @unchecked Sendable {
     Value._Word._atomicStore(desired._word, at: address, ordering)
   }
 
-  /// Replaces the value; returns the old one.
+  /// Replaces the value and returns the old one.
   @_transparent
   public borrowing func exchange(_ desired: Value, ordering: _AtomicUpdateOrdering) -> Value {
     Value(_word: Value._Word._atomicExchange(desired._word, at: address, ordering))
   }
 
-  /// Replaces the value if it is `expected`; returns whether it was replaced, and the original
+  /// Replaces the value if it is `expected`, and returns whether it was replaced and the original
   /// value.
   @_transparent
   public borrowing func compareExchange(

@@ -15,7 +15,7 @@ struct Backoff {
   mutating func wait() {
     rounds += 1
     if rounds > 200 {
-      // The other thread may have a lower priority, so this thread must sleep.
+      // The other thread might have a lower priority, so this thread must sleep.
       usleep(50)
     } else if rounds > 10 {
       sched_yield()

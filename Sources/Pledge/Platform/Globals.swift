@@ -1,4 +1,4 @@
-// On Linux, each use of a `static let` that isn't a constant calls `swift_once`, which costs some
+// On Linux, each use of a `static let` that isn't a constant calls `swift_once`, which costs about
 // 70 instructions. Values that the hot paths read are stored in global variables with constant
 // initial values instead, whose use costs a load.
 

@@ -27,8 +27,8 @@ enum MainThread {
         || mark._withUnsafeGuaranteedRef { DispatchQueue.getSpecific(key: $0) != nil }
     }
 
-    /// Returns whether `queue` is the main queue, for which Dispatch creates a new object at each
-    /// request.
+    /// Returns whether `queue` is the main queue, for which Dispatch returns a new object each
+    /// time.
     static func isServed(by queue: DispatchQueue) -> Bool {
       mark._withUnsafeGuaranteedRef { queue.getSpecific(key: $0) != nil }
     }

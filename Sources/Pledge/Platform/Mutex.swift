@@ -1,6 +1,6 @@
-// `Synchronization.Mutex`, except on Apple platforms, where it needs macOS 15 and iOS 18, and this
-// is the library's own lock. For testing, PLEDGE_OWN_MUTEX selects that lock on other platforms,
-// too, on top of a lock of the C library.
+// `Synchronization.Mutex`, except on Apple platforms, where it needs macOS 15 and iOS 18; there,
+// this file provides the library's own mutex. For testing, PLEDGE_OWN_MUTEX selects that mutex on
+// other platforms, too, where it uses a lock of the C library.
 
 #if !canImport(Darwin) && !PLEDGE_OWN_MUTEX
   import Synchronization

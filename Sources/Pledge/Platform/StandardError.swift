@@ -9,7 +9,7 @@
 #endif
 
 enum StandardError {
-  /// Writes `text`; if standard error is closed, there is no other place to report that.
+  /// Writes `text`; a failure is ignored, because there is no other place to report it.
   static func write(_ text: String) {
     _ = text.utf8.withContiguousStorageIfAvailable { bytes in
       #if canImport(Darwin)

@@ -10,7 +10,7 @@
 
 /// A thread-local pointer.
 enum ThreadLocal {
-  /// A struct, because a closure that is used as a generic argument directly needs one more thunk
+  /// A struct, because a closure that is used directly as a generic argument needs one more thunk
   /// at each access.
   private struct Destructor { var destroy: (@Sendable (UnsafeMutableRawPointer) -> Void)? }
 

@@ -12,7 +12,7 @@ struct WakeUp: @unchecked Sendable {
   private let wallTime: any DispatchSourceTimer
 
   init(_ wake: @escaping @Sendable () -> Void) {
-    // Not the global queue, all of whose threads may be blocked.
+    // Not the global queue, all of whose threads could be blocked.
     let queue = DispatchQueue(label: "Pledge.timers", qos: .userInitiated)
     uptime = DispatchSource.makeTimerSource(queue: queue)
     wallTime = DispatchSource.makeTimerSource(queue: queue)

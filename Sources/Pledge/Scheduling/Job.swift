@@ -8,7 +8,8 @@ class Job: @unchecked Sendable {
 
   /// Runs this job on the current thread.
   ///
-  /// `isInPlace` is true if this need not be the job's executor. `state` is that of the thread.
+  /// `isInPlace` is true if this isn't necessarily the job's executor. `state` is the state of the
+  /// current thread.
   func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     fatalError("Pledge: abstract")
   }
@@ -16,8 +17,8 @@ class Job: @unchecked Sendable {
   /// The dispatch queue that this job was sent to, if any.
   var queue: Unmanaged<AnyObject>? { nil }
 
-  /// Whether this job calls a closure of the program when it runs in place.
+  /// Whether this job runs user code when it runs in place.
   ///
-  /// Such jobs do not run on the timers' thread.
+  /// Such jobs don't run on the timer thread.
   var callsProgramInPlace: Bool { false }
 }

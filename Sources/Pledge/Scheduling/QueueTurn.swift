@@ -59,8 +59,7 @@ struct QueueTurn {
     Queues.async(on: queue, group: group, flags: flags) { run(job, budget: 0) }
   }
 
-  /// Runs the turn's next job now, before code of the program that may block until that job has
-  /// run.
+  /// Runs the turn's next job now, before user code that could block until that job has run.
   @inline(never)
   static func runNext(_ state: UnsafeMutablePointer<ThreadState>) {
     guard let next = exchange(&state.pointee.turn.next, with: nil) else { return }
@@ -86,10 +85,10 @@ struct QueueTurn {
   }
 }
 
-/// Counts the turns that were sent to queues and have not ended, in 64 counters that all queues
+/// Counts the turns that were sent to queues and haven't ended, in 64 counters that all queues
 /// share by the hash of their address.
 ///
-/// If two queues share a counter, they only batch less.
+/// If two queues share a counter, the only effect is smaller batches.
 private enum OutstandingTurns {
   private static let mask = 63
 

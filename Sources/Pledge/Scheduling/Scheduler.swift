@@ -11,7 +11,7 @@ class Scheduler: @unchecked Sendable {
   /// The object that identifies it in traces, if any.
   var identity: AnyObject? { self }
 
-  /// The dispatch queue to which it sends each job, if it does; it keeps that.
+  /// The dispatch queue to which it sends each job, if any; it retains the queue.
   var dispatchQueue: Unmanaged<AnyObject>? { nil }
 
   /// Whether jobs run one at a time, in an isolation that the compiler knows.

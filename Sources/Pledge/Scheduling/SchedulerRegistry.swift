@@ -1,6 +1,6 @@
-/// The schedulers of a kind, by the object that each one schedules for.
+/// The schedulers of one kind, by the objects for which they schedule.
 ///
-/// It retains neither.
+/// It retains neither schedulers nor objects.
 final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
   /// A weak reference.
   ///
@@ -24,7 +24,7 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
     all.withLock { $0[owner]?.scheduler }
   }
 
-  /// Registers `new`, and returns it, or the scheduler that another thread has registered first.
+  /// Registers and returns `new`, or returns the scheduler that another thread registered first.
   func registered(_ new: Scheduler, for owner: ObjectIdentifier) -> Scheduler {
     all.withLock { all in
       if let scheduler = all[owner]?.scheduler { return scheduler }
@@ -36,7 +36,7 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
   /// Removes a scheduler that is being deallocated.
   func remove(_ identity: ObjectIdentifier, for owner: ObjectIdentifier) {
     all.withLock { all in
-      // Another scheduler may have replaced it in the meantime.
+      // Another scheduler could have replaced it in the meantime.
       if all[owner]?.identity == identity { all[owner] = nil }
     }
   }

@@ -1,17 +1,19 @@
 /// The library's state for one thread.
 ///
-/// Accessed through its pointer, one field at a time: most fields need no reference counting.
+/// It is accessed through its pointer, one field at a time, because most fields need no reference
+/// counting.
 struct ThreadState {
   /// The nesting depth of the jobs that run on this thread.
   var depth = 0
   /// Jobs that run when this thread's stack has unwound.
   var deferred: [Job] = []
   var nextDeferred = 0
-  /// The jobs in place that a caller on this thread's stack will run next, in a form of its own.
+  /// The in-place jobs that a caller on this thread's stack will run next; only `Delivery` knows
+  /// their type.
   var jobsOfCaller: UnsafeMutableRawPointer?
   /// The handler that is running on this thread.
   var running: Unmanaged<Job>?
-  /// The number of the program's closures on this thread's stack.
+  /// The number of users' closures on this thread's stack.
   ///
   /// The engine decrements it as soon as a closure has returned, before it delivers the result.
   var closuresOnStack = 0
@@ -23,9 +25,9 @@ struct ThreadState {
   var adoptions: UInt = 0
   /// The number of calls of custom executors' `enqueue` on this thread's stack.
   var enqueueDepth = 0
-  /// Whether this is the timers' thread, which runs none of the program's code.
+  /// Whether this is the timer thread, which runs no user code.
   var isTimerThread = false
-  /// Work that calls the program's code and was created on the timers' thread; see `TimerHeap`.
+  /// Work that runs user code and was created on the timer thread; see `TimerHeap`.
   var postponed: [@Sendable () -> Void] = []
 
   @inline(__always)

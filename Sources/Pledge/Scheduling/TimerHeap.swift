@@ -1,13 +1,13 @@
 /// All pending timers of the continuous clock.
 ///
-/// A timer that is released is removed from the heap immediately. Actions run on the timers' own
-/// thread, which no blocked pool can delay, so they must not block or run code of the program. Work
-/// that would run such code is postponed and sent to the global queue, all work of one action
+/// A timer that is released is removed from the heap immediately. Actions run on a dedicated
+/// thread, which no blocked thread pool can delay, so they must not block or run user code. Work
+/// that would run user code is postponed and sent to the global queue, all work of one action
 /// together and in order.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
-  /// One pending timer, which is cancelled when it is released.
+  /// A pending timer, which is cancelled when it is released.
   ///
   /// `@unchecked Sendable`: `index` and `action` are guarded by the heap's mutex.
   final class Timer: @unchecked Sendable {
@@ -72,14 +72,15 @@ final class TimerHeap: Sendable {
     let thread = ThreadState.current
     thread.pointee.isTimerThread = true
     for index in due.indices {
-      // Released here, because a `deinit` of a captured object can postpone work, too.
+      // The action is released here, because a `deinit` of a captured object can also postpone
+      // work.
       exchange(&due[index], with: nil)?()
       let postponed = exchange(&thread.pointee.postponed, with: [])
       if !postponed.isEmpty {
         Queues.async(on: Queues.global) { for work in postponed { work() } }
       }
     }
-    // Dispatch may use the thread for other work next.
+    // Dispatch can use the thread for other work next.
     thread.pointee.isTimerThread = false
   }
 
@@ -127,7 +128,7 @@ final class TimerHeap: Sendable {
     place(&heap, entry, at: index)
   }
 
-  /// Removes the timer at `index`, and returns its action.
+  /// Removes the timer at `index` and returns its action.
   private static func take(_ heap: inout [Entry], at index: Int) -> (@Sendable () -> Void)? {
     let action = heap[index]._withUnsafeGuaranteedRef { timer in
       timer.index = -1

@@ -26,7 +26,7 @@ enum Trampoline {
     }
   }
 
-  /// Decrements the depth, and runs the deferred jobs if this was the outermost job.
+  /// Decrements the depth and runs the deferred jobs if this was the outermost job.
   @inline(__always)
   static func leave(_ state: UnsafeMutablePointer<ThreadState>) {
     state.pointee.depth -= 1
@@ -48,7 +48,7 @@ enum Trampoline {
       let next = state.pointee.nextDeferred
       let job = state.pointee.deferred[next]
       state.pointee.nextDeferred = next + 1
-      // Frees the entries of jobs that have run, so that a long loop keeps no long queue; by
+      // Frees the entries of jobs that have run, so that the queue stays short in a long loop; by
       // halves, so that this costs O(1) per job.
       if next >= 64, next >= state.pointee.deferred.count / 2 {
         state.pointee.deferred.removeFirst(next + 1)
@@ -62,7 +62,7 @@ enum Trampoline {
   }
 }
 
-/// Runs `job`, after the stack has unwound, as if it had been sent to its executor.
+/// A job that runs `job` after the stack has unwound, as if `job` had been sent to its executor.
 final class DeferredJob: Job, @unchecked Sendable {
   private let job: Job
 

@@ -1,4 +1,4 @@
-/// A page in one file that shows a ``Timeline``.
+/// A single-file page that shows a ``Timeline``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum TimelinePage {
   /// Returns the page with `data`, which is JSON.

@@ -1,33 +1,34 @@
-// Apple's Runtime module has this from macOS 26 on, which is above the package's floor.
+// Apple's Runtime module provides this since macOS 26, which is above the package's minimum.
 #if canImport(Runtime) && canImport(Glibc)
   import Foundation
   import Runtime
 
-  /// Looks up what stands at an address of code, in the program's debugging information.
+  /// Looks up the functions at a code address in the program's debug information.
   struct AddressLookup: Sendable {
-    /// A function, or a part of one that was inlined there.
+    /// A function, or a part of one that was inlined.
     struct Function: Sendable {
       let name: String
       let file: String
       let line: Int
     }
 
-    /// The images of the process, found once as that takes long; code that is loaded later has no
-    /// place.
+    /// The images of the process, which are found once because that takes long; code that is loaded
+    /// later has no location.
     private let images = ImageMap.capture()
 
-    /// The mangled name of the function at a return address, if it's known.
+    /// Returns the mangled name of the function at a return address, if it's known.
     ///
-    /// Takes microseconds: it doesn't read the program's line tables.
+    /// This takes microseconds, because it doesn't read the program's line tables.
     func mangledName(at address: UInt) -> String? {
       Self.backtrace(of: address)?.symbolicated(with: images, options: [])?.frames.first?.symbol?
         .rawName
     }
 
-    /// The functions at a return address, those that were inlined first; none where only the
-    /// system's code is, which has no sources.
+    /// Returns the functions at a return address, inlined ones first; none for system code, which
+    /// has no sources.
     ///
-    /// Takes up to a tenth of a second in a large program: it reads the line tables of all its files.
+    /// This takes up to a tenth of a second in a large program, because it reads the line tables of
+    /// all its files.
     func functions(at address: UInt) -> [Function] {
       guard let backtrace = Self.backtrace(of: address) else { return [] }
       let frames = backtrace.symbolicated(with: images).map { Array($0.frames) } ?? []
@@ -39,11 +40,12 @@
       }
     }
 
-    /// A backtrace of one frame.
+    /// Returns a backtrace with one frame.
     ///
-    /// A `Backtrace` can only be captured or decoded. This encodes one: the size of a word, the mark
-    /// of a return address of that size, the address from its highest byte on, and the mark of the
-    /// end. Should the format ever change, the frame has another address, or none, and no place.
+    /// A `Backtrace` can only be captured or decoded. This function encodes one: the size of a
+    /// word, the marker of a return address of that size, the address in big-endian byte order, and
+    /// the end marker. If the format changes, the decoded frame has another address, or none, and
+    /// the result is nil.
     private static func backtrace(of address: UInt) -> Backtrace? {
       let size = UInt.bitWidth / 8
       let bytes = (0..<size).reversed().map { UInt8(truncatingIfNeeded: address >> ($0 * 8)) }
@@ -66,7 +68,7 @@
     #endif
   }
 #else
-  /// Looks up what stands at an address of code: not on this platform.
+  /// Looks up the functions at a code address, which isn't possible on this platform.
   struct AddressLookup: Sendable {
     struct Function: Sendable {
       let name: String

@@ -17,7 +17,7 @@ import Pledge
     private typealias Function =
       @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
 
-    /// The maximum number of callers to capture; the innermost are the library's own.
+    /// The maximum number of callers to capture; the innermost ones belong to the library.
     private static let depth = 32
 
     private let function: Function
@@ -27,7 +27,7 @@ import Pledge
       // Looked up by name, because the C library's module doesn't contain its header.
       guard let symbol = dlsym(nil, "backtrace") else { return nil }
       function = unsafeBitCast(symbol, to: Function.self)
-      // The first call loads the unwinder; do that before the recording starts.
+      // The first call loads the unwinder, so make it before the recording starts.
       _ = capture()
     }
 
@@ -36,7 +36,7 @@ import Pledge
       withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: Self.depth) {
         guard let frames = $0.baseAddress else { return nil }
         frames.initialize(repeating: nil, count: Self.depth)
-        // The first function is this one.
+        // The first address is in this function.
         let addresses = $0.prefix(Int(function(frames, Int32(Self.depth)))).dropFirst()
         return CallStack(addresses: addresses.map { UInt(bitPattern: $0) })
       }

@@ -2,9 +2,9 @@ import Pledge
 
 /// Finds the source location of a call stack: its first function outside the library.
 ///
-/// Looking up a line takes long, so it's done only for the addresses that a location needs, once each,
-/// when a report first needs them. For the library's other functions, which most addresses belong to,
-/// the name is enough.
+/// Looking up a line takes long, so it's done once for each address that a location needs, when a
+/// report first needs it. For the library's other functions, to which most addresses belong, the
+/// name is enough.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class LocationFinder: Sendable {
   static let shared = LocationFinder()
@@ -29,8 +29,8 @@ final class LocationFinder: Sendable {
       return functions
     }
 
-    /// Whether the function at `address` is evidently the library's, and nothing is inlined there that
-    /// isn't.
+    /// Returns whether the function at `address` certainly belongs to the library, and no other
+    /// code is inlined there.
     mutating func isLibrary(_ address: UInt) -> Bool {
       if let result = isKnownToBeLibrary[address] { return result }
       let result = withLookup { $0.mangledName(at: address).map(MangledName.isOfLibrary) ?? false }
@@ -38,7 +38,7 @@ final class LocationFinder: Sendable {
       return result
     }
 
-    /// The name of the operation that the innermost of the program's functions calls.
+    /// Returns the name of the operation that the innermost user function calls.
     ///
     /// - Parameter addresses: The addresses in the library's functions, innermost first.
     mutating func operation(calledThrough addresses: [UInt]) -> String? {
@@ -84,8 +84,8 @@ final class LocationFinder: Sendable {
 /// The name of an operation, derived from a function on its call stack.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum OperationName {
-  /// The public operators, by the functions that they call; the call stack contains only these if
-  /// the optimizer inlined an operator into the program.
+  /// The public operators, by the functions that they call; the call stack contains only these
+  /// functions if the optimizer inlined an operator into user code.
   private static let operators = [
     "mapped": "map", "chained": "then", "tapped": "tap", "gotten": "get", "finished": "finally",
     "finishedAfter": "finally", "recovered": "recover", "recoveredWithPromise": "recover",
@@ -94,7 +94,7 @@ enum OperationName {
 
   /// Returns the operation of the last function that has one and isn't a part of the engine.
   ///
-  /// The call stack contains no operator that was inlined, only the functions it called.
+  /// The call stack doesn't contain inlined operators, only the functions that they called.
   static func last(in functions: some BidirectionalCollection<AddressLookup.Function>) -> String? {
     for function in functions.reversed() {
       let isEngine =
@@ -106,8 +106,8 @@ enum OperationName {
     return nil
   }
 
-  /// Returns `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is named after its
-  /// type, and for a helper that several operators share.
+  /// Returns `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is named after
+  /// its type, and for a helper that several operators share.
   static func of(_ function: AddressLookup.Function) -> String? {
     guard let name = baseName(function.name), name != "start", name != "derive" else { return nil }
     return operators[name] ?? name

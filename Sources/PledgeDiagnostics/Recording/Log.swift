@@ -83,8 +83,8 @@ extension Log {
 
   /// Records an event.
   ///
-  /// - Returns: The discarded records. They retain the program's errors, whose release can release
-  ///   promises, so they must be released outside the log's lock.
+  /// - Returns: The discarded records. They retain users' errors, whose release can release
+  ///   promises, so the caller must release them outside the log's lock.
   mutating func apply(
     _ event: PromiseDiagnostics.TraceEvent, at time: Duration, on key: ThreadKey,
     callStack: CallStack?
@@ -161,7 +161,7 @@ extension Log {
     }
   }
 
-  /// Gives a promise a name, and adds it to the record if necessary.
+  /// Gives a promise a name and adds it to the record if necessary.
   ///
   /// - Returns: The discarded records.
   mutating func name(
@@ -193,8 +193,8 @@ extension Log {
     return number
   }
 
-  /// Returns the number of a promise, and adds it to the record if necessary; nil if it's settled and
-  /// not in the record.
+  /// Returns the number of a promise and adds it to the record if necessary; nil if it's settled
+  /// and not in the record.
   private mutating func find(
     _ id: PromiseDiagnostics.PromiseID, isSettled: Bool, _ moment: Moment
   ) -> Int? {
@@ -226,8 +226,8 @@ extension Log {
     }
   }
 
-  /// Returns whether `number` is already linked to `inner`, directly or indirectly; linking `inner` to
-  /// it would then make a cycle.
+  /// Returns whether `number` is already linked to `inner`, directly or indirectly, so that linking
+  /// `inner` to it would create a cycle.
   private func contains(_ inner: Int, above number: Int) -> Bool {
     var next: Int? = number
     while let outer = next {
@@ -237,7 +237,7 @@ extension Log {
     return false
   }
 
-  /// Treats an observer as a promise, because it was observed or settled.
+  /// Changes an observer's record to that of a promise, because it was observed or settled.
   private mutating func recognizePromise(_ number: Int) {
     if let record = records[number], record.kind == .observer, record.result == nil {
       records[number]?.kind = .handler

@@ -1,21 +1,21 @@
-/// What the mangled name of a function says about where it was declared.
+/// Determines from the mangled name of a function where it was declared.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum MangledName {
   private static let libraryModules: Set = [
     "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",
   ]
 
-  /// The marks of copies that the optimizer has adapted to their callers, whose closures can be inlined
-  /// there.
+  /// The operators for specializations: copies of functions in which the optimizer can have inlined
+  /// closures of their callers.
   private static let specializations = ["TG", "Tg", "Tf"]
 
-  /// Whether the function was certainly declared by the library, and contains only the library's code.
+  /// Returns whether the function was certainly declared by the library and contains only its code.
   ///
   /// The name starts with a module and the types that contain the function. In an extension, the
   /// module that declares the extension follows, and then the letter E, after constraints that end
-  /// with the letter l: `6Pledge7PromiseV5fetchE`, `6Pledge7PromiseV5fetchSiRszlE`. In one of the same
-  /// module, the substitution `AA` stands for its name. In doubt, this returns false: a function of
-  /// the program must not be taken for one of the library.
+  /// with the letter l: `6Pledge7PromiseV5fetchE`, `6Pledge7PromiseV5fetchSiRszlE`. In an extension
+  /// in the same module, the substitution `AA` stands for the module's name. In doubt, this returns
+  /// false: a user's function must not be mistaken for one of the library.
   static func isOfLibrary(_ name: String) -> Bool {
     if specializations.contains(where: { name.contains($0) }) { return false }
     var rest = Substring(name)
@@ -32,7 +32,8 @@ enum MangledName {
     return rest.hasPrefix("AA") || !rest.utf8.contains(UInt8(ascii: "E"))
   }
 
-  /// Takes an identifier with its length in front; nil if there is none, or if it's abbreviated.
+  /// Returns and removes an identifier with its length in front; nil if there is none, or if it's
+  /// abbreviated.
   private static func takeIdentifier(_ rest: inout Substring) -> String? {
     let digits = rest.prefix { $0.isASCII && $0.isNumber }
     guard let length = Int(digits), length > 0, digits.first != "0" else { return nil }

@@ -28,7 +28,7 @@ struct Settlement: Sendable {
   let callStack: CallStack?
 }
 
-/// What is known about a promise, or about an observer that isn't one.
+/// The recorded data of a promise, or of an observer that isn't a promise.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Record: Sendable {
   enum Kind: Sendable {
@@ -50,7 +50,7 @@ struct Record: Sendable {
   let number: Int
   let id: PromiseDiagnostics.PromiseID
   var kind: Kind
-  /// The name that the program gave it.
+  /// The name that `named(_:)` gave it.
   var name: String?
   let made: Moment
   var origin: PromiseDiagnostics.SourceLocation?

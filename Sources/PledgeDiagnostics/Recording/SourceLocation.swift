@@ -58,6 +58,6 @@ extension Trace {
   }
 }
 
-/// A short name for use inside the package; public, it would conflict with Swift Testing's type.
+/// A short name for internal use; if public, it would conflict with Swift Testing's type.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 typealias SourceLocation = Trace.SourceLocation

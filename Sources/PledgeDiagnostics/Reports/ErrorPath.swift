@@ -37,7 +37,8 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
       case delivered
       /// No consumer in the record has received it.
       ///
-      /// An `await`, a `wait()`, or an `observe` of a promise that is already settled isn't recorded.
+      /// An `await`, a `wait()`, or an `observe` of a promise that is already settled isn't
+      /// recorded.
       case unhandled
     }
 
@@ -47,7 +48,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
     public let promise: PromiseDiagnostics.PromiseID
     /// The operation that created it, such as `map`.
     public let operation: String
-    /// The name that the program gave it.
+    /// The name that `named(_:)` gave it.
     public let name: String?
     /// Where it was created.
     public let location: Trace.SourceLocation?
@@ -63,7 +64,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
 
   /// The error.
   public let error: any Error
-  /// The steps, beginning with the error's origin; after a branch, one branch follows the other.
+  /// The steps, beginning with the error's origin; after a branch, the branches follow one another.
   public let steps: [Step]
   /// The promises that the trace has discarded.
   public let forgotten: Forgotten
@@ -89,7 +90,7 @@ extension Trace {
   /// Returns the path of the error with which the promise with this identifier was rejected; nil if
   /// it wasn't rejected or isn't in the record.
   ///
-  /// An identifier can be reused; the latest promise counts.
+  /// If the identifier was reused, this returns the path of the latest promise.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
   public func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
@@ -100,8 +101,8 @@ extension Trace {
 
   /// Returns the path of the latest error in the record that has no consumer; nil if there is none.
   ///
-  /// Call it in the handler passed to `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which is
-  /// called only for errors that weren't handled. A trace alone can't be certain of that: see
+  /// Call it in the handler passed to `PromiseDiagnostics.setUnhandledRejectionHandler(_:)`, which
+  /// is called only for errors that weren't handled. A trace alone can't be certain of that: see
   /// ``ErrorPath/Step/Event/unhandled``.
   ///
   /// - Complexity: O(n log n) for n promises in the record.

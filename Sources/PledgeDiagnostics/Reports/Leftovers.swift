@@ -15,7 +15,7 @@ package struct Leftovers: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Trace {
-  /// Returns what the recorded code has left behind so far.
+  /// Returns the promises and unhandled errors that the recorded code has left behind so far.
   ///
   /// - Complexity: O(n) for n promises in the record.
   package func leftovers() -> Leftovers {
@@ -31,8 +31,8 @@ extension Trace {
 
   /// Returns a line for each settled promise that is still in memory, at most `limit` lines.
   ///
-  /// - Complexity: O(n log n) for n promises in the record, and a lookup in the debug information for
-  ///   each line.
+  /// - Complexity: O(n log n) for n promises in the record, and a lookup in the debug information
+  ///   for each line.
   package func settledPromises(limit: Int) -> [String] {
     let snapshot = snapshot()
     let settled = snapshot.log.living.filter { $0.settlement != nil }

@@ -36,7 +36,7 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     public let promise: PromiseDiagnostics.PromiseID?
     /// The operation that created it, such as `map` or `all`.
     public let operation: String
-    /// The name that the program gave it.
+    /// The name that `named(_:)` gave it.
     public let name: String?
     /// Where it was created.
     public let location: Trace.SourceLocation?
@@ -132,8 +132,8 @@ extension Snapshot {
     return PendingTree(nodes: nodes, cycles: cycles, forgotten: log.forgotten)
   }
 
-  /// Returns the node for `record`; `waitsFor` differs from `parent` for the first promise of a wait
-  /// cycle, which has no parent.
+  /// Returns the node for `record`; `waitsFor` differs from `parent` for the first promise of a
+  /// wait cycle, which has no parent.
   private func node(
     _ record: Record, _ depth: Int, _ parent: Edge?, _ isRepeated: Bool, waitsFor: Int?
   ) -> PendingTree.Node {

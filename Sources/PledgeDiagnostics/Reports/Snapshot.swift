@@ -47,7 +47,7 @@ struct Snapshot {
     "#\(record.number) \(label(of: record))" + (location(of: record).map { " at \($0)" } ?? "")
   }
 
-  /// Returns whether a limiter created it: it waits for its turn or for its operation.
+  /// Returns whether a limiter created it, so that it waits for its turn or for its operation.
   func isLimited(_ record: Record) -> Bool { record.origin?.fileID == "Pledge/Limiter.swift" }
 
   /// Returns the name of a thread.
@@ -84,7 +84,8 @@ struct Edge: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
-  /// Returns what each pending promise waits for; a promise that waits for none has no entry.
+  /// Returns the promises for which each pending promise waits; one that waits for none has no
+  /// entry.
   func dependencies() -> [Int: [Edge]] {
     var edges: [Int: [Edge]] = [:]
     func add(_ number: Int, _ target: Int, _ reason: Dependency) {

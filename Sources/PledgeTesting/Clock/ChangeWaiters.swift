@@ -27,7 +27,7 @@ final class ChangeWaiters: Sendable {
         state.withLock {
           $0.waiters[id] = Waiter(isDue: isDue, continuation: continuation)
         }
-        // A condition that became true before the waiter existed was not reported.
+        // A condition that became true before the waiter existed wasn't reported.
         if isDue() || Task.isCancelled { resume(id) }
       }
     } onCancel: {

@@ -6,11 +6,11 @@ extension TestClock {
   /// their deadlines.
   ///
   /// While a sleeper's task runs, the clock's time is that sleeper's deadline. The next sleeper is
-  /// woken when the task is idle, that is, when it has ended or waits for something else; if it sleeps
-  /// again, its new sleep is part of the same advance. This method returns when the last task is idle.
-  /// By then, a promise that `timeout` or `after` settles is settled, and its handlers on `.immediate`
-  /// have run. Handlers on other executors, and tasks that are isolated to an actor or prefer another
-  /// executor, continue independently, so wait for their results.
+  /// woken when the task is idle, that is, when it has ended or waits for something else; if it
+  /// sleeps again, its new sleep is part of the same advance. This method returns when the last
+  /// task is idle. By then, a promise that `timeout` or `after` settles is settled, and its
+  /// handlers on `.immediate` have run. Handlers on other executors, and tasks that are isolated to
+  /// an actor or prefer another executor, continue independently, so wait for their results.
   ///
   /// Woken tasks run on a thread of the clock and must not block it. Concurrent calls run one after
   /// another, and their durations add up.
@@ -24,14 +24,14 @@ extension TestClock {
     }
   }
 
-  /// Advances the time to `instant`, as ``advance(by:)`` does.
+  /// Advances the time to `instant`, in the same way as ``advance(by:)``.
   ///
   /// If the instant has passed, this method does nothing.
   public func advance(to instant: Instant) async {
     await drive { clock, isCancelled in clock.pass(to: instant, isCancelled) }
   }
 
-  /// Advances the time until there are no sleepers, as ``advance(by:)`` does.
+  /// Advances the time until there are no sleepers, in the same way as ``advance(by:)``.
   ///
   /// It doesn't return while a task repeatedly goes back to sleep, unless the calling task is
   /// cancelled.
@@ -45,8 +45,8 @@ extension TestClock {
   ///
   /// If there is no sleeper, it waits until work in progress settles the promise or starts a sleep,
   /// and continues as soon as there is one sleeper. If two timers sleep at the same time, such as a
-  /// deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)`` and advance
-  /// the clock yourself.
+  /// deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)`` and
+  /// advance the clock yourself.
   ///
   /// It returns with the promise pending only if the calling task is cancelled.
   public func run(until promise: Promise<some Sendable>) async {
@@ -61,28 +61,29 @@ extension TestClock {
 
   /// Advances the time from one sleeper to the next until `guarantee` is fulfilled.
   ///
-  /// The same as for a promise.
+  /// This is the same as for a promise.
   public func run(until guarantee: Guarantee<some Sendable>) async {
     await run(until: guarantee.promise)
   }
 
-  /// Waits until at least `count` tasks are sleeping, or the calling task is cancelled.
+  /// Waits until there are at least `count` sleepers, or the calling task is cancelled.
   ///
-  /// Operators such as `timeout` start their timers inside the call, but a task that you start sleeps
-  /// some time later. Wait for that before you advance the clock.
+  /// A sleeper is a task that sleeps or a pending timer of an operator. Operators such as `timeout`
+  /// start their timers inside the call, but a task that you start sleeps some time later. Wait for
+  /// it before you advance the clock.
   public func sleepers(atLeast count: Int) async {
     await wait { $0 >= count }
   }
 
-  /// Waits until no task is sleeping, or the calling task is cancelled.
+  /// Waits until there are no sleepers, or the calling task is cancelled.
   public func noSleepers() async {
     await wait { $0 == 0 }
   }
 
-  /// Waits until at least `count` tasks are sleeping; a count of 0 waits until no task is sleeping.
+  /// Waits until there are at least `count` sleepers or, if `count` is 0, no sleepers.
   ///
-  /// The same as ``sleepers(atLeast:)``, or ``noSleepers()`` for 0. Returns if the calling task is
-  /// cancelled.
+  /// This is the same as ``sleepers(atLeast:)``, or ``noSleepers()`` for 0. It also returns if the
+  /// calling task is cancelled.
   public func sleepers(reach count: Int) async {
     if count > 0 { await sleepers(atLeast: count) } else { await noSleepers() }
   }

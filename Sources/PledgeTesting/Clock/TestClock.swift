@@ -34,7 +34,7 @@ public final class TestClock: Clock, Sendable {
     }
   }
 
-  /// The time and the sleeping tasks.
+  /// The time and the sleepers.
   private struct State {
     var now = Instant(offset: .zero)
     var sleepers = SleeperQueue()
@@ -61,10 +61,10 @@ public final class TestClock: Clock, Sendable {
   /// The minimum resolution, which is zero.
   public var minimumResolution: Duration { .zero }
 
-  /// The number of sleeping tasks.
+  /// The number of sleepers: tasks that sleep, and pending timers of operators.
   public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
-  /// Suspends the task until the clock has been advanced to `deadline`.
+  /// Suspends the task until the clock is advanced to `deadline`.
   ///
   /// Cancelling the task ends the sleep immediately with `CancellationError`.
   ///
@@ -112,7 +112,8 @@ public final class TestClock: Clock, Sendable {
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock: CallbackClock {
-  /// Calls `action` on the thread that advances the clock to `deadline`.
+  /// Calls `action` on the thread that advances the clock to `deadline`, or inside this call if the
+  /// deadline has passed.
   package func schedule(
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
@@ -168,11 +169,11 @@ extension TestClock {
     wake { sleepers in sleepers.first.flatMap { $0.deadline <= instant ?? $0.deadline ? $0 : nil } }
   }
 
-  /// The number of sleepers with the earliest deadline.
+  /// The number of sleepers that share the earliest deadline.
   var dueSleeperCount: Int { state.withLock { $0.sleepers.due.count } }
 
-  /// Wakes the sleeper with this index among those with the earliest deadline, as ``wakeNext(by:)``
-  /// does.
+  /// Wakes the sleeper with this index among those with the earliest deadline, in the same way as
+  /// ``wakeNext(by:)``.
   func wakeDue(_ index: Int) {
     _ = wake { sleepers in sleepers.due.dropFirst(index).first }
   }
@@ -196,7 +197,7 @@ extension TestClock {
     return true
   }
 
-  /// Ends all current and later sleeps with `CancellationError`.
+  /// Ends all current and later sleeps with `CancellationError`, and discards timers.
   func close() {
     let continuations = state.withLock { state in
       state.isClosed = true
@@ -209,7 +210,8 @@ extension TestClock {
   /// Sets the time to `instant`, unless it's in the past.
   func setTime(to instant: Instant) { state.withLock { $0.now = max($0.now, instant) } }
 
-  /// Suspends until `isDue` returns true for the number of sleepers, or until the task is cancelled.
+  /// Suspends until `isDue` returns true for the number of sleepers, or until the task is
+  /// cancelled.
   ///
   /// `isDue` is called again after each change of that number, and by ``recheckWaiters()``.
   func wait(until isDue: @escaping @Sendable (_ sleeperCount: Int) -> Bool) async {

@@ -3,10 +3,10 @@ import Pledge
 /// Runs the tasks that a clock wakes on the thread that wakes them, up to their next suspension.
 ///
 /// A resumed continuation is enqueued on the executor that its task prefers. While a task sleeps,
-/// `TestClock.sleep` makes this executor the preferred one, which runs the job as the global concurrent
-/// executor would. The task therefore continues on that executor, its own, without a hop: when its job
-/// returns, the task has suspended or ended. If the task is isolated to an actor, or prefers another
-/// executor, its job enqueues it there, and it continues later.
+/// `TestClock.sleep` makes this executor the preferred one, which runs the job as the global
+/// concurrent executor would. A task of the global executor therefore continues without a hop: when
+/// its job returns, the task has suspended or ended. If the task is isolated to an actor, or
+/// prefers another executor, its job enqueues it there, and it continues later.
 ///
 /// Jobs from other threads, such as those of cancelled sleeps, run on the global executor.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
@@ -29,8 +29,8 @@ final class WokenTasks: TaskExecutor {
     if !isKept { globalConcurrentExecutor.enqueue(job) }
   }
 
-  /// Calls `wake`, and runs on this thread the tasks that it resumes, and those that they resume, until
-  /// all of them are idle.
+  /// Calls `wake`, and then runs on this thread the tasks that it resumes, and those that they
+  /// resume, until all of them are idle.
   func runInPlace(_ wake: () -> Void) {
     visits.withLock { $0.append(Visit(thread: .current)) }
     wake()

@@ -1,7 +1,7 @@
 import Dispatch
 import Pledge
 
-/// Checks whether the calling code runs on a specific executor.
+/// A check of whether the calling code runs on a specific executor.
 ///
 /// ```swift
 /// let probe = ExecutorProbe(queue)

@@ -51,5 +51,5 @@ func counted(_ count: Int, _ noun: String) -> String {
   "\(count) \(noun)\(count == 1 ? "" : "s")"
 }
 
-/// A short name for use inside the package; public, it would conflict with Swift Testing's type.
+/// A short name for internal use; if public, it would conflict with Swift Testing's type.
 typealias SourceLocation = PromiseDiagnostics.SourceLocation

@@ -24,14 +24,14 @@ public enum SimulatedTime: Sendable, Hashable {
 /// ```
 ///
 /// A step is a handler on an executor of the ``Simulation``; the part of a task, or of an actor's
-/// turn, up to its next suspension; or a timer of the simulation's clock. Steps run one at a time on
-/// one thread. If several are ready, the order determines the next one. `body` runs once for each
-/// order, so it must create everything that it uses. It fails if it throws, if it waits for something
-/// that never happens, or if it takes more than `steps` steps.
+/// turn, up to its next suspension; or a timer of the simulation's clock. Steps run one at a time
+/// on one thread. If several are ready, the order determines the next one. `body` runs once for
+/// each order, so it must create everything that it uses. It fails if it throws, if it waits for
+/// something that never happens, or if it takes more than `steps` steps.
 ///
-/// Handlers on Dispatch queues and on the main actor, real timers, connections, and `Task.yield()` in
-/// tasks that the program creates run outside the simulation. An order in which they take part can't
-/// be replayed. No step may block its thread.
+/// Handlers on Dispatch queues and on the main actor, real timers, connections, and `Task.yield()`
+/// in tasks that the code under test creates run outside the simulation. An order in which they
+/// take part can't be replayed. Steps must not block their thread.
 ///
 /// - Parameters:
 ///   - orders: The orders to try.
@@ -40,11 +40,11 @@ public enum SimulatedTime: Sendable, Hashable {
 ///   - patience: The real time to wait for work from outside the simulation when no step is ready.
 ///   - fileID: The file of the exploration.
 ///   - line: The line of the exploration.
-///   - body: The program and the checks. It runs in a task on the thread of the simulation, with the
-///     task-local values of the caller.
+///   - body: The code under test and the checks. It runs in a task on the thread of the simulation,
+///     with the task-local values of the caller.
 /// - Returns: The number of orders that were tried, and whether these are all orders.
-/// - Throws: ``FailingOrderError``; `CancellationError` after the current run if the calling task is
-///   cancelled; `PromiseError.invalidArgument` if the order to replay isn't valid.
+/// - Throws: ``FailingOrderError``; `CancellationError` after the current run if the calling task
+///   is cancelled; `PromiseError.invalidArgument` if the order to replay isn't valid.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @discardableResult
 public func explore(
@@ -88,7 +88,8 @@ public struct ExplorationReport: Sendable, Hashable {
   public internal(set) var stepCount = 0
   /// Whether all orders were tried.
   ///
-  /// It's false for random orders, if a limit was reached, and if work came from outside.
+  /// It's false for random orders, if a limit was reached, or if work came from outside the
+  /// simulation.
   public internal(set) var isComplete = false
 }
 
@@ -129,7 +130,7 @@ struct Exploration {
     let order = run.order
     if !run.isRepeatable { isCut = true }
     if order.deviations.count < deviations ?? .max {
-      // Each order is added once: by the order without its last deviation.
+      // Each order is added only once: by the order without its last deviation.
       let first = (order.deviations.last?.position ?? -1) + 1
       for (position, choice) in run.choices.enumerated().dropFirst(first) {
         for other in 1..<choice.count {

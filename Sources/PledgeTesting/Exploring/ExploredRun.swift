@@ -8,7 +8,7 @@ struct ExplorationSettings: Sendable {
   let patience: Duration
 }
 
-/// The reason for which a run failed, other than an error of the test body.
+/// The reason why a run failed, other than an error of the test body.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum RunFailure: Error, CustomStringConvertible {
   case stuck
@@ -29,8 +29,8 @@ enum RunFailure: Error, CustomStringConvertible {
 
 /// One run of a test body in one order.
 ///
-/// `@unchecked Sendable`: created by one thread, then used only by the one that runs the steps, and
-/// read after that; the exploration passes it between them.
+/// `@unchecked Sendable`: created by one thread, then used only by the thread that runs the steps,
+/// and read after that; the exploration passes it between the threads.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class ExploredRun: @unchecked Sendable {
   private let settings: ExplorationSettings
@@ -39,7 +39,7 @@ final class ExploredRun: @unchecked Sendable {
   private let outcome = Outcome()
   private let task: Task<Void, Never>
 
-  /// The number of ready steps and the index of the chosen one, wherever several were ready.
+  /// The number of ready steps and the index of the chosen one, each time that several were ready.
   private(set) var choices: [(count: Int, choice: Int)] = []
   private(set) var failure: (any Error)?
   private var log: [(step: Int, text: String)] = []
@@ -77,7 +77,7 @@ final class ExploredRun: @unchecked Sendable {
 
   var stepCount: Int { log.count }
 
-  /// Whether the same order produces the same steps again, as far as that can be determined.
+  /// Whether the same order produces the same steps again, as far as this can be determined.
   var isRepeatable: Bool { !simulation.steps.hasWorkFromOutside }
 
   /// Descriptions of the steps, with their notes.

@@ -12,19 +12,20 @@ public struct Orders: Sendable {
 
   /// Returns all orders, starting with the default order, which always runs the oldest step.
   ///
-  /// The orders that deviate from it at one position follow, then those that deviate at two positions,
-  /// and so on. The first order that fails is therefore one of the simplest.
+  /// The orders that deviate from it at one position follow, then those that deviate at two
+  /// positions, and so on. The first order that fails is therefore one of the simplest.
   ///
   /// - Parameters:
   ///   - limit: The maximum number of orders to try.
-  ///   - deviations: The maximum number of positions at which an order deviates from the default one;
-  ///     nil for no limit.
+  ///   - deviations: The maximum number of positions at which an order deviates from the default
+  ///     one; nil for no limit.
   public static func all(limit: Int = 10_000, deviations: Int? = nil) -> Orders {
     Orders(kind: .all(limit: limit, deviations: deviations))
   }
 
-  /// Returns random orders, for programs with too many to try them all; the same ones for the same
-  /// seed.
+  /// Returns random orders, for programs with too many orders to try all of them.
+  ///
+  /// The same seed returns the same orders.
   public static func random(seed: UInt64, count: Int = 1_000) -> Orders {
     Orders(kind: .random(seed: seed, count: count))
   }
@@ -47,7 +48,7 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
     let choice: Int
   }
 
-  /// The deviations by ascending position; none chooses the oldest step.
+  /// The deviations by ascending position; none of them chooses the oldest step.
   var deviations: [Deviation] = []
 
   /// The deviations, such as `3:1 7:2`; `plain` if there are none.

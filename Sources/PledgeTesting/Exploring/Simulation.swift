@@ -1,10 +1,10 @@
 import Pledge
 
-/// The executors and the clock for one run of a test body, whose steps run one at a time in the order
-/// that ``explore(_:time:steps:patience:fileID:line:_:)`` chose.
+/// The executors and the clock for one run of a test body, whose steps run one at a time in the
+/// order that ``explore(_:time:steps:patience:fileID:line:_:)`` chose.
 ///
-/// Pass ``clock`` and the simulation's executors to the code under test, in place of those it uses
-/// otherwise. Its tasks and actors, and the test body, take part automatically.
+/// Pass ``clock`` and the simulation's executors to the code under test, in place of those that it
+/// otherwise uses. Its tasks and actors, and the test body, take part automatically.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class Simulation: Sendable {
   /// The virtual time.

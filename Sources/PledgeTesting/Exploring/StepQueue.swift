@@ -56,7 +56,7 @@ final class StepQueue: Sendable {
   /// Declares that the current thread runs the steps.
   func claim() { state.withLock { $0.thread = .current } }
 
-  /// Returns the steps that are ready, oldest first; of those on one serial executor only the oldest.
+  /// Returns the steps that are ready, oldest first; for each serial executor, only the oldest.
   func candidates() -> [Step] {
     state.withLock { state in
       var lines: Set<ObjectIdentifier> = []

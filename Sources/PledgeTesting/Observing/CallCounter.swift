@@ -1,6 +1,6 @@
 import Pledge
 
-/// Counts calls, from any thread.
+/// A counter of calls from any thread.
 public final class CallCounter: Sendable {
   private let calls = Mutex(0)
 

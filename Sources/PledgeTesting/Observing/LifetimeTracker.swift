@@ -1,6 +1,6 @@
 import Pledge
 
-/// Counts objects that are alive, to check that values and closures are released.
+/// A counter of objects that are alive, to check that values and closures are released.
 ///
 /// ```swift
 /// let lifetimes = LifetimeTracker()
@@ -57,7 +57,8 @@ public final class LifetimeTracker: Sendable {
   ///
   /// A handler's closure can be released on another thread, shortly after its promise settles. This
   /// method therefore waits up to `limit`, and then throws an ``ExpectationError`` that names the
-  /// objects that are still alive. Throws `CancellationError` as soon as the calling task is cancelled.
+  /// objects that are still alive. Throws `CancellationError` as soon as the calling task is
+  /// cancelled.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func expectNoneAlive(
     within limit: Duration = .seconds(60), fileID: StaticString = #fileID, line: UInt = #line

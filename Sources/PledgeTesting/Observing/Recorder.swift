@@ -1,6 +1,6 @@
 import Pledge
 
-/// Records events in the order in which they happen, from any thread.
+/// A recorder of events in the order in which they happen, on any thread.
 ///
 /// ```swift
 /// let order = Recorder<Int>()
