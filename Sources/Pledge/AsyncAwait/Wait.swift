@@ -74,7 +74,7 @@ private struct BlockingWait {
       guard running.toOpaque() == Unmanaged.passUnretained(last).toOpaque() else { return nil }
       return DeadlockError(
         description: """
-          wait() inside a handler for the promise that this handler shall settle would never \
+          wait() inside a handler for the promise that this handler must settle would never \
           return. Return the promise from `then` instead of waiting for it.
           """)
     }

@@ -280,6 +280,17 @@ struct CoalescerTable<Value: Sendable> {
     return removed
   }
 
+  /// Removes and returns everything.
+  ///
+  /// The version continues, so that a caller that read the table before doesn't take the new one for
+  /// the old one. The caller must release the result without holding the lock.
+  mutating func removeAll() -> CoalescerTable {
+    let removed = self
+    self = CoalescerTable()
+    version = removed.version + 1
+    return removed
+  }
+
   /// Removes the least recently used values until no more than `capacity` remain.
   mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
     var removed: [Entry] = []

@@ -25,7 +25,7 @@ extension Promise {
   ) -> Promise where Value == [Key: T] {
     let keys = Array(promises.keys)
     return Promise<[T]>.all(promises.values, cancellingRest: cancellingRest)
-      .mapped(HandlerTarget(immediate: ())) { values in
+      .mapped(HandlerTarget(programInPlace: ())) { values in
         Dictionary(uniqueKeysWithValues: zip(keys, values))
       }
   }

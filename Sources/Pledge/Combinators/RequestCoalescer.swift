@@ -38,7 +38,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
 
   /// Removes all values; work in progress continues for its callers.
   public func removeAll() {
-    let removed = store.table.withLock { exchange(&$0, with: CoalescerTable()) }
+    let removed = store.table.withLock { $0.removeAll() }
     withExtendedLifetime(removed) {}
   }
 }

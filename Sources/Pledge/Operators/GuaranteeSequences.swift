@@ -213,7 +213,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable 
   /// **Execution.** The elements are sorted on the thread that fulfills this guarantee.
   @inlinable
   public func sortedValues() -> Guarantee<[Value.Element]> {
-    guaranteedMap(HandlerTarget(immediate: ())) { $0.sorted() }
+    guaranteedMap(HandlerTarget(programInPlace: ())) { $0.sorted() }
   }
 }
 

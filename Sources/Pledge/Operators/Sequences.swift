@@ -252,7 +252,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
   /// **Execution.** The elements are sorted on the thread that settles this promise.
   @inlinable
   public func sortedValues() -> Promise<[Value.Element]> {
-    mapped(HandlerTarget(immediate: ())) { $0.sorted() }
+    mapped(HandlerTarget(programInPlace: ())) { $0.sorted() }
   }
 }
 
@@ -260,7 +260,7 @@ extension Thenable where Value: Collection, Value.Element: Sendable {
   /// A promise for the first element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var firstValue: Promise<Value.Element> {
-    mapped(HandlerTarget(immediate: ())) { value in
+    mapped(HandlerTarget(programInPlace: ())) { value in
       guard let first = value.first else { throw PromiseError.noElement }
       return first
     }
@@ -271,7 +271,7 @@ extension Thenable where Value: BidirectionalCollection, Value.Element: Sendable
   /// A promise for the last element; rejected with ``PromiseError/noElement`` if there is none.
   @inlinable
   public var lastValue: Promise<Value.Element> {
-    mapped(HandlerTarget(immediate: ())) { value in
+    mapped(HandlerTarget(programInPlace: ())) { value in
       guard let last = value.last else { throw PromiseError.noElement }
       return last
     }
@@ -320,7 +320,8 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
   func flatChainedValues<U: Sequence & Sendable>(
     _ target: HandlerTarget, _ transform: @escaping @Sendable (Value.Element) throws -> Promise<U>
   ) -> Promise<[U.Element]> where U.Element: Sendable {
-    chainedValues(target, transform).mapped(HandlerTarget(immediate: ())) { $0.flatMap { $0 } }
+    chainedValues(target, transform)
+      .mapped(HandlerTarget(programInPlace: ())) { $0.flatMap { $0 } }
   }
 
   @inlinable

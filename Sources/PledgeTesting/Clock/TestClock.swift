@@ -118,14 +118,15 @@ extension TestClock: CallbackClock {
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
     let sleeper = Sleeper(deadline: deadline)
-    let isDue = state.withLock { state in
-      if state.isClosed { return false }
-      if deadline <= state.now { return true }
+    let (isDue, isAdded) = state.withLock { state in
+      if state.isClosed { return (false, false) }
+      if deadline <= state.now { return (true, false) }
       sleeper.action = action
       state.sleepers.insert(sleeper)
-      return false
+      return (false, true)
     }
-    if isDue { action() } else { noteSleeper() }
+    if isDue { action() }
+    if isAdded { noteSleeper() }
     return ScheduledAction(clock: self, sleeper: sleeper)
   }
 

@@ -175,6 +175,23 @@ private struct Refused: Error {}
     #expect(try await first.value == 3)
   }
 
+  @Test func removalWhileKeysAreCompared_leavesOneEntryPerKey() async throws {
+    let keys = RequestCoalescer<InterruptingKey, Int>()
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let inner = Recorder<Promise<Int>>()
+    let first = keys.promise(for: InterruptingKey(number: 1)) { work }
+    let outer = keys.promise(
+      for: InterruptingKey(number: 2) {
+        keys.removeAll()
+        inner.record(keys.promise(for: InterruptingKey(number: 2)) { work })
+      }
+    ) { work }
+    #expect(keys.count == 1)
+    #expect(inner.events.count == 1)
+    resolver.fulfill(3)
+    for promise in [first, outer] + inner.events { #expect(try await promise.value == 3) }
+  }
+
   @Test func keysMayUseTheTable() async throws {
     let keys = RequestCoalescer<NosyKey, Int>()
     NosyKey.table.withLock { $0 = keys }
@@ -206,6 +223,33 @@ private final class NosyKey: Hashable, Sendable {
     look()
     hasher.combine(1)
   }
+}
+
+/// A key that runs an action the first time that it is compared.
+private final class InterruptingKey: Hashable, Sendable {
+  let number: Int
+  private let action: Mutex<(@Sendable () -> Void)?>
+
+  init(number: Int, action: (@Sendable () -> Void)? = nil) {
+    self.number = number
+    self.action = Mutex(action)
+  }
+
+  private func interrupt() {
+    let action = action.withLock { action in
+      defer { action = nil }
+      return action
+    }
+    action?()
+  }
+
+  static func == (first: InterruptingKey, second: InterruptingKey) -> Bool {
+    first.interrupt()
+    second.interrupt()
+    return first.number == second.number
+  }
+
+  func hash(into hasher: inout Hasher) { hasher.combine(1) }
 }
 
 extension Result {

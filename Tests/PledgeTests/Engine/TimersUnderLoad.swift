@@ -60,6 +60,58 @@ import Testing
     }
   }
 
+  @Test func closuresOfARetryPolicy_canWaitForATimer_afterTheTimeoutOfAnAttempt() async {
+    await #expect(processExitsWith: .success) {
+      let calls = Recorder<String>()
+      var policy = RetryPolicy(attempts: 2) { _ in
+        try? Promise<Void>.after(.milliseconds(1)).wait()
+        calls.record("delay")
+        return .zero
+      }
+      policy.isRetryable = { _ in
+        try? Promise<Void>.after(.milliseconds(1)).wait()
+        calls.record("isRetryable")
+        return true
+      }
+      policy.attemptTimeout = .milliseconds(1)
+      let retried = Promise<Int>.retry(policy) { Promise<Int>.never }
+      try await expectRejection(of: retried, with: RetryError.self)
+      #expect(calls.events == ["isRetryable", "delay"])
+    }
+  }
+
+  @Test func conformancesOfTheProgram_canWaitForATimer() async {
+    await #expect(processExitsWith: .success) {
+      struct Patient: Comparable, Hashable, Sendable {
+        let number: Int
+
+        private static func rest() { try? Promise<Void>.after(.milliseconds(1)).wait() }
+
+        static func < (a: Patient, b: Patient) -> Bool {
+          rest()
+          return a.number < b.number
+        }
+
+        func hash(into hasher: inout Hasher) {
+          Self.rest()
+          hasher.combine(number)
+        }
+      }
+      let values = [2, 1].map(Patient.init)
+      let (start, resolver) = Promise<Void>.withResolvers()
+      let promise = start.map(on: .immediate) { values }.delay(.milliseconds(1)).sortedValues()
+      let guarantee = start.replaceError(with: ()).map(on: .immediate) { values }
+        .delay(.milliseconds(1)).sortedValues()
+      let keyed = Promise<[Patient: Int]>.all([
+        values[0]: start.map(on: .immediate) { 3 }.delay(.milliseconds(1))
+      ])
+      resolver.fulfill()
+      try await expectFulfillment(of: promise.asVoid())
+      try await expectFulfillment(of: guarantee.promise.asVoid())
+      try await expectFulfillment(of: keyed.asVoid())
+    }
+  }
+
   @Test func reportThatBlocks_holdsUpNoTimer() async {
     await #expect(processExitsWith: .success) {
       let (told, resolver) = Promise<Void>.withResolvers()
