@@ -256,8 +256,9 @@ import Testing
     }
   }
 
-  /// A client that was created after the shutdown would never be shut down. AsyncHTTPClient treats
-  /// that as a programmer error and ends the program.
+  /// A client that was created after the shutdown would never be shut down.
+  ///
+  /// AsyncHTTPClient treats that as a programmer error and ends the program.
   @Test func requestAfterTheShutdown_isRejected() async throws {
     let transport = HTTPTransport(
       proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
