@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// `Examples/install` copies the Swift runtime to a folder next to that of the program, which must not
-// depend on the toolchain that built it.
+// `Examples/install` copies the Swift runtime to a folder next to the program's, so that the
+// program doesn't depend on the toolchain that built it.
 let isInstalled = Context.environment["FETCH_INSTALLED"] != nil
 let runtimePath: [LinkerSetting] = [
   .unsafeFlags(
@@ -50,7 +50,7 @@ let package = Package(
       ]
     ),
     .target(name: "FetchSupport", dependencies: ["CDigests"]),
-    // Optimized in debug builds as well: a checksum must not take longer than the download.
+    // Optimized in debug builds, too: computing a checksum must not take longer than the download.
     .target(name: "CDigests", cSettings: [.unsafeFlags(["-O2"])]),
     .target(
       name: "UnreliableServer",

@@ -14,11 +14,12 @@
     /// }
     /// ```
     ///
-    /// The body ends when the promise of `write` is fulfilled. If it is rejected, or `write` throws, the
-    /// request fails with that error. If the request ends first, the promise is cancelled.
+    /// The body ends when the promise of `write` is fulfilled. If it is rejected, or `write`
+    /// throws, the request fails with that error. If the request ends first, the promise is
+    /// cancelled.
     ///
-    /// **Execution.** `write` runs on the request's event loop, so it must not block. It runs again each
-    /// time the request is sent again, for example after a redirection. The context that
+    /// **Execution.** `write` runs on the request's event loop, so it must not block. It runs again
+    /// each time the request is sent again, for example after a redirect. The context that
     /// ``Pledge/TaskLocals`` propagates is that of the call of `load` or `stream`.
     ///
     /// - Parameters:
@@ -43,13 +44,14 @@
   extension HTTPClient.Body.StreamWriter {
     /// Sends a part of the body.
     ///
-    /// The promise is fulfilled when there is room for the next part, and rejected if the request has
-    /// ended. Wait for it before you send the next part; otherwise, all parts are in memory at the same
-    /// time. Cancelling the promise doesn't prevent the part from being sent.
+    /// The promise is fulfilled when there is room for the next part, and rejected if the request
+    /// has ended. Wait for it before you send the next part; otherwise, all parts are in memory at
+    /// the same time. Cancelling the promise doesn't prevent the part from being sent.
     public func send(_ buffer: ByteBuffer) -> Promise<Void> { write(.byteBuffer(buffer)).promise }
   }
 
-  /// The promise of a user's closure that a request waits for, and that is cancelled with the request.
+  /// The promise of a user's closure that a request waits for, and that is cancelled with the
+  /// request.
   final class CurrentPiece: Sendable {
     /// The instance for the body that is about to be written.
     @TaskLocal static var ofBody: CurrentPiece?

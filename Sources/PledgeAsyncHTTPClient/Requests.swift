@@ -9,8 +9,9 @@
   extension HTTPClient {
     /// Sends a GET request to `url` and collects the body of the response.
     ///
-    /// The promise is rejected with `HTTPClientError.invalidURL` if `url` isn't a valid URL. Otherwise,
-    /// this method behaves like ``load(_:upTo:deadline:logger:fileID:line:)`` with a request.
+    /// The promise is rejected with `HTTPClientError.invalidURL` if `url` isn't a valid URL.
+    /// Otherwise, this method behaves like ``load(_:upTo:deadline:logger:fileID:line:)`` with a
+    /// request.
     public func load(
       _ url: String, upTo maximumBodySize: Int? = nil, deadline: NIODeadline? = nil,
       logger: Logger? = nil, fileID: StaticString = #fileID, line: UInt = #line
@@ -26,8 +27,8 @@
 
     /// Sends `request` and collects the body of the response.
     ///
-    /// The request starts inside this call. The promise is fulfilled with the response, whatever its HTTP
-    /// status. It is rejected with the client's error if the request fails, and with
+    /// The request starts inside this call. The promise is fulfilled with the response, whatever
+    /// its HTTP status. It is rejected with the client's error if the request fails, and with
     /// `ResponseAccumulator.ResponseTooBigError` if the body is larger than `maximumBodySize`.
     ///
     /// **Cancellation.** Cancelling the promise rejects it immediately, and closes the request's
@@ -52,27 +53,28 @@
       return perform(request, delegate, deadline, logger, fileID, line)
     }
 
-    /// Sends `request` and passes the body of the response to a closure in parts, each after the promise
-    /// for the part before it has been fulfilled.
+    /// Sends `request` and passes the body of the response to a closure in parts, each after the
+    /// promise for the part before it has been fulfilled.
     ///
     /// ```swift
     /// let copied = client.stream(request) { part in file.write(part) }
     /// ```
     ///
-    /// The client reads only a few parts ahead of `receive`. If the receiver is slower than the network,
-    /// the server has to wait, and memory use stays constant.
+    /// The client reads only a few parts ahead of `receive`. If the receiver is slower than the
+    /// network, the server has to wait, and memory use stays constant.
     ///
-    /// The request starts inside this call. The promise is fulfilled with the head of the response when
-    /// the promise for the last part is fulfilled. It is rejected with the error that `accept` or
-    /// `receive` throws, with the error of a promise that `receive` returned, or with the client's error
-    /// if the request fails.
+    /// The request starts inside this call. The promise is fulfilled with the head of the response
+    /// when the promise for the last part is fulfilled. It is rejected with the error that `accept`
+    /// or `receive` throws, with the error of a promise that `receive` returned, or with the
+    /// client's error if the request fails.
     ///
-    /// **Execution.** `accept` and `receive` run on the request's event loop, one call at a time, so they
-    /// must not block. The context that ``Pledge/TaskLocals`` propagates is that of this call.
+    /// **Execution.** `accept` and `receive` run on the request's event loop, one call at a time,
+    /// so they must not block. The context that ``Pledge/TaskLocals`` propagates is that of this
+    /// call.
     ///
     /// **Cancellation.** Cancelling the promise rejects it immediately, and closes the request's
-    /// connection, or its stream in HTTP/2. It also cancels the promise that `receive` returned, and
-    /// `receive` isn't called again.
+    /// connection, or its stream in HTTP/2. It also cancels the promise that `receive` returned,
+    /// and `receive` isn't called again.
     ///
     /// - Parameters:
     ///   - request: The request.

@@ -8,11 +8,11 @@
 
   /// A publisher of a promise's result: its value, or its error as a failure.
   ///
-  /// Each subscriber is a consumer of the promise. It receives the value after it has requested one:
-  /// immediately if the promise is settled, and otherwise on the thread that settles the promise. Use
-  /// `receive(on:)` to receive it elsewhere. An error requires no demand. A subscriber that cancels
-  /// doesn't affect the others; when no consumer is left, the promise is cancelled. A cancelled promise
-  /// fails with `CancellationError`.
+  /// Each subscriber is a consumer of the promise. It receives the value after it has requested
+  /// one: immediately if the promise is settled, and otherwise on the thread that settles the
+  /// promise. Use `receive(on:)` to receive it elsewhere. An error requires no demand. A subscriber
+  /// that cancels doesn't affect the others; when no consumer is left, the promise is cancelled. A
+  /// cancelled promise fails with `CancellationError`.
   public struct PromisePublisher<Output: Sendable>: Publisher, Sendable {
     /// The type of the promise's error.
     public typealias Failure = any Error
@@ -75,8 +75,8 @@
 
   /// The subscription of one subscriber to a result.
   ///
-  /// `@unchecked Sendable`: `lock` guards the variables. The subscriber is called outside it, by one
-  /// thread at a time: the one that has removed the result.
+  /// `@unchecked Sendable`: `lock` guards the variables. The subscriber is called outside it, by
+  /// one thread at a time: the one that has removed the result.
   private final class OutcomeSubscription<Input: Sendable>: Subscription, @unchecked Sendable {
     private let lock = Mutex(())
     /// The subscriber; nil after it has cancelled or received everything.
@@ -105,7 +105,7 @@
     }
 
     func cancel() {
-      // Cancelled and released outside the lock, because that can run the program's code.
+      // Cancelled and released outside the lock, because that can run user code.
       let (promise, downstream) = lock.withLock { _ in
         defer {
           self.promise = nil
@@ -156,7 +156,8 @@
     }
   }
 
-  /// A value that is returned from a lock; the code that receives it is its only user, or can share it.
+  /// A value that is returned from a lock; the code that receives it is its only user, or can share
+  /// it.
   ///
   /// `@unchecked Sendable`: subscribers and subscriptions can be called on any thread.
   struct Unchecked<Value>: @unchecked Sendable {

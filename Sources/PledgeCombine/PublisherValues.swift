@@ -9,10 +9,10 @@
   extension Publisher where Output: Sendable {
     /// Subscribes, and returns a promise for the first value.
     ///
-    /// The subscriber requests one value, and then cancels the subscription. The promise is rejected with
-    /// the publisher's failure, with `PromiseError.noElement` if the publisher finishes without a value,
-    /// and with `BrokenPromiseError` if the publisher releases its subscriber. Cancelling the promise
-    /// cancels the subscription.
+    /// The subscriber requests one value, and then cancels the subscription. The promise is
+    /// rejected with the publisher's failure, with `PromiseError.noElement` if the publisher
+    /// finishes without a value, and with `BrokenPromiseError` if the publisher releases its
+    /// subscriber. Cancelling the promise cancels the subscription.
     ///
     /// The subscription starts inside this call. You don't need to store anything to keep it.
     public func firstValue(fileID: StaticString = #fileID, line: UInt = #line) -> Promise<Output> {
@@ -33,9 +33,9 @@
 
     /// Subscribes, and returns a promise for all values, in order.
     ///
-    /// The demand is unlimited. The promise is fulfilled when the publisher has finished, and rejected
-    /// with the publisher's failure, or with `BrokenPromiseError` if the publisher releases its subscriber.
-    /// Cancelling the promise cancels the subscription.
+    /// The demand is unlimited. The promise is fulfilled when the publisher has finished, and
+    /// rejected with the publisher's failure, or with `BrokenPromiseError` if the publisher
+    /// releases its subscriber. Cancelling the promise cancels the subscription.
     ///
     /// The subscription starts inside this call. You don't need to store anything to keep it.
     public func allValues(fileID: StaticString = #fileID, line: UInt = #line) -> Promise<[Output]> {
@@ -55,8 +55,8 @@
 
   /// A subscriber that collects values until its demand is met or the publisher has finished.
   ///
-  /// `@unchecked Sendable`: `lock` guards the variables. The program's code is called and released
-  /// outside it.
+  /// `@unchecked Sendable`: `lock` guards the variables. User code is called and released outside
+  /// it.
   private final class ValueSubscriber<Input: Sendable, Failure: Error>: Subscriber,
     @unchecked Sendable
   {
@@ -72,7 +72,8 @@
     private let demand: Subscribers.Demand
     private var state = State.waiting
     private var values: [Input] = []
-    /// The closure that is called once with the values, unless the subscription is cancelled before.
+    /// The closure that is called once with the values, unless the subscription is cancelled
+    /// before.
     private var end: End?
 
     private init(_ demand: Subscribers.Demand, _ end: @escaping End) {
@@ -86,8 +87,8 @@
       _ end: @escaping @Sendable ([Input], Subscribers.Completion<Failure>) -> Void
     ) {
       let subscriber = ValueSubscriber(demand, end)
-      // Weak, because the subscriber retains the resolver: if the publisher releases the subscriber,
-      // the promise must be rejected.
+      // Weak, because the subscriber retains the resolver: if the publisher releases the
+      // subscriber, the promise must be rejected.
       resolver.onCancel { [weak subscriber] in subscriber?.cancel() }
       publisher.subscribe(subscriber)
     }

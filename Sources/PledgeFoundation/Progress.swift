@@ -53,16 +53,17 @@ extension Promise {
   /// Promise.all(chapters.map(typeset), progress: progress, weights: chapters.map(\.pageCount))
   /// ```
   ///
-  /// The total of `progress` is the sum of the weights. If it's 0, as for no promises, `progress` is
-  /// finished immediately, with a total of 1. Each promise that is fulfilled adds its weight to the
-  /// completed units before the result is fulfilled. The first rejection rejects the result, and
-  /// `progress` doesn't change after that. To report progress within a promise, use
-  /// `Progress.addChild(_:withPendingUnitCount:)` and pass the child to the promise's own work.
+  /// The total of `progress` is the sum of the weights. If the sum is 0, for example because there
+  /// are no promises, `progress` is finished immediately, with a total of 1. Each promise that is
+  /// fulfilled adds its weight to the completed units before the result is fulfilled. The first
+  /// rejection rejects the result, and `progress` doesn't change after that. To report progress
+  /// within a promise, use `Progress.addChild(_:withPendingUnitCount:)` and pass the child to the
+  /// promise's own work.
   ///
   /// **Execution.** Observers of `progress` are called on a serial queue that belongs to Pledge.
   ///
-  /// **Cancellation.** Cancelling the result, or `progress`, cancels all promises that have no other
-  /// consumer.
+  /// **Cancellation.** Cancelling the result, or `progress`, cancels all promises that have no
+  /// other consumer.
   ///
   /// - Parameters:
   ///   - promises: The promises to wait for.

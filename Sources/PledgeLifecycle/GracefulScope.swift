@@ -2,7 +2,8 @@
   import Pledge
   import ServiceLifecycle
 
-  /// A service that waits for its work on graceful shutdown, and cancels work that exceeds a deadline.
+  /// A service that waits for its work on graceful shutdown, and cancels work that exceeds a
+  /// deadline.
   ///
   /// ```swift
   /// let requests = GracefulScope(limiter: Limiter(64), deadline: .seconds(20))
@@ -16,10 +17,10 @@
   /// try await group.run()
   /// ```
   ///
-  /// On graceful shutdown, the scope rejects new work with ``ShuttingDownError``, waits for the work that
-  /// is running or is queued in its limiter, and cancels whatever hasn't ended by the deadline. A service
-  /// group shuts down its services in reverse order, so list a scope before the services that submit work
-  /// to it.
+  /// On graceful shutdown, the scope rejects new work with ``ShuttingDownError``, waits for the
+  /// work that is running or is queued in its limiter, and cancels whatever hasn't ended by the
+  /// deadline. A service group shuts down its services in reverse order, so list a scope before the
+  /// services that submit work to it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public final class GracefulScope: Service {
     /// The error of work that is submitted after the shutdown has started.
@@ -49,8 +50,8 @@
     /// Creates a scope that accepts work.
     ///
     /// - Parameters:
-    ///   - limiter: The limiter of the work, if any. Other code can also use it; the scope doesn't affect
-    ///     that code's operations.
+    ///   - limiter: The limiter of the work, if any. Other code can also use it; the scope doesn't
+    ///     affect that code's operations.
     ///   - deadline: The time after the start of a graceful shutdown by which work must have ended.
     ///   - clock: The clock of the deadline.
     public init(
@@ -73,9 +74,10 @@
     /// Runs `operation`, as soon as the limiter allows, if the scope has one.
     ///
     /// After the shutdown has started, `operation` doesn't run and the promise is rejected with
-    /// ``ShuttingDownError``. Cancelling the promise cancels the promise of `operation`. At the deadline
-    /// of the shutdown, the scope cancels the promise in the same way, and it is rejected with
-    /// `CancellationError`. An operation that is still queued in the limiter then never starts.
+    /// ``ShuttingDownError``. Cancelling the promise cancels the promise of `operation`. At the
+    /// deadline of the shutdown, the scope cancels the promise in the same way, and it is rejected
+    /// with `CancellationError`. An operation that is still queued in the limiter then never
+    /// starts.
     ///
     /// **Execution.** `operation` runs in the isolation in which it was written.
     ///
@@ -91,8 +93,8 @@
         Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
     }
 
-    /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the limiter
-    /// allows, if the scope has one.
+    /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
+    /// limiter allows, if the scope has one.
     ///
     /// Otherwise, this method behaves like the one for an operation that returns a promise.
     ///
@@ -112,8 +114,8 @@
 
     /// Runs an asynchronous `operation`, as soon as the limiter allows, if the scope has one.
     ///
-    /// Cancelling the promise cancels the task of `operation`. Otherwise, this method behaves like the one
-    /// for an operation that returns a promise.
+    /// Cancelling the promise cancels the task of `operation`. Otherwise, this method behaves like
+    /// the one for an operation that returns a promise.
     ///
     /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
     ///
@@ -153,9 +155,10 @@
       }
     }
 
-    /// Throws after the deadline.
+    /// Throws `CancellationError` after the deadline.
     ///
-    /// Work that is cancelled then makes room in the limiter for work that is about to be cancelled.
+    /// Without this check, work that is cancelled at the deadline would make room in the limiter
+    /// for work that is about to be cancelled.
     private var startCheck: @Sendable () throws -> Void {
       { [weak self] in
         if let self, self.state.withLock({ $0.isCancelled }) { throw CancellationError() }
@@ -192,7 +195,8 @@
 
     // MARK: - Shutting down
 
-    /// Waits for graceful shutdown, and then until all work has ended, but no longer than the deadline.
+    /// Waits for graceful shutdown, and then until all work has ended, but no longer than the
+    /// deadline.
     ///
     /// A service group calls this. If its task is cancelled, all work is cancelled immediately, and
     /// this method throws `CancellationError`.
@@ -207,11 +211,11 @@
       try Task.checkCancellation()
     }
 
-    /// Rejects new work, waits until all other work has ended, and cancels whatever hasn't ended by the
-    /// deadline.
+    /// Rejects new work, waits until all other work has ended, and cancels whatever hasn't ended by
+    /// the deadline.
     ///
-    /// ``run()`` does this on graceful shutdown; call it yourself in a program without a service group.
-    /// If the calling task is cancelled, all work is cancelled immediately.
+    /// ``run()`` does this on graceful shutdown; call it yourself in a program without a service
+    /// group. If the calling task is cancelled, all work is cancelled immediately.
     ///
     /// - Returns: The number of cancelled operations.
     @discardableResult
@@ -247,8 +251,8 @@
         state.isCancelled = true
         return state.work
       }
-      // Cancel the newest work first: most queued operations are newer than those that run, and are removed
-      // from the limiter before there is room for them.
+      // Cancel the newest work first: most queued operations are newer than those that run, and are
+      // removed from the limiter before there is room for them.
       for (_, cancel) in work.sorted(by: { $0.key > $1.key }) { cancel?() }
       return work.count
     }
@@ -256,7 +260,8 @@
 
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   extension GracefulScope.State {
-    /// Returns and removes the resolvers of the promises for the end of all work, if no work is left.
+    /// If no work is left, removes and returns the resolvers of the promises for the end of all
+    /// work.
     fileprivate mutating func takeEmpty() -> [Resolver<Void>] {
       guard work.isEmpty else { return [] }
       defer { empty = [] }

@@ -3,8 +3,8 @@
   import Pledge
 
   extension TaskLocals {
-    /// Propagates `Logger.current`, with its metadata, from where a handler is attached to the handler,
-    /// for all promises.
+    /// Propagates `Logger.current`, with its metadata, from where a handler is attached to the
+    /// handler, for all promises.
     ///
     /// Call it once, when the program starts. Later calls do nothing.
     ///

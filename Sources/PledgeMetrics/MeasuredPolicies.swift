@@ -15,8 +15,8 @@
     /// | `pledge.limiter.waiting` | meter | waiting operations |
     /// | `pledge.limiter.rejected` | counter | operations rejected because the queue was full |
     ///
-    /// The metrics have the dimension `limiter`. Limiters with the same name are counted together. Call this
-    /// before you use the limiter.
+    /// The metrics have the dimension `limiter`. Limiters with the same name are counted together.
+    /// Call this before you use the limiter.
     ///
     /// - Parameters:
     ///   - name: The value of the dimension.
@@ -43,8 +43,8 @@
     /// | `cached` | received a cached value |
     /// | `stale` | received a stale value; this or another request has started work to replace it |
     ///
-    /// The counter `pledge.coalescer.failed_refreshes` has the dimension `coalescer`: it counts work that
-    /// was to replace a stale value and failed.
+    /// The counter `pledge.coalescer.failed_refreshes` has the dimension `coalescer`: it counts
+    /// work that was to replace a stale value and failed.
     ///
     /// - Parameters:
     ///   - name: The value of the dimension `coalescer`.
@@ -62,9 +62,9 @@
   extension RetryPolicy {
     /// Returns this policy, whose retries are counted with the dimension `policy`.
     ///
-    /// The counters are `pledge.retries` and `pledge.retries.exhausted`, as in ``PromiseMetrics``, which
-    /// then doesn't count these retries without the dimension. Call it once for each policy, and not for
-    /// each operation, because it creates the counters.
+    /// The counters are `pledge.retries` and `pledge.retries.exhausted`, as in ``PromiseMetrics``,
+    /// which then doesn't count these retries without the dimension. Call it once for each policy,
+    /// and not for each operation, because it creates the counters.
     ///
     /// - Parameters:
     ///   - name: The value of the dimension.

@@ -6,8 +6,9 @@
   public enum PromiseMetrics {
     /// Starts counting events, until the program ends.
     ///
-    /// Call it once, when the program starts, after `MetricsSystem.bootstrap`. If you call it again, each
-    /// event is also counted in the metrics of the second factory, or twice if the factory is the same.
+    /// Call it once, when the program starts, after `MetricsSystem.bootstrap`. If you call it
+    /// again, each event is also counted in the metrics of the second factory, or twice if the
+    /// factory is the same.
     ///
     /// | metric | kind | counts |
     /// |---|---|---|
@@ -19,11 +20,12 @@
     /// | `pledge.unhandled_rejections` | counter | rejections that no handler has received |
     ///
     /// Retries with a named policy have the dimension `policy`: see
-    /// ``Pledge/RetryPolicy/measured(as:factory:)``. Limiters and coalescers are counted separately: see
-    /// ``Pledge/Limiter/measured(as:factory:)`` and ``Pledge/RequestCoalescer/measured(as:factory:)``.
+    /// ``Pledge/RetryPolicy/measured(as:factory:)``. Limiters and coalescers are counted
+    /// separately: see ``Pledge/Limiter/measured(as:factory:)`` and
+    /// ``Pledge/RequestCoalescer/measured(as:factory:)``.
     ///
-    /// **Execution.** The metrics change on the threads on which the events happen, including the timer
-    /// thread, so the factory's metrics must not block for long.
+    /// **Execution.** The metrics change on the threads on which the events happen, including the
+    /// timer thread, so the factory's metrics must not block for long.
     ///
     /// - Parameter factory: The factory that creates the metrics.
     public static func start(factory: any MetricsFactory = MetricsSystem.factory) {

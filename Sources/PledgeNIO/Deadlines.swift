@@ -7,13 +7,13 @@
     /// promise hasn't settled by `deadline`.
     ///
     /// The remaining time is measured at the call. On timeout, the returned promise is rejected
-    /// immediately and stops being a consumer of this promise, which is cancelled if it has no other
-    /// consumer. The timer is released as soon as this promise settles.
+    /// immediately and stops being a consumer of this promise, which is cancelled if it has no
+    /// other consumer. The timer is released as soon as this promise settles.
     ///
     /// - Parameters:
     ///   - deadline: The deadline, in the time of `loop`.
-    ///   - loop: The event loop whose timers are used, for example one with virtual time in a test; nil
-    ///     for the library's timers.
+    ///   - loop: The event loop whose timers are used, for example one with virtual time in a test;
+    ///     nil for the library's timers.
     public func deadline(_ deadline: NIODeadline, on loop: (any EventLoop)? = nil)
       -> Promise<Value>
     {

@@ -5,12 +5,12 @@
   extension EventLoopFuture where Value: Sendable {
     /// A promise with the result of this future.
     ///
-    /// Each access creates a new promise. Cancelling a promise rejects it with `CancellationError`, and
-    /// doesn't affect the future, its producer, or its other consumers.
+    /// Each access creates a new promise. Cancelling a promise rejects it with `CancellationError`,
+    /// and doesn't affect the future, its producer, or its other consumers.
     ///
-    /// A future retains its callbacks until it completes. If many consumers of a long-lived future may be
-    /// cancelled, create one promise from the future and let all consumers use that: a promise releases a
-    /// consumer that is cancelled.
+    /// A future retains its callbacks until it completes. If many consumers of a long-lived future
+    /// may be cancelled, create one promise from the future and let all consumers use that: a
+    /// promise releases a consumer that is cancelled.
     @inlinable
     public var promise: Promise<Value> {
       PromiseOfLoop.make(#fileID, #line) { resolver in
@@ -18,11 +18,12 @@
       }
     }
 
-    /// Returns a promise with the result of this future that notifies the producer when it is cancelled.
+    /// Returns a promise with the result of this future that notifies the producer when it is
+    /// cancelled.
     ///
-    /// Cancelling the promise doesn't fail the future, which can have other consumers. The producer can
-    /// fail it in response; the promise is then rejected with `CancellationError`, whatever error the
-    /// producer used.
+    /// Cancelling the promise doesn't fail the future, which can have other consumers. The producer
+    /// can fail it in response; the promise is then rejected with `CancellationError`, whatever
+    /// error the producer used.
     ///
     /// ```swift
     /// let reply = client.send(request).promise(onCancel: { client.abort(request) })
@@ -71,9 +72,9 @@
     /// Returns a future on `loop` with the result of this promise.
     ///
     /// The future is a consumer of the promise that is never cancelled. It fails with
-    /// `BrokenPromiseError` if the promise is abandoned, and with `CancellationError` if it is cancelled.
-    /// To be able to cancel the promise, keep it. The loop must run until the promise has settled, as for
-    /// any future of the loop.
+    /// `BrokenPromiseError` if the promise is abandoned, and with `CancellationError` if it is
+    /// cancelled. To be able to cancel the promise, keep it. The loop must run until the promise
+    /// has settled, as for any future of the loop.
     @inlinable
     public func future(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
@@ -85,8 +86,8 @@
   }
 
   extension EventLoopPromise where Value: Sendable {
-    /// Completes this promise with the result of `promise`, or with `BrokenPromiseError` if `promise` is
-    /// abandoned.
+    /// Completes this promise with the result of `promise`, or with `BrokenPromiseError` if
+    /// `promise` is abandoned.
     ///
     /// Use it if an API of an event loop passes you a promise to complete.
     @inlinable
@@ -96,7 +97,8 @@
   }
 
   extension Resolver {
-    /// Returns an event loop's promise that settles the promise of this resolver when it is completed.
+    /// Returns an event loop's promise that settles the promise of this resolver when it is
+    /// completed.
     ///
     /// Use it to call an API of an event loop that takes a promise to complete:
     ///
@@ -106,8 +108,8 @@
     /// }
     /// ```
     ///
-    /// You must complete it, as any promise of an event loop. If this resolver's promise has already
-    /// settled or been cancelled, completing it has no effect.
+    /// You must complete it, as any promise of an event loop. If this resolver's promise has
+    /// already settled or been cancelled, completing it has no effect.
     @inlinable
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line

@@ -7,8 +7,8 @@
     /// promises.
     ///
     /// Spans that are started in a handler then belong to the trace of the code that attached the
-    /// handler, and a metadata provider of swift-log finds the context. Call it once, when the program
-    /// starts. Later calls do nothing.
+    /// handler, and a metadata provider of swift-log finds the context. Call it once, when the
+    /// program starts. Later calls do nothing.
     public static func propagateServiceContext() { propagate(ServiceContext.$current) }
   }
 #endif

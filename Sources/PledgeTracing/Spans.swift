@@ -13,17 +13,17 @@
     /// }
     /// ```
     ///
-    /// The span records an error, or the event `cancelled` if the promise is cancelled. If the promise is
-    /// deallocated before it settles, the span ends with the event `abandoned`. If `operation` throws,
-    /// the returned promise is rejected with that error.
+    /// The span records an error, or the event `cancelled` if the promise is cancelled. If the
+    /// promise is deallocated before it settles, the span ends with the event `abandoned`. If
+    /// `operation` throws, the returned promise is rejected with that error.
     ///
     /// - Parameters:
     ///   - name: The name of the operation.
     ///   - kind: The kind of the span.
     ///   - context: The context to which the span belongs.
     ///   - operation: A closure that starts the work. It runs inside this call. If
-    ///     `TaskLocals.propagateServiceContext()` was called, the span's context is also current in the
-    ///     handlers that the closure attaches.
+    ///     `TaskLocals.propagateServiceContext()` was called, the span's context is also current in
+    ///     the handlers that the closure attaches.
     public static func withSpan(
       _ name: String, ofKind kind: SpanKind = .internal,
       context: @autoclosure () -> ServiceContext = .current ?? .topLevel,
@@ -33,7 +33,8 @@
       SpanDescription(name, kind, context(), function, file, line).begin().around(operation)
     }
 
-    /// Starts a span that ends when this promise has settled, and returns a promise with the same result.
+    /// Starts a span that ends when this promise has settled, and returns a promise with the same
+    /// result.
     ///
     /// See ``withSpan(_:ofKind:context:function:file:line:_:)``.
     public func traced(
@@ -88,7 +89,8 @@
       end { $0.addEvent("abandoned") }
     }
 
-    /// Calls `work` in the span's context, and ends the span when the promise that it returns has settled.
+    /// Calls `work` in the span's context, and ends the span when the promise that it returns has
+    /// settled.
     func around<Value>(_ work: (any Span) throws -> Promise<Value>) -> Promise<Value> {
       do {
         return try ServiceContext.withValue(span.context) { try work(span) }

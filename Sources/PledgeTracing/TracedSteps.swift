@@ -3,14 +3,15 @@
   import ServiceContextModule
   import Tracing
 
-  // Operators that run their handler in a span. The span starts when the handler starts, belongs to the
-  // context in which the operator was called, and ends when the handler's result is known.
+  // Operators that run their handler in a span. The span starts when the handler starts, belongs to
+  // the context in which the operator was called, and ends when the handler's result is known.
 
   extension Thenable {
-    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has settled.
+    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has
+    /// settled.
     ///
-    /// The span belongs to the context in which this operator is called; `body` runs in the context of
-    /// the span. Errors and cancellation are recorded as in
+    /// The span belongs to the context in which this operator is called; `body` runs in the context
+    /// of the span. Errors and cancellation are recorded as in
     /// ``Pledge/Promise/withSpan(_:ofKind:context:function:file:line:_:)``. If `body` doesn't run,
     /// there is no span.
     ///
@@ -27,7 +28,8 @@
         Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
     }
 
-    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has settled.
+    /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has
+    /// settled.
     ///
     /// See ``then(span:ofKind:context:function:file:line:_:)``.
     ///

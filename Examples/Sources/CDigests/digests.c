@@ -1,7 +1,7 @@
-// MD5 (RFC 1321), SHA-1 and SHA-256 (FIPS 180-4).
+// MD5 (RFC 1321), and SHA-1 and SHA-256 (FIPS 180-4).
 //
-// Written here, and not taken from swift-crypto, because that would have the first build of the
-// examples compile BoringSSL a second time, beside the copy that TLS needs.
+// The examples don't use swift-crypto for these, because their first build would then compile
+// BoringSSL a second time, in addition to the copy that TLS needs.
 
 #include "digests.h"
 
@@ -114,11 +114,11 @@ static void sha256_block(uint32_t *h, const uint8_t *p) {
 }
 
 #if defined(__x86_64__)
-// The same with the processor's own instructions, four rounds at a time: four times as fast.
+// The same computation with the processor's SHA instructions, which is four times as fast.
 __attribute__((target("sha,sse4.1,ssse3"))) static void sha256_blocks_native(
     uint32_t *h, const uint8_t *p, size_t count) {
   const __m128i order = _mm_set_epi64x(0x0c0d0e0f08090a0bULL, 0x0405060700010203ULL);
-  // The instructions want the state as ABEF and CDGH.
+  // The instructions expect the state as ABEF and CDGH.
   __m128i abcd = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)h), 0xb1);
   __m128i efgh = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(h + 4)), 0x1b);
   __m128i abef = _mm_alignr_epi8(abcd, efgh, 8);
@@ -132,7 +132,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void sha256_blocks_native(
       __m128i m = _mm_add_epi32(w[0], _mm_loadu_si128((const __m128i *)(roots + 4 * i)));
       cdgh = _mm_sha256rnds2_epu32(cdgh, abef, m);
       abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(m, 0x0e));
-      // The words of four rounds later on.
+      // Computes the message words for the four rounds that start sixteen rounds later.
       __m128i next = _mm_sha256msg1_epu32(w[0], w[1]);
       next = _mm_add_epi32(next, _mm_alignr_epi8(w[3], w[2], 4));
       next = _mm_sha256msg2_epu32(next, w[3]);

@@ -3,11 +3,11 @@ import Pledge
 import PledgeFoundation
 
 extension Downloader {
-  /// Repeats `operation` after errors that may go away.
+  /// Repeats `operation` after transient errors.
   ///
-  /// An attempt that made progress doesn't count: a connection that breaks every minute is no reason
-  /// to give up a file that takes an hour. After ``TooSlow`` any progress will do, because the faster
-  /// mirror may not serve this file anymore.
+  /// Progress resets the count of attempts: a connection that breaks every minute is no reason to
+  /// give up on a file that takes an hour. After ``TooSlow``, any progress is enough, because the
+  /// faster mirror may no longer serve this file.
   func persistently<T: Sendable>(
     _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<T>
   ) -> Promise<T> {
@@ -25,7 +25,7 @@ extension Downloader {
     }
   }
 
-  /// Repeats `operation` from the first byte after errors that spoil all that has arrived.
+  /// Repeats `operation` from the first byte after errors that make all received bytes useless.
   func startingOver(
     _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<Void>
   ) -> Promise<Void> {
@@ -54,19 +54,19 @@ extension Downloader {
 
   private static let progressThatCounts = 1 << 16
 
-  /// Whether all mirrors have the same wrong file: then the checksum is wrong, and fetching a large
-  /// file again would be useless.
+  /// Whether all mirrors serve the same wrong file: in that case, the checksum is probably wrong,
+  /// and downloading a large file again would be useless.
   private static func isHopeless(_ errors: [any Error], _ copy: Copy) -> Bool {
     let mismatches = errors.compactMap { $0 as? ChecksumMismatch }
     guard let last = mismatches.last else { return false }
     return mismatches.count { $0 == last } > 1 && copy.isEverywhere(last.actual)
   }
 
-  /// Whether nothing that is here can be used any more.
+  /// Whether none of the received bytes can be used anymore.
   static func isSpoiled(_ error: any Error) -> Bool {
     switch error {
     case is ChecksumMismatch, is Changed, is NotResumable: true
-    // While one mirror may still have the rest of the file, it is worth waiting for.
+    // As long as one mirror may still serve the rest of the file, retrying is worthwhile.
     case let error as AggregateError:
       error.errors.contains(where: isSpoiled) && !error.errors.contains(where: isWorthRetrying)
     case let error as GivenUp:
@@ -78,12 +78,12 @@ extension Downloader {
     }
   }
 
-  /// Whether a further attempt may go better.
+  /// Whether another attempt may succeed.
   static func isWorthRetrying(_ error: any Error) -> Bool {
     switch error {
     case is Stalled, is TooSlow: true
     case let error as ConnectionFailure: error.isTransient
-    // A locked file: an attempt that is ending may be about to close it.
+    // A file can be locked by an attempt that is ending and about to close it.
     case let error as FileFailure: error.operation == .lock
     case let error as AggregateError: error.errors.contains(where: isWorthRetrying)
     default: RetryPolicy.isTransient(error)

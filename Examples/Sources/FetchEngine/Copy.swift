@@ -4,52 +4,53 @@ import Pledge
 import PledgeFoundation
 import Synchronization
 
-/// Where the bytes of a file are until it is whole: a ``PartialFile``, or a simulation of one.
+/// The storage of a file's bytes until the file is complete: a ``PartialFile``, or a simulation of
+/// one.
 public protocol Part: Sendable {
-  /// What an earlier run has left.
+  /// The state that an earlier run saved; nil if there is none.
   var leftover: ResumeState? { get }
-  /// Whether it has been neither committed nor closed.
+  /// Whether the file has been neither committed nor closed.
   var isOpen: Bool { get }
-  /// Writes bytes at a position.
+  /// Writes bytes at a position, in bytes from the start of the file.
   func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws
-  /// Notes how much has arrived, for a later run.
+  /// Saves how much has arrived, for a later run.
   func save(_ resume: ResumeState) throws
-  /// Forgets all.
+  /// Removes all bytes and the saved state.
   func restart() throws
-  /// The checksum of what was written.
+  /// Returns the checksum of the bytes that were written.
   func checksum(_ algorithm: ChecksumAlgorithm) throws -> Checksum
 }
 
-/// The file that the server has now isn't the one of which a part is present.
+/// The file on the server is no longer the one that was partly downloaded.
 struct Changed: Error, CustomStringConvertible {
   var description: String { "the file has changed on the server" }
 }
 
-/// A connection broke, and nothing tells whether what the server has now continues what is present.
+/// A connection broke, and the download can't be resumed, because the server provides no validator.
 struct NotResumable: Error, CustomStringConvertible {
   var description: String {
-    "the connection broke, and the server gives neither an entity tag nor a date to continue with"
+    "the connection broke, and without an entity tag or a date, the download can't be resumed"
   }
 }
 
-/// All bytes of a segment are here; the server sends more than that.
+/// All bytes of a segment have arrived, but the server sends more.
 struct EndOfSegment: Error {}
 
-/// A file that is being downloaded: how much of it is present, and which responses continue that.
+/// A file that is being downloaded: which bytes are present, and which responses continue them.
 final class Copy: Sendable {
-  /// A segment of one version of the file, and the attempt that may write it.
+  /// A segment of one version of the file, and the attempt that can write it.
   ///
-  /// Responses for other versions, and those of other attempts, aren't written anymore.
+  /// Responses for other versions or from other attempts are no longer written.
   struct Claim: Sendable {
     let start: Int
     let version: Int
     var attempt = 0
   }
 
-  /// Which attempt to fetch a segment has a response.
+  /// The attempt whose response is written to a segment.
   private struct Turn {
     var attempt: Int
-    /// Whether that response may still be written.
+    /// Whether the response can still be written.
     var isOpen = true
   }
 
@@ -57,31 +58,31 @@ final class Copy: Sendable {
     var resume: ResumeState
     var version = 0
     var requests = 0
-    /// How many attempts have begun, for all segments together.
+    /// The number of attempts that have begun, for all segments together.
     var attempts = 0
-    /// The latest turn of each segment, by its start.
+    /// The latest turn of each segment, by the start of the segment.
     var turns: [Int: Turn] = [:]
-    /// How much had arrived when the state was saved.
+    /// The number of bytes that had arrived when the state was last saved.
     var saved = 0
     var lastSource: URL?
-    /// The mirrors that have sent what is present; nil where that was an earlier run.
+    /// The mirrors that sent the bytes that are present; nil represents an earlier run.
     var mirrors: [URL?] = []
-    /// Whether the file had to be started over.
+    /// Whether the download had to start over.
     var isSuspect = false
-    /// The checksum of what a mirror has sent by itself, if it was wrong.
+    /// The checksum of each wrong file that came from a single mirror.
     var wrongFiles: [URL: Checksum] = [:]
   }
 
-  /// How much must arrive before the state is saved again, in bytes.
+  /// The number of bytes that must arrive before the state is saved again.
   private static let saveInterval = 1 << 20
 
   let file: Download
   let part: any Part
-  /// Whether what is here may be continued without asking whether the file has changed: because a
-  /// checksum will tell, or because the user says so.
+  /// Whether the download can continue without a check that the file is unchanged: a checksum
+  /// detects a change, or the user asked to continue.
   private let isTrusted: Bool
-  /// Whether the first bytes are a file of the user, which must not be replaced before there is a
-  /// complete one.
+  /// Whether the first bytes are the user's own file, which must not be replaced before the new
+  /// file is complete.
   private let isGivenByUser: Bool
   private let state: Mutex<State>
 
@@ -89,7 +90,7 @@ final class Copy: Sendable {
     self.file = file
     self.part = part
     let resume = part.leftover ?? ResumeState()
-    // A state without a validator is saved only for a file of the user.
+    // A state without a validator is saved only for the user's own file.
     isGivenByUser = file.checksum == nil && part.leftover != nil && resume.validator == nil
     isTrusted = file.checksum != nil || isGivenByUser
     var initial = State(resume: resume, saved: resume.received)
@@ -101,12 +102,12 @@ final class Copy: Sendable {
   var received: Int { resume.received }
   var requests: Int { state.withLock { $0.requests } }
   var source: URL? { state.withLock { $0.lastSource } }
-  /// The mirrors that have sent what is present, as far as they are known.
+  /// The mirrors that sent the bytes that are present, as far as they are known.
   var mirrors: [URL] { state.withLock { $0.mirrors.compactMap(\.self) } }
-  /// The mirror that has sent all that is present; nil if several have.
+  /// The mirror that sent all bytes that are present; nil if there are several or it is unknown.
   var soleMirror: URL? { state.withLock { Self.soleMirror($0) } }
 
-  /// What is missing.
+  /// The segments that are incomplete.
   var claims: [Claim] {
     state.withLock { state in
       state.resume.segments.filter { !$0.isComplete }
@@ -114,11 +115,11 @@ final class Copy: Sendable {
     }
   }
 
-  /// Divides what is missing among `count` connections, if parts of the file can be told to be parts
-  /// of the same file.
+  /// Divides the missing bytes among up to `count` connections, if a validator or a checksum
+  /// ensures that all parts belong to the same file.
   ///
-  /// After a start over the file stays whole: a server may ignore ranges though it announces them,
-  /// and if one of several mirrors sends wrong bytes, a single source shows which.
+  /// After a restart, the file isn't divided: a server may ignore ranges although it announces
+  /// them, and if one of several mirrors sends wrong bytes, a single source shows which one does.
   func split(into count: Int, minimum: Int) {
     state.withLock { state in
       guard !state.isSuspect, isTrusted || state.resume.validator != nil else { return }
@@ -126,7 +127,7 @@ final class Copy: Sendable {
     }
   }
 
-  /// The header fields that ask for what is missing of a segment.
+  /// Returns the header fields that request the missing bytes of a segment.
   func headers(for claim: Claim) throws -> [String: String] {
     try state.withLock { state in
       let segment = try Self.segment(state, claim)
@@ -137,7 +138,7 @@ final class Copy: Sendable {
       guard isTrusted || state.resume.validator != nil else { throw NotResumable() }
       let last = segment.end.map { "\($0 - 1)" } ?? ""
       var headers = ["Range": "bytes=\(segment.position)-\(last)"]
-      // Mirrors have entity tags of their own; a checksum tells more than those.
+      // Entity tags differ between mirrors; a checksum is more reliable.
       if file.checksum == nil || file.mirrors.count == 1 {
         headers["If-Range"] = state.resume.validator?.ifRange
       }
@@ -145,7 +146,8 @@ final class Copy: Sendable {
     }
   }
 
-  /// Returns the number of a new attempt to fetch a segment, perhaps from several mirrors at once.
+  /// Returns the number of a new attempt to fetch a segment; an attempt can send requests to
+  /// several mirrors.
   func beginAttempt() -> Int {
     state.withLock { state in
       state.attempts += 1
@@ -153,9 +155,11 @@ final class Copy: Sendable {
     }
   }
 
-  /// Checks that a response continues what is present, and starts over if it is for another file.
+  /// Checks that a response continues the bytes that are present, or starts over if it contains the
+  /// whole file.
   ///
-  /// Only the first response of an attempt is accepted, and only its body is written.
+  /// Only the first response of an attempt is accepted, and only its body is written. Throws an
+  /// error if the response is for a different file.
   ///
   /// - Returns: The segment that the body belongs to; nil if nothing was missing.
   func accept(
@@ -189,7 +193,7 @@ final class Copy: Sendable {
         state.lastSource = head.url
         return nil
       default:
-        // The whole file, whether that was asked for or not.
+        // The whole file, whether or not it was requested.
         if let size = state.resume.size, state.resume.segments.count > 1, size == length,
           segment.position == 0
         {
@@ -215,7 +219,7 @@ final class Copy: Sendable {
     }
   }
 
-  /// The error for a file on the server that isn't the one of which a part is present.
+  /// The error for a file that has changed on the server.
   private var changed: any Error {
     isGivenByUser
       ? BadAnswer(
@@ -225,10 +229,10 @@ final class Copy: Sendable {
       : Changed()
   }
 
-  /// Ends the turn of a response: what still arrives is not written.
+  /// Ends the turn of a response: bytes that arrive later aren't written.
   ///
-  /// When this returns, no write is in progress, so that the position at which the next attempt
-  /// continues stays what it is.
+  /// When this returns, no write is in progress, so the position at which the next attempt
+  /// continues is final.
   func end(_ claim: Claim) {
     state.withLock { state in
       if state.turns[claim.start]?.attempt == claim.attempt {
@@ -237,7 +241,7 @@ final class Copy: Sendable {
     }
   }
 
-  /// Writes what has arrived of a segment.
+  /// Writes bytes of a segment that have arrived.
   func write(_ bytes: UnsafeRawBufferPointer, _ claim: Claim) throws {
     try state.withLock { state in
       let index = try Self.index(state, claim)
@@ -260,7 +264,7 @@ final class Copy: Sendable {
     state.saved = state.resume.received
   }
 
-  /// Notes that the body of a segment has ended; throws if that was too early.
+  /// Records that the body of a segment has ended; throws an error if it ended too early.
   func finish(_ claim: Claim) throws {
     try state.withLock { state in
       let index = try Self.index(state, claim)
@@ -274,7 +278,7 @@ final class Copy: Sendable {
     }
   }
 
-  /// Throws if the file is not the one that was promised.
+  /// Throws ``ChecksumMismatch`` if the file doesn't have the expected checksum.
   func verify() throws {
     guard let expected = file.checksum else { return }
     let actual = try part.checksum(expected.algorithm)
@@ -285,14 +289,14 @@ final class Copy: Sendable {
     throw ChecksumMismatch(expected: expected, actual: actual)
   }
 
-  /// Whether all mirrors have sent the file with this checksum.
+  /// Whether each mirror sent a wrong file with this checksum.
   func isEverywhere(_ checksum: Checksum) -> Bool {
     state.withLock { state in
       file.mirrors.allSatisfy { state.wrongFiles[$0] == checksum }
     }
   }
 
-  /// Forgets all that has arrived.
+  /// Discards all bytes that have arrived.
   func restart() throws {
     try state.withLock { state in
       try part.restart()
@@ -326,13 +330,13 @@ final class Copy: Sendable {
 
 /// One file to download.
 ///
-/// It is one object, because each event contains it.
+/// This is a class because each event contains a reference to it.
 public final class Download: Sendable {
   /// The file name.
   public let name: String
-  /// The addresses that serve it.
+  /// The URLs that serve the file.
   public let mirrors: [URL]
-  /// What its checksum must be, if that is known.
+  /// The expected checksum, if it is known.
   public let checksum: Checksum?
 
   /// Creates a download.

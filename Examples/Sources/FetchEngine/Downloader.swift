@@ -5,11 +5,11 @@ import PledgeFoundation
 
 /// Downloads files.
 ///
-/// Each method is one policy, written as a chain; read them from top to bottom.
+/// Each method implements one policy as a chain; read them from top to bottom.
 public struct Downloader: Sendable {
-  /// What all downloads share.
+  /// The state that all downloads share.
   ///
-  /// It is one object, because each closure of a chain retains what it captures.
+  /// This is a single object because each closure of a chain retains its captures.
   final class Shared: Sendable {
     let request: Request
     let storage: any Storage
@@ -41,7 +41,7 @@ public struct Downloader: Sendable {
   var request: Request { shared.request }
   var storage: any Storage { shared.storage }
   var options: Options { shared.options }
-  /// Where files are read for their checksums, and where the disk is waited for.
+  /// The executor for slow file operations, such as computing checksums and flushing to disk.
   var disk: any PromiseExecutor { shared.disk }
   var time: Time { shared.time }
   var stalls: StallWatch { shared.stalls }
@@ -51,12 +51,13 @@ public struct Downloader: Sendable {
   /// Creates a downloader.
   ///
   /// - Parameters:
-  ///   - transport: What sends requests.
-  ///   - storage: Where files go.
+  ///   - transport: The client that sends requests.
+  ///   - storage: The storage for the files.
   ///   - options: The policies.
-  ///   - disk: Where files are read for their checksums, and where the disk is waited for.
+  ///   - disk: The executor for slow file operations, such as computing checksums and flushing to
+  ///     disk.
   ///   - time: The clock.
-  ///   - report: Called with each event, on any thread.
+  ///   - report: A closure that is called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),
     disk: any PromiseExecutor = .global, time: Time = .real,
@@ -76,7 +77,7 @@ public struct Downloader: Sendable {
     }
   }
 
-  /// Downloads one file, and tells how that ended.
+  /// Downloads one file, and returns a promise for its outcome.
   func outcome(of file: Download) -> Promise<Outcome> {
     let start = time.now()
     return download(file).mapResult(on: .immediate) { result in
@@ -94,7 +95,7 @@ public struct Downloader: Sendable {
 
   /// Downloads one file, unless it exists and must be kept.
   func download(_ file: Download) -> Promise<Saved> {
-    // Opening a file is faster than a change of threads; computing a checksum isn't.
+    // Opening a file is faster than switching threads; computing a checksum isn't.
     if file.checksum != nil {
       return Promise(on: disk) { try start(file) }.then(on: .immediate) { proceed($0, file) }
     }
@@ -119,20 +120,20 @@ public struct Downloader: Sendable {
     }
   }
 
-  /// Fetches what is missing, verifies the file, and gives it its name.
+  /// Fetches the missing bytes, verifies the file, and renames it to its final name.
   func fetch(_ copy: Copy) -> Promise<Saved> {
     committed(startingOver(copy) { complete(copy) }, copy)
-      // What can be continued is stored by the disk, and the rest is removed, even if the download
-      // was cancelled.
+      // A partial file that can be resumed is flushed to disk, and any other is removed, even if
+      // the download was cancelled.
       .recover(on: .immediate) { error in
         Promise(on: disk) { storage.close(copy.part) }.uncancellable()
           .map(on: .immediate) { throw error }
       }
   }
 
-  /// Gives the file its name.
+  /// Renames the file to its final name.
   private func committed(_ arrival: Promise<Void>, _ copy: Copy) -> Promise<Saved> {
-    // Renaming a file is faster than a change of threads; waiting for the disk isn't.
+    // Renaming a file is faster than switching threads; flushing to disk isn't.
     storage.isSyncing
       ? arrival.map(on: disk) { try commit(copy) }
       : arrival.map(on: .immediate) { try commit(copy) }
@@ -145,7 +146,7 @@ public struct Downloader: Sendable {
       file: copy.file, source: copy.source, byteCount: copy.received, requests: copy.requests)
   }
 
-  /// Fetches all that is missing.
+  /// Fetches all missing bytes.
   func complete(_ copy: Copy) -> Promise<Void> {
     let claims = copy.claims
     guard !claims.isEmpty else { return verify(copy) }
@@ -156,7 +157,7 @@ public struct Downloader: Sendable {
     return copy.file.checksum == nil ? arrival : arrival.then(on: .immediate) { verify(copy) }
   }
 
-  /// Fetches what is missing over one connection.
+  /// Fetches the missing bytes over one connection.
   private func inOnePiece(_ copy: Copy) -> Promise<Void> {
     persistently(copy) {
       // An earlier attempt may have changed what is missing.
@@ -165,12 +166,12 @@ public struct Downloader: Sendable {
     }
   }
 
-  /// Fetches what is missing over several connections.
+  /// Fetches the missing bytes over several connections.
   private func inSegments(_ copy: Copy) -> Promise<Void> {
     guard let first = copy.claims.first else { return .value(()) }
     return persistently(copy) { connect(copy, first) }
       .then(on: .immediate) { opened in
-        // The first response contains the size, and so what there is to divide.
+        // The first response contains the size, which is needed to divide the file.
         if opened.answer.head.servesRanges {
           copy.split(into: options.split, minimum: options.minimumSegment)
         }
@@ -196,19 +197,19 @@ public struct Downloader: Sendable {
         if let sole = copy.soleMirror {
           mirrors.blameForWrongFile(sole)
         } else {
-          // The checksum doesn't show which of them it was.
+          // The checksum doesn't show which mirror sent wrong bytes.
           for mirror in copy.mirrors { mirrors.blame(mirror) }
         }
       }
   }
 
-  /// Asks the mirrors for a segment, each a little later than the one before it.
+  /// Requests a segment from the mirrors, each a little later than the one before.
   ///
-  /// The first good answer wins, and the other requests are cancelled.
+  /// The first successful response wins, and the other requests are cancelled.
   func connect(_ copy: Copy, _ claim: Copy.Claim) -> Promise<Opened> {
     let ranked = mirrors.ranked(copy.file.mirrors, rotation: claim.start / options.minimumSegment)
     let attempt = copy.beginAttempt()
-    // Without mirrors there is no race, and one error.
+    // With a single mirror there is no race, and a failure is a single error, not an aggregate.
     if ranked.count == 1 { return ask(ranked[0], copy, claim, attempt) }
     return Promise.any(
       ranked.enumerated().map { rank, mirror in
@@ -220,7 +221,7 @@ public struct Downloader: Sendable {
       })
   }
 
-  /// Asks one mirror for a segment.
+  /// Requests a segment from one mirror.
   private func ask(
     _ mirror: URL, _ copy: Copy, _ claim: Copy.Claim, _ attempt: Int
   ) -> Promise<Opened> {
@@ -235,9 +236,9 @@ public struct Downloader: Sendable {
     }
   }
 
-  /// Writes the body of an answer to the file, unless it stalls or is outrun by other mirrors.
+  /// Writes the body of a response to the file, unless it stalls or other mirrors are much faster.
   func read(_ opened: Opened, _ copy: Copy) -> Promise<Void> {
-    // The file was whole already.
+    // The file was already complete.
     guard let claim = opened.claim else { return .value(()) }
     report(.started(copy.file, copy.resume))
     let meter = Meter(time.now())
@@ -260,7 +261,7 @@ public struct Downloader: Sendable {
     }
   }
 
-  /// Rejected once a connection receives far less than other mirrors would send.
+  /// Returns a promise that is rejected once other mirrors would be much faster than a connection.
   func outrun(_ meter: Meter, by others: [URL]) -> Promise<Void> {
     let before = meter.count
     let pause = min(options.stall, .seconds(2))
@@ -271,7 +272,8 @@ public struct Downloader: Sendable {
     }
   }
 
-  /// Notes that a mirror has failed if `body` throws.
+  /// Runs `body`; if it throws an error other than `CancellationError`, records a failure of the
+  /// mirror.
   private func blaming<T>(_ mirror: URL, _ body: () throws -> T) throws -> T {
     do {
       return try body()
@@ -282,7 +284,7 @@ public struct Downloader: Sendable {
   }
 }
 
-/// An answer that fits to what is here of a file.
+/// A response that continues a file.
 struct Opened: Sendable {
   let answer: any Answer
   let mirror: URL

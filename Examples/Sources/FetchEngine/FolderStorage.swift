@@ -3,20 +3,20 @@ import Foundation
 
 extension PartialFile: Part {}
 
-/// The files of a folder.
+/// A storage that keeps files in a folder.
 public struct FolderStorage: Storage {
-  /// What to do with a file that already exists.
+  /// The policy for a file that already exists.
   public enum Existing: Sendable {
-    /// It is replaced when the new one is whole.
+    /// The file is replaced when the new one is complete.
     case replaced
-    /// It stays, and is not downloaded.
+    /// The file is kept and isn't downloaded.
     case kept
   }
 
   /// The partial files.
   public let parts: PartialFiles
   private let existing: Existing
-  /// Whether ``commit(_:)`` waits until the disk has the file.
+  /// Whether ``commit(_:)`` flushes the file to disk.
   public let isSyncing: Bool
 
   /// Creates a storage.
@@ -26,11 +26,14 @@ public struct FolderStorage: Storage {
     isSyncing = syncing
   }
 
-  /// A file with the right checksum need not be downloaded, whatever the policy.
+  /// Returns the size of an existing file that doesn't need to be downloaded; nil otherwise.
+  ///
+  /// A file with the right checksum isn't downloaded again, whatever the policy.
   public func present(_ file: Download) throws -> Int? {
     guard file.checksum != nil || existing == .kept else { return nil }
     let path = parts.path(of: file.name)
-    // What cannot be read is not there; the download tells why it cannot be written either.
+    // A file whose status can't be read counts as missing; the download then reports why it can't
+    // be written.
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
     let size = Int(status.st_size)
@@ -44,23 +47,23 @@ public struct FolderStorage: Storage {
     return stays ? size : nil
   }
 
-  /// Removes what a run that was killed has left of a file that is whole by now.
+  /// Removes the partial file that a killed run left, if the file itself is complete by now.
   private func removeLeftover(of file: Download) {
     let path = parts.path(of: PartialFile.partialName(for: file.name))
     guard access(path, F_OK) == 0 else { return }
-    // One that is in use is locked, and stays.
+    // A partial file that is in use is locked, and is kept.
     (try? PartialFile(for: file.name, in: parts.directory))?.discard()
   }
 
-  /// Opens the partial file of that name.
+  /// Opens the partial file for a name.
   public func open(_ name: String) throws -> any Part { try parts.open(name) }
 
-  /// Gives a file its final name.
+  /// Renames a partial file to its final name.
   public func commit(_ part: any Part) throws {
     if let file = part as? PartialFile { try file.commit(syncing: isSyncing) }
   }
 
-  /// Closes a partial file, and keeps it if it can be continued.
+  /// Closes a partial file, and keeps it if it can be resumed.
   public func close(_ part: any Part) {
     if let file = part as? PartialFile { parts.close(file) }
   }

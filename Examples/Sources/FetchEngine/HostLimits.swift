@@ -2,9 +2,9 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// Limits how many connections each host has.
+/// Limits the number of connections to each host.
 final class HostLimits: Sendable {
-  /// A connection that a host may have; it is free again when this is released.
+  /// A slot for one connection to a host; it becomes free when this object is deallocated.
   private final class Slot: Sendable {
     private let end: Resolver<Void>
 
@@ -13,7 +13,7 @@ final class HostLimits: Sendable {
     deinit { end.fulfill() }
   }
 
-  /// A response that keeps its slot until it is released, and so while its body arrives.
+  /// A response that occupies its slot until it is released, and while its body arrives.
   private struct Held: Answer {
     let answer: any Answer
     let slot: Slot
@@ -30,10 +30,10 @@ final class HostLimits: Sendable {
   private let limit: Int?
   private let limiters = Mutex<[String: Limiter]>([:])
 
-  /// Creates limits; nil for any number of connections.
+  /// Creates limits; nil means no limit.
   init(_ limit: Int?) { self.limit = limit }
 
-  /// Calls `request` as soon as the host may have another connection.
+  /// Calls `request` as soon as a connection to the host of `url` is available.
   func whenFree(
     _ url: URL, _ request: @escaping @Sendable () -> Promise<any Answer>
   ) -> Promise<any Answer> {
@@ -54,7 +54,8 @@ final class HostLimits: Sendable {
     let (slot, resolver) = Promise<Slot>.withResolvers()
     let use = limiter.run(on: .immediate) {
       let (promise, end) = Promise<Void>.withResolvers()
-      // If the slot is not wanted anymore, it is released, and so free, at once.
+      // If the promise for the slot was cancelled, the slot is deallocated, and therefore free,
+      // immediately.
       resolver.fulfill(Slot(end))
       return promise
     }

@@ -2,11 +2,11 @@ import FetchSupport
 import Foundation
 import Synchronization
 
-/// What is known about the servers, from all files together.
+/// Statistics about the servers, across all files.
 final class Mirrors: Sendable {
   private struct Record {
     var failures = 0
-    /// The speed of a connection, in bytes per second.
+    /// The average speed of a connection, in bytes per second.
     var speed: Double?
   }
 
@@ -14,10 +14,10 @@ final class Mirrors: Sendable {
 
   private let records = Mutex<[String: Record]>([:])
 
-  /// The mirrors of a file, the best one first.
+  /// Returns the mirrors of a file, the best one first.
   ///
-  /// Those that failed come later; of equal ones the fastest is first. `rotation` spreads the
-  /// segments of a file over mirrors that are equally good.
+  /// Mirrors with fewer failures come first, and among equals, much faster ones. `rotation`
+  /// distributes the segments of a file over mirrors that are equally good.
   func ranked(_ mirrors: [URL], rotation: Int) -> [URL] {
     guard mirrors.count > 1 else { return mirrors }
     let records = records.withLock { $0 }
@@ -33,17 +33,17 @@ final class Mirrors: Sendable {
     return order.map { turned[$0] }
   }
 
-  /// Notes that a server failed.
+  /// Records a failure of a server.
   func blame(_ mirror: URL) { add(1, to: mirror) }
 
-  /// Notes that a server has sent a wrong file, which weighs more than all else.
+  /// Records that a server sent a wrong file, which outweighs other failures.
   func blameForWrongFile(_ mirror: URL) { add(Self.weightOfWrongFile, to: mirror) }
 
   private func add(_ failures: Int, to mirror: URL) {
     records.withLock { $0[Self.key(mirror), default: Record()].failures += failures }
   }
 
-  /// Notes how fast a server has been.
+  /// Records the speed of a server.
   func note(_ mirror: URL, bytes: Int, in duration: Duration) {
     guard bytes > 100_000, duration > .zero else { return }
     let speed = Double(bytes) / (duration / .seconds(1))
@@ -53,7 +53,7 @@ final class Mirrors: Sendable {
     }
   }
 
-  /// Whether one of `others` is known to be much faster than `speed`.
+  /// Whether one of `others` is known to be much faster than `speed`, in bytes per second.
   func isMuchSlower(_ speed: Double, than others: [URL]) -> Bool {
     let records = records.withLock { $0 }
     return others.contains { other in

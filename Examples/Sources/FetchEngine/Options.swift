@@ -6,78 +6,79 @@ import Synchronization
 
 /// The policies of a ``Downloader``.
 public struct Options: Sendable {
-  /// How many files are downloaded at the same time.
+  /// The maximum number of files that are downloaded at the same time.
   public var concurrency = 8
-  /// How many connections one file may have.
+  /// The maximum number of connections for one file.
   public var split = 1
-  /// How many connections each host may have, for all files together; nil for any number.
+  /// The maximum number of connections to each host, for all files together; nil for no limit.
   public var connectionsPerHost: Int?
-  /// The smallest part of a file that gets its own connection, in bytes.
+  /// The minimum size of a segment when a file is divided, in bytes.
   public var minimumSegment = 4 << 20
-  /// How often to try again, and after which pauses.
+  /// The number of attempts and the delays between them.
   public var policy = RetryPolicy.exponential(
     attempts: 7, from: .milliseconds(100), maximum: .seconds(5)
   ).withJitter().honoringRetryAfter()
-  /// How long nothing may arrive.
+  /// The time after which a connection that receives nothing is closed.
   public var stall: Duration = .seconds(30)
-  /// How long a further mirror waits for those before it.
+  /// The delay before each additional mirror is tried.
   public var headStart: Duration = .milliseconds(300)
-  /// What is sent with each request.
+  /// The header fields and credentials to send with requests.
   public var settings = RequestSettings()
 
-  /// Creates the usual policies.
+  /// Creates the default policies.
   public init() {}
 }
 
-/// Where the files of a download go.
+/// The storage for downloaded files.
 public protocol Storage: Sendable {
-  /// The size of a file that is there and need not be downloaded; nil if it must be.
+  /// Returns the size of an existing file that doesn't need to be downloaded; nil if it must be
+  /// downloaded.
   func present(_ file: Download) throws -> Int?
-  /// Opens the partial file of that name.
+  /// Opens the partial file for a name.
   func open(_ name: String) throws -> any Part
-  /// Whether ``commit(_:)`` waits until the disk has the file.
+  /// Whether ``commit(_:)`` flushes the file to disk.
   var isSyncing: Bool { get }
-  /// Gives a file that is whole its final name.
+  /// Renames a complete file to its final name.
   func commit(_ part: any Part) throws
   /// Closes a partial file whose download has ended.
   func close(_ part: any Part)
 }
 
-/// What happens while files are downloaded.
+/// An event during a download.
 public enum Event: Sendable {
-  /// A response for a file has arrived; this is how much of the file is here.
+  /// A response for a file has arrived; the state describes the bytes that are present.
   case started(Download, ResumeState)
-  /// So many bytes have arrived on the connection for the segment that starts there.
+  /// Bytes have arrived: the start of their segment, and their number.
   case received(Download, Int, Int)
-  /// The connection for a segment has ended.
+  /// The connection for the segment that starts at this position has ended.
   case disconnected(Download, Int)
-  /// The next attempt starts after a pause.
+  /// The next attempt starts after this delay.
   case waiting(Download, Duration, because: any Error, askedByServer: Bool)
   /// The download has ended.
   case ended(Outcome)
 }
 
-/// A file that is there, under its own name.
+/// A complete file under its final name.
 public struct Saved: Sendable {
   /// The file.
   public let file: Download
-  /// The address that sent the last bytes; nil if the file was present before.
+  /// The URL of the last response; nil if the file already existed.
   public let source: URL?
-  /// Its size.
+  /// The size of the file, in bytes.
   public let byteCount: Int
-  /// How many requests it took.
+  /// The number of requests that were sent.
   public let requests: Int
 }
 
-/// How a download ended.
+/// The outcome of a download.
 public enum Outcome: Sendable {
   /// The file is complete.
   case saved(Saved, time: Duration)
-  /// It was given up.
+  /// The download failed.
   case failed(Download, any Error, time: Duration)
 }
 
-/// How much one connection has received, and when.
+/// The number of bytes that a connection has received, and the time of the last ones.
 final class Meter: Sendable {
   private struct State {
     var count = 0
@@ -103,7 +104,7 @@ final class Meter: Sendable {
   }
 }
 
-/// A value that one of several may take.
+/// A value that only one of several callers can take.
 final class Handover<Value: Sendable>: Sendable {
   private let value: Mutex<Value?>
 

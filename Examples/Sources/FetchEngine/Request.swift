@@ -3,13 +3,13 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-/// Sends requests, and follows redirections.
+/// Sends requests and follows redirects.
 final class Request: Sendable {
   private let transport: any Transport
   private let stalls: StallWatch
-  /// What the user wants to be sent with each request.
+  /// The header fields and credentials that the user specified.
   private let settings: RequestSettings
-  /// How many connections a host may have.
+  /// The limit of connections to each host.
   private let hosts: HostLimits
 
   init(
@@ -21,13 +21,13 @@ final class Request: Sendable {
     self.hosts = hosts
   }
 
-  /// Asks for `url`; an answer that does not tell of success is an error.
+  /// Requests `url`; the promise is rejected if the final status is neither 2xx nor 416.
   func get(
     _ url: URL, _ headers: [String: String], origin: URL? = nil, redirectionsLeft: Int = 20
   ) -> Promise<any Answer> {
     let common = settings.headers(for: url, origin: origin)
     let all = headers.isEmpty ? common : headers.merging(common) { own, _ in own }
-    // Waiting for a free connection is not the server's silence.
+    // The time spent waiting for a free connection doesn't count as a stall.
     return hosts.whenFree(url) { [self] in
       stalls.watch(transport.get(url.withoutCredentials, headers: all), stalls.meter())
     }
@@ -37,7 +37,7 @@ final class Request: Sendable {
         return .value(answer)
       case 301, 302, 303, 307, 308:
         guard redirectionsLeft > 0 else {
-          throw BadAnswer(description: "the server redirects too many times")
+          throw BadAnswer(description: "too many redirects")
         }
         let next = try Self.destination(of: answer.head)
         return get(
@@ -64,22 +64,24 @@ final class Request: Sendable {
   }
 }
 
-/// What the user wants to be sent with each request.
+/// The header fields and credentials that the user wants to send with requests.
 public struct RequestSettings: Sendable {
-  /// Header fields by their names.
+  /// The header fields, by name.
   public var headers: [String: String] = [:]
-  /// Finds a user and a password for a host, as in a netrc file.
+  /// Returns the user name and password for a host, for example from a netrc file.
   public var credentials: (@Sendable (_ host: String) -> (user: String, password: String)?)?
 
-  /// Creates settings that send nothing.
+  /// Creates settings without header fields and credentials.
   public init() {}
 
-  /// The header fields for `url`, to which `origin` has redirected, unless that is nil.
+  /// Returns the header fields for `url`, or, if `origin` isn't nil, for a redirect from `origin`
+  /// to `url`.
   ///
-  /// As with curl, a password and the fields Authorization and Cookie are for the host that the user
-  /// named; one that a redirection leads to gets what the redirection or the netrc file says.
+  /// As in curl, passwords and the fields `Authorization` and `Cookie` are sent only to the server
+  /// that the user named. Another server receives only credentials from the redirect itself or from
+  /// the netrc file.
   func headers(for url: URL, origin: URL?) -> [String: String] {
-    // Most requests; taking an address apart takes longer than the rest.
+    // This applies to most requests; parsing a URL takes longer than the rest.
     if headers.isEmpty, credentials == nil, !url.mayHaveCredentials,
       origin?.mayHaveCredentials != true
     {
@@ -103,25 +105,26 @@ public struct RequestSettings: Sendable {
     return result
   }
 
-  /// A file is to arrive as it is.
+  /// Requests the file without compression.
   private static let usual = ["Accept-Encoding": "identity"]
   private static let secretFields: Set = ["authorization", "cookie"]
 }
 
 extension URL {
-  /// False for an address without a user and a password; the rest must be taken apart.
+  /// Whether the URL may contain credentials; false if it certainly doesn't, which is faster to
+  /// check than parsing it.
   fileprivate var mayHaveCredentials: Bool {
     let at = UInt8(ascii: "@")
     return absoluteString.utf8.withContiguousStorageIfAvailable { $0.contains(at) } ?? true
   }
 
-  /// The user and the password in the address.
+  /// The user name and password in the URL.
   fileprivate var credentials: (user: String, password: String)? {
     guard let user = user(percentEncoded: false) else { return nil }
     return (user, password(percentEncoded: false) ?? "")
   }
 
-  /// The address without user and password.
+  /// The URL without user name and password.
   var withoutCredentials: URL {
     guard mayHaveCredentials, user() != nil || password() != nil else { return self }
     guard var parts = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return self }

@@ -2,10 +2,10 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// Rejects what receives nothing for too long.
+/// Rejects promises of connections that receive no data for too long.
 ///
-/// All requests share one timer, which is set for the first moment at which one of them can have
-/// stalled. A timer for each request costs more than the rest of a small file's chain.
+/// All requests share one timer, set for the first moment at which one of them can have stalled. A
+/// separate timer for each request would cost more than the rest of the chain for a small file.
 final class StallWatch: Sendable {
   private struct Watched {
     let meter: Meter
@@ -13,9 +13,9 @@ final class StallWatch: Sendable {
   }
 
   private struct State {
-    /// What is watched, by the order in which that began.
+    /// The watched promises, by number, in the order in which watching began.
     var watched: [Int: Watched] = [:]
-    /// What was cancelled because it has stalled.
+    /// The numbers of the promises that were cancelled because of a stall.
     var stalled: Set<Int> = []
     var last = 0
     var isTimerSet = false
@@ -28,7 +28,7 @@ final class StallWatch: Sendable {
   /// Creates a watch.
   ///
   /// - Parameters:
-  ///   - limit: How long nothing may arrive.
+  ///   - limit: The time without data after which a promise is rejected.
   ///   - time: The clock.
   init(limit: Duration, time: Time) {
     self.limit = limit
@@ -38,8 +38,8 @@ final class StallWatch: Sendable {
   /// Returns a meter that starts now.
   func meter() -> Meter { Meter(time.now()) }
 
-  /// Cancels `promise`, and rejects the returned one with ``Stalled``, once `meter` has received
-  /// nothing for too long.
+  /// Returns a promise for the same result; if `meter` receives nothing for too long, cancels
+  /// `promise` and rejects the returned one with ``Stalled``.
   func watch<T: Sendable>(_ promise: Promise<T>, _ meter: Meter) -> Promise<T> {
     guard promise.isPending else { return promise }
     let (number, needsTimer) = state.withLock { state in
@@ -65,7 +65,8 @@ final class StallWatch: Sendable {
     time.after(delay).done(on: .immediate) { [weak self] in self?.check() }.cauterize()
   }
 
-  /// Cancels what has stalled, and sets the timer for the next moment at which something can have.
+  /// Cancels the stalled promises, and sets the timer for the next moment at which one can have
+  /// stalled.
   private func check() {
     let now = time.now()
     let (stalled, delay) = state.withLock { state in

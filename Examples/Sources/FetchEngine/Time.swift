@@ -1,10 +1,10 @@
 import Pledge
 
-/// The clock of a download, which a simulation moves by itself.
+/// The clock of a download, which a simulation can replace.
 public struct Time: Sendable {
-  /// The time that has passed since some moment.
+  /// Returns the time that has passed since a fixed moment.
   public var now: @Sendable () -> Duration
-  /// A promise that is fulfilled after a while.
+  /// Returns a promise that is fulfilled after a delay.
   public var after: @Sendable (Duration) -> Promise<Void>
 
   /// Creates a clock.
@@ -16,23 +16,23 @@ public struct Time: Sendable {
     self.after = after
   }
 
-  /// The real time.
+  /// A clock that uses `ContinuousClock` and real delays.
   public static let real = {
     let start = ContinuousClock.now
     return Time(now: { .now - start }, after: { .after($0) })
   }()
 }
 
-/// Nothing has arrived for too long.
+/// The error of a connection that received no data for too long.
 public struct Stalled: Error, CustomStringConvertible {
-  /// How long.
+  /// The time limit without data.
   public let duration: Duration
-  /// The duration in words.
-  public var description: String { "nothing arrived for \(duration / .seconds(1)) s" }
+  /// A message with the duration, in seconds.
+  public var description: String { "no data received for \(duration / .seconds(1)) s" }
 }
 
-/// Other mirrors are much faster.
+/// The error of a connection that is much slower than other mirrors.
 public struct TooSlow: Error, CustomStringConvertible {
-  /// What to say of it.
+  /// A message for the user.
   public var description: String { "much slower than the other mirrors" }
 }

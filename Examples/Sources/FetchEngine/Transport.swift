@@ -1,36 +1,37 @@
 import Foundation
 import Pledge
 
-/// What sends requests and receives answers: a client, or a simulation of one.
+/// A type that sends requests and receives responses: an HTTP client, or a simulation of one.
 public protocol Transport: Sendable {
-  /// Sends a GET request; follows no redirection.
+  /// Sends a GET request; doesn't follow redirects.
   ///
-  /// The promise is fulfilled when the head of the answer has arrived. Cancelling it closes the
+  /// The promise is fulfilled when the head of the response has arrived. Cancelling it closes the
   /// connection.
   func get(_ url: URL, headers: [String: String]) -> Promise<any Answer>
 }
 
-/// An answer whose head has arrived, and whose body has not been asked for.
+/// A response whose head has arrived, and whose body has not been requested yet.
 ///
-/// An answer that is released without its body closes its connection.
+/// If a response is deallocated and its body was never requested, its connection is closed.
 public protocol Answer: Sendable {
   /// The status and the header fields.
   var head: AnswerHead { get }
 
-  /// Hands the body on as it arrives; the server is held back while `receive` runs.
+  /// Passes the body to `receive` as it arrives; no more data is read while `receive` runs.
   ///
-  /// To be called once. Cancelling the promise, and an error of `receive`, which rejects it, close the
-  /// connection. The promise is rejected as well if the body ends too early.
+  /// Call this once. If `receive` throws an error, the promise is rejected with it and the
+  /// connection is closed. The promise is also rejected if the body ends too early. Cancelling the
+  /// promise closes the connection.
   ///
-  /// - Parameter receive: Takes the pieces in their order; one call at a time.
+  /// - Parameter receive: A closure that receives the pieces in order, one call at a time.
   func body(_ receive: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void) -> Promise<Void>
 }
 
-/// The head of an answer.
+/// The head of a response.
 public struct AnswerHead: Sendable {
   /// The URL of the server that sent the response.
   public var url: URL
-  /// The status, such as 200.
+  /// The status code, such as 200.
   public var status: Int
   /// The header fields.
   public var headers: HeaderFields
@@ -42,36 +43,36 @@ public struct AnswerHead: Sendable {
     self.headers = headers
   }
 
-  /// Whether the server sends parts of files.
+  /// Whether the server supports range requests.
   var servesRanges: Bool {
     status == 206 || headers["Accept-Ranges"]?.lowercased().contains("bytes") == true
   }
 
-  /// The number of bytes of the body, if the server tells.
+  /// The length of the body in bytes, if the server specifies it.
   var length: Int? { headers["Content-Length"].flatMap { Int($0) } }
 }
 
 /// The header fields of a response.
 ///
-/// A response has few of them, and few of those are read: comparing names takes less time than
-/// making a dictionary with names in lower case.
+/// A response has few fields, and few of them are read, so comparing names is faster than creating
+/// a dictionary with lowercased names.
 public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
   private let fields: [(name: String, value: String)]
 
-  /// Creates header fields, in any case.
+  /// Creates header fields; names can be in any case.
   public init(_ fields: [(name: String, value: String)]) { self.fields = fields }
 
-  /// Creates header fields, in any case.
+  /// Creates header fields; names can be in any case.
   public init(dictionaryLiteral fields: (String, String)...) {
     self.init(fields.map { (name: $0.0, value: $0.1) })
   }
 
-  /// The value of the last field with that name, whatever its case.
+  /// The value of the last field with this name, ignoring case.
   public subscript(name: String) -> String? {
     fields.last { Self.isSame($0.name, name) }?.value
   }
 
-  /// The values by the names in lower case.
+  /// The values by lowercased name; the last one if a name occurs several times.
   public var dictionary: [String: String] {
     Dictionary(fields.map { ($0.name.lowercased(), $0.value) }) { _, last in last }
   }
@@ -87,11 +88,11 @@ public struct HeaderFields: Sendable, ExpressibleByDictionaryLiteral {
   }
 }
 
-/// A connection that could not be made, or that broke.
+/// The error of a connection that couldn't be established, or that broke.
 public struct ConnectionFailure: Error, CustomStringConvertible {
-  /// What happened, in words.
+  /// A message that describes the failure.
   public let description: String
-  /// Whether it may go better the next time.
+  /// Whether another attempt may succeed.
   public let isTransient: Bool
 
   /// Creates the error.
@@ -101,8 +102,8 @@ public struct ConnectionFailure: Error, CustomStringConvertible {
   }
 }
 
-/// An answer that makes no sense.
+/// The error of an invalid or unexpected response.
 public struct BadAnswer: Error, CustomStringConvertible {
-  /// What is wrong with it.
+  /// A message that describes the problem.
   public let description: String
 }

@@ -1,21 +1,22 @@
 import Foundation
 
-/// Addresses as people and servers write them: with brackets, bars, and letters that must be escaped.
+/// Parses URLs as people and servers write them: with brackets, bars, and letters that must be
+/// escaped.
 public enum Address {
-  /// Returns the address in `text`, with escapes where it needs them.
+  /// Returns the URL in `text`, with escapes where they are needed.
   ///
-  /// `URL(string:)` does the same, but in a path with a character to escape it also escapes the `%` of
-  /// the escapes that are there.
+  /// `URL(string:)` does the same, but if a path contains a character that must be escaped, it also
+  /// escapes the `%` of existing escapes.
   ///
   /// - Parameters:
-  ///   - text: An address, or with `base`, a reference such as `../x`.
-  ///   - base: The address to which a reference is relative.
+  ///   - text: A URL, or, with `base`, a reference such as `../x`.
+  ///   - base: The URL to which a reference is relative.
   public static func url(_ text: String, relativeTo base: URL? = nil) -> URL? {
     if base == nil, let url = URL(string: text, encodingInvalidCharacters: false) { return url }
     return URL(string: escaped(text), relativeTo: base)?.absoluteURL
   }
 
-  /// Escapes what must be escaped after the name of the host, except for escapes.
+  /// Escapes characters after the host name that must be escaped; existing escapes are kept.
   private static func escaped(_ text: String) -> String {
     var rest = text.utf8[...]
     var result = ""

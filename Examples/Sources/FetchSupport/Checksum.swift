@@ -1,13 +1,13 @@
 import CDigests
 import Foundation
 
-/// How a checksum is computed.
+/// The algorithm of a checksum.
 public enum ChecksumAlgorithm: String, Sendable, CaseIterable {
   /// SHA-256.
   case sha256
-  /// SHA-1, for which two files with one checksum can be made.
+  /// SHA-1, for which collisions can be created.
   case sha1
-  /// MD5, for which two files with one checksum can be made.
+  /// MD5, for which collisions can be created.
   case md5
 
   /// The number of hexadecimal digits.
@@ -19,7 +19,7 @@ public enum ChecksumAlgorithm: String, Sendable, CaseIterable {
     }
   }
 
-  /// Whether the checksum protects against accidents, but not against an attacker.
+  /// Whether the checksum detects accidental changes, but not those of an attacker.
   public var isWeak: Bool { self != .sha256 }
 
   fileprivate var kind: Int32 {
@@ -33,17 +33,18 @@ public enum ChecksumAlgorithm: String, Sendable, CaseIterable {
 
 /// The checksum of some bytes.
 public struct Checksum: Hashable, Sendable, CustomStringConvertible {
-  /// How it is computed.
+  /// The algorithm of the checksum.
   public let algorithm: ChecksumAlgorithm
 
   /// The hexadecimal digits, in lower case.
   public let hex: String
 
-  /// Creates a checksum from its hexadecimal digits.
+  /// Creates a checksum from its hexadecimal digits; nil if their number is wrong or `hex` contains
+  /// other characters.
   ///
   /// - Parameters:
-  ///   - hex: The digits, of either case; a wrong number of them, or anything else, gives `nil`.
-  ///   - algorithm: How it is computed; nil tells it from the number of digits.
+  ///   - hex: The digits, in either case.
+  ///   - algorithm: The algorithm; nil to determine it from the number of digits.
   public init?(hex: String, _ algorithm: ChecksumAlgorithm? = nil) {
     let digits = Array(hex.utf8)
     let candidates = algorithm.map { [$0] } ?? ChecksumAlgorithm.allCases
@@ -63,7 +64,7 @@ public struct Checksum: Hashable, Sendable, CustomStringConvertible {
 
   /// Creates the checksum of a file.
   ///
-  /// The file is read piece by piece, so it may be of any size.
+  /// The file is read piece by piece, so it can be of any size.
   public init(ofFileAt url: URL, _ algorithm: ChecksumAlgorithm = .sha256) throws(FileFailure) {
     try self.init(ofFileAt: url.path(percentEncoded: false), algorithm)
   }
@@ -100,11 +101,11 @@ public struct Checksum: Hashable, Sendable, CustomStringConvertible {
   public var description: String { hex }
 }
 
-/// The bytes that arrived are not those that were promised.
+/// The error of a file whose checksum isn't the expected one.
 public struct ChecksumMismatch: Error, Equatable, CustomStringConvertible {
-  /// What the list says.
+  /// The checksum in the list.
   public let expected: Checksum
-  /// What the file has.
+  /// The checksum of the file.
   public let actual: Checksum
 
   /// Creates the error.
@@ -113,19 +114,19 @@ public struct ChecksumMismatch: Error, Equatable, CustomStringConvertible {
     self.actual = actual
   }
 
-  /// Both checksums, shortened.
+  /// A message with both checksums, shortened.
   public var description: String {
     "wrong \(expected.algorithm.rawValue) \(actual.hex.prefix(12))…, "
       + "expected \(expected.hex.prefix(12))…"
   }
 }
 
-/// A checksum that is being computed, piece by piece.
+/// The incremental computation of a checksum.
 public struct ChecksumBuilder: Sendable {
   private let algorithm: ChecksumAlgorithm
   private var state = digest_state()
 
-  /// Creates the checksum of no bytes.
+  /// Creates a builder without any bytes.
   public init(_ algorithm: ChecksumAlgorithm = .sha256) {
     self.algorithm = algorithm
     digest_begin(&state, algorithm.kind)
@@ -136,7 +137,7 @@ public struct ChecksumBuilder: Sendable {
     digest_update(&state, bytes.baseAddress, bytes.count)
   }
 
-  /// Returns the checksum of all bytes; to be called once.
+  /// Returns the checksum of all bytes; call this once.
   public mutating func finish() -> Checksum {
     var bytes = [UInt8](repeating: 0, count: 32)
     let count = digest_end(&state, &bytes)

@@ -1,15 +1,15 @@
 import Foundation
 
-/// Checksums by file name, as `sha256sum`, `sha1sum` and `md5sum` write them.
+/// Parses lists of checksums and file names in the format of `sha256sum`, `sha1sum`, and `md5sum`.
 ///
-/// A line is a checksum, a space, a space or an asterisk, and a name. Their other format, as in
-/// `SHA256 (name) = 9f86…`, is read as well.
+/// Each line consists of a checksum, a space, a space or an asterisk, and a name. Their alternative
+/// format, as in `SHA256 (name) = 9f86…`, is also supported.
 public enum ChecksumList {
-  /// Returns the checksums in `text`, by the last component of the names.
+  /// Returns the checksums in `text`, by the last path component of the names.
   ///
   /// - Parameters:
   ///   - text: The list.
-  ///   - source: Where the list came from, for messages.
+  ///   - source: The origin of the list, for error messages.
   public static func parse(
     _ text: String, source: String
   ) throws(DownloadListError) -> [String: Checksum] {

@@ -1,10 +1,11 @@
 import Foundation
 
-/// A list of downloads, as a person writes it.
+/// Parses lists of downloads.
 ///
-/// Each line is one file: an address, more addresses that serve the same file,
-/// and options: `out=NAME`, and `sha256=HEX`, `sha1=HEX` or `md5=HEX`. Blank lines, and all that
-/// follows a `#` at the start of a word, are skipped. A word with spaces in it goes in double quotes.
+/// Each line describes one file: a URL, more URLs that serve the same file, and the options
+/// `out=NAME` and `sha256=HEX`, `sha1=HEX`, or `md5=HEX`. Blank lines and comments, from a `#` at
+/// the start of a word to the end of the line, are skipped. A word that contains spaces must be in
+/// double quotes.
 ///
 /// ```
 /// # The same file from two places, verified:
@@ -12,14 +13,13 @@ import Foundation
 /// https://a.example/?id=7 out="annual report.pdf"
 /// ```
 public enum DownloadList {
-  /// Returns the downloads in `text`, one for each line that holds any.
+  /// Returns the downloads in `text`, one for each line that isn't blank.
   ///
-  /// Every faulty line is reported, not only the first: the error that is
-  /// thrown lists them all.
+  /// The error that is thrown lists all invalid lines, not only the first one.
   ///
   /// - Parameters:
   ///   - text: The list.
-  ///   - source: Where the list came from, for messages: a file name, say.
+  ///   - source: The origin of the list, for error messages, such as a file name.
   /// - Returns: The downloads, in the order of the lines.
   public static func parse(
     _ text: String, source: String = "list"
@@ -27,9 +27,9 @@ public enum DownloadList {
     try parse(lines(of: text)) { "\(source):\($0)" }
   }
 
-  /// Returns the downloads in `arguments`, each of which is read like one line.
+  /// Returns the downloads in `arguments`, each of which is parsed like one line.
   ///
-  /// - Parameter arguments: The words of a command line.
+  /// - Parameter arguments: The arguments of a command line.
   /// - Returns: The downloads, in the order of the arguments.
   public static func parse(
     arguments: [String]
@@ -37,10 +37,10 @@ public enum DownloadList {
     try parse(arguments.map { Substring($0) }) { "argument \($0)" }
   }
 
-  /// The lines of `text`, whichever newlines it has.
+  /// Returns the lines of `text`, with any kind of line break.
   ///
-  /// Dividing a text into characters takes longer than all else that is done with a list, so that is
-  /// left out where it makes no difference.
+  /// Splitting a text into characters takes longer than all other steps, so it is skipped where it
+  /// makes no difference.
   private static func lines(of text: String) -> [Substring] {
     let bytes = Array(text.utf8)
     let newline = UInt8(ascii: "\n")
@@ -126,7 +126,7 @@ public enum DownloadList {
   }
 
   private static func address(_ word: String) throws(LineFault) -> URL {
-    // Most of them; searching a text takes longer than the rest.
+    // This applies to most URLs; searching for a substring takes longer than the rest.
     if word.hasPrefix("https://") || word.hasPrefix("http://"), let url = Address.url(word),
       url.host()?.isEmpty == false
     {
@@ -150,7 +150,8 @@ public enum DownloadList {
     return url
   }
 
-  /// Whether only spaces separate words, and nothing is quoted: such a line needs no characters.
+  /// Whether only spaces separate words, and nothing is quoted or commented out; such a line can be
+  /// parsed by bytes.
   private static func isPlain(_ line: [UInt8]) -> Bool {
     line.allSatisfy { byte in
       switch byte {
@@ -191,27 +192,27 @@ public enum DownloadList {
   }
 }
 
-/// What is wrong with a list of downloads, line by line.
+/// The error of an invalid list of downloads, with a problem for each invalid line.
 public struct DownloadListError: Error, Equatable, CustomStringConvertible {
-  /// One faulty line.
+  /// The problem of one line.
   public struct Problem: Sendable, Equatable, CustomStringConvertible {
-    /// The line, as in `list.txt:3`, or the argument.
+    /// The location of the line, as in `list.txt:3`, or the number of the argument.
     public var location: String
 
-    /// What is wrong with it.
+    /// What is wrong.
     public var fault: String
 
-    /// What to do about it.
+    /// How to correct it.
     public var remedy: String
 
-    /// The problem in one line of text.
+    /// The problem, as one line of text.
     public var description: String { "\(location): \(fault); \(remedy)" }
   }
 
-  /// The faulty lines, in order; there is at least one.
+  /// The problems, in the order of the lines; at least one.
   public var problems: [Problem]
 
-  /// The problems, one a line.
+  /// The problems, each on a separate line.
   public var description: String {
     problems.map(\.description).joined(separator: "\n")
   }
@@ -227,7 +228,7 @@ private struct LineFault: Error {
   }
 
   static func twice(_ option: String) -> LineFault {
-    LineFault("\(option) is given twice", "remove one of them")
+    LineFault("\(option) occurs twice", "remove one of them")
   }
 }
 

@@ -1,24 +1,24 @@
 import Foundation
 
-/// One file to download, and what is known about it beforehand.
+/// A file to download, as specified by a list or by arguments.
 public struct DownloadRequest: Sendable, Equatable {
-  /// The addresses that serve the file, in the order they were given.
+  /// The URLs that serve the file, in the order in which they were specified.
   ///
-  /// There is at least one in a request that ``DownloadList`` made.
+  /// Requests that ``DownloadList`` returns contain at least one.
   public var mirrors: [URL]
 
-  /// What the file's checksum must be, if the list says.
+  /// The expected checksum, if it is specified.
   public var checksum: Checksum?
 
-  /// The file name that was asked for, if the list says.
+  /// The file name, if it is specified.
   public var name: String?
 
   /// Creates a request.
   ///
   /// - Parameters:
-  ///   - mirrors: The addresses that serve the file.
-  ///   - checksum: What the file's checksum must be.
-  ///   - name: The file name to save it under.
+  ///   - mirrors: The URLs that serve the file.
+  ///   - checksum: The expected checksum.
+  ///   - name: The file name.
   public init(mirrors: [URL], checksum: Checksum? = nil, name: String? = nil) {
     self.mirrors = mirrors
     self.checksum = checksum

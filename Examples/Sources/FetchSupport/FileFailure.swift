@@ -1,42 +1,42 @@
 import Foundation
 
-/// A file operation that the system refused.
+/// The error of a file operation that failed.
 public struct FileFailure: Error, Equatable, CustomStringConvertible {
-  /// What was tried.
+  /// The operation that failed.
   public enum Operation: String, Sendable {
     /// Opening or creating the file.
     case open
-    /// Taking the file for this process alone.
+    /// Locking the file for exclusive use.
     case lock
     /// Reading from the file.
     case read
     /// Writing to the file.
     case write
-    /// Making the file's bytes durable.
+    /// Flushing the file to disk.
     case save
-    /// Giving the file its final name.
+    /// Renaming the file to its final name.
     case rename
-    /// Making the folder.
-    case make
+    /// Creating the folder.
+    case make = "create"
   }
 
-  /// What was tried.
+  /// The operation that failed.
   public var operation: Operation
 
-  /// The file.
+  /// The path of the file.
   public var path: String
 
-  /// The system's error number.
+  /// The error number of the system (`errno`).
   public var code: Int32
 
-  /// Creates the failure of an operation.
+  /// Creates the error.
   public init(_ operation: Operation, _ path: String, _ code: Int32) {
     self.operation = operation
     self.path = path
     self.code = code
   }
 
-  /// What happened, in words.
+  /// A message that describes the failure.
   public var description: String {
     if operation == .lock && code == EWOULDBLOCK {
       return "cannot use \(path): another download is writing to it"

@@ -1,37 +1,37 @@
 import Foundation
 
-/// Names of files that are safe to write in the download folder.
+/// Determines file names that are safe to use in the download folder.
 ///
-/// A safe name stays in its folder, shows as what it is, and is never mistaken
-/// for a partial file or an option of a command.
+/// A safe name stays in its folder, contains no invisible characters, and can't be mistaken for a
+/// partial file or a command-line option.
 public enum FileNames {
-  /// The most bytes that a name may take in UTF-8.
+  /// The maximum length of a name, in UTF-8 bytes.
   ///
-  /// File systems allow 255; the rest is for suffixes.
+  /// File systems allow 255 bytes; the rest is reserved for suffixes.
   public static let maximumLength = 200
 
-  /// Returns the name under which to save what `url` serves.
+  /// Returns the file name for a URL.
   ///
-  /// It is the last part of the address's path, made safe, or `download` where
-  /// the path ends in a slash.
+  /// This is the last component of the URL's path, made safe, or `download` if the path ends in a
+  /// slash.
   ///
-  /// - Parameter url: The address of the file.
+  /// - Parameter url: The URL of the file.
   /// - Returns: A safe name.
   public static func name(for url: URL) -> String {
     let path = url.path(percentEncoded: true)
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let last = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
-    // Taking out escapes is slow, and few names have one.
+    // Removing percent escapes is slow, and few names contain any.
     let plain = last.utf8.contains(UInt8(ascii: "%")) ? last.removingPercentEncoding : nil
     return safe(plain ?? last)
   }
 
-  /// Returns the names under which to save `requests`, all different.
+  /// Returns a unique file name for each request.
   ///
-  /// A name that was asked for is kept. A name taken from an address gets a
-  /// number when another file has it, also where the two differ by case alone.
+  /// A name that a request specifies is kept, except for unsafe characters. A name from a URL gets
+  /// a number if another file has the same name, ignoring case.
   ///
-  /// - Parameter requests: The downloads.
+  /// - Parameter requests: The requests.
   /// - Returns: A safe name for each request, in the same order.
   public static func names(for requests: [DownloadRequest]) -> [String] {
     var taken = Set(requests.compactMap { $0.name.map { safe($0).lowercased() } })
@@ -49,19 +49,18 @@ public enum FileNames {
     }
   }
 
-  /// Returns whether `name` can be used as it is.
+  /// Returns whether `name` can be used as is.
   ///
-  /// - Parameter name: The name.
-  /// - Returns: Whether ``safe(_:)`` would leave it alone.
+  /// - Returns: Whether ``safe(_:)`` would return the same name.
   public static func isSafe(_ name: String) -> Bool {
     safe(name) == name
   }
 
-  /// Returns `name` with all that makes it unsafe replaced.
+  /// Returns `name` with unsafe characters replaced.
   ///
-  /// Separators, control and invisible characters become underscores, and so
-  /// does a first dot or hyphen. A long name is cut before its extension. A
-  /// name that a partial file could have gets an underscore at its end.
+  /// Separators and control and invisible characters become underscores, and so does a leading dot
+  /// or hyphen. Long names are truncated before their extension. A name that a partial file could
+  /// have gets a trailing underscore.
   ///
   /// - Parameter name: Any text.
   /// - Returns: A safe name; `download` if nothing is left.
@@ -81,8 +80,8 @@ public enum FileNames {
     return PartialFile.isPartialName(result) ? result + "_" : result
   }
 
-  /// Whether `name` starts with a letter or a digit and consists of such, of hyphens, underscores, and
-  /// dots, as most names do.
+  /// Whether `name` starts with a letter or digit, and contains only letters, digits, hyphens,
+  /// underscores, and dots, as most names do.
   private static func isEvidentlySafe(_ name: String) -> Bool {
     guard let first = name.utf8.first, isAlphanumeric(first), name.utf8.count <= maximumLength
     else {

@@ -1,10 +1,10 @@
-/// Quantities written for people.
+/// Formats quantities for people.
 public enum HumanReadable {
   /// Returns a number of bytes in decimal units, as in `1.2 MB`.
   ///
   /// - Parameter count: The number of bytes.
-  /// - Returns: At most three digits before the unit, and one decimal from
-  ///   kilobytes upwards.
+  /// - Returns: At most three digits before the decimal point, and one decimal for kilobytes and
+  ///   larger units.
   public static func bytes(_ count: Int) -> String {
     guard count.magnitude >= 1000 else { return "\(count) B" }
     let sign = count < 0 ? "-" : ""
@@ -18,11 +18,10 @@ public enum HumanReadable {
     return "\(count) B"
   }
 
-  /// Returns a length of time, as in `340 ms`, `2.4 s`, `3 min 07 s` or
-  /// `1 h 02 min`.
+  /// Returns a duration, as in `340 ms`, `2.4 s`, `3 min 07 s`, or `1 h 02 min`.
   ///
-  /// - Parameter duration: The length of time; below zero counts as zero.
-  /// - Returns: The two largest units that matter.
+  /// - Parameter duration: The duration; negative values count as zero.
+  /// - Returns: The duration in its largest unit, or in its two largest ones from a minute upward.
   public static func duration(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
     let milliseconds = attoseconds / 1_000_000_000_000_000
@@ -41,7 +40,7 @@ public enum HumanReadable {
   ///
   /// - Parameters:
   ///   - count: The number of bytes.
-  ///   - duration: The time that they took.
+  ///   - duration: The time that the bytes took.
   /// - Returns: The speed, or nil if no time has passed.
   public static func speed(_ count: Int, in duration: Duration) -> String? {
     bytesPerSecond(count, in: duration).map { bytes($0) + "/s" }

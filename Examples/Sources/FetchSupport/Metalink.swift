@@ -4,12 +4,12 @@ import Foundation
   import FoundationXML
 #endif
 
-/// A list of downloads in the format Metalink (RFC 5854), as many download pages offer it.
+/// Parses lists of downloads in the Metalink format (RFC 5854), which many download pages provide.
 ///
-/// Each file has its name, its addresses in the order of their priorities, and the best checksum of
-/// those that are given. Other addresses than HTTP, checksums of pieces, and signatures are skipped.
+/// Each file has a name, its URLs in the order of their priorities, and the strongest of its
+/// checksums. URLs other than HTTP and HTTPS, checksums of pieces, and signatures are ignored.
 public enum Metalink {
-  /// Returns whether `text` is XML, and so not a ``DownloadList``.
+  /// Returns whether `text` is XML, and therefore not a ``DownloadList``.
   public static func isLikely(_ text: String) -> Bool {
     let start = text.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
     return start.hasPrefix("<?xml") || start.hasPrefix("<metalink")
@@ -19,7 +19,7 @@ public enum Metalink {
   ///
   /// - Parameters:
   ///   - text: The document.
-  ///   - source: Where it came from, for messages: a file name, say.
+  ///   - source: The origin of the document, for error messages, such as a file name.
   /// - Returns: The downloads, in the order of the document.
   public static func parse(
     _ text: String, source: String
@@ -28,7 +28,7 @@ public enum Metalink {
     let parser = XMLParser(data: Data(text.utf8))
     parser.shouldProcessNamespaces = true
     parser.delegate = reader
-    // A parser may take a document that ends too early for a complete one.
+    // The parser may accept a truncated document.
     guard parser.parse(), reader.isComplete else {
       throw DownloadListError(problems: [
         .init(
@@ -62,7 +62,7 @@ public enum Metalink {
     return requests
   }
 
-  /// Collects what the parser reports.
+  /// Collects the files in a document.
   private final class Reader: NSObject, XMLParserDelegate {
     struct File {
       var name: String
@@ -102,7 +102,7 @@ public enum Metalink {
         guard let url = Address.url(value), ["http", "https"].contains(url.scheme?.lowercased()),
           url.host()?.isEmpty == false
         else { return }
-        // A smaller number comes first, and no number last.
+        // Smaller numbers come first, and URLs without a number come last.
         let priority = attributes["priority"].flatMap { Int($0) } ?? .max
         files[files.count - 1].urls.append((url, priority))
       case ["metalink", "file", "hash"]:

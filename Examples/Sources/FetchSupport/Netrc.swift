@@ -1,7 +1,7 @@
-/// The users and passwords of a netrc file.
+/// The user names and passwords in a netrc file.
 public struct Netrc: Sendable, Equatable {
   private struct Entry: Sendable, Equatable {
-    /// The host; nil for the default.
+    /// The host; nil for the default entry.
     var machine: String?
     var login = ""
     var password = ""
@@ -9,13 +9,13 @@ public struct Netrc: Sendable, Equatable {
 
   private var entries: [Entry] = []
 
-  /// Reads the text of a netrc file; what is not understood is skipped, as by other programs.
+  /// Parses the text of a netrc file; like other programs, this skips what it doesn't recognize.
   public init(_ text: String) {
     var words: [Substring] = []
     var isMacro = false
     for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
       let parts = line.split(whereSeparator: \.isWhitespace)
-      // The lines of a macro end with an empty one.
+      // A macro ends at the first empty line.
       if isMacro {
         isMacro = !parts.isEmpty
       } else if parts.first == "macdef" {
@@ -38,7 +38,7 @@ public struct Netrc: Sendable, Equatable {
     }
   }
 
-  /// Returns the user and the password for a host, if there are any.
+  /// Returns the user name and password for a host; nil if there are none.
   public func credentials(for host: String) -> (user: String, password: String)? {
     let entry = entries.first { $0.machine == nil || $0.machine?.lowercased() == host.lowercased() }
     return entry.map { ($0.login, $0.password) }

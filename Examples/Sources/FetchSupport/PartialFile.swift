@@ -1,49 +1,49 @@
 import Foundation
 import Synchronization
 
-/// A file that is being downloaded, under a name that says so.
+/// A file that is being downloaded, under a temporary name.
 ///
-/// The bytes go to `NAME.part`. ``commit(syncing:)`` gives the file its final name in one step, so
-/// that a file of that name is always whole. A second file, `NAME.part.json`, says how
-/// much has arrived once ``save(_:)`` was called; with it a later run goes on where this one ended,
-/// also if this one is killed.
+/// The bytes are written to `NAME.part`. ``commit(syncing:)`` renames the file to its final name in
+/// one step, so a file with that name is always complete. ``save(_:)`` records how much has arrived
+/// in a second file, `NAME.part.json`. With it, a later run continues where this one ended, even if
+/// this one is killed.
 ///
-/// No two partial files share a name: not in this process, nor in another, for each is locked while
-/// it is open. All methods can be called from any thread.
+/// A partial file is locked while it is open, so no two partial files share a name, even in
+/// different processes. All methods can be called from any thread.
 public final class PartialFile: Sendable {
-  /// Where the bytes are until they are committed.
+  /// The location of the partial file.
   public var url: URL { URL(filePath: path, directoryHint: .notDirectory) }
 
-  /// Where the file will be once it is committed.
+  /// The location of the file after it is committed.
   public var destination: URL { URL(filePath: finalPath, directoryHint: .notDirectory) }
 
   private let path: String
   private let finalPath: String
 
-  /// What an earlier run has left; nil if it left nothing that can be used.
+  /// The state that an earlier run saved; nil if there is none that can be used.
   public let leftover: ResumeState?
 
-  /// Whether it has been neither committed, nor closed, nor discarded.
+  /// Whether the file has been neither committed, closed, nor discarded.
   public var isOpen: Bool { state.withLock { $0.descriptor >= 0 } }
 
   private struct State {
     var descriptor: Int32
-    /// Open once there is a saved state.
+    /// The descriptor of the record; open after a state was saved.
     var record: Int32 = -1
     var recordLength = 0
-    /// Whether this is the file of the user, and nothing has been written to it.
+    /// Whether this is the user's own file, and nothing has been written to it.
     var isUntouched = false
   }
 
   private let state: Mutex<State>
 
-  /// Opens the partial file of `name`.
+  /// Opens the partial file for a name.
   ///
   /// - Parameters:
-  ///   - name: The final name, a safe one as made by ``FileNames``.
-  ///   - directory: The folder, which exists.
-  ///   - continuing: Whether a file that has the final name is taken for the start of the download,
-  ///     and gets the partial name.
+  ///   - name: The final name, which must be safe according to ``FileNames``.
+  ///   - directory: The folder, which must exist.
+  ///   - continuing: Whether an existing file with the final name is the start of the download, and
+  ///     is renamed to the partial name.
   public convenience init(
     for name: String, in directory: URL, continuing: Bool = false
   ) throws(FileFailure) {
@@ -70,7 +70,7 @@ public final class PartialFile: Sendable {
       if hasRecord || length > 0 { try restart() }
       return
     }
-    // From now on there is a state that `close()` keeps, whatever happens.
+    // From here on, there is a state that `close()` keeps, whatever happens.
     do throws(FileFailure) {
       try save(leftover)
     } catch {
@@ -83,9 +83,9 @@ public final class PartialFile: Sendable {
     close()
   }
 
-  /// Writes `bytes` at `position`.
+  /// Writes `bytes` at `position`, in bytes from the start of the file.
   ///
-  /// After ``commit(syncing:)``, ``close()`` or ``discard()`` this throws a failure with `EBADF`.
+  /// After ``commit(syncing:)``, ``close()``, or ``discard()``, this throws a failure with `EBADF`.
   public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
     let failure = state.withLock { state in
       state.isUntouched = false
@@ -94,10 +94,11 @@ public final class PartialFile: Sendable {
     if let failure { throw FileFailure(.write, path, failure) }
   }
 
-  /// Notes how much has arrived, for a later run.
+  /// Saves how much has arrived, for a later run.
   ///
-  /// It is written in one system call, so that a process that is killed leaves the old state or the
-  /// new one. A power failure can leave a state that is ahead of the bytes; a checksum tells.
+  /// The state is written in one system call, so a process that is killed leaves either the old
+  /// state or the new one. After a power failure, the state can be ahead of the bytes; only a
+  /// checksum detects this.
   public func save(_ resume: ResumeState) throws(FileFailure) {
     let path = Self.recordPath(path)
     var text: Data
@@ -109,13 +110,14 @@ public final class PartialFile: Sendable {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.save, path, EBADF) }
       if state.record < 0 {
-        // Not emptied: the state of an earlier run is valid until it has been overwritten.
+        // The file isn't truncated: the state of an earlier run is valid until it has been
+        // overwritten.
         state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
         guard state.record >= 0 else { return FileFailure(.open, path, errno) }
         var old = stat()
         if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
       }
-      // Spaces after it cover what is left of a longer one.
+      // Spaces overwrite the rest of a longer state.
       let padding = max(0, state.recordLength - text.count)
       text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
       state.recordLength = text.count
@@ -125,7 +127,7 @@ public final class PartialFile: Sendable {
     if let failure { throw failure }
   }
 
-  /// Empties the file and forgets its state.
+  /// Truncates the file and removes its state.
   public func restart() throws(FileFailure) {
     let code = state.withLock { state -> Int32? in
       state.isUntouched = false
@@ -136,18 +138,19 @@ public final class PartialFile: Sendable {
     if let code { throw FileFailure(.write, path, code) }
   }
 
-  /// Returns the checksum of what was written.
+  /// Returns the checksum of the bytes that were written.
   public func checksum(_ algorithm: ChecksumAlgorithm) throws(FileFailure) -> Checksum {
     try Checksum(ofFileAt: path, algorithm)
   }
 
-  /// Gives the file its final name.
+  /// Renames the file to its final name.
   ///
-  /// A file that has the final name already is replaced; its permissions are kept. If this fails,
-  /// the partial file is still there, to be committed again, closed or discarded.
+  /// An existing file with the final name is replaced; its permissions are kept. If this method
+  /// fails before the file is renamed, the partial file still exists and can be committed again,
+  /// closed, or discarded.
   ///
-  /// - Parameter syncing: Whether the disk has to have the bytes before the file gets its name, so
-  ///   that not even a power failure leaves a file that is not whole.
+  /// - Parameter syncing: Whether the bytes are flushed to disk before the file is renamed, so that
+  ///   not even a power failure leaves an incomplete file.
   public func commit(syncing: Bool = false) throws(FileFailure) {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.rename, path, EBADF) }
@@ -168,13 +171,15 @@ public final class PartialFile: Sendable {
     }
   }
 
-  /// Keeps the partial file if its state was saved, for a later run, and removes it otherwise.
+  /// Closes the partial file; keeps it for a later run if its state was saved, and removes it
+  /// otherwise.
   ///
-  /// A file that was taken for the start of the download gets its name back if nothing was added.
+  /// An existing file that is the start of the download gets its final name back if nothing was
+  /// written to it.
   ///
-  /// After ``commit(syncing:)`` or ``discard()``, or a second time, this does nothing.
+  /// After ``commit(syncing:)``, ``close()``, or ``discard()``, this does nothing.
   ///
-  /// - Returns: Whether it was kept.
+  /// - Returns: Whether the partial file was kept.
   @discardableResult
   public func close() -> Bool {
     state.withLock { state in
@@ -211,7 +216,8 @@ public final class PartialFile: Sendable {
   /// Returns the name of a partial file, `NAME.part`.
   public static func partialName(for name: String) -> String { name + ".part" }
 
-  /// Returns whether a partial file, or the record of its state, could have this name.
+  /// Returns whether a partial file, or the record of its state, could have this name; ignores
+  /// case.
   public static func isPartialName(_ name: String) -> Bool {
     let name = name.lowercased()
     return name.hasSuffix(".part") || name.hasSuffix(".part.json")
@@ -225,7 +231,7 @@ public final class PartialFile: Sendable {
     guard let text = FileManager.default.contents(atPath: path),
       let state = try? JSONDecoder().decode(ResumeState.self, from: text)
     else { return nil }
-    // What it tells must be there.
+    // The file must contain the bytes that the state describes.
     let isPresent = state.segments.allSatisfy { segment in
       segment.position == segment.start || segment.position <= length
     }
@@ -249,7 +255,7 @@ public final class PartialFile: Sendable {
     descriptor = -1
   }
 
-  /// Opens and locks a file, and returns its length, too.
+  /// Opens and locks a file, and returns its descriptor and length.
   private static func openLocked(
     _ path: String
   ) throws(FileFailure) -> (descriptor: Int32, length: Int) {
@@ -261,8 +267,8 @@ public final class PartialFile: Sendable {
         close(&file)
         throw FileFailure(.lock, path, code)
       }
-      // Between opening and locking, the file may have been given its final
-      // name by the process that had it: then it must not be written.
+      // The process that held the lock may have renamed the file to its final name after it was
+      // opened here; then it must not be written.
       var opened = stat()
       var named = stat()
       guard fstat(file, &opened) == 0, lstat(path, &named) == 0,
@@ -296,7 +302,7 @@ public final class PartialFile: Sendable {
     var directory = open(path, O_RDONLY | O_CLOEXEC)
     guard directory >= 0 else { throw FileFailure(.save, path, errno) }
     defer { close(&directory) }
-    // Some file systems cannot save a folder by itself and say EINVAL.
+    // Some file systems can't flush a folder and return EINVAL.
     guard fsync(directory) == 0 || errno == EINVAL else {
       throw FileFailure(.save, path, errno)
     }

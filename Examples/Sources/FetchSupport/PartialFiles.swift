@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The partial files of one batch of downloads, so that all are put in order when it is broken off.
+/// The partial files of one batch of downloads, which can all be closed when the batch ends early.
 ///
 /// All methods can be called from any thread.
 public final class PartialFiles: Sendable {
@@ -14,7 +14,7 @@ public final class PartialFiles: Sendable {
   /// The folder for the files.
   public let directory: URL
 
-  /// The path of the folder, which ends in a slash.
+  /// The path of the folder, with a trailing slash.
   let folder: String
 
   private let continuing: Bool
@@ -23,8 +23,8 @@ public final class PartialFiles: Sendable {
   /// Creates an empty batch.
   ///
   /// - Parameters:
-  ///   - directory: The folder for the files, which exists.
-  ///   - continuing: Whether files under their final names are taken for the starts of downloads.
+  ///   - directory: The folder for the files, which must exist.
+  ///   - continuing: Whether existing files with the final names are the starts of the downloads.
   public init(in directory: URL, continuing: Bool = false) {
     self.directory = directory
     let path = directory.path(percentEncoded: false)
@@ -32,17 +32,17 @@ public final class PartialFiles: Sendable {
     self.continuing = continuing
   }
 
-  /// How many partial files were kept for a later run.
+  /// The number of partial files that were kept for a later run.
   public var keptCount: Int { state.withLock { $0.kept } }
 
-  /// The path of the file of that name.
+  /// Returns the path of the file with this name.
   public func path(of name: String) -> String { folder + name }
 
-  /// Opens a partial file, as ``PartialFile/init(for:in:continuing:)`` does.
+  /// Opens a partial file; see ``PartialFile/init(for:in:continuing:)``.
   ///
-  /// After ``close()`` this throws `CancellationError`.
+  /// After ``close()``, this throws `CancellationError`.
   public func open(_ name: String) throws -> PartialFile {
-    // Under the lock, so that none is opened once `close` has begun.
+    // Under the lock, so that no file is opened after `close()` has begun.
     try state.withLock { state in
       guard !state.isClosed else { throw CancellationError() }
       let file = try PartialFile(for: name, inFolder: folder, continuing: continuing)
@@ -51,17 +51,17 @@ public final class PartialFiles: Sendable {
     }
   }
 
-  /// Closes a file whose download has ended, and keeps it if it can be continued.
+  /// Closes a file whose download has ended, and keeps it if it can be resumed.
   public func close(_ file: PartialFile) {
     let isKept = file.close()
-    // Only now, so that `close()` waits for what is being removed.
+    // Only now, so that `close()` still closes, and waits for, a file that is being removed.
     state.withLock { state in
       state.files[ObjectIdentifier(file)] = nil
       if isKept { state.kept += 1 }
     }
   }
 
-  /// Closes all partial files, and opens no more; writing to one of them fails with `EBADF`.
+  /// Closes all partial files and prevents opening more; later writes fail with `EBADF`.
   public func close() {
     let files = state.withLock { state in
       state.isClosed = true

@@ -1,7 +1,8 @@
 extension String {
-  /// The text with a mark in place of each character that a terminal obeys instead of showing it.
+  /// The text with control and invisible characters replaced by U+FFFD, so that a terminal doesn't
+  /// interpret them.
   ///
-  /// Line breaks remain.
+  /// Line feeds are kept.
   public var printable: String {
     var scalars = String.UnicodeScalarView()
     for scalar in unicodeScalars {

@@ -1,4 +1,4 @@
-/// Adds up what has arrived, file by file.
+/// Tracks how much has arrived, for each file.
 public struct ProgressBoard: Sendable {
   private struct File: Sendable {
     var state = ResumeState()
@@ -7,7 +7,8 @@ public struct ProgressBoard: Sendable {
     var note: String?
   }
 
-  /// The speed of the last seconds: each look counts half as much as the one a second later.
+  /// An exponential moving average of the speed; the weight of a measurement halves about every
+  /// second.
   private struct Speed: Sendable {
     private var count = 0
     private var value: Double?
@@ -44,7 +45,7 @@ public struct ProgressBoard: Sendable {
   /// Creates a board for `count` files.
   public init(fileCount count: Int) { total = count }
 
-  /// Notes that a response for a file has arrived, and how much of the file is here.
+  /// Records that a response for a file has arrived, and how much of the file is present.
   public mutating func start(_ name: String, _ state: ResumeState) {
     if active[name] == nil {
       active[name] = File()
@@ -54,7 +55,7 @@ public struct ProgressBoard: Sendable {
     active[name]?.note = nil
   }
 
-  /// Notes that bytes have arrived on the connection for the segment that starts at `connection`.
+  /// Records that bytes have arrived on the connection for the segment that starts at `connection`.
   public mutating func receive(_ name: String, connection: Int, count: Int) {
     active[name]?.state.advance(connection, by: count)
     active[name]?.connections.insert(connection)
@@ -62,18 +63,18 @@ public struct ProgressBoard: Sendable {
     speed.add(count)
   }
 
-  /// Notes that a connection has ended.
+  /// Records that a connection has ended.
   public mutating func disconnect(_ name: String, connection: Int) {
     active[name]?.connections.remove(connection)
   }
 
-  /// Notes what a file waits for.
+  /// Records why a file is waiting.
   public mutating func wait(_ name: String, _ note: String) {
     if active[name] == nil { start(name, ResumeState()) }
     active[name]?.note = note
   }
 
-  /// Notes that a file has ended; nil bytes if it was given up.
+  /// Records that a download has ended; `byteCount` is nil if it failed.
   public mutating func end(_ name: String, byteCount: Int?) {
     let file = active.removeValue(forKey: name)
     order.removeAll { $0 == name }
@@ -89,7 +90,7 @@ public struct ProgressBoard: Sendable {
     }
   }
 
-  /// Returns the reading at `elapsed`.
+  /// Returns the progress at `elapsed`.
   public mutating func reading(at elapsed: Duration) -> TransferProgress {
     speed.look(at: elapsed)
     for name in order { active[name]?.speed.look(at: elapsed) }
@@ -103,7 +104,7 @@ public struct ProgressBoard: Sendable {
       }
     }
     let received = rows.reduce(finishedBytes) { $0 + $1.received }
-    // The total is known when no file is left of which nothing is known.
+    // The total is known only if all files have started and their sizes are known.
     let isKnown = seenFiles + rows.count == total && !rows.contains { $0.size == nil }
     return TransferProgress(
       filesDone: done, filesFailed: failed, filesTotal: total, bytesDone: received,

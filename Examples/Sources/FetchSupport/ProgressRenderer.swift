@@ -1,62 +1,62 @@
-/// Draws the progress of a batch of downloads: bars on a terminal, plain lines elsewhere.
+/// Renders the progress of a batch of downloads: bars on a terminal, plain lines elsewhere.
 ///
-/// It writes nothing itself: its methods return the text to write, and read the time from the
-/// progress they are given.
+/// Its methods return the text to write, and read the time from the progress that is passed to
+/// them.
 ///
 /// ```
 /// ubuntu.iso       [=======>        ]  45%  1.2 GB of 2.6 GB  88.0 MB/s  16.0 s left
 /// [=========>              ]  41%  12/30 files  1.3 GB of 2.9 GB  99.1 MB/s  18.0 s left
 /// ```
 public struct ProgressRenderer: Sendable {
-  /// What the progress is drawn on.
+  /// The kind of output.
   public enum Style: Sendable, Equatable {
-    /// A terminal with this many columns: lines that are drawn over and over.
+    /// A terminal with this number of columns: lines that are redrawn in place.
     case bar(width: Int)
-    /// A file, a pipe or a log: whole lines, now and then.
+    /// A file, a pipe, or a log: complete lines at intervals.
     case lines
   }
 
-  /// What the progress is drawn on; set it anew when a terminal is resized.
+  /// The kind of output; update this when a terminal is resized.
   public var style: Style
 
-  /// The least time from one update to the next.
+  /// The minimum time between two updates.
   public var interval: Duration
 
-  /// How many files have a line of their own.
+  /// The maximum number of files with a separate line.
   public var rowLimit = 8
 
   private var lastUpdate: Duration?
-  /// The columns of the lines that are on the terminal, from the first to the one with the cursor.
+  /// The widths, in columns, of the lines that are on the terminal; the cursor is on the last one.
   private var drawn: [Int] = []
 
   /// Creates a renderer.
   ///
   /// - Parameters:
-  ///   - style: What the progress is drawn on.
-  ///   - interval: The least time from one update to the next; by default a
-  ///     tenth of a second for bars and five seconds for lines.
+  ///   - style: The kind of output.
+  ///   - interval: The minimum time between two updates; by default, a tenth of a second for bars
+  ///     and five seconds for lines.
   public init(style: Style, interval: Duration? = nil) {
     self.style = style
     self.interval = interval ?? (style == .lines ? .seconds(5) : .milliseconds(100))
   }
 
-  /// Whether `update` would draw at `elapsed`.
+  /// Whether an update is due at `elapsed`.
   ///
-  /// The first update of a bar is drawn at once, the first one in lines only after the interval.
+  /// The first update of a bar is due immediately, the first line only after the interval.
   public func isDue(_ elapsed: Duration) -> Bool {
     elapsed >= lastUpdate.map { $0 + interval } ?? (style == .lines ? interval : .zero)
   }
 
-  /// Returns what to write now that the progress is `progress`, or nil if it is too early for that.
+  /// Returns the text to write for `progress`, or nil if no update is due.
   public mutating func update(_ progress: TransferProgress) -> String? {
     isDue(progress.elapsed) ? draw(progress) : nil
   }
 
-  /// Returns what to write so that `line` stands above the progress.
+  /// Returns the text to write so that `line` is above the progress.
   ///
   /// - Parameters:
-  ///   - line: One or more lines of text, without the last line break.
-  ///   - progress: The present reading, to draw the bars again.
+  ///   - line: One or more lines of text, without a trailing line break.
+  ///   - progress: The current progress, for redrawing the bars.
   public mutating func announce(_ line: String, _ progress: TransferProgress) -> String {
     switch style {
     case .bar:
@@ -66,11 +66,11 @@ public struct ProgressRenderer: Sendable {
     }
   }
 
-  /// Returns what to write when there will be no further update; it ends in a line break.
+  /// Returns the text to write after the last update; it ends with a line break.
   public mutating func finish(_ progress: TransferProgress) -> String {
     var last = progress
     last.rows = []
-    // The average: the speed of the last seconds says nothing about the whole.
+    // The average, because the speed of the last seconds isn't representative.
     last.speed = nil
     switch style {
     case .bar:
@@ -91,10 +91,11 @@ public struct ProgressRenderer: Sendable {
     return text
   }
 
-  /// Moves the cursor to where the first line begins and clears all from there.
+  /// Returns the text that moves the cursor to the start of the first line and clears everything
+  /// after it.
   private mutating func clear() -> String {
     guard case .bar(let width) = style else { return "" }
-    // In a terminal that has become narrower, the old lines take several rows each.
+    // In a terminal that has become narrower, each old line can occupy several rows.
     let rows = drawn.reduce(0) { $0 + max(1, ($1 + width - 1) / max(1, width)) }
     drawn = []
     return "\r" + (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\u{1B}[J"
@@ -104,10 +105,10 @@ public struct ProgressRenderer: Sendable {
 // MARK: - Text
 
 extension ProgressRenderer {
-  /// Returns the bar of all files and what it stands for, in less than `width` columns.
+  /// Returns the bar and the totals of all files, in less than `width` columns.
   ///
-  /// The last column stays free, so that the terminal never starts a new line. Where there is little
-  /// room, the least important parts are left out.
+  /// The last column stays empty, so that the terminal never wraps the line. If there is little
+  /// room, the least important parts are omitted.
   public static func bar(_ progress: TransferProgress, width: Int) -> String {
     let room = max(0, width - 1)
     let text = fitting(parts(of: progress), room - shortestBar - 1)
@@ -116,7 +117,7 @@ extension ProgressRenderer {
     return gauge(progress.fraction, length: length) + " " + text
   }
 
-  /// Returns the line of one file, in less than `width` columns.
+  /// Returns the line for one file, in less than `width` columns.
   public static func row(_ row: TransferProgress.Row, width: Int) -> String {
     let room = max(0, width - 1)
     let nameRoom = min(24, room / 3)
@@ -148,14 +149,14 @@ extension ProgressRenderer {
     return "\(name) \(gauge) \(text)"
   }
 
-  /// Returns the progress as one line of a log, without its line break.
+  /// Returns the progress as one line of a log, without a line break.
   public static func line(_ progress: TransferProgress) -> String {
     parts(of: progress).joined(separator: "  ")
   }
 
   private static let shortestBar = 12
 
-  /// The first of `parts` that fit into `room` columns.
+  /// Returns the first of `parts` that fit in `room` columns.
   private static func fitting(_ parts: [String], _ room: Int) -> String {
     var text = ""
     for part in parts {
@@ -173,7 +174,7 @@ extension ProgressRenderer {
     return "[" + String(repeating: "=", count: filled) + ">" + rest + "]"
   }
 
-  /// A bar for a file of several segments: `>` stands where a connection writes.
+  /// Returns a bar for a file with several segments: `>` marks the position of each connection.
   private static func gauge(_ segments: [Segment], size: Int, length: Int) -> String {
     var columns = [Character](repeating: " ", count: length)
     func column(_ position: Int) -> Int { Int(Double(position) / Double(size) * Double(length)) }

@@ -1,25 +1,25 @@
 import Foundation
 
-/// What the server said a file is, so that the rest of it can be asked for later.
+/// The validators of a file, which make it possible to request the rest of the same file later.
 public struct Validator: Codable, Sendable, Equatable {
-  /// The entity tag, a strong one.
+  /// The entity tag, which is a strong one.
   public var entityTag: String?
-  /// The date of the last change, as the server wrote it.
+  /// The date of the last modification, as the server sent it.
   public var lastModified: String?
 
-  /// Creates a validator from header fields; nil if they hold none that can be relied on.
+  /// Creates a validator from header fields; nil if they contain no reliable one.
   ///
-  /// A weak entity tag tells nothing about single bytes (RFC 9110, 8.8.3).
+  /// A weak entity tag doesn't guarantee identical bytes (RFC 9110, 8.8.3).
   public init?(entityTag: String?, lastModified: String?) {
     self.entityTag = entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
     self.lastModified = lastModified
     if self.entityTag == nil, lastModified == nil { return nil }
   }
 
-  /// The value of the header field `If-Range`.
+  /// The value of the `If-Range` header field.
   public var ifRange: String? { entityTag ?? lastModified }
 
-  /// Whether an answer with `other` can be a part of the same file.
+  /// Whether a response with `other` can be a part of the same file.
   public func agrees(with other: Validator) -> Bool {
     if let entityTag, let tag = other.entityTag { return entityTag == tag }
     if let lastModified, let date = other.lastModified { return lastModified == date }
@@ -31,41 +31,41 @@ public struct Validator: Codable, Sendable, Equatable {
 public struct Segment: Codable, Sendable, Equatable {
   /// The position of the first byte.
   public var start: Int
-  /// The position of the first byte that is missing.
+  /// The position of the first missing byte.
   public var position: Int
   /// The position after the last byte; nil if the size of the file is unknown.
   public var end: Int?
 
-  /// Creates a segment of which nothing has arrived.
+  /// Creates a segment without any received bytes.
   public init(start: Int = 0, end: Int? = nil) {
     self.start = start
     position = start
     self.end = end
   }
 
-  /// Whether all of it has arrived.
+  /// Whether all bytes of the segment have arrived.
   public var isComplete: Bool { position == end }
 }
 
-/// How much of a file has arrived, and of which file.
+/// The state of a partial download: which file, and how much of it has arrived.
 public struct ResumeState: Codable, Sendable, Equatable {
-  /// What the server said about the file.
+  /// The validator of the file, if the server sent one.
   public var validator: Validator?
-  /// The number of bytes; nil if it is unknown.
+  /// The size of the file in bytes; nil if it is unknown.
   public var size: Int?
-  /// The parts of the file, in order.
+  /// The segments of the file, in order.
   public var segments: [Segment]
 
-  /// Creates the state of a file of which nothing has arrived.
+  /// Creates the state of a file without any received bytes.
   public init() { segments = [Segment()] }
 
-  /// How many bytes have arrived.
+  /// The number of bytes that have arrived.
   public var received: Int { segments.reduce(0) { $0 + $1.position - $1.start } }
 
   /// Whether all bytes have arrived.
   public var isComplete: Bool { !segments.contains { !$0.isComplete } }
 
-  /// Whether the segments cover the file, each with a position inside it, and without gaps.
+  /// Whether the segments cover the file without gaps, and each position is within its segment.
   var isContiguous: Bool {
     var next: Int? = 0
     for segment in segments {
@@ -77,7 +77,7 @@ public struct ResumeState: Codable, Sendable, Equatable {
     return !segments.isEmpty && (size == nil || next == size)
   }
 
-  /// Divides what is missing into up to `count` segments of at least `minimum` bytes.
+  /// Divides the missing bytes into up to `count` segments of at least `minimum` bytes.
   public mutating func split(into count: Int, minimum: Int) {
     while segments.count(where: { !$0.isComplete }) < count {
       let largest = segments.indices.max { missing($0) < missing($1) }
@@ -89,7 +89,7 @@ public struct ResumeState: Codable, Sendable, Equatable {
     }
   }
 
-  /// Notes that bytes of the segment that starts at `start` have arrived.
+  /// Records that bytes of the segment that starts at `start` have arrived.
   mutating func advance(_ start: Int, by count: Int) {
     guard let index = segments.firstIndex(where: { $0.start == start }) else { return }
     segments[index].position += count
@@ -100,14 +100,14 @@ public struct ResumeState: Codable, Sendable, Equatable {
   }
 }
 
-/// The header field `Content-Range`, as in `bytes 100-199/2000`.
+/// The value of a `Content-Range` header field, as in `bytes 100-199/2000`.
 public struct ContentRange: Sendable, Equatable {
-  /// The positions of the bytes; nil where there are none, as in `bytes */2000`.
+  /// The positions of the bytes; nil if there are none, as in `bytes */2000`.
   public let range: Range<Int>?
-  /// The size of the file; nil where the server does not know it.
+  /// The size of the file in bytes; nil if the server doesn't know it.
   public let size: Int?
 
-  /// Creates a range from its text; anything else gives `nil`.
+  /// Parses a value; nil if it is invalid.
   public init?(_ text: String) {
     guard
       let match = text.wholeMatch(of: /\s*[Bb]ytes\s+(?:(\d+)-(\d+)|\*)\/(?:(\d+)|\*)\s*/)

@@ -1,16 +1,17 @@
-/// What a batch of downloads came to, in a text that fits a screen.
+/// Renders a summary of a batch of downloads that fits on a screen.
 public enum Summary {
-  /// How many rows of files fit a screen; of more, only the failed and the slowest ones are shown.
+  /// The maximum number of rows for files; if there are more files, only the failed and the slowest
+  /// ones are shown.
   public static let rowLimit = 20
 
   /// Returns the summary as text.
   ///
   /// - Parameters:
-  ///   - rows: The downloads that have ended.
-  ///   - fileCount: How many downloads there were; nil if all have ended.
-  ///   - elapsed: How long they took together.
-  ///   - width: The columns there are; nil for any number.
-  ///   - isComplete: Whether each file has its row, however many there are.
+  ///   - rows: The downloads that ended.
+  ///   - fileCount: The number of downloads; nil if all of them ended.
+  ///   - elapsed: The duration of the whole batch.
+  ///   - width: The width in columns; nil for no limit.
+  ///   - isComplete: Whether all files have a row, even if there are many.
   public static func render(
     _ rows: [SummaryRow], fileCount: Int? = nil, elapsed: Duration, width: Int? = nil,
     isComplete: Bool = false
@@ -38,11 +39,11 @@ public enum Summary {
     let lines = slowest.map { row in
       "  \(HumanReadable.duration(row.time))  \(row.name)"
     }
-    text += "The slowest:\n" + lines.joined(separator: "\n") + "\n"
+    text += "Slowest files:\n" + lines.joined(separator: "\n") + "\n"
     return text + totals
   }
 
-  /// A table needs more columns than a narrow terminal has.
+  /// The minimum width of a table, in columns.
   private static let narrowest = 72
 
   private static func narrow(_ row: SummaryRow, _ width: Int) -> String {
@@ -56,7 +57,7 @@ public enum Summary {
     }
   }
 
-  /// Returns one line with the totals.
+  /// Returns the totals as one line.
   public static func totals(
     of rows: [SummaryRow], fileCount: Int? = nil, elapsed: Duration
   ) -> String {

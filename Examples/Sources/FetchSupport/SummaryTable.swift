@@ -1,40 +1,40 @@
-/// One file in a summary.
+/// The row for one file in a summary.
 public struct SummaryRow: Sendable, Equatable {
-  /// How a download ended.
+  /// The outcome of a download.
   public enum Status: Sendable, Equatable {
     /// The file is complete.
     case done
-    /// The file was given up, for this reason.
+    /// The download failed for this reason.
     case failed(String)
   }
 
   /// The name of the file.
   public var name: String
 
-  /// The size of the file, if it is known.
+  /// The size of the file in bytes, if it is known.
   public var size: Int?
 
-  /// How long the download took.
+  /// The duration of the download.
   public var time: Duration
 
-  /// How often it was tried.
+  /// The number of requests, or of attempts if the download failed.
   public var tries: Int
 
-  /// Where the file came from, if it did.
+  /// The mirror that sent the file, if any.
   public var mirror: String?
 
-  /// How the download ended.
+  /// The outcome of the download.
   public var status: Status
 
   /// Creates a row.
   ///
   /// - Parameters:
   ///   - name: The name of the file.
-  ///   - size: The size of the file, if it is known.
-  ///   - time: How long the download took.
-  ///   - tries: How often it was tried.
-  ///   - mirror: Where the file came from, if it did.
-  ///   - status: How the download ended.
+  ///   - size: The size of the file in bytes, if it is known.
+  ///   - time: The duration of the download.
+  ///   - tries: The number of requests, or of attempts if the download failed.
+  ///   - mirror: The mirror that sent the file, if any.
+  ///   - status: The outcome of the download.
   public init(
     name: String, size: Int?, time: Duration, tries: Int, mirror: String?, status: Status
   ) {
@@ -47,17 +47,17 @@ public struct SummaryRow: Sendable, Equatable {
   }
 }
 
-/// A table of the result of each download, with totals.
+/// Renders a table with the result of each download, and totals.
 public enum SummaryTable {
   /// Returns the table as text.
   ///
   /// - Parameters:
   ///   - rows: The downloads.
-  ///   - elapsed: How long they took together.
-  ///   - width: The columns there are. Long names and reasons are shortened to
-  ///     fit as far as they can be; without a width, nothing is.
-  ///   - hasTotals: Whether the last row has the totals.
-  /// - Returns: Lines of aligned columns: a header, the rows, the totals.
+  ///   - elapsed: The duration of the whole batch.
+  ///   - width: The width in columns, to which long names and reasons are shortened as far as
+  ///     possible; nil for no limit.
+  ///   - hasTotals: Whether the last row contains the totals.
+  /// - Returns: Lines with aligned columns: a header, the rows, and the totals.
   public static func render(
     _ rows: [SummaryRow], elapsed: Duration, width: Int? = nil, hasTotals: Bool = true
   ) -> String {

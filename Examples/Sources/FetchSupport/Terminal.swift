@@ -1,13 +1,12 @@
 import Foundation
 
-/// What the output is connected to.
+/// Properties of the terminal.
 public enum Terminal {
-  /// Returns whether a line can be drawn over on `descriptor`.
+  /// Returns whether `descriptor` is a terminal on which lines can be redrawn.
   ///
   /// - Parameters:
   ///   - descriptor: The file descriptor, standard error by default.
-  ///   - environment: The environment, in which `TERM=dumb` says no.
-  /// - Returns: Whether it is a terminal, and one that moves its cursor.
+  ///   - environment: The environment; `TERM=dumb` means that the cursor can't move.
   public static func canRedraw(
     _ descriptor: Int32 = STDERR_FILENO,
     environment: [String: String] = ProcessInfo.processInfo.environment
@@ -15,10 +14,10 @@ public enum Terminal {
     isatty(descriptor) == 1 && environment["TERM"] != "dumb"
   }
 
-  /// Returns how many columns the terminal on `descriptor` has.
+  /// Returns the width of the terminal on `descriptor`, in columns.
   ///
   /// - Parameter descriptor: The file descriptor, standard error by default.
-  /// - Returns: The number of columns, or nil if it is unknown.
+  /// - Returns: The width, or nil if it is unknown.
   public static func width(_ descriptor: Int32 = STDERR_FILENO) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

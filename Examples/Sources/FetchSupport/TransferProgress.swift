@@ -1,20 +1,20 @@
-/// How far a batch of downloads has come, at one moment.
+/// The progress of a batch of downloads at one moment.
 public struct TransferProgress: Sendable, Equatable {
-  /// One file that is arriving.
+  /// A file that is being downloaded.
   public struct Row: Sendable, Equatable {
     /// The name of the file.
     public var name: String
-    /// How many bytes of it are here.
+    /// The number of bytes that have arrived.
     public var received: Int
-    /// How many bytes it has, if the server tells.
+    /// The size of the file in bytes, if it is known.
     public var size: Int?
-    /// Its segments, which are fetched at the same time.
+    /// The segments of the file, which are fetched at the same time.
     public var segments: [Segment]
-    /// How many connections it has.
+    /// The number of connections.
     public var connections: Int
-    /// The present speed in bytes per second.
+    /// The current speed, in bytes per second.
     public var speed: Int
-    /// What it waits for, if it does.
+    /// Why the file is waiting, if it is.
     public var note: String?
 
     /// Creates a row.
@@ -32,24 +32,24 @@ public struct TransferProgress: Sendable, Equatable {
     }
   }
 
-  /// How many files are complete.
+  /// The number of complete files.
   public var filesDone: Int
-  /// How many files were given up.
+  /// The number of files whose download failed.
   public var filesFailed: Int
-  /// How many files there are.
+  /// The number of files.
   public var filesTotal: Int
-  /// How many bytes of the files are here.
+  /// The number of bytes that have arrived, for all files.
   public var bytesDone: Int
-  /// How many bytes there are, if that is known for all files.
+  /// The total size of all files in bytes, if all sizes are known.
   public var bytesTotal: Int?
-  /// How long the batch has been going on.
+  /// The time since the batch started.
   public var elapsed: Duration
-  /// The present speed in bytes per second; nil for the average so far.
+  /// The current speed, in bytes per second; nil to use the average so far.
   public var speed: Int?
-  /// The files that are arriving.
+  /// The files that are being downloaded.
   public var rows: [Row]
 
-  /// Creates a reading.
+  /// Creates a progress value.
   public init(
     filesDone: Int = 0, filesFailed: Int = 0, filesTotal: Int, bytesDone: Int = 0,
     bytesTotal: Int? = nil, elapsed: Duration = .zero, speed: Int? = nil, rows: [Row] = []
@@ -64,8 +64,8 @@ public struct TransferProgress: Sendable, Equatable {
     self.rows = rows
   }
 
-  /// The part that is done, from 0 to 1: of the bytes if their number is known, of the files
-  /// otherwise; less than 1 while files are missing.
+  /// The completed fraction, from 0 to 1: of the bytes if the total size is known, of the files
+  /// otherwise; less than 1 while files are incomplete.
   public var fraction: Double {
     guard filesTotal > 0 else { return 1 }
     let files = Double(filesDone + filesFailed) / Double(filesTotal)
@@ -74,7 +74,7 @@ public struct TransferProgress: Sendable, Equatable {
     return files >= 1 ? bytes : min(bytes, 0.99)
   }
 
-  /// How long the rest will take at the present speed, if that can be said.
+  /// The estimated time for the rest at the current speed, if it can be computed.
   public var remaining: Duration? {
     guard let bytesTotal, bytesTotal >= bytesDone,
       let speed = speed ?? HumanReadable.bytesPerSecond(bytesDone, in: elapsed), speed > 0

@@ -1,17 +1,17 @@
 import FlyingSocks
 import Foundation
 
-/// The body of an answer, computed while it is sent.
+/// The body of a response, generated while it is sent.
 struct Body: AsyncBufferedSequence {
   typealias Element = UInt8
 
-  /// Thrown where the connection is to be cut off.
+  /// The error that closes the connection in the middle of a body.
   struct CutOff: Error {}
 
   var content: Content
   var conduct: Conduct
   var range: Range<Int>
-  /// By what the wrong byte differs from the right one; not 0.
+  /// The value that is XORed with one byte to corrupt it; not 0.
   var flaw: UInt8
   var pieceSize: Int
   var pause: @Sendable () async throws -> Void

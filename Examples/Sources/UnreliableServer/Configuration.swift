@@ -1,43 +1,43 @@
-/// What a ``LoopbackServer`` serves, and how badly.
+/// The files of a ``LoopbackServer`` and its faults.
 public struct Configuration: Sendable {
-  /// The seed of the files' sizes and bytes.
+  /// The seed for the sizes and contents of the files.
   public var seed: UInt64
 
-  /// How many files there are.
+  /// The number of files.
   public var fileCount: Int
 
-  /// The sizes that files have, most of them nearer to the lower bound.
+  /// The range of file sizes, in bytes; small files are more frequent.
   public var sizes: ClosedRange<Int>
 
-  /// How many mirrors serve the files, each at a port of its own.
+  /// The number of mirrors, each on a separate port.
   public var mirrorCount: Int
 
-  /// The plan of misbehavior.
+  /// The script that determines the faults.
   public var script: Script
 
   /// The value of the `Retry-After` header, in seconds.
   public var retryAfter = 1
 
-  /// Whether parts of files can be asked for.
+  /// Whether the server supports range requests.
   public var servesRanges = true
 
-  /// In how many pieces a slow answer is sent.
+  /// The number of pieces in which a slow response is sent.
   public var slowPieces = 20
 
-  /// The pause before each piece of a slow answer but the first.
+  /// The pause between two pieces of a slow response.
   public var slowPause: Duration = .milliseconds(50)
 
-  /// Waits between the pieces of slow answers.
+  /// Waits between the pieces of slow responses.
   var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
   /// Creates a configuration.
   ///
   /// - Parameters:
-  ///   - seed: The seed of sizes and bytes, and of the default script.
-  ///   - fileCount: How many files there are.
-  ///   - sizes: The sizes that files have.
-  ///   - mirrorCount: How many mirrors serve the files.
-  ///   - script: The plan of misbehavior; random misbehavior by default.
+  ///   - seed: The seed for the sizes and contents of the files, and for the default script.
+  ///   - fileCount: The number of files.
+  ///   - sizes: The range of file sizes, in bytes.
+  ///   - mirrorCount: The number of mirrors.
+  ///   - script: The script that determines the faults; random faults by default.
   public init(
     seed: UInt64 = 1,
     fileCount: Int = 200,

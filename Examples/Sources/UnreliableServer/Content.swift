@@ -1,9 +1,9 @@
 import FetchSupport
 import Foundation
 
-/// Bytes that are computed wherever they are needed, and stored nowhere.
+/// Pseudorandom bytes that are generated on demand, and never stored.
 ///
-/// Byte by byte they depend on the seed and the position alone.
+/// Each byte depends only on the seed and its position.
 struct Content: Sendable {
   private let seed: UInt64
   let size: Int
@@ -39,13 +39,13 @@ struct Content: Sendable {
   }
 }
 
-/// Numbers that look random and depend on a seed and a position alone.
+/// Pseudorandom numbers that depend only on a seed and a position.
 enum Scramble {
   static func word(_ position: UInt64, _ seed: UInt64) -> UInt64 {
     mix(seed &+ (position &+ 1) &* 0x9E37_79B9_7F4A_7C15)
   }
 
-  /// A number from 0 up to, but not including, 1.
+  /// Returns a number from 0 up to, but not including, 1.
   static func unit(_ position: UInt64, _ seed: UInt64) -> Double {
     Double(word(position, seed) >> 11) / Double(1 << 53)
   }

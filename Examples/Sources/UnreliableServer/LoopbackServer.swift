@@ -2,12 +2,11 @@ import FlyingFox
 import FlyingSocks
 import Foundation
 
-/// An HTTP server on the loopback interface that misbehaves on purpose.
+/// An HTTP server on the loopback interface that injects faults.
 ///
-/// It serves generated files from several mirrors, each at a port that the
-/// system picks. Its ``Script`` says when an answer is slow, missing, cut off or
-/// wrong; the same script gives the same answers again. Clients that retry get
-/// every file in the end.
+/// It serves generated files from several mirrors, each on a port that the system chooses. A
+/// ``Script`` determines which responses are slow, unavailable, truncated, or corrupted; the same
+/// script always produces the same faults. A client that retries can download every file.
 ///
 /// ```swift
 /// let server = try await LoopbackServer.start(Configuration(fileCount: 20))
@@ -20,13 +19,13 @@ public final class LoopbackServer: Sendable {
     var task: Task<Void, any Error>
   }
 
-  /// The configuration it was started with.
+  /// The configuration of the server.
   public var configuration: Configuration { site.configuration }
 
-  /// The mirrors' addresses.
+  /// The URLs of the mirrors.
   public let mirrors: [URL]
 
-  /// The files, each with its address on every mirror.
+  /// The files, each with its URL on every mirror.
   public let files: [ServedFile]
 
   private let site: Site
@@ -49,9 +48,9 @@ public final class LoopbackServer: Sendable {
     for listener in listeners { listener.task.cancel() }
   }
 
-  /// Starts a server and returns when all its mirrors listen.
+  /// Starts a server, and returns when all mirrors accept connections.
   ///
-  /// - Parameter configuration: What to serve, and how badly.
+  /// - Parameter configuration: The files and the faults.
   /// - Returns: The server, which runs until ``stop()`` or until it is deallocated.
   public static func start(
     _ configuration: Configuration = Configuration()
@@ -66,7 +65,7 @@ public final class LoopbackServer: Sendable {
           logger: .disabled,
           handler: ClosureHTTPHandler { site.response(to: $0, mirror: mirror) })
         listeners.append(Listener(server: server, task: Task { try await server.run() }))
-        // On a busy machine it may take a while until its task runs.
+        // On a busy machine, it can take a while until the server's task runs.
         try await server.waitUntilListening(timeout: 60)
         mirrors.append(try await address(of: server))
       }
@@ -79,23 +78,23 @@ public final class LoopbackServer: Sendable {
 
   /// Stops all mirrors and closes their connections.
   ///
-  /// Answers that are under way are cut off.
+  /// Responses that are in progress are truncated.
   public func stop() async {
     await Self.stop(listeners)
   }
 
-  /// What the server was asked and what it did, all mirrors together.
+  /// The counts of requests and faults, for all mirrors together.
   public var tally: Tally {
     site.tallies.reduce(into: Tally()) { $0.add($1) }
   }
 
-  /// What each mirror was asked and what it did.
+  /// The counts of requests and faults, for each mirror.
   public var tallies: [Tally] {
     site.tallies
   }
 
-  /// The files as a list of downloads, one a line: the addresses, the SHA-256
-  /// and the name.
+  /// The files as a list of downloads; each line contains the URLs, the SHA-256 checksum, and the
+  /// name.
   public var manifest: String {
     files.map { file in
       let addresses = file.urls.map(\.absoluteString).joined(separator: " ")

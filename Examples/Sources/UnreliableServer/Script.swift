@@ -1,36 +1,36 @@
-/// What the server does with one request for a file.
+/// The behavior of the server for one request.
 public enum Conduct: String, Sendable, Hashable, CaseIterable {
-  /// It sends the file.
+  /// The server sends the file.
   case honest
-  /// It sends the file in small pieces, with a pause before each but the first.
+  /// The server sends the file in small pieces, with a pause between them.
   case slow
-  /// It answers 503 Service Unavailable.
+  /// The server responds with 503 Service Unavailable.
   case busy
-  /// It answers 503 Service Unavailable and says when to come back.
+  /// The server responds with 503 Service Unavailable and a `Retry-After` header.
   case busyWithRetryAfter
-  /// It announces the whole file, sends half of it and closes the connection.
+  /// The server announces the whole file, sends half of it, and closes the connection.
   case cutOff
-  /// It sends as many bytes as the file has, one of them wrong.
+  /// The server sends the right number of bytes, one of them wrong.
   case wrongBytes
 }
 
-/// A request, as far as the server's conduct depends on it.
+/// The properties of a request that determine the server's behavior.
 public struct Occasion: Sendable, Hashable {
-  /// Which file is asked for, counted from 0.
+  /// The index of the requested file.
   public var file: Int
 
-  /// Which mirror is asked, counted from 0.
+  /// The index of the mirror.
   public var mirror: Int
 
-  /// How often this mirror was asked for this file, counted from 1.
+  /// The number of requests for this file at this mirror, including this one.
   public var attempt: Int
 
   /// Creates an occasion.
   ///
   /// - Parameters:
-  ///   - file: Which file is asked for, counted from 0.
-  ///   - mirror: Which mirror is asked, counted from 0.
-  ///   - attempt: How often it was asked for this file, counted from 1.
+  ///   - file: The index of the requested file.
+  ///   - mirror: The index of the mirror.
+  ///   - attempt: The number of requests for this file at this mirror, including this one.
   public init(file: Int, mirror: Int, attempt: Int) {
     self.file = file
     self.mirror = mirror
@@ -38,24 +38,20 @@ public struct Occasion: Sendable, Hashable {
   }
 }
 
-/// A plan of the server's conduct.
+/// A function that determines the server's behavior for each request.
 ///
-/// The same occasion always meets the same conduct, whatever the order in which
-/// requests arrive.
+/// The same occasion always leads to the same behavior, whatever the order of requests.
 public struct Script: Sendable {
   private let plan: @Sendable (Occasion) -> Conduct
 
   /// Creates a script.
   ///
-  /// - Parameter plan: Gives the conduct for an occasion.
+  /// - Parameter plan: Returns the behavior for an occasion.
   public init(_ plan: @escaping @Sendable (Occasion) -> Conduct) {
     self.plan = plan
   }
 
-  /// Returns the server's conduct on `occasion`.
-  ///
-  /// - Parameter occasion: The request.
-  /// - Returns: What the server does.
+  /// Returns the server's behavior on `occasion`.
   public func conduct(on occasion: Occasion) -> Conduct {
     plan(occasion)
   }
@@ -63,28 +59,25 @@ public struct Script: Sendable {
   /// The script of a server that never misbehaves.
   public static let honest = Script { _ in .honest }
 
-  /// Returns a script that goes through `conducts` with each file on each
-  /// mirror, and is honest from then on.
+  /// Returns a script that applies `conducts` in turn to the requests for each file at each mirror,
+  /// and then stops misbehaving.
   ///
-  /// - Parameter conducts: The conduct at the first attempt, at the second, …
-  /// - Returns: The script.
+  /// - Parameter conducts: The behavior for the first attempt, the second, and so on.
   public static func inTurn(_ conducts: Conduct...) -> Script {
     Script { occasion in
       conducts.indices.contains(occasion.attempt - 1) ? conducts[occasion.attempt - 1] : .honest
     }
   }
 
-  /// Returns a script that misbehaves at random, in a way that the seed fixes.
+  /// Returns a script that misbehaves at random, reproducibly for a seed.
   ///
-  /// Retries win in the end: with each file, a mirror misbehaves only at the
-  /// first few attempts.
+  /// Only the first few requests for each file at each mirror meet faults, so retries eventually
+  /// succeed.
   ///
   /// - Parameters:
-  ///   - seed: Equal seeds make equal scripts.
-  ///   - share: The part of the early attempts that meet misbehavior, from 0
-  ///     to 1.
-  ///   - earlyAttempts: How many attempts can meet misbehavior at all.
-  /// - Returns: The script.
+  ///   - seed: The seed; equal seeds create equal scripts.
+  ///   - share: The fraction of early attempts that meet a fault, from 0 to 1.
+  ///   - earlyAttempts: The number of attempts that can meet a fault.
   public static func random(
     seed: UInt64, share: Double = 0.4, earlyAttempts: Int = 3
   ) -> Script {

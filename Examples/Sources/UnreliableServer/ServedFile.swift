@@ -1,38 +1,36 @@
 import Foundation
 
-/// A file that the server has.
+/// A file that the server provides.
 public struct ServedFile: Sendable, Equatable {
   /// The name of the file.
   public var name: String
 
-  /// Its address on each mirror.
+  /// The URL of the file on each mirror.
   public var urls: [URL]
 
-  /// The number of its bytes.
+  /// The size of the file, in bytes.
   public var size: Int
 
-  /// Its SHA-256 in hexadecimal digits.
+  /// The SHA-256 checksum of the file, in hexadecimal digits.
   public var sha256: String
 }
 
-/// How often the server was asked, and what it did.
+/// The counts of requests and faults.
 public struct Tally: Sendable, Equatable {
-  /// How many requests for files there were.
+  /// The number of requests for files.
   public private(set) var requests = 0
 
-  /// How many requests were for a part of a file, and were answered with it.
+  /// The number of requests for a part of a file that were answered with that part.
   public private(set) var partialAnswers = 0
 
   private var counts: [Conduct: Int] = [:]
 
-  /// How many requests met with `conduct`.
-  ///
-  /// - Parameter conduct: What the server did.
+  /// The number of requests that met with `conduct`.
   public subscript(conduct: Conduct) -> Int {
     counts[conduct, default: 0]
   }
 
-  /// How many requests met with something else than an honest answer.
+  /// The number of requests that met a fault.
   public var misbehaviors: Int {
     requests - self[.honest]
   }

@@ -2,7 +2,7 @@ import FlyingFox
 import Foundation
 import Synchronization
 
-/// The files, what was asked for them, and the answers.
+/// The files, the record of requests, and the responses.
 final class Site: Sendable {
   struct Page: Sendable {
     var name: String
@@ -52,7 +52,7 @@ final class Site: Sendable {
     guard let name = request.path.wholeMatch(of: /\/files\/([^\/]+)/)?.1,
       let index = indexByName[String(name)]
     else {
-      return HTTPResponse(statusCode: .notFound, body: Data("There is no such file.\n".utf8))
+      return HTTPResponse(statusCode: .notFound, body: Data("Not found.\n".utf8))
     }
     let content = pages[index].content
     let (conduct, attempt) = conduct(file: index, mirror: mirror, size: content.size)
@@ -63,7 +63,8 @@ final class Site: Sendable {
       return busy([HTTPHeader("Retry-After"): "\(configuration.retryAfter)"])
     case .honest, .slow, .cutOff, .wrongBytes:
       let range = configuration.servesRanges ? range(of: request, content.size, mirror) : nil
-      // Each time another wrong byte, as on a line that garbles; never the right one.
+      // Each attempt corrupts the byte differently, like a noisy connection, and never with a zero
+      // mask.
       let flaw = UInt8((attempt * configuration.mirrorCount + mirror) % 255 + 1)
       let body = Body(content, conduct, configuration, range ?? 0..<content.size, flaw: flaw)
       records.withLock { $0.tallies[mirror].count(range: range) }
@@ -75,12 +76,12 @@ final class Site: Sendable {
     }
   }
 
-  /// The part of the file that is asked for; nil for the whole.
+  /// Returns the requested part of the file; nil for the whole file.
   private func range(of request: HTTPRequest, _ size: Int, _ mirror: Int) -> Range<Int>? {
     guard let match = request.headers[.range]?.wholeMatch(of: /bytes=(\d+)-(\d*)/),
       let first = Int(match.1), first < size
     else { return nil }
-    // A part of another version of the file is of no use.
+    // A part of another version of the file would be useless.
     if let condition = request.headers[HTTPHeader("If-Range")], condition != tag(mirror) {
       return nil
     }
@@ -96,7 +97,7 @@ final class Site: Sendable {
     return headers
   }
 
-  /// Each mirror has entity tags of its own, as real ones do.
+  /// The entity tag; it differs between mirrors, like those of real ones.
   private func tag(_ mirror: Int) -> String { "\"\(configuration.seed)-\(mirror)\"" }
 
   private func conduct(file: Int, mirror: Int, size: Int) -> (Conduct, attempt: Int) {
@@ -106,7 +107,7 @@ final class Site: Sendable {
     }
     let occasion = Occasion(file: file, mirror: mirror, attempt: attempt)
     var conduct = configuration.script.conduct(on: occasion)
-    // An empty file has no half to cut off and no byte to be wrong.
+    // An empty file can't be truncated or corrupted.
     if size == 0, conduct != .honest, conduct != .busyWithRetryAfter { conduct = .busy }
     records.withLock { $0.tallies[mirror].count(conduct) }
     return (conduct, attempt)
@@ -114,7 +115,7 @@ final class Site: Sendable {
 
   private func busy(_ headers: HTTPHeaders = [:]) -> HTTPResponse {
     HTTPResponse(
-      statusCode: .serviceUnavailable, headers: headers, body: Data("Come back later.\n".utf8))
+      statusCode: .serviceUnavailable, headers: headers, body: Data("Try again later.\n".utf8))
   }
 
   private static func size(_ unit: Double, _ sizes: ClosedRange<Int>) -> Int {

@@ -1,6 +1,6 @@
 import Foundation
 
 extension CocoaError {
-  /// The error of the system.
+  /// The underlying system error.
   var underlying: (any Error)? { userInfo[NSUnderlyingErrorKey] as? any Error }
 }

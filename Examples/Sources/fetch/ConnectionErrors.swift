@@ -13,7 +13,7 @@ func explained(_ error: any Error) -> any Error {
   case let error as HTTPClientError: explained(error)
   case let error as NIOConnectionError: explained(error)
   case let error as IOError:
-    // Failures to connect can be of this type, too.
+    // Failures to connect can also have this type.
     ConnectionFailure("the connection failed: \(String(cString: strerror(error.errnoCode)))")
   case is HTTPParserError:
     ConnectionFailure("the response is incomplete or is not HTTP")

@@ -4,7 +4,7 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// What the user sees while files arrive: bars on a terminal, plain lines elsewhere.
+/// Shows progress on standard error: bars on a terminal, plain lines elsewhere.
 final class Console: Sendable {
   private struct State {
     var renderer: ProgressRenderer
@@ -26,7 +26,7 @@ final class Console: Sendable {
 
   var elapsed: Duration { .now - start }
 
-  /// Shows what has happened.
+  /// Shows an event.
   func note(_ event: Event) {
     change { state in
       switch event {
@@ -38,10 +38,10 @@ final class Console: Sendable {
         state.board.disconnect(file.name, connection: connection)
       case .waiting(let file, let delay, let error, let isAsked):
         let time = HumanReadable.duration(delay)
-        let action = isAsked ? "waits \(time) as the server asks" : "tries again in \(time)"
+        let action = isAsked ? "retrying in \(time) (Retry-After)" : "retrying in \(time)"
         state.board.wait(file.name, "\(action): \(reason(for: error))")
-        // A short pause is not worth a line.
-        if isAsked, delay > .seconds(5) { return "fetch: \(file.name) \(action)" }
+        // A short delay isn't worth a line.
+        if isAsked, delay > .seconds(5) { return "fetch: \(file.name): \(action)" }
       case .ended(.saved(let saved, _)):
         state.board.end(saved.file.name, byteCount: saved.byteCount)
       case .ended(.failed(let file, let error, _)):
@@ -52,7 +52,7 @@ final class Console: Sendable {
     }
   }
 
-  /// Draws twice a second until ``finish()``, for what changes without an event.
+  /// Redraws twice a second until ``finish()``, for values that change without an event.
   func tick() -> Promise<Void> {
     Promise.after(.milliseconds(500)).then(on: .immediate) { [self] in
       change { _ in nil }
@@ -60,7 +60,7 @@ final class Console: Sendable {
     }
   }
 
-  /// Writes `line` above the progress, if that is shown.
+  /// Writes `line`, above the progress if it is shown.
   func say(_ line: String) {
     if isQuiet || state.withLock({ $0.isFinished }) {
       return FileHandle.standardError.write(Data("\(line)\n".utf8))
@@ -78,10 +78,11 @@ final class Console: Sendable {
     }
   }
 
-  /// Changes the board, and draws it if it is time; what `body` returns stands above.
+  /// Changes the state, and redraws the progress if it is due; a line that `body` returns is
+  /// written above it.
   private func change(_ body: (inout State) -> String?) {
     if isQuiet { return }
-    // Written under the lock, so that lines of two threads do not mix.
+    // Written under the lock, so that lines of two threads don't mix.
     state.withLock { state in
       let line = body(&state)
       let elapsed = elapsed
@@ -89,7 +90,7 @@ final class Console: Sendable {
         return
       }
       if case .bar = state.renderer.style {
-        // It may have been resized.
+        // The terminal may have been resized.
         state.renderer.style = .bar(width: Terminal.width() ?? 80)
       }
       let reading = state.board.reading(at: elapsed)

@@ -3,7 +3,8 @@ import FetchSupport
 import Foundation
 import UnreliableServer
 
-/// What `fetch` does without a list: downloads everything from a server that misbehaves.
+/// The demonstration, which runs if there are no arguments: downloads all files of an unreliable
+/// server.
 struct Demonstration {
   let fetch: Fetch
 
@@ -18,7 +19,7 @@ struct Demonstration {
     let introduction =
       """
       \(server.files.count) files, \(HumanReadable.bytes(server.files.map(\.size).reduce(0, +))), \
-      on \(server.mirrors.count) mirrors that misbehave: \
+      on \(server.mirrors.count) unreliable mirrors: \
       \(server.mirrors.map(\.absoluteString).joined(separator: " "))
       """
     if !fetch.json { print(introduction) }
@@ -39,25 +40,25 @@ struct Demonstration {
     if fetch.json { return _ = try verdict.get() }
     print(
       """
-      The server was asked \(tally.requests) times and misbehaved \(tally.misbehaviors) times: \
+      The server received \(tally.requests) requests and misbehaved \(tally.misbehaviors) times: \
       \(tally[.slow]) slow, \(tally[.busy] + tally[.busyWithRetryAfter]) busy, \
-      \(tally[.cutOff]) cut off, \(tally[.wrongBytes]) with wrong bytes.
+      \(tally[.cutOff]) truncated, \(tally[.wrongBytes]) corrupted.
       """)
-    print("All \(try verdict.get()) files are there, and every checksum is right.")
+    print("All \(try verdict.get()) files are complete, and all checksums are correct.")
   }
 
-  /// Reads every file again and compares it with what the server has; partial files count as
-  /// faults.
+  /// Compares the checksum of every file with the server's, and checks that no partial files
+  /// remain.
   private func verify(_ files: [ServedFile], in folder: URL) throws -> Int {
     var faults: [String] = []
     for file in files {
       let url = folder.appending(component: file.name)
       let checksum = try? Checksum(ofFileAt: url)
-      if checksum?.hex != file.sha256 { faults.append("\(file.name) is missing or wrong") }
+      if checksum?.hex != file.sha256 { faults.append("\(file.name) is missing or corrupted") }
     }
     let names = try FileManager.default.contentsOfDirectory(
       atPath: folder.path(percentEncoded: false))
-    faults += names.filter(PartialFile.isPartialName).map { "\($0) was left behind" }
+    faults += names.filter(PartialFile.isPartialName).map { "\($0) was not removed" }
     guard faults.isEmpty else {
       print(faults.joined(separator: "\n"))
       throw ExitCode(1)

@@ -154,7 +154,7 @@ struct Fetch: AsyncParsableCommand {
   /// Downloads `files` to `folder`, until all are complete or the user interrupts the program.
   func download(_ files: [Download], to folder: URL) async throws -> Results {
     try makeFolder(folder)
-    // A file that exceeds the shell's size limit must be reported, and not end the program.
+    // A file that exceeds the shell's size limit must be reported as an error, not end the program.
     signal(SIGXFSZ, SIG_IGN)
     let results = Results(fileCount: files.count)
     let console = Console(fileCount: files.count, isQuiet: quiet)

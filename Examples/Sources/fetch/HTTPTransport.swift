@@ -8,17 +8,17 @@ import NIOSSL
 import Pledge
 import Synchronization
 
-/// AsyncHTTPClient as promises.
+/// A transport that wraps AsyncHTTPClient in promises.
 ///
-/// What it receives is written by the thread that receives it, and nothing more is read while that
-/// lasts: memory is bounded by the number of connections.
+/// The event loop that receives bytes passes them on before it reads more, so memory use is bounded
+/// by the number of connections.
 final class HTTPTransport: Transport {
-  /// A thread that has connections of its own, so that it doesn't wait for the other one.
+  /// An event loop with separate connections, so that it never waits for the other loop.
   fileprivate final class Lane: Sendable {
     let loop: any EventLoop
     /// The number of requests that are in progress.
     let requests = Atomic(0)
-    /// Nil once they are shut down.
+    /// The HTTP clients, by route; nil after the shutdown.
     let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
 
     init(_ loop: any EventLoop) { self.loop = loop }
@@ -36,9 +36,9 @@ final class HTTPTransport: Transport {
   /// Creates a transport.
   ///
   /// - Parameters:
-  ///   - proxies: The way of each request.
-  ///   - connectTimeout: How long making a connection may take.
-  ///   - connectionsPerHost: How many connections a host may have.
+  ///   - proxies: The proxies for requests.
+  ///   - connectTimeout: The maximum time to establish a connection.
+  ///   - connectionsPerHost: The maximum number of connections to a host, for each event loop.
   ///   - certificates: A PEM file with the certificates to trust instead of those of the system.
   init(
     proxies: Proxies, connectTimeout: Duration, connectionsPerHost: Int, certificates: String? = nil
@@ -69,7 +69,7 @@ final class HTTPTransport: Transport {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
     let lane = lane()
-    // A download that is being cancelled may still get here.
+    // A download that is being cancelled can still send a request.
     guard let client = client(of: lane, for: route) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
     let exchange = Exchange(url: url, lane: lane, resolver: resolver)
@@ -78,7 +78,7 @@ final class HTTPTransport: Transport {
     return promise
   }
 
-  /// Closes all connections; from here on, requests are rejected.
+  /// Closes all connections; later requests are rejected.
   func shutdown() async throws {
     for lane in lanes {
       let clients = lane.clients.withLock { $0.take() }
@@ -86,10 +86,10 @@ final class HTTPTransport: Transport {
     }
   }
 
-  /// The lane for a request.
+  /// Returns the lane for a request.
   ///
-  /// A thread that has finished a file continues with the next one, because handing it over takes
-  /// longer, unless the other thread has much less to do.
+  /// Unless the other event loop has much less to do, the loop that completes a file also starts
+  /// the next one, because switching threads takes longer.
   private func lane() -> Lane {
     let idlest = lanes.min {
       $0.requests.load(ordering: .relaxed) < $1.requests.load(ordering: .relaxed)
@@ -120,9 +120,9 @@ final class HTTPTransport: Transport {
         idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: connectionsPerHost),
       decompression: .disabled)
     configuration.connectionPool.retryConnectionEstablishment = false
-    // Spans that nothing records.
+    // Without a tracer, no spans are created; nothing would record them.
     configuration.tracing.tracer = nil
-    // Several connections, one for each segment.
+    // Each segment needs a separate connection.
     configuration.httpVersion = .http1Only
     if let certificates {
       configuration.tlsConfiguration = .makeClientConfiguration()
@@ -138,7 +138,7 @@ final class HTTPTransport: Transport {
 }
 
 extension Proxies.Server {
-  /// Where to send a request for `url`.
+  /// Returns the URL to which a request for `url` is sent.
   fileprivate func address(for url: URL) -> URL {
     guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
     parts.host = host
@@ -152,16 +152,16 @@ extension Proxies.Server {
 }
 
 extension URL {
-  /// The host and the port, as in the field Host.
+  /// The host and port, in the format of the `Host` header field.
   fileprivate var authority: String {
     let host = host() ?? ""
     return (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
   }
 }
 
-/// Sends requests with their complete address, from which a proxy learns the server.
+/// Sends requests with an absolute URL, which tells a proxy where to forward them.
 ///
-/// AsyncHTTPClient asks proxies for a tunnel in any case, which many of them allow for HTTPS only.
+/// AsyncHTTPClient always requests a tunnel, which many proxies allow only for HTTPS.
 private final class AbsoluteAddresses: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
@@ -190,24 +190,24 @@ extension Duration {
   }
 }
 
-/// One request and its answer, as the client's event loop tells of them.
+/// A request and its response: the delegate that the client's event loop calls.
 private final class Exchange: HTTPClientResponseDelegate {
   typealias Response = Void
 
   private struct State {
     /// Nil once the request is no longer in progress.
     var lane: HTTPTransport.Lane?
-    /// Settles the head until that has arrived.
+    /// The resolver of the head; nil after it has arrived.
     var head: Resolver<any Answer>?
-    /// Holds the body back until it is requested.
+    /// The promise that delays the body until it is requested.
     var gate: EventLoopPromise<Void>?
     /// Whether the body was requested.
     var isBegun = false
-    /// Whether the body isn't wanted; the request was cancelled.
+    /// Whether the response was deallocated before its body was requested.
     var isDropped = false
     var receive: (@Sendable (UnsafeRawBufferPointer) throws -> Void)?
     var body: Resolver<Void>?
-    /// Why it ended before the body was asked for, or because of `receive`.
+    /// The error with which the request failed, or that `receive` threw.
     var failure: (any Error)?
 
     mutating func leaveLane() { lane.take()?.requests.subtract(1, ordering: .relaxed) }
@@ -258,7 +258,7 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
     let body = state.withLock { state in
-      // Before the next request is made.
+      // The lane must be updated before the chain starts the next request.
       state.leaveLane()
       state.receive = nil
       return state.body.take()
@@ -279,7 +279,7 @@ private final class Exchange: HTTPClientResponseDelegate {
     body?.reject(failure)
   }
 
-  /// Opens the gate.
+  /// Starts the body.
   func begin(
     _ receive: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void, _ body: Resolver<Void>
   ) {
@@ -294,7 +294,7 @@ private final class Exchange: HTTPClientResponseDelegate {
     gate?.succeed()
   }
 
-  /// The body isn't wanted.
+  /// Discards the body.
   func drop() {
     let gate = state.withLock { state in
       state.isDropped = true
@@ -304,7 +304,7 @@ private final class Exchange: HTTPClientResponseDelegate {
   }
 }
 
-/// An answer whose body waits behind the gate of its exchange.
+/// A response whose body is delayed until it is requested.
 private final class NetworkAnswer: Answer {
   let head: AnswerHead
   private let exchange: Exchange

@@ -10,7 +10,7 @@ final class Interruption: Sendable {
   // Set once, below; dispatch sources may be used from any thread.
   private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
 
-  /// Calls `handler` at the first signal; the second one ends the program immediately.
+  /// Calls `handler` on the first signal; the second one exits the program immediately.
   init(_ handler: @escaping @Sendable () -> Void) {
     sources = Self.signals.map { number in
       signal(number, SIG_IGN)

@@ -2,16 +2,16 @@ import ArgumentParser
 import AsyncHTTPClient
 import Foundation
 
-/// Which proxy a request goes through, as the usual environment variables say.
+/// The proxies for requests, as specified by the usual environment variables.
 struct Proxies: Sendable {
   typealias Tunnel = HTTPClient.Configuration.Proxy
 
-  /// The way of a request.
+  /// The route of a request.
   enum Route: Hashable {
     case direct
-    /// To a proxy that reads the request and sends it on: HTTP without encryption.
+    /// Through a proxy that reads and forwards the request: HTTP without encryption.
     case forwarded(Server)
-    /// Through a proxy that passes on bytes.
+    /// Through a proxy that relays bytes.
     case tunneled(Tunnel)
   }
 
@@ -40,9 +40,9 @@ struct Proxies: Sendable {
   private let exceptions: [String]
 
   /// - Parameters:
-  ///   - option: The proxy for everything, which overrides the environment.
-  ///   - environment: The environment. As with curl, HTTP_PROXY counts in lower case only, for a web
-  ///     server sets it from a request.
+  ///   - option: The proxy for all requests; overrides the environment.
+  ///   - environment: The environment. As in curl, `HTTP_PROXY` is read in lowercase only, because
+  ///     web servers set the uppercase variable from a request header.
   init(
     option: String?, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
@@ -86,7 +86,7 @@ struct Proxies: Sendable {
       guard url.user() == nil else {
         throw ValidationError("Passwords for SOCKS5 proxies are not supported.")
       }
-      // The proxy looks up the names of hosts, as with socks5h in curl.
+      // The proxy resolves host names, as with socks5h in curl.
       return .socks(.socksServer(host: host, port: url.port ?? 1080))
     default:
       throw ValidationError("\"\(text)\" is not the URL of an HTTP or SOCKS5 proxy.")

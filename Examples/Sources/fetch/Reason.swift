@@ -4,7 +4,7 @@ import Foundation
 import Pledge
 import PledgeFoundation
 
-/// Returns a description for the user of why a download failed, without repeated reasons.
+/// Returns a message that explains why a download failed, without repeated reasons.
 func reason(for error: any Error) -> String {
   switch error {
   case let error as GivenUp:
@@ -16,7 +16,7 @@ func reason(for error: any Error) -> String {
   case let error as HTTPStatusError:
     "HTTP status \(error.status)\(advice(for: error.status)) from \(place(of: error.url))"
   default:
-    // It may quote a server.
+    // The message may quote the server.
     "\(error)".printable
   }
 }
@@ -27,7 +27,7 @@ private func place(of url: URL?) -> String {
   return "\(url.host() ?? "")\(port)\(url.path())"
 }
 
-/// An explanation of the status for the user.
+/// Returns an explanation of the status for the user.
 private func advice(for status: Int) -> String {
   switch status {
   case 401: ", a user name and a password are required (see --netrc and --header),"

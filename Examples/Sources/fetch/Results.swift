@@ -7,7 +7,7 @@ import Synchronization
 
 /// The result of each file.
 final class Results: Sendable {
-  /// Why it ended.
+  /// The reason why a run ended.
   enum Ending {
     case byItself
     case deadline
@@ -42,7 +42,7 @@ final class Results: Sendable {
 }
 
 extension Fetch {
-  /// Prints the summary; throws the exit status unless all files are there.
+  /// Prints the summary; throws the exit status unless all files are complete.
   func report(_ results: Results) throws {
     let outcomes = results.outcomes
     if json {
@@ -81,7 +81,7 @@ extension Outcome {
   }
 }
 
-/// The option --json: one object with a stable form.
+/// The output of --json: one object in a stable format.
 private struct JSONReport: Encodable {
   struct File: Encodable {
     var name: String

@@ -8,7 +8,7 @@ import PledgeFoundation
 // Converts command-line options to settings.
 
 extension Fetch {
-  /// The policies.
+  /// Returns the policies of the downloader.
   func options() throws -> Options {
     var options = Options()
     options.concurrency = concurrency
@@ -22,7 +22,7 @@ extension Fetch {
     return options
   }
 
-  /// What is sent with each request.
+  /// Returns the header fields and credentials to send with requests.
   func requestSettings() throws -> RequestSettings {
     var settings = RequestSettings()
     for field in header {
@@ -42,7 +42,7 @@ extension Fetch {
     return settings
   }
 
-  /// The downloads of a list.
+  /// Returns the downloads in a list.
   func downloads(in list: String) throws -> [Download] {
     let requests = try DownloadList.parse(list)
     return zip(FileNames.names(for: requests), requests).map { name, request in
@@ -50,7 +50,7 @@ extension Fetch {
     }
   }
 
-  /// The downloads that the arguments and the list request.
+  /// Returns the downloads in the arguments and in the list.
   func requestedDownloads() throws -> [Download] {
     do {
       var requests = try DownloadList.parse(arguments: downloads)
@@ -81,12 +81,12 @@ extension Fetch {
         "fetch: \(weak.rawValue) detects accidental changes only; use sha256 if possible\n".utf8))
   }
 
-  /// Reads a text file, or standard input.
+  /// Returns the contents of a text file, or of standard input for `-`.
   func read(_ path: String) throws -> String {
     if path == "-" {
       return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
     }
-    // `Data(contentsOf:)` reads no pipes, such as those of <(command).
+    // `Data(contentsOf:)` can't read pipes, such as those of <(command).
     guard let file = fopen(path, "re") else {
       throw ValidationError("\(FileFailure(.read, path, errno)).")
     }

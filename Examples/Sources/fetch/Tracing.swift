@@ -2,10 +2,10 @@ import ArgumentParser
 import Foundation
 import PledgeDiagnostics
 
-// The option --trace: what the promises did, as a file.
+// The option --trace, which writes a trace of all promises to a file.
 
 extension Fetch {
-  /// Throws a `ValidationError` if no trace can be written to the file of --trace.
+  /// Throws a `ValidationError` if a trace can't be written to the file that --trace names.
   func validateTrace() throws {
     guard let trace else { return }
     do {
@@ -19,11 +19,11 @@ extension Fetch {
     }
   }
 
-  /// Runs `body` and writes what the promises did during that time, also if it throws.
+  /// Runs `body` and writes a trace of the promises during that time, even if it throws.
   func tracing(_ body: () async throws -> Void) async throws {
     guard let trace else { return try await body() }
-    // A download creates about twenty promises. If there are more than the limit, the file contains
-    // the newest ones, and the number of those that are missing.
+    // A download creates about twenty promises. Beyond the limit, the file contains only the newest
+    // promises, and the number of missing ones.
     let recording = Trace.start(limit: 200_000)
     let result: Result<Void, any Error>
     do { result = .success(try await body()) } catch { result = .failure(error) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import FetchEngine
 
-/// One policy after the other, in a world of its own.
+/// Tests each policy separately, in a simulated environment.
 @Suite struct EngineTests {
   private let world = World(seed: 1)
   private let disk = SimulatedDisk()
@@ -42,7 +42,7 @@ import Testing
     SimulatedNetwork(world, answer)
   }
 
-  /// The part that is asked for, with the header fields of a good server.
+  /// Returns the requested part, with the header fields of a correct server.
   private func part(_ asked: SimulatedNetwork.Asked, tag: String = "\"1\"") -> Reply {
     var reply = Reply(headers: ["etag": tag, "accept-ranges": "bytes"], body: bytes)
     if let match = asked.headers["Range"]?.wholeMatch(of: /bytes=(\d+)-(\d*)/),
@@ -146,7 +146,7 @@ import Testing
       timers.add(delay)
       return time.after(delay)
     }
-    // A file takes 25 s; one connection is silent after 3 of its 20 pieces.
+    // A file takes 25 s; one connection stalls after 3 of its 20 pieces.
     let network = network { asked in
       var reply = Reply(body: self.bytes, pause: .seconds(1.25))
       if asked.url.path() == "/silent" { (reply.stop, reply.isSilent) = (3000, true) }
@@ -168,7 +168,7 @@ import Testing
     let outcomes = try #require(try work.currentResult?.get())
     #expect(error(of: outcomes[1]) is Stalled)
     #expect(outcomes.count { if case .saved = $0 { true } else { false } } == 3)
-    // The last piece of the silent one arrives after 3.755 s.
+    // The last piece on the stalled connection arrives after 3.755 s.
     let end = try #require(ends.values.max())
     #expect(abs(end / .seconds(1) - 33.755) < 0.01, "\(end)")
     #expect(timers.values.count <= 3, "\(timers.values)")
@@ -472,7 +472,7 @@ import Testing
     let work = downloader.downloadAll(files)
     world.run { !work.isPending }
     #expect(disk.files.values.filter { $0 == bytes }.count == 4)
-    // Three files of 40 ms from one host; that of the other one comes at the same time.
+    // Three files from one host, 40 ms each; the file from the other host arrives at the same time.
     #expect(world.now > .milliseconds(120) && world.now < .milliseconds(160), "\(world.now)")
   }
 
@@ -492,7 +492,7 @@ import Testing
   }
 }
 
-/// Values that any thread may add.
+/// A list to which any thread can add values.
 final class Recorded<Value: Sendable>: @unchecked Sendable {
   // Guarded by `lock`.
   private var all: [Value] = []

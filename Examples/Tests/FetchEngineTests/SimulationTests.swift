@@ -6,9 +6,9 @@ import Testing
 
 @testable import FetchEngine
 
-/// Hundreds of worlds in which everything goes wrong that can, each one decided by its seed.
+/// Hundreds of simulations with random faults, each determined by its seed.
 ///
-/// `PLEDGE_SEED=17` runs that world alone, and `PLEDGE_FULL=1` runs 5,000 of them.
+/// `PLEDGE_SEED=17` runs a single simulation, and `PLEDGE_FULL=1` runs 5,000 of them.
 @Suite struct SimulationTests {
   private static let seeds: ClosedRange<UInt64> = {
     let environment = ProcessInfo.processInfo.environment
@@ -16,7 +16,7 @@ import Testing
     return 1...(environment["PLEDGE_FULL"] == "1" ? 5000 : 400)
   }()
 
-  /// The servers of one world: three mirrors, files that change, and faults at random.
+  /// The servers of one simulation: three mirrors, files that change, and random faults.
   ///
   /// `@unchecked Sendable`: used by one thread, that of its world.
   private final class Servers: @unchecked Sendable {
@@ -37,10 +37,10 @@ import Testing
       changes = world.random.happens(0.3)
     }
 
-    /// The bytes of a file in a version; all versions have the same size.
+    /// Returns the bytes of a version of a file; all versions have the same size.
     func bytes(_ file: Int, version: Int) -> Data {
       let size = [0, 1, 999, 30_000, 200_000][file % 5]
-      // One pattern, shifted: no two versions of a file agree anywhere for long.
+      // A shifted pattern, so that two versions of a file don't have long ranges in common.
       return Self.pattern.dropFirst(file * 1009 + version * 97).prefix(size)
     }
 
@@ -53,7 +53,7 @@ import Testing
     func answer(_ asked: SimulatedNetwork.Asked) throws -> Reply {
       let mirror = Int(asked.url.host()?.dropFirst() ?? "") ?? 0
       let file = Int(asked.url.lastPathComponent) ?? 0
-      // A file with a checksum is even, and never changes.
+      // Files with even numbers have a checksum and never change.
       if changes, file % 2 == 1, world.random.happens(0.1) { version += 1 }
       let current = file % 2 == 1 ? version : 0
       var bytes = bytes(file, version: current)
@@ -124,7 +124,7 @@ import Testing
     }
     let kills = world.random.happens(0.5) ? Int.random(in: 1...4, using: &world.random) : 0
     for round in 0...kills {
-      // The last run has better servers, so that it must come to an end.
+      // The servers are more reliable during the last run, so that it completes.
       if round == kills { servers.faults = min(servers.faults, 0.3) }
       let network = SimulatedNetwork(world, pieceSize: 7000) { try servers.answer($0) }
       let downloader = Downloader(
@@ -154,8 +154,8 @@ import Testing
     #expect(disk.partialNames.isEmpty, "seed \(seed)")
   }
 
-  /// A disk that fails now and then: the file is given up, nothing is half-written under a final
-  /// name, and a later run with a good disk completes.
+  /// On a disk that sometimes fails, the download fails without an incomplete file under a final
+  /// name, and a later run with a working disk succeeds.
   @Test(arguments: Array(seeds.prefix(100)))
   func fullDisk_isReported_andALaterRunCompletes(seed: UInt64) throws {
     let world = World(seed: seed)

@@ -6,12 +6,12 @@ import Synchronization
 
 @testable import FetchEngine
 
-/// A world of its own for a downloader: its time, its servers and its disk.
+/// A simulated environment for a downloader: its time, servers, and disk.
 ///
-/// All handlers run in place and all events on the thread that calls `run`, so that a seed decides
-/// everything that happens, in one order.
+/// All handlers run in place, and all events on the thread that calls `run`, so the seed determines
+/// everything that happens, and in which order.
 ///
-/// `@unchecked Sendable`: used by one thread.
+/// `@unchecked Sendable`: used by only one thread.
 final class World: @unchecked Sendable {
   private struct Happening {
     let time: Duration
@@ -45,7 +45,7 @@ final class World: @unchecked Sendable {
     happenings.insert(entry, at: index)
   }
 
-  /// Lets things happen until `isDone`, or nothing is left to happen.
+  /// Runs scheduled events until `isDone` returns true or no events are left.
   func run(until isDone: () -> Bool) {
     while !isDone(), !happenings.isEmpty {
       let next = happenings.removeFirst()
@@ -54,7 +54,8 @@ final class World: @unchecked Sendable {
     }
   }
 
-  /// The process is killed: whatever was to happen does not, not even that promises are broken.
+  /// Simulates the death of the process: no scheduled event happens, and no promise is rejected as
+  /// broken.
   func kill() {
     dead += happenings
     happenings = []
@@ -78,23 +79,23 @@ struct SplitMix: RandomNumberGenerator {
   }
 }
 
-/// What a simulated server sends.
+/// The response of a simulated server.
 struct Reply {
   var status = 200
   var headers: [String: String] = [:]
   var body = Data()
-  /// Where the body stops, if it does not go on to its end.
+  /// The position at which the body stops; nil if it is complete.
   var stop: Int?
-  /// Whether it stops without a word, or the connection breaks.
+  /// Whether the body stalls at that position; otherwise, the connection breaks.
   var isSilent = false
   var latency = Duration.milliseconds(5)
-  /// How long a piece takes.
+  /// The time that each piece takes.
   var pause = Duration.milliseconds(1)
 }
 
-/// A network whose servers are one closure.
+/// A network in which a closure implements all servers.
 ///
-/// `@unchecked Sendable`: used by one thread, that of its world.
+/// `@unchecked Sendable`: used only by the thread of its world.
 final class SimulatedNetwork: Transport, @unchecked Sendable {
   struct Asked {
     let url: URL
@@ -135,7 +136,7 @@ final class SimulatedNetwork: Transport, @unchecked Sendable {
   }
 }
 
-/// `@unchecked Sendable`: used by one thread, that of its world.
+/// `@unchecked Sendable`: used only by the thread of its world.
 private final class SimulatedAnswer: Answer, @unchecked Sendable {
   let head: AnswerHead
   private let reply: Reply
@@ -174,7 +175,7 @@ private final class SimulatedAnswer: Answer, @unchecked Sendable {
       if end == reply.body.count {
         resolver.fulfill()
       } else if end == reply.stop {
-        // A silent connection stays as it is until it is given up.
+        // A silent connection stays open until the client closes it.
         if reply.isSilent {
           world.schedule(after: .seconds(100_000)) { resolver.reject(ConnectionFailure("late")) }
         } else {
@@ -189,12 +190,12 @@ private final class SimulatedAnswer: Answer, @unchecked Sendable {
 
 /// A disk in memory, which survives the downloads that use it.
 ///
-/// `@unchecked Sendable`: used by one thread, that of its world.
+/// `@unchecked Sendable`: used only by the thread of its world.
 final class SimulatedDisk: Storage, @unchecked Sendable {
   fileprivate var partial: [String: Data] = [:]
   fileprivate var records: [String: ResumeState] = [:]
   private(set) var files: [String: Data] = [:]
-  /// Called before each write; may throw.
+  /// A closure that is called before each write, and can throw an error.
   var beforeWrite: () throws -> Void = {}
 
   var isSyncing: Bool { false }
@@ -227,7 +228,7 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
   }
 }
 
-/// `@unchecked Sendable`: used by one thread, that of its world.
+/// `@unchecked Sendable`: used only by the thread of its world.
 private final class SimulatedPart: Part, @unchecked Sendable {
   let name: String
   let leftover: ResumeState?

@@ -43,7 +43,7 @@ import Testing
     #expect(failure?.operation == .read)
   }
 
-  /// Lengths around those of blocks and of their padding, each in one piece and in many.
+  /// Tests lengths near the block and padding sizes, each in one piece and in many.
   @Test(arguments: [
     (0, "d41d8cd98f00b204e9800998ecf8427e", "da39a3ee5e6b4b0d3255bfef95601890afd80709"),
     (3, "900150983cd24fb0d6963f7d28e17f72", "a9993e364706816aba3e25717850c26c9cd0d89d"),

@@ -73,7 +73,7 @@ import Testing
     ("sha256=" + String(repeating: "0", count: 64), "no URL"),
     ("http://a/x sha256=123", "not a sha256 checksum"),
     ("http://a/x sha256=" + String(repeating: "g", count: 64), "not a sha256 checksum"),
-    ("http://a/x out=a out=b", "given twice"),
+    ("http://a/x out=a out=b", "occurs twice"),
     ("http://a/x out=../b", "cannot be used as a file name"),
     ("http://a/x out=/etc/passwd", "cannot be used as a file name"),
     ("http://a/x out=", "cannot be used as a file name"),

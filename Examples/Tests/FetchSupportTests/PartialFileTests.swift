@@ -171,7 +171,7 @@ import Testing
   @Test func init_afterAKillWhileContinuing_stillHasTheFileOfTheUser() throws {
     try Data("four".utf8).write(to: folder.file("a"))
     let killed = try PartialFile(for: "a", in: folder.url, continuing: true)
-    // As a process that is killed leaves it: the file has another name, and is not locked.
+    // The state that a killed process leaves: the file is renamed, and not locked.
     let names = try folder.names
     #expect(names == ["a.part", "a.part.json"])
     let record = try Data(contentsOf: folder.file("a.part.json"))
@@ -193,7 +193,7 @@ import Testing
       try file.save(state)
       file.close()
     }
-    // A second run that gets nothing, and a third one.
+    // A second run that receives nothing, and a third one.
     #expect(try PartialFile(for: "a", in: folder.url).close())
     let file = try PartialFile(for: "a", in: folder.url)
     #expect(file.leftover == state)

@@ -122,13 +122,13 @@ import Testing
       ProgressRenderer.row(unsized, width: 60)
         == "ubuntu-24…amd64.iso 1.2 GB  88.0 MB/s  4 connections")
     var waiting = row
-    waiting.note = "waits 30.0 s as the server asks: HTTP status 503"
+    waiting.note = "retrying in 30.0 s (Retry-After): HTTP status 503"
     #expect(
       ProgressRenderer.row(waiting, width: 60)
-        == "ubuntu-24…amd64.iso waits 30.0 s as the server asks: HTTP …")
+        == "ubuntu-24…amd64.iso retrying in 30.0 s (Retry-After): HTTP…")
   }
 
-  /// Each connection has its own place in the bar.
+  /// The bar shows the position of each connection.
   @Test func row_ofSegments_showsWhereEachConnectionIs() {
     var state = ResumeState()
     state.size = 1000
@@ -160,7 +160,7 @@ import Testing
     let first = renderer.update(progress)
     #expect(first?.split(separator: "\n").count == 3)
     #expect(renderer.update(progress)?.hasPrefix("\r\u{1B}[2A\u{1B}[J") == true)
-    // Three lines of up to 39 columns take two rows each where there are 20 columns.
+    // Three lines of up to 39 columns occupy two rows each at a width of 20 columns.
     renderer.style = .bar(width: 20)
     #expect(renderer.update(progress)?.hasPrefix("\r\u{1B}[5A\u{1B}[J") == true)
     #expect(renderer.finish(progress).split(separator: "\n").count == 1)
@@ -195,7 +195,7 @@ import Testing
     var board = ProgressBoard(fileCount: 2)
     board.start("a", state(of: 100))
     board.receive("a", connection: 0, count: 60)
-    // The connection breaks and the server sends all again: bytes that are here count once.
+    // The connection breaks and the server sends the file again: each byte counts once.
     board.start("a", state(of: 100))
     board.receive("a", connection: 0, count: 100)
     #expect(board.reading(at: .seconds(1)).bytesDone == 100)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is removed with all its contents when the object goes.
+/// A folder that is removed with its contents when this object is deallocated.
 final class ScratchFolder: Sendable {
   let url: URL
 

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import UnreliableServer
 
-/// What users do to `fetch`, and the world does: nothing is lost, nothing half-written.
+/// Interruptions and failures of the environment: no file is lost or left incomplete.
 @Suite(.serialized) struct FaultTests {
   private let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
 
@@ -24,7 +24,7 @@ import UnreliableServer
     return list.path(percentEncoded: false)
   }
 
-  /// The names of the whole files; anything half-written under a final name is an issue.
+  /// The names of the complete files; records an issue for an incomplete file under a final name.
   private func wholeFiles(of server: LoopbackServer, in folder: URL) throws -> Set<String> {
     let names = try FileManager.default.contentsOfDirectory(
       atPath: folder.path(percentEncoded: false))
@@ -43,7 +43,7 @@ import UnreliableServer
       .filter(PartialFile.isPartialName)
   }
 
-  /// A server that sends a piece of each file and then nothing for a minute.
+  /// Returns a server that sends a piece of each file and then nothing for a minute.
   private func stalledServer(fileCount: Int) async throws -> LoopbackServer {
     var configuration = Configuration(
       seed: 8, fileCount: fileCount, sizes: 100_000...200_000, script: Script { _ in .slow })
@@ -69,7 +69,7 @@ import UnreliableServer
         before = now
       }
       #expect(timesKilled > 0, "it was done before it could be killed")
-      // As a run leaves it that was killed before it had saved what it was.
+      // The state that a run leaves if it is killed before it has saved a record.
       let left = files.appending(
         component: PartialFile.partialName(for: server.files[0].name))
       try Data("half".utf8).write(to: left)
@@ -81,7 +81,7 @@ import UnreliableServer
         atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty, "nothing partial is left")
 
-      // Again: everything exists, and no request is sent.
+      // Runs again: all files exist, and no request is sent.
       let askedByThen = server.tally.requests
       #expect(askedByThen > asked || before.count == server.files.count)
       let again = try await FetchProcess(arguments, in: scratch).ending()
@@ -121,7 +121,7 @@ import UnreliableServer
       let server = try await LoopbackServer.start(
         Configuration(seed: 5, fileCount: 30, sizes: 1...400_000))
       let list = try writeList(server, in: scratch)
-      // In units of 512 bytes in a POSIX shell, of 1024 in others.
+      // The unit is 512 bytes in a POSIX shell, and 1024 in others.
       let fetch = try FetchProcess(
         ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch,
         setup: "ulimit -f 200")
@@ -184,7 +184,8 @@ import UnreliableServer
         Configuration(
           seed: 7, fileCount: count, sizes: 1...2_000, script: .random(seed: 7, share: 0.02)))
       let list = try writeList(server, in: scratch)
-      // Far less than one a file: what is opened is closed. Far less than all files at once.
+      // Far fewer than the number of files: files are closed, and not all are open at the same
+      // time.
       let fetch = try FetchProcess(
         ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch,
         setup: "ulimit -n 200")
@@ -253,9 +254,9 @@ import UnreliableServer
       ).ending()
       #expect(ending.status == 1)
       #expect(
-        ending.output.contains("3 attempts failed: nothing arrived for 0.8 s"),
+        ending.output.contains("3 attempts failed: no data received for 0.8 s"),
         "\(ending.output)")
-      // Three attempts; the second mirror is not asked, for the first one answers.
+      // Three attempts; the second mirror isn't used, because the first one responds.
       #expect(server.tally.requests == 3)
       #expect(try partialFiles(in: files).isEmpty)
       await server.stop()
@@ -308,7 +309,7 @@ import UnreliableServer
         (["ftp//nonsense"], "nonsense"),
         (["\u{1B}[31m\u{9B}31m"], "\u{FFFD}[31m\u{FFFD}31m"),
         (["--list", "/nonexistent"], "cannot read /nonexistent: No such file or directory"),
-        (["--output", "/etc/passwd", "http://127.0.0.1:1/x"], "cannot make /etc/passwd"),
+        (["--output", "/etc/passwd", "http://127.0.0.1:1/x"], "cannot create /etc/passwd"),
         (["--cacert", "/nonexistent", "http://127.0.0.1:1/x"], "cannot read /nonexistent"),
         (["--per-host", "0"], "--per-host must be at least 1"),
       ] {

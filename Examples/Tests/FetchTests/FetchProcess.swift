@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// The program `fetch`, run as a user runs it.
+/// The program `fetch`, run in a separate process.
 struct FetchProcess {
   struct Ending {
     let status: Int32
@@ -11,12 +11,12 @@ struct FetchProcess {
   private let process = Process()
   private let output: URL
 
-  /// Starts `fetch` with `arguments`, by way of a shell that first runs `setup`.
+  /// Starts `fetch` with `arguments`, from a shell that first runs `setup`.
   init(_ arguments: [String], in folder: URL, setup: String = "true") throws {
     output = folder.appending(component: "fetch-\(UUID().uuidString).log")
     try Data().write(to: output)
     let log = try FileHandle(forWritingTo: output)
-    // The tests are next to the program that they test.
+    // The tests and the program are in the same folder.
     let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
@@ -32,15 +32,15 @@ struct FetchProcess {
 
   var isRunning: Bool { process.isRunning }
 
-  /// Kills it as the kernel does: it has no chance to clean up.
+  /// Sends SIGKILL, so that the process has no chance to clean up.
   func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
 
-  /// Does what Ctrl-C does, or sends another signal.
+  /// Sends SIGINT, as Ctrl-C does, or another signal.
   func interrupt(_ signal: Int32 = SIGINT) {
     _ = Foundation.kill(process.processIdentifier, signal)
   }
 
-  /// Waits for its end.
+  /// Waits until the process has ended.
   func ending() async throws -> Ending {
     let process = process
     await withCheckedContinuation { continuation in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import fetch
 
-/// The program over HTTPS, IPv6 and proxies, and with servers that are unusual.
+/// The program over HTTPS, IPv6, and proxies, and with unusual servers.
 @Suite(.serialized) struct NetworkTests {
   private func withFolder(_ body: (URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appending(
@@ -20,7 +20,7 @@ import Testing
 
   private func path(_ folder: URL) -> String { folder.path(percentEncoded: false) }
 
-  /// Downloads `url` to `x` in the folder, without the proxies of the environment.
+  /// Downloads `url` to `x` in the folder, ignoring the proxies of the environment.
   private func fetch(
     _ url: String, _ options: [String] = [], in folder: URL, setup: String = "true"
   ) async throws -> FetchProcess.Ending {
@@ -256,8 +256,9 @@ import Testing
     }
   }
 
-  /// A client that is made after that would never be shut down, which AsyncHTTPClient takes for a
-  /// mistake, and ends the program.
+  /// A client that was created after the shutdown would never be shut down.
+  ///
+  /// AsyncHTTPClient treats that as a programmer error and ends the program.
   @Test func requestAfterTheShutdown_isRejected() async throws {
     let transport = HTTPTransport(
       proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
@@ -269,7 +270,8 @@ import Testing
     }
   }
 
-  /// While the receiver doesn't return, the server is held back by the network, not by memory.
+  /// While the receiver is blocked, back pressure stops the server, and the data isn't buffered in
+  /// memory.
   @Test func slowReceiver_holdsTheServerBack() async throws {
     let sent = Counter()
     let piece = ByteBuffer(repeating: 7, count: 10_000)
@@ -281,7 +283,8 @@ import Testing
     let answer = try await transport.get(url, headers: [:]).value
     let gate = DispatchSemaphore(value: 0)
     let body = answer.body { _ in gate.wait() }
-    // What the system buffers for a connection is sent, some 30 MB of 1,000, and then no more.
+    // The server sends what the system buffers for a connection, about 30 MB of 1,000, and then
+    // stops.
     var last = -1
     while sent.value == 0 || sent.value != last {
       last = sent.value

@@ -4,7 +4,7 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A server on this machine that sends the bytes that a test gives it, with or without TLS.
+/// A server on this machine that sends bytes specified by a test, with or without TLS.
 final class RawServer: Sendable {
   typealias Connection = NIOAsyncChannel<ByteBuffer, ByteBuffer>
   typealias Inbound = NIOAsyncChannelInboundStream<ByteBuffer>.AsyncIterator
@@ -12,10 +12,10 @@ final class RawServer: Sendable {
 
   /// The head of a request.
   struct Request: Sendable {
-    /// The lines before the empty one.
+    /// The lines before the first empty line.
     var lines: [String]
 
-    /// The method, the address, and the version.
+    /// The method, the URL, and the version.
     var line: String { lines.first ?? "" }
 
     func field(_ name: String) -> String? {
@@ -27,14 +27,14 @@ final class RawServer: Sendable {
     }
   }
 
-  /// Not the threads of the program: one of these may be waiting in a test.
+  /// A separate event loop, because those of the program can be blocked by a test.
   private static let threads = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
   private final class Log: Sendable {
     let requests = Mutex<[Request]>([])
   }
 
-  /// The port, on the interface that was asked for.
+  /// The port on the requested interface.
   let port: Int
   private let log: Log
   private let task: Task<Void, any Error>
@@ -42,7 +42,7 @@ final class RawServer: Sendable {
   /// Starts a server.
   ///
   /// - Parameters:
-  ///   - host: The address to listen at.
+  ///   - host: The address on which the server listens.
   ///   - tls: The certificate and its key.
   ///   - serve: Handles a request; when it returns, the connection is closed.
   convenience init(
@@ -96,7 +96,7 @@ final class RawServer: Sendable {
     }
   }
 
-  /// Starts a server that answers each request with the bytes of `answer`.
+  /// Starts a server that responds to each request with the bytes of `answer`.
   convenience init(
     host: String = "127.0.0.1", tls: NIOSSLContext? = nil,
     answer: @escaping @Sendable (Request) -> String
@@ -106,8 +106,8 @@ final class RawServer: Sendable {
     }
   }
 
-  /// Starts a server that answers a request with `count` pieces, and calls `note` after each that the
-  /// network has taken.
+  /// Starts a server that responds to a request with `count` pieces, and calls `note` after the
+  /// network has accepted each of them.
   static func sending(
     _ piece: ByteBuffer, count: Int, note: @escaping @Sendable () -> Void
   ) async throws -> RawServer {
@@ -117,7 +117,7 @@ final class RawServer: Sendable {
       let head = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n")
       try await channel.writeAndFlush(head)
       for _ in 0..<count {
-        // Not by the writer, which takes more than the network while its thread is busy.
+        // Not with the writer, which accepts more than the network does while its thread is busy.
         try await channel.writeAndFlush(piece)
         note()
       }
@@ -126,7 +126,7 @@ final class RawServer: Sendable {
 
   deinit { task.cancel() }
 
-  /// The requests so far.
+  /// The requests that have arrived so far.
   var requests: [Request] { log.requests.withLock { $0 } }
 
   func stop() async {
@@ -136,7 +136,7 @@ final class RawServer: Sendable {
 
   // MARK: - Proxies
 
-  /// Starts an HTTP proxy, which sends requests on and makes tunnels.
+  /// Starts an HTTP proxy, which forwards requests and creates tunnels.
   static func proxy(password: String? = nil) async throws -> RawServer {
     try await RawServer { request, inbound, outbound in
       let words = request.line.split(separator: " ").map(String.init)
@@ -169,9 +169,10 @@ final class RawServer: Sendable {
     }
   }
 
-  /// Starts a SOCKS5 proxy (RFC 1928); its requests are the addresses that it connects to.
+  /// Starts a SOCKS5 proxy (RFC 1928); its requests are the addresses to which it connects.
   ///
-  /// A client waits for each reply, and its messages are short: each arrives in one piece.
+  /// This assumes that each message arrives in one piece, because messages are short and a client
+  /// waits for each reply.
   static func socksProxy() async throws -> RawServer {
     try await RawServer(host: "127.0.0.1", tls: nil) { _, inbound, outbound, log in
       guard try await inbound.next()?.getInteger(at: 0, as: UInt8.self) == 5 else { return }
@@ -210,20 +211,20 @@ final class RawServer: Sendable {
   }
 }
 
-/// A certificate that signs itself, made by openssl.
+/// A self-signed certificate that openssl creates.
 struct Certificate {
-  /// The certificate, in PEM.
+  /// The path of the certificate, in PEM format.
   let path: String
-  /// For a server that has it.
+  /// The TLS context of a server with this certificate.
   let context: NIOSSLContext
 
   static let isAvailable = ["/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"].contains {
     FileManager.default.isExecutableFile(atPath: $0 + "/openssl")
   }
 
-  /// Makes a certificate in `folder`.
+  /// Creates a certificate in `folder`.
   ///
-  /// - Parameter names: What it is for, as in `DNS:localhost,IP:127.0.0.1`.
+  /// - Parameter names: The names of the server, as in `DNS:localhost,IP:127.0.0.1`.
   init(for names: String, in folder: URL) throws {
     let key = folder.appending(component: "key.pem").path(percentEncoded: false)
     path = folder.appending(component: "certificate.pem").path(percentEncoded: false)

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 import UnreliableServer
 
-/// What is here of a file is not fetched again.
+/// Bytes that have already arrived aren't downloaded again.
 @Suite(.serialized) struct ResumeTests {
   /// Runs `body` with a folder, and a server whose files arrive slowly.
   private func withSlowServer(
@@ -25,7 +25,7 @@ import UnreliableServer
 
   private func path(_ folder: URL) -> String { folder.path(percentEncoded: false) }
 
-  /// Waits until there is a record of what has arrived.
+  /// Waits until a record of the received bytes exists.
   private func recordAppears(_ folder: URL, _ fetch: FetchProcess) async throws {
     let isThere = {
       try FileManager.default.contentsOfDirectory(atPath: path(folder))
@@ -62,7 +62,7 @@ import UnreliableServer
       #expect(ending.status == 128 + signal)
       #expect(ending.output.contains("1 partial file was kept; run the same command"))
       #expect(ending.output.contains("0 of 1 files"), "\(ending.output)")
-      // Nothing is glued to the progress.
+      // The progress ends with a line break.
       #expect(ending.output.hasSuffix("\n"))
       let again = try await FetchProcess(arguments, in: folder).ending()
       #expect(again.status == 0 && server.tally.partialAnswers == 1)

@@ -5,7 +5,7 @@ import Synchronization
   import FoundationNetworking
 #endif
 
-/// What a client saw of one answer.
+/// The response that a client received.
 struct Answer: Sendable {
   var status: Int?
   var headers: [String: String] = [:]
@@ -15,7 +15,7 @@ struct Answer: Sendable {
   var error: URLError?
 }
 
-/// A client that reports every step of every answer.
+/// A client that reports each event of a response.
 final class Client: NSObject, URLSessionDataDelegate {
   enum Event: Sendable {
     case response(status: Int, headers: [String: String], expectedLength: Int64)
@@ -25,7 +25,7 @@ final class Client: NSObject, URLSessionDataDelegate {
   private typealias Events = AsyncThrowingStream<Event, any Error>
   private let continuations = Mutex<[Int: Events.Continuation]>([:])
 
-  /// Calls `body` with a session, which it ends afterwards.
+  /// Calls `body` with a session, and invalidates the session afterward.
   static func withClient<Value: Sendable>(
     _ body: (Client, URLSession) async throws -> Value
   ) async throws -> Value {
@@ -38,7 +38,7 @@ final class Client: NSObject, URLSessionDataDelegate {
     return try await body(client, session)
   }
 
-  /// Returns what the server answers at `url`.
+  /// Returns the server's response for `url`.
   static func get(_ url: URL, method: String = "GET") async throws -> Answer {
     try await withClient { client, session in
       var request = URLRequest(url: url)

@@ -8,7 +8,7 @@ import Testing
   import FoundationNetworking
 #endif
 
-/// Calls `body` with a server, which it stops afterwards.
+/// Calls `body` with a server, and stops the server afterward.
 func withServer(
   _ configuration: Configuration, _ body: (LoopbackServer) async throws -> Void
 ) async throws {

@@ -28,18 +28,18 @@ struct PreparedTask: Sendable {
     }
   }
 
-  /// A session with the user's configuration, and a delegate that reports the events of each task to
-  /// its transfer.
+  /// A session with the user's configuration, and a delegate that reports the events of each task
+  /// to its transfer.
   ///
-  /// In this Foundation, the delegates and the `progress` of tasks don't work, and the delegate of a
-  /// session can't be changed. A companion has no cache, because cancelling a task before the cache
-  /// has answered is a fatal error inside Foundation.
+  /// In this Foundation, the delegates and the `progress` of tasks don't work, and the delegate of
+  /// a session can't be changed. A companion has no cache, because cancelling a task before the
+  /// cache has answered is a fatal error inside Foundation.
   ///
-  /// A companion exists for some time after its last transfer, so that later transfers can reuse its
-  /// open connections. During that time, it doesn't retain the user's session.
+  /// A companion exists for some time after its last transfer, so that later transfers can reuse
+  /// its open connections. During that time, it doesn't retain the user's session.
   ///
-  /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original`, and `closing`
-  /// are guarded by `companions`; `session` is set once, before the companion is shared.
+  /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original`, and
+  /// `closing` are guarded by `companions`; `session` is set once, before the companion is shared.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
     /// How long a companion without transfers is kept.

@@ -12,19 +12,19 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
 
   /// The status, such as 404.
   public let status: Int
-  /// The source of the response, after all redirections.
+  /// The URL of the response, after all redirects.
   public let url: URL?
-  /// The header fields, by their names as the server sent them.
+  /// The header fields, by name as sent by the server.
   public let headers: [String: String]
-  /// The time that the server requests to wait before the next attempt; nil if it doesn't.
+  /// The delay that the server requests before the next attempt; nil if it requests none.
   ///
-  /// The server states it in the header field Retry-After, in seconds or as a date. It's never
+  /// The server specifies it in the `Retry-After` header field, in seconds or as a date. It's never
   /// negative.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var retryAfter: Duration? { wait?.duration }
   /// ``retryAfter`` as a number of seconds.
   public var secondsToRetry: Double? { wait?.inSeconds }
-  /// The body of the response; for a download, its first 64 KiB.
+  /// The body of the response; for a download or a stream, its first 64 KiB.
   public let body: Data
 
   let wait: TimeSpan?
@@ -40,7 +40,7 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
   ///
   /// - Parameters:
   ///   - status: The status, such as 404.
-  ///   - url: The source of the response.
+  ///   - url: The URL of the response.
   ///   - headers: The header fields. Names are case-insensitive.
   ///   - body: The body of the response.
   public init(status: Int, url: URL?, headers: [String: String] = [:], body: Data = Data()) {
@@ -56,7 +56,7 @@ public struct HTTPStatusError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  /// A description of the status and its source.
+  /// A description of the status and its URL.
   public var description: String {
     let reason = HTTPURLResponse.localizedString(forStatusCode: status)
     return "HTTP status \(status) (\(reason))" + (url.map { " from \($0.absoluteString)" } ?? "")
@@ -93,9 +93,9 @@ enum HTTPDate {
 extension Promise where Value == (data: Data, response: URLResponse) {
   /// Passes the response on if its HTTP status indicates success.
   ///
-  /// If the status is outside of 200..<300, the result is rejected with an ``HTTPStatusError`` that
-  /// contains the body. Responses of other protocols than HTTP pass. No closure runs. Cancelling the
-  /// result cancels this promise.
+  /// If the status is outside 200..<300, the result is rejected with an ``HTTPStatusError`` that
+  /// contains the body. Responses of protocols other than HTTP pass. No closure runs. Cancelling
+  /// the result cancels this promise.
   public func validate() -> Promise {
     validate(on: .immediate) { data, response in
       try response.requireSuccess(body: data)
@@ -107,7 +107,8 @@ extension Promise where Value == (data: Data, response: URLResponse) {
 extension Promise where Value == (Data, URLResponse) {
   /// Passes the response on if its HTTP status indicates success.
   ///
-  /// Use it with Foundation's own methods: `Promise { try await session.data(from: url) }`. A status outside of 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
+  /// Use it with Foundation's own methods: `Promise { try await session.data(from: url) }`. A
+  /// status outside 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
   /// Cancelling the result cancels this promise.
   public func validate() -> Promise {
     validate(on: .immediate) { data, response in

@@ -13,9 +13,10 @@ final class PartialFile {
   private var isOpen = true
 
   init(for destination: URL) throws {
-    // Replaces the file that a link points to, and not the link.
+    // Replaces the file to which a link points, not the link.
     self.destination = destination.resolvingSymlinksInPath()
-    // Next to the destination, because a file can be renamed atomically only within a file system.
+    // The file is next to the destination, because a file can be renamed atomically only within a
+    // file system.
     path = self.destination.deletingLastPathComponent()
       .appendingPathComponent(".\(UUID().uuidString).partial")
     let old = try? FileManager.default.attributesOfItem(atPath: self.destination.path)
@@ -27,7 +28,8 @@ final class PartialFile {
     }
     try Data().write(to: path, options: .withoutOverwriting)
     do {
-      // Before the first byte is written, so users who can't read the old file can't read this one.
+      // The permissions are set before the first byte is written, so users who can't read the old
+      // file can't read the new one.
       if let permissions {
         try FileManager.default.setAttributes(
           [.posixPermissions: permissions], ofItemAtPath: path.path)

@@ -18,7 +18,7 @@ extension URLError {
 
 /// The `NSError` that a `URLError` wraps, with its own description.
 ///
-/// `@unchecked Sendable`: immutable, as every `NSError` is.
+/// `@unchecked Sendable`: immutable, like every `NSError`.
 private final class ReadableURLError: NSError, @unchecked Sendable {
   override var description: String {
     let url = userInfo[NSURLErrorFailingURLErrorKey] as? URL

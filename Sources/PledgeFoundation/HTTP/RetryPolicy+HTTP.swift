@@ -30,8 +30,8 @@ extension RetryPolicy {
   /// | `AggregateError` | if one of its errors is |
   /// | `RetryError` | if its last error is |
   ///
-  /// Other errors aren't transient. For example, a request that the server refuses with 404, or a file
-  /// that can't be written, fails again.
+  /// Other errors aren't transient. For example, a request that the server refuses with 404, or a
+  /// file that can't be written, fails again.
   public static func isTransient(_ error: any Error) -> Bool {
     switch error {
     case let error as HTTPStatusError:
@@ -59,8 +59,8 @@ extension RetryPolicy {
   /// Returns this policy with the delays that the server requests in
   /// ``HTTPStatusError/retryAfter``.
   ///
-  /// For an `AggregateError`, the shortest delay that any server requested counts; for a `RetryError`, the
-  /// delay of the last error.
+  /// For an `AggregateError`, the shortest delay that any server requested counts; for a
+  /// `RetryError`, the delay of the last error.
   ///
   /// - Parameter limit: The longest delay that a server can request; longer ones are reduced to it.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

@@ -190,7 +190,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     if let error = state.failure { throw error }
     if let error { throw (error as? URLError)?.readable ?? error }
     guard let response = state.response else {
-      // For example, a redirection without a location.
+      // For example, a redirect without a location.
       throw URLError(.badServerResponse).readable
     }
     if passesOn, !accepts(response), let response = response as? HTTPURLResponse {

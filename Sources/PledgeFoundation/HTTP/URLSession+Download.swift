@@ -12,15 +12,15 @@ extension URLSession {
   /// URLSession.shared.download(url, to: file).done { file, _ in open(file) }
   /// ```
   ///
-  /// The bytes are written to a hidden file next to `destination`, which is renamed in one step when the
-  /// last byte has arrived. An existing file is replaced, and its permissions are kept. If `destination`
-  /// is a symbolic link, the file that it points to is replaced. After a failure, `destination` is
-  /// unchanged, and the hidden file is removed.
+  /// The bytes are written to a hidden file next to `destination`, which is renamed in one step
+  /// when the last byte has arrived. An existing file is replaced, and its permissions are kept. If
+  /// `destination` is a symbolic link, the file that it points to is replaced. After a failure,
+  /// `destination` is unchanged, and the hidden file is removed.
   ///
   /// The promise is rejected with ``HTTPStatusError`` if the HTTP status doesn't indicate success,
-  /// with `URLError` if the request fails, and with the file system's error if the file can't
-  /// be written. If the file can't be created, no request is sent. A folder, a device, or a pipe is not
-  /// replaced: the promise is rejected with `PromiseError.invalidArgument`.
+  /// with `URLError` if the request fails, and with the file system's error if the file can't be
+  /// written. If the file can't be created, no request is sent. A folder, a device, or a pipe is
+  /// not replaced: the promise is rejected with `PromiseError.invalidArgument`.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request immediately and removes the
   /// hidden file inside that call. The promise is then rejected with `CancellationError`.
@@ -45,15 +45,15 @@ extension URLSession {
 
   /// Performs `request` and writes the body into the file `destination`.
   ///
-  /// The bytes are written to a hidden file next to `destination`, which is renamed in one step when the
-  /// last byte has arrived. An existing file is replaced, and its permissions are kept. If `destination`
-  /// is a symbolic link, the file that it points to is replaced. After a failure, `destination` is
-  /// unchanged, and the hidden file is removed.
+  /// The bytes are written to a hidden file next to `destination`, which is renamed in one step
+  /// when the last byte has arrived. An existing file is replaced, and its permissions are kept. If
+  /// `destination` is a symbolic link, the file that it points to is replaced. After a failure,
+  /// `destination` is unchanged, and the hidden file is removed.
   ///
   /// The promise is rejected with ``HTTPStatusError`` if the HTTP status doesn't indicate success,
-  /// with `URLError` if the request fails, and with the file system's error if the file can't
-  /// be written. If the file can't be created, no request is sent. A folder, a device, or a pipe is not
-  /// replaced: the promise is rejected with `PromiseError.invalidArgument`.
+  /// with `URLError` if the request fails, and with the file system's error if the file can't be
+  /// written. If the file can't be created, no request is sent. A folder, a device, or a pipe is
+  /// not replaced: the promise is rejected with `PromiseError.invalidArgument`.
   ///
   /// **Cancellation.** Cancelling the promise cancels the request immediately and removes the
   /// hidden file inside that call. The promise is then rejected with `CancellationError`.

@@ -7,12 +7,13 @@ import Pledge
 
 // Foundation has `data(from:)`, `upload(for:from:)` and `download(from:)` as asynchronous methods.
 // A method of the same name that returns a promise would differ only in its return type, and a
-// line's context would determine which of the two it calls. The methods of this module therefore have
-// other verbs or labels: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
+// line's context would determine which of the two it calls. The methods of this module therefore
+// have other verbs or labels: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
 //
 // On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
-// session except for the cache. The user's delegate decides about redirections and challenges.
-// Invalidating the user's session doesn't stop the task there; cancelling the promise does.
+// session except for the cache. The user's delegate handles redirects and authentication
+// challenges. Invalidating the user's session doesn't stop the task there; cancelling the promise
+// does.
 
 extension URLSession {
   /// Loads the contents of `url`.

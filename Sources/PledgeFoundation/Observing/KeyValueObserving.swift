@@ -14,7 +14,8 @@
     ///
     /// - Parameters:
     ///   - keyPath: The property.
-    ///   - condition: Whether to accept the value; otherwise the guarantee waits for another change.
+    ///   - condition: Whether to accept the value; otherwise the guarantee waits for another
+    ///     change.
     public func next<Value: Sendable>(
       _ keyPath: KeyPath<Self, Value>,
       where condition: @escaping @Sendable (Value) -> Bool = { _ in true }
@@ -33,8 +34,8 @@
 
   /// An observation that can be stopped at any time, even while it is being started.
   ///
-  /// `@unchecked Sendable`: the variables are guarded by the lock; observations can be invalidated on
-  /// any thread.
+  /// `@unchecked Sendable`: the variables are guarded by the lock; observations can be invalidated
+  /// on any thread.
   private final class KeyValueObserver: @unchecked Sendable {
     private let lock = Mutex<Void>(())
     private var isStopped = false

@@ -15,7 +15,8 @@ extension NotificationCenter {
     next(name, object: object) { _ in () }
   }
 
-  /// Creates a guarantee for a value that `transform` extracts from the next notification with a name.
+  /// Creates a guarantee for a value that `transform` extracts from the next notification with a
+  /// name.
   ///
   /// A notification contains values of any type, so it can't be passed to another thread:
   ///

@@ -11,15 +11,15 @@ extension Guarantee {
   /// ```
   ///
   /// The guarantee is fulfilled after the next change of a property that `expression` reads, with
-  /// the value that `expression` has when the actor evaluates it: several changes in one turn count as
-  /// one. The current value doesn't count. The guarantee retains the objects until then.
+  /// the value that `expression` has when the actor evaluates it: several changes in one turn count
+  /// as one. The current value doesn't count. The guarantee retains the objects until then.
   ///
-  /// **Execution.** `expression` and `condition` run in the actor that calls this method: once inside
-  /// this call, and then soon after each change. Code that isn't isolated to an actor can't call this
-  /// method, because it could read the object while another thread changes it.
+  /// **Execution.** `expression` and `condition` run in the actor that calls this method: once
+  /// inside this call, and then soon after each change. Code that isn't isolated to an actor can't
+  /// call this method, because it could read the object while another thread changes it.
   ///
-  /// **Cancellation.** Cancelling every promise created from the guarantee releases `expression` and ends
-  /// the observation immediately.
+  /// **Cancellation.** Cancelling every promise created from the guarantee releases `expression`
+  /// and ends the observation immediately.
   ///
   /// - Parameters:
   ///   - expression: Reads the properties.

@@ -4,8 +4,8 @@ import Pledge
 #if os(macOS) || os(Linux)
   /// A process from its launch until it has ended.
   ///
-  /// `@unchecked Sendable`: the process is configured before it's shared with another thread; `state`
-  /// is a mutex.
+  /// `@unchecked Sendable`: the process is configured before it's shared with another thread;
+  /// `state` is a mutex.
   final class Execution: @unchecked Sendable {
     private struct State {
       var ending: ProcessOutput.Ending?
@@ -44,8 +44,8 @@ import Pledge
       }
     }
 
-    /// Throws for mistakes that would crash Foundation, that Foundation would ignore, or after which
-    /// it would leave descriptors open.
+    /// Throws an error for mistakes that would crash Foundation, that Foundation would ignore, or
+    /// after which it would leave descriptors open.
     private func check() throws {
       guard let program = process.executableURL else {
         throw PromiseError.invalidArgument("A process without an executableURL cannot be launched.")
@@ -58,8 +58,8 @@ import Pledge
         throw PromiseError.invalidArgument(
           "\(word.debugDescription) cannot be passed to a process: it contains a NUL character.")
       }
-      // On Linux, each launch that fails because of its folder leaves a pair of sockets open, and its
-      // error names the program.
+      // On Linux, each launch that fails because of its folder leaves a pair of sockets open, and
+      // its error names the program instead of the folder.
       if let folder = process.currentDirectoryURL {
         var isFolder: ObjCBool = false
         guard FileManager.default.fileExists(atPath: folder.path, isDirectory: &isFolder),
@@ -103,8 +103,8 @@ import Pledge
     /// Returns whether the process has ended, according to the kernel.
     ///
     /// On Linux, Foundation notices the end only when all processes that inherited its socket have
-    /// ended, including daemons. This method therefore asks the kernel, without reaping the process,
-    /// which Foundation does later.
+    /// ended, including daemons. This method therefore asks the kernel, without reaping the
+    /// process, which Foundation does later.
     private func hasEnded() -> Bool {
       if state.withLock({ $0.ending != nil }) { return true }
       #if os(Linux)

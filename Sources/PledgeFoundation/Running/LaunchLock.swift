@@ -6,7 +6,8 @@ import Pledge
   enum LaunchLock {
     private static let lock = Mutex<Void>(())
 
-    /// The number of descriptors for a launch: Foundation's socket pair, null devices, and the pipes.
+    /// The number of descriptors for a launch: Foundation's socket pair, null devices, and the
+    /// pipes.
     private static let descriptorsPerLaunch = 12
 
     /// Calls `body`, one call at a time, if there are enough descriptors for a launch.

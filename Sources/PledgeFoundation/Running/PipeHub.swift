@@ -19,7 +19,8 @@ import Pledge
     ///   - input: The end of a pipe to which `inputBytes` are written.
     ///   - outputs: The ends of the pipes that are read until they are closed.
     ///   - hasEnded: Whether the process has ended; called when all outputs are closed.
-    ///   - completion: Receives the bytes of each output when all are closed and `hasEnded` is true.
+    ///   - completion: Receives the bytes of each output when all are closed and `hasEnded` is
+    ///     true.
     init(
       input: FileHandle?, inputBytes: Data, outputs: [FileHandle],
       hasEnded: @escaping @Sendable () -> Bool, completion: @escaping @Sendable ([Data]) -> Void

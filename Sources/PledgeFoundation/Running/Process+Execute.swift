@@ -9,10 +9,10 @@ import Pledge
     /// Process.execute("git", "rev-parse", "HEAD").done { print($0.text) }
     /// ```
     ///
-    /// The program is launched inside this call. The promise is rejected with ``ProgramNotFoundError`` if
-    /// there is no such program, and otherwise for the same reasons as that of the method `execute`.
-    /// Cancelling the promise ends the program as described there. To limit the time, add
-    /// `.timeout(after:)`, which cancels in the same way.
+    /// The program is launched inside this call. The promise is rejected with
+    /// ``ProgramNotFoundError`` if there is no such program. For other errors and for cancellation,
+    /// see ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``. To limit the time, add
+    /// `.timeout(after:)`, which cancels the promise in the same way.
     ///
     /// - Parameters:
     ///   - program: A path, or a name to look up in the folders of `PATH`.
@@ -44,18 +44,18 @@ import Pledge
     /// Launches this process and returns a promise for its output.
     ///
     /// The process is launched inside this call. The promise settles when the process has ended and
-    /// its output is closed, including by processes that it left running. Output of any size is read as
-    /// it arrives. `standardOutput` and `standardError` are replaced; `terminationHandler`
+    /// its output is closed, including by processes that it left running. Output of any size is
+    /// read as it arrives. `standardOutput` and `standardError` are replaced; `terminationHandler`
     /// is called as before.
     ///
     /// The promise is rejected with Foundation's error if the process cannot be launched, with a
-    /// `POSIXError` if there are too few file descriptors, and with ``ProcessError``, which contains the
-    /// output, if it doesn't end with status 0.
+    /// `POSIXError` if there are too few file descriptors, and with ``ProcessError``, which
+    /// contains the output, if it doesn't end with status 0.
     ///
-    /// **Cancellation.** Cancelling the promise sends SIGTERM to the process, and to those it has
-    /// started if it leads a group of its own (as it does on Linux); the promise is rejected with
-    /// `CancellationError` immediately. Processes that are still running after `gracePeriod` are killed.
-    /// The process is reaped when it has ended.
+    /// **Cancellation.** Cancelling the promise sends SIGTERM to the process and, if the process
+    /// leads its own process group (as on Linux), to the processes that it started. The promise is
+    /// rejected with `CancellationError` immediately. Processes that are still running after
+    /// `gracePeriod` are killed. The process is reaped when it has ended.
     ///
     /// - Parameters:
     ///   - input: The process's standard input, sent through a pipe; nil leaves

@@ -25,7 +25,8 @@ import Foundation
       self.standardError = standardError
     }
 
-    /// The exit status as a shell reports it: 128 plus the signal number if a signal ended the process.
+    /// The exit status as a shell reports it: 128 plus the signal number if a signal ended the
+    /// process.
     public var status: Int32 {
       switch ending {
       case .exit(let status): status

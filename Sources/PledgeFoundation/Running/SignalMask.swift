@@ -3,10 +3,10 @@ import Foundation
 #if os(Linux)
   /// Calls `body` with the signal mask of the main thread.
   ///
-  /// A process inherits the mask of the thread that launches it. The threads of Dispatch, and so
-  /// those of Swift tasks, block nearly all signals: a process launched there would never receive a
-  /// SIGTERM. During the call, signals that the main thread doesn't block can be delivered to this
-  /// thread, too.
+  /// A process inherits the mask of the thread that launches it. The threads of Dispatch, and
+  /// therefore those of Swift tasks, block nearly all signals: a process launched on one of them
+  /// would never receive a SIGTERM. During the call, signals that the main thread doesn't block can
+  /// also be delivered to this thread.
   func withSignalMaskOfMainThread<R>(_ body: () throws -> R) rethrows -> R {
     guard var wanted = signalMaskOfMainThread() else { return try body() }
     var old = sigset_t()

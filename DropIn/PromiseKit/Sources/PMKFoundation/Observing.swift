@@ -23,7 +23,8 @@ extension NotificationCenter {
   extension NSObject {
     /// Returns a guarantee for the value at `keyPath` after its next change.
     ///
-    /// It is resolved on the thread that makes the change. The object must not be deallocated before that.
+    /// It is resolved on the thread that makes the change. The object must not be deallocated
+    /// before that.
     public func observe(_: PMKNamespacer, keyPath: String) -> Guarantee<Any?> {
       Guarantee { Observer(self, keyPath: keyPath, resolve: $0) }
     }

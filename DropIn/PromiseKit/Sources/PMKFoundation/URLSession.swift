@@ -6,8 +6,8 @@ import PromiseKit
   import FoundationNetworking
 #endif
 
-// The task is created and started inside the call. It can't be cancelled, because there is no handle
-// to it. The promise is resolved on the session's delegate queue.
+// The task is created and started inside the call. It can't be cancelled, because the caller
+// doesn't receive it. The promise is resolved on the session's delegate queue.
 
 extension URLSession {
   /// Performs the request of `convertible` and returns a promise for the body and the response.
@@ -17,8 +17,8 @@ extension URLSession {
     Promise { dataTask(with: convertible.pmkRequest, completionHandler: completion($0)).resume() }
   }
 
-  /// Performs the request with `data` as its body, and returns a promise for the response's body and the
-  /// response.
+  /// Performs the request with `data` as its body, and returns a promise for the response's body
+  /// and the response.
   public func uploadTask(
     _: PMKNamespacer, with convertible: URLRequestConvertible, from data: Data
   ) -> Promise<(data: Data, response: URLResponse)> {
@@ -64,7 +64,8 @@ extension URLSession {
   }
 }
 
-/// Returns a completion handler for a session; a body with a response takes precedence over an error.
+/// Returns a completion handler for a session; a body with a response takes precedence over an
+/// error.
 private func completion(
   _ seal: Resolver<(data: Data, response: URLResponse)>
 ) -> @Sendable (Data?, URLResponse?, (any Error)?) -> Void {

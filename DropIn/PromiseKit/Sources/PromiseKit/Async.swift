@@ -2,7 +2,8 @@
 extension Guarantee {
   /// Waits for the value without blocking a thread.
   ///
-  /// The task continues after a handler on `conf.Q.return` has run, so that queue must run its work.
+  /// The task continues after a handler on `conf.Q.return` has run, so that queue must run its
+  /// work.
   public func async() async -> T {
     await withUnsafeContinuation { (continuation: UnsafeContinuation<Boxed<T>, Never>) in
       done { continuation.resume(returning: Boxed($0)) }
@@ -15,7 +16,8 @@ extension Promise {
   /// Waits for the value without blocking a thread; throws the error, even if it represents a
   /// cancellation.
   ///
-  /// The task continues after a handler on `conf.Q.return` has run, so that queue must run its work.
+  /// The task continues after a handler on `conf.Q.return` has run, so that queue must run its
+  /// work.
   public func async() async throws -> T {
     try await withUnsafeThrowingContinuation {
       (continuation: UnsafeContinuation<Boxed<T>, any Error>) in

@@ -40,8 +40,8 @@ extension CatchMixin {
 
   /// Replaces an error with the thenable that `body` returns.
   ///
-  /// If `body` throws, the result is rejected with that error. By default, an error that represents a
-  /// cancellation is passed on without calling `body`.
+  /// If `body` throws, the result is rejected with that error. By default, an error that represents
+  /// a cancellation is passed on without calling `body`.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -86,8 +86,8 @@ extension CatchMixin {
     return Promise(core: attach().finally(on: place(on, flags)) { body() })
   }
 
-  /// Calls `body` when the promise is fulfilled or rejected, waits for the guarantee that it returns, and
-  /// passes the result on.
+  /// Calls `body` when the promise is fulfilled or rejected, waits for the guarantee that it
+  /// returns, and passes the result on.
   @inlinable
   public func ensureThen(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
@@ -145,8 +145,8 @@ extension CatchMixin where T == Void {
 
   /// Handles the error, and returns a promise for `Void`.
   ///
-  /// If `body` throws, the result is rejected with that error. By default, an error that represents a
-  /// cancellation is passed on without calling `body`.
+  /// If `body` throws, the result is rejected with that error. By default, an error that represents
+  /// a cancellation is passed on without calling `body`.
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @inlinable
@@ -169,8 +169,8 @@ extension CatchPolicy {
   }
 }
 
-// `@unchecked Sendable`: `pending` is immutable: a guarantee, and a function that resolves it, which can
-// be called on any thread.
+// `@unchecked Sendable`: `pending` is immutable: a guarantee, and a function that resolves it,
+// which can be called on any thread.
 /// The end of a chain, which `catch` returns; only `finally` can follow.
 public class PMKFinalizer: @unchecked Sendable {
   @usableFromInline let pending: (guarantee: Guarantee<Void>, resolve: (()) -> Void)

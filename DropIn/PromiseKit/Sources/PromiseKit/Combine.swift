@@ -13,8 +13,8 @@
 
   @available(iOS 13.0, macOS 10.15, tvOS 13.0, watchOS 6.0, *)
   extension Promise {
-    /// Returns a Combine future for the result of this promise; an error that represents a cancellation
-    /// never completes it.
+    /// Returns a Combine future for the result of this promise; an error that represents a
+    /// cancellation never completes it.
     public func future() -> Future<T, Error> {
       Future { promise in
         self.done {

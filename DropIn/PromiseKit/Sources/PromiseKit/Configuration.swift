@@ -11,8 +11,8 @@ nonisolated(unsafe) public var conf = PMKConfiguration()
 public struct PMKConfiguration {
   /// The queues on which handlers run by default.
   ///
-  /// `map` is the queue for handlers that transform a value, and `return` the one for handlers that end a
-  /// chain. Nil runs them in place.
+  /// `map` is the queue for handlers that transform a value, and `return` the one for handlers that
+  /// end a chain. Nil runs them in place.
   public var Q: (map: DispatchQueue?, return: DispatchQueue?) = (map: .main, return: .main)
 
   /// The errors that `catch` and `recover` handle by default.

@@ -1,8 +1,8 @@
 #if Deprecations
   import Dispatch
 
-  // Names of older versions. The original excludes them from SwiftPM builds, so they require the package
-  // trait `Deprecations`.
+  // Names of older versions. The original excludes them from SwiftPM builds, so they require the
+  // package trait `Deprecations`.
 
   /// Creates a promise for the arguments that `body` passes to its completion handler.
   @available(*, deprecated, message: "See `init(resolver:)`")

@@ -11,10 +11,12 @@ public enum PMKError: Error, @unchecked Sendable {
   case badInput
   /// Something was cancelled.
   case cancelled
-  /// A closure returned nil; with the value that it received, and the type that it should have returned.
+  /// A closure returned nil; with the value that it received, and the type that it should have
+  /// returned.
   @available(*, deprecated, message: "See: `compactMap`")
   case flatMap(Any, Any.Type)
-  /// A closure returned nil; with the value that it received, and the type that it should have returned.
+  /// A closure returned nil; with the value that it received, and the type that it should have
+  /// returned.
   case compactMap(Any, Any.Type)
   /// The first or last element of an empty sequence was requested.
   case emptySequence

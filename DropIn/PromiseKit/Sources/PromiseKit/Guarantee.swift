@@ -3,9 +3,9 @@ import Pledge
 
 /// A promise that can't fail.
 ///
-/// Its operators take closures that don't throw, and return guarantees. With a closure that throws or
-/// returns a ``Promise``, they return a ``Promise``. A guarantee that is deallocated before it is
-/// resolved logs ``LogEvent/pendingGuaranteeDeallocated``.
+/// Its operators take closures that don't throw, and return guarantees. With a closure that throws
+/// or returns a ``Promise``, they return a ``Promise``. A guarantee that is deallocated before it
+/// is resolved logs ``LogEvent/pendingGuaranteeDeallocated``.
 public final class Guarantee<T>: Thenable {
   @usableFromInline let core: Core<T>
   /// The watch; nil if the guarantee is resolved, or is certain to be resolved.
@@ -40,8 +40,8 @@ public final class Guarantee<T>: Thenable {
     body(box.seal)
   }
 
-  /// Calls `to` with the value: inside this call if the guarantee is already resolved, and otherwise on
-  /// the thread that resolves it.
+  /// Calls `to` with the value: inside this call if the guarantee is already resolved, and
+  /// otherwise on the thread that resolves it.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
     pipe { (value: T) in to(.fulfilled(value)) }
@@ -71,8 +71,8 @@ public final class Guarantee<T>: Thenable {
   }
 }
 
-// `@unchecked Sendable`: a guarantee can be used on any thread. Its value is shared with every thread that
-// waits for it.
+// `@unchecked Sendable`: a guarantee can be used on any thread. Its value is shared with every
+// thread that waits for it.
 extension Guarantee: @unchecked Sendable where T: Sendable {}
 
 /// The write side of a guarantee.
@@ -145,7 +145,7 @@ extension Guarantee {
     return Guarantee<U>(core: core, watch: watch)
   }
 
-  /// Returns a guarantee that is fulfilled, without a value, when this one is fulfilled.
+  /// Returns a guarantee for `Void` that is fulfilled when this one is fulfilled.
   @inlinable
   public func asVoid() -> Guarantee<Void> { map(on: nil) { _ in } }
 

@@ -45,8 +45,8 @@ extension Guarantee where T: Sequence {
     then(on: on, flags: flags) { when(guarantees: $0.map(transform)) }
   }
 
-  /// Calls `transform` for each element, waits for all the thenables that it returns, and concatenates
-  /// their sequences.
+  /// Calls `transform` for each element, waits for all the thenables that it returns, and
+  /// concatenates their sequences.
   ///
   /// If one of them is rejected, the program stops.
   @inlinable

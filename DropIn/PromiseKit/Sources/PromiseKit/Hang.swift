@@ -2,11 +2,11 @@ import CoreFoundation
 import Foundation
 import Pledge
 
-/// Runs the run loop of the current thread until `promise` is resolved, and returns the value or throws
-/// the error.
+/// Runs the run loop of the current thread until `promise` is resolved, and returns the value or
+/// throws the error.
 ///
-/// Use it in tests and command-line tools. On Apple platforms, calling it on a thread other than the main
-/// thread stops the program.
+/// Use it in tests and command-line tools. On Apple platforms, calling it on a thread other than
+/// the main thread stops the program.
 public func hang<T>(_ promise: Promise<T>) throws -> T {
   #if canImport(Darwin)
     guard Thread.isMainThread else { fatalError("Only call hang() on the main thread.") }

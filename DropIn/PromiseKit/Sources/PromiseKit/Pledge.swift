@@ -7,8 +7,8 @@ import Pledge
 // Conversions to and from Pledge's types. Cancelling the Pledge promise, if this one has no other
 // consumer, rejects this one with `CancellationError`, for which `isCancelled` is true.
 //
-// The original doesn't have these members. They are disfavored, so that a program that declares a member
-// with the same name gets its own.
+// The original doesn't have these members. They are disfavored, so that a program that declares a
+// member with the same name gets its own.
 
 extension Promise where T: Sendable {
   /// This promise as a Pledge promise.
@@ -26,8 +26,9 @@ extension Guarantee where T: Sendable {
   }
 }
 
-// These are properties, and not initializers of `Promise` and `Guarantee`: with a second initializer,
-// the compiler reports "no exact matches" for a wrong argument. With one, it describes what is wrong.
+// These are properties, and not initializers of `Promise` and `Guarantee`: with a second
+// initializer, the compiler reports "no exact matches" for a wrong argument. With one, it describes
+// what is wrong.
 
 extension Pledge.Promise {
   /// This promise as a PromiseKit promise.

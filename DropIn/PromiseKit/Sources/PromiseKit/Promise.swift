@@ -83,8 +83,8 @@ public final class Promise<T>: Thenable, CatchMixin {
     return (Promise(box), Resolver(box))
   }
 
-  /// Calls `to` with the result: inside this call if the promise is already resolved, and otherwise on
-  /// the thread that resolves it.
+  /// Calls `to` with the result: inside this call if the promise is already resolved, and otherwise
+  /// on the thread that resolves it.
   @inlinable
   public func pipe(to: @escaping (Result<T>) -> Void) {
     if let result { return to(result) }
@@ -97,15 +97,16 @@ public final class Promise<T>: Thenable, CatchMixin {
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }
 
-// `@unchecked Sendable`: a promise can be used on any thread. Its value is shared with every thread that
-// waits for it.
+// `@unchecked Sendable`: a promise can be used on any thread. Its value is shared with every thread
+// that waits for it.
 extension Promise: @unchecked Sendable where T: Sendable {}
 
 extension Promise {
-  /// Blocks the calling thread until the promise is resolved, and returns the value or throws the error.
+  /// Blocks the calling thread until the promise is resolved, and returns the value or throws the
+  /// error.
   ///
-  /// On the main thread, this logs ``LogEvent/waitOnMainThread``. It never returns if the chain needs the
-  /// blocked thread.
+  /// On the main thread, this logs ``LogEvent/waitOnMainThread``. It never returns if the chain
+  /// needs the blocked thread.
   public func wait() throws -> T {
     switch waitForResult() {
     case .fulfilled(let value): return value

@@ -2,7 +2,8 @@ import Pledge
 
 /// Returns a promise that settles like the first of `thenables` to settle.
 ///
-/// If several are already settled, the first one in order determines the result. The others continue.
+/// If several are already settled, the first one in order determines the result. The others
+/// continue.
 public func race<U: Thenable>(_ thenables: U...) -> Promise<U.T> {
   // As in the original: without thenables, the promise stays pending.
   thenables.isEmpty ? Promise(.pending) : race(thenables)
@@ -10,8 +11,8 @@ public func race<U: Thenable>(_ thenables: U...) -> Promise<U.T> {
 
 /// Returns a promise that settles like the first of `thenables` to settle.
 ///
-/// If several are already settled, the first one in order determines the result. The others continue.
-/// If there are no thenables, the promise is rejected with ``PMKError/badInput``.
+/// If several are already settled, the first one in order determines the result. The others
+/// continue. If there are no thenables, the promise is rejected with ``PMKError/badInput``.
 public func race<U: Thenable>(_ thenables: [U]) -> Promise<U.T> {
   guard !thenables.isEmpty else { return Promise(error: PMKError.badInput) }
   return Promise(core: .race(thenables.map { $0.attach() }, cancellingLosers: false))
@@ -25,8 +26,8 @@ public func race<T>(_ guarantees: Guarantee<T>...) -> Guarantee<T> {
 
 /// Returns a promise for the first value; rejections are ignored unless all thenables are rejected.
 ///
-/// If all thenables are rejected, the promise is rejected with ``PMKError/noWinner``. If there are no
-/// thenables, it is rejected with ``PMKError/badInput``.
+/// If all thenables are rejected, the promise is rejected with ``PMKError/noWinner``. If there are
+/// no thenables, it is rejected with ``PMKError/badInput``.
 public func race<U: Thenable>(fulfilled thenables: [U]) -> Promise<U.T> {
   guard !thenables.isEmpty else { return Promise(error: PMKError.badInput) }
   return Promise(

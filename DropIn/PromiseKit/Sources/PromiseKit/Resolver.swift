@@ -2,8 +2,8 @@ import Pledge
 
 /// The write side of a ``Promise``: resolves it, once.
 ///
-/// The first resolution counts; later ones are ignored. Handlers that run in place have run when a call
-/// returns. If a resolver is deallocated while its promise is pending, it logs
+/// The first resolution counts; later ones are ignored. Handlers that run in place have run when a
+/// call returns. If a resolver is deallocated while its promise is pending, it logs
 /// ``LogEvent/pendingPromiseDeallocated``, and the promise stays pending forever.
 public final class Resolver<T> {
   @usableFromInline let box: Box<T>
@@ -17,9 +17,9 @@ public final class Resolver<T> {
   }
 }
 
-// `@unchecked Sendable`: `box` is immutable and thread-safe. The value doesn't have to be `Sendable`,
-// because the program guards it, as with `Boxed`. You can therefore pass `seal.resolve` as a completion
-// handler that must be `@Sendable`, whatever the type of the value.
+// `@unchecked Sendable`: `box` is immutable and thread-safe. The value doesn't have to be
+// `Sendable`, because user code protects it, as for `Boxed`. You can therefore pass `seal.resolve`
+// as a completion handler that must be `@Sendable`, whatever the type of the value.
 extension Resolver: @unchecked Sendable {}
 
 extension Resolver {
@@ -35,7 +35,8 @@ extension Resolver {
   @inlinable
   public func resolve(_ result: Result<T>) { box.seal(result) }
 
-  /// Resolves the promise with the arguments of a completion handler; an error takes precedence over a value.
+  /// Resolves the promise with the arguments of a completion handler; an error takes precedence
+  /// over a value.
   ///
   /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
   @inlinable
@@ -49,7 +50,8 @@ extension Resolver {
     }
   }
 
-  /// Resolves the promise with the arguments of a completion handler; an error takes precedence over a value.
+  /// Resolves the promise with the arguments of a completion handler; an error takes precedence
+  /// over a value.
   @inlinable
   public func resolve(_ obj: T, _ error: Error?) {
     if let error {
@@ -59,7 +61,8 @@ extension Resolver {
     }
   }
 
-  /// Resolves the promise with the arguments of a completion handler; an error takes precedence over a value.
+  /// Resolves the promise with the arguments of a completion handler; an error takes precedence
+  /// over a value.
   ///
   /// With neither, the promise is rejected with ``PMKError/invalidCallingConvention``.
   @inlinable

@@ -1,13 +1,14 @@
 import Dispatch
 import Pledge
 
-/// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a class of your own.
+/// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a class of your
+/// own.
 public protocol Thenable: AnyObject {
   /// The type of the value.
   associatedtype T
 
-  /// Calls `to` with the result: inside this call if it is already known, and otherwise when it becomes
-  /// known.
+  /// Calls `to` with the result: inside this call if it is already known, and otherwise when it
+  /// becomes known.
   func pipe(to: @escaping (Result<T>) -> Void)
 
   /// The current result; nil while the thenable is pending.
@@ -105,7 +106,7 @@ extension Thenable {
       })
   }
 
-  /// Returns a promise that is fulfilled, without a value, when this one is fulfilled.
+  /// Returns a promise for `Void` that settles like this one, without the value.
   @inlinable
   public func asVoid() -> Promise<Void> { map(on: nil) { _ in } }
 

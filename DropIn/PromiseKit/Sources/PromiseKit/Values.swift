@@ -1,6 +1,7 @@
 import Dispatch
 
-// The handler takes one hop for the whole sequence, and calls the closure for each element in order.
+// The handler takes one hop for the whole sequence, and calls the closure for each element in
+// order.
 
 extension Thenable where T: Sequence {
   /// Returns a promise for the results of applying `transform` to each element.
@@ -45,8 +46,8 @@ extension Thenable where T: Sequence {
     then(on: on, flags: flags) { when(fulfilled: try $0.map(transform)) }
   }
 
-  /// Calls `transform` for each element, waits for all the thenables that it returns, and concatenates
-  /// their sequences.
+  /// Calls `transform` for each element, waits for all the thenables that it returns, and
+  /// concatenates their sequences.
   @inlinable
   public func thenFlatMap<U: Thenable>(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,

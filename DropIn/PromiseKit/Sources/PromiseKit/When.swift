@@ -3,14 +3,14 @@ import Pledge
 
 /// Waits for all `thenables`, and returns a promise for their values in the same order.
 ///
-/// The first rejection rejects the result immediately; the others continue. If there are no thenables,
-/// the result is fulfilled with an empty array immediately.
+/// The first rejection rejects the result immediately; the others continue. If there are no
+/// thenables, the result is fulfilled with an empty array immediately.
 public func when<U: Thenable>(fulfilled thenables: [U]) -> Promise<[U.T]> {
   all(thenables.map { $0.attach() }) { $0.map(\.value) }
 }
 
-/// Waits for all `thenables`, which can have different types, and returns a promise for their values in
-/// order.
+/// Waits for all `thenables`, which can have different types, and returns a promise for their
+/// values in order.
 ///
 /// The first rejection rejects the result immediately; the others continue.
 public func when(fulfilled thenables: [any Thenable]) -> Promise<[Any]> {
@@ -80,9 +80,9 @@ public func when<U: Thenable, V: Thenable, W: Thenable, X: Thenable, Y: Thenable
 
 /// Waits for the thenables of an iterator, of which at most `concurrently` are pending at a time.
 ///
-/// Whenever fewer are pending, the iterator is called for the next one, by one thread at a time. The
-/// values are in the order of the iterator. After a rejection, it isn't called again. If `concurrently`
-/// isn't positive, the result is rejected with ``PMKError/badInput``.
+/// Whenever fewer are pending, the iterator is called for the next one, by one thread at a time.
+/// The values are in the order of the iterator. After a rejection, it isn't called again. If
+/// `concurrently` isn't positive, the result is rejected with ``PMKError/badInput``.
 public func when<It: IteratorProtocol>(
   fulfilled promiseIterator: It, concurrently: Int
 ) -> Promise<[It.Element.T]> where It.Element: Thenable {
@@ -95,7 +95,8 @@ public func when<It: IteratorProtocol>(
       .silenced)
 }
 
-/// Starts work for the elements of an iterator, at most `limit` at a time, and waits for its results.
+/// Starts work for the elements of an iterator, at most `limit` at a time, and waits for its
+/// results.
 func all<It: IteratorProtocol, T: Sendable>(
   _ iterator: It, _ limit: Int, _ start: @escaping (It.Element) -> Pledge.Promise<T>
 ) -> Pledge.Promise<[T]> {
@@ -117,7 +118,8 @@ private struct Starts<T: Sendable>: Sequence, IteratorProtocol, @unchecked Senda
   func next() -> Pledge.Promise<T>? { start() }
 }
 
-/// Waits for all `inputs`, and returns a promise for the result of applying `transform` to their values.
+/// Waits for all `inputs`, and returns a promise for the result of applying `transform` to their
+/// values.
 func all<T, U>(
   _ inputs: [Core<T>], _ transform: @escaping @Sendable ([Boxed<T>]) -> U
 ) -> Promise<U> {

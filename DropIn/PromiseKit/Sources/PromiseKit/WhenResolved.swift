@@ -1,11 +1,13 @@
 import Pledge
 
-/// Waits for all `promises`, fulfilled or rejected, and returns a guarantee for their results in order.
+/// Waits for all `promises`, fulfilled or rejected, and returns a guarantee for their results in
+/// order.
 public func when<T>(resolved promises: Promise<T>...) -> Guarantee<[Result<T>]> {
   when(resolved: promises)
 }
 
-/// Waits for all `promises`, fulfilled or rejected, and returns a guarantee for their results in order.
+/// Waits for all `promises`, fulfilled or rejected, and returns a guarantee for their results in
+/// order.
 public func when<T>(resolved promises: [Promise<T>]) -> Guarantee<[Result<T>]> {
   guarantee(Pledge.Promise.all(promises.map { outcome(of: $0) })) { $0.map(\.value) }
 }
@@ -30,8 +32,8 @@ private func outcome<U: Thenable>(of thenable: U) -> Core<Result<U.T>> {
     .recover(on: .immediate) { .value(Boxed(Result.rejected(exposed($0)))) }
 }
 
-/// Returns a guarantee for the result of applying `transform` to the value of a promise that is never
-/// rejected.
+/// Returns a guarantee for the result of applying `transform` to the value of a promise that is
+/// never rejected.
 func guarantee<T: Sendable, U>(
   _ core: Pledge.Promise<T>, _ transform: @escaping @Sendable (T) -> U
 ) -> Guarantee<U> {

@@ -15,8 +15,8 @@ extension Promise {
 
   /// Resolves this promise like `inner`, one hop on `queue` later.
   ///
-  /// If `inner` is a pending adopter, too, the two are linked without a hop. Otherwise, each round of a
-  /// recursive chain would leave behind a promise that waits for the next one.
+  /// If `inner` is a pending adopter, too, the two are linked without a hop. Otherwise, each round
+  /// of a recursive chain would leave behind a promise that waits for the next one.
   @inlinable
   func adopt(_ inner: Promise<Value>, on queue: DispatchQueue) {
     if case .adopting(let resolver) = ending, case .adopting = inner.ending, inner.isPending,

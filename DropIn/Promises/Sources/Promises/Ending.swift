@@ -29,7 +29,8 @@ enum Ending<Value>: Sendable {
     }
   }
 
-  /// Always inlined, because `deinit` isn't specialized and a call would look up the type of the box.
+  /// Always inlined, because `deinit` isn't specialized and a call would look up the type of the
+  /// box.
   @inlinable @inline(__always)
   var isPending: Bool {
     switch self {

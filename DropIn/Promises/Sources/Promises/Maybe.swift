@@ -67,5 +67,5 @@ public func == <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool 
   }
 }
 
-/// Returns whether the two differ in value or error.
+/// Returns whether the two have different values or errors.
 public func != <Value: Equatable>(lhs: Maybe<Value>, rhs: Maybe<Value>) -> Bool { !(lhs == rhs) }

@@ -14,8 +14,8 @@ import Pledge
 /// ```
 ///
 /// A promise is pending until it is fulfilled with a value or rejected with an error; the first
-/// resolution counts, and later ones are ignored. A promise is also its own resolver: you resolve it with
-/// ``fulfill(_:)`` and ``reject(_:)``.
+/// resolution counts, and later ones are ignored. A promise is also its own resolver: you resolve
+/// it with ``fulfill(_:)`` and ``reject(_:)``.
 ///
 /// Handlers run on the queue given by `on:`, by default on `DispatchQueue.promises`, which is the
 /// main queue unless you change it. They always take a hop there, even if the promise is already
@@ -53,8 +53,8 @@ public final class Promise<Value> {
     self.init(storage: .rejected(UnreportedError(error)), ending: nil)
   }
 
-  /// Creates a promise that is fulfilled with the value of `work`, or rejected with the error that it
-  /// throws.
+  /// Creates a promise that is fulfilled with the value of `work`, or rejected with the error that
+  /// it throws.
   ///
   /// `work` is evaluated inside this call. A value that is an `NSError` rejects the promise.
   @inlinable

@@ -42,7 +42,8 @@ extension PromiseError {
 }
 
 extension Error {
-  /// The error as a ``PromiseError`` if it has the domain and code of one; otherwise, the error itself.
+  /// The error as a ``PromiseError`` if it has the domain and code of one; otherwise, the error
+  /// itself.
   @usableFromInline
   var asPromiseError: any Error { PromiseError(self) ?? self }
 }

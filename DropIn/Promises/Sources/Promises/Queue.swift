@@ -4,7 +4,8 @@ import Pledge
 
 /// `@unchecked Sendable`: `queue` is guarded by `lock`.
 ///
-/// The lock is Foundation's, because ThreadSanitizer doesn't support `Synchronization.Mutex` on Linux.
+/// The lock is Foundation's, because ThreadSanitizer doesn't support `Synchronization.Mutex` on
+/// Linux.
 private final class DefaultQueue: @unchecked Sendable {
   private let lock = NSLock()
   private var queue = DispatchQueue.main
@@ -33,8 +34,8 @@ extension DispatchGroup {
 }
 
 extension QueueExecutor {
-  /// Returns an executor that enqueues each handler separately on `queue`, counted in the group of all
-  /// promises.
+  /// Returns an executor that enqueues each handler separately on `queue`, counted in the group of
+  /// all promises.
   @inlinable
   static func hop(to queue: DispatchQueue) -> QueueExecutor {
     queue === DispatchQueue.main ? hopToMain : QueueExecutor(queue, group: .promises)
@@ -81,8 +82,8 @@ extension Promise {
 
   /// Returns a pending promise that `handler` resolves on `queue` with this promise's result.
   ///
-  /// `handler` receives `work`, the user's closure, and captures nothing, so only one closure context is
-  /// allocated.
+  /// `handler` receives `work`, the user's closure, and captures nothing, so only one closure
+  /// context is allocated.
   @inlinable @inline(__always)
   func chain<Work, Result>(
     on queue: DispatchQueue, to result: Promise<Result> = Promise<Result>(), _ work: Work,

@@ -1,8 +1,8 @@
 /// A box for values that aren't `Sendable`, because the engine requires `Sendable` values.
 ///
-/// `@unchecked Sendable`: a value is written once, before its promise is resolved, and only read after
-/// that. The program must make sure that the value can be used on its queues, as with the original
-/// library.
+/// `@unchecked Sendable`: a value is written once, before its promise is resolved, and only read
+/// after that. As with the original library, user code must make sure that the value can be used on
+/// its queues.
 @usableFromInline
 struct UncheckedBox<Content>: @unchecked Sendable {
   @usableFromInline

@@ -5,9 +5,9 @@ import Pledge
 
 /// Returns `value` as an error if a promise must be rejected with it instead of fulfilled.
 ///
-/// This is the case for an `NSError`, and for any error that is bridged to an `NSError` or boxed when
-/// it's converted to an object. Classes, and types that are bridged to another class, such as `String`,
-/// are values even if the program makes them conform to `Error`.
+/// This is the case for an `NSError`, and for any error that is bridged to an `NSError` or boxed
+/// when it's converted to an object. Classes, and types that are bridged to another class, such as
+/// `String`, are values even if they conform to `Error`.
 @inlinable
 func rejection<Value>(hiddenIn value: Value) -> (any Error)? {
   if ValueTypes.isKnown(Value.self) { return nil }
@@ -20,7 +20,7 @@ func rejection<Value>(hiddenIn value: Value) -> (any Error)? {
 
 @usableFromInline
 func error<Value>(hiddenIn value: Value) -> (any Error)? {
-  // Casting a generic value directly to `NSError` isn't reliable on other platforms than Apple's.
+  // Casting a generic value directly to `NSError` isn't reliable on platforms other than Apple's.
   guard let error = value as? any Error else { return nil }
   let type: any Any.Type = Swift.type(of: error)
   if type is AnyClass { return type is NSError.Type ? error : nil }
@@ -36,9 +36,9 @@ private func becomesError<T: _ObjectiveCBridgeable>(_ type: T.Type) -> Bool {
 
 /// A cache of types whose values are known not to be errors.
 ///
-/// Checking whether a value is an error takes a few hundred instructions, and each fulfillment checks.
-/// The result is the same for all values of a structure or enumeration, so it's cached, for a few types
-/// at indices given by a hash of their addresses.
+/// Checking whether a value is an error takes a few hundred instructions, and each fulfillment
+/// checks. The result is the same for all values of a structure or enumeration, so it's cached, for
+/// a few types at indices given by a hash of their addresses.
 @usableFromInline
 enum ValueTypes {
   /// The cache, with the address of one type's metadata at each index.
@@ -68,7 +68,8 @@ enum ValueTypes {
   /// Records that `value` isn't an error, if that is true for all values of its type.
   @usableFromInline
   static func noteNoError<Value>(_ value: Value) {
-    // Not if it depends on the value: `Any` and other protocols, optionals, classes, `AnyHashable`.
+    // Not if the result depends on the value: `Any` and other protocols, optionals, classes,
+    // `AnyHashable`.
     guard Swift.type(of: value as Any) == Value.self, !(value is any AnyOptional),
       !(Value.self is AnyClass), Value.self != AnyHashable.self, !(Value.self is any Error.Type)
     else { return }

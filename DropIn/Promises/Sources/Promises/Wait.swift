@@ -4,7 +4,8 @@ import Pledge
 private let waitingQueue = DispatchQueue(
   label: "com.google.FBLPromises.Await", attributes: .concurrent)
 
-/// Blocks the calling thread until `promise` is resolved, and returns its value or throws its error.
+/// Blocks the calling thread until `promise` is resolved, and returns its value or throws its
+/// error.
 ///
 /// It never returns if the promise needs a handler on the blocked queue or thread.
 ///
@@ -17,7 +18,8 @@ public func awaitPromise<Value>(_ promise: Promise<Value>) throws -> Value {
     outcome = $0
     semaphore.signal()
   }
-  // In a handler in place of Pledge or PromiseKit, the promise can need one that this thread has deferred.
+  // In a handler in place of Pledge or PromiseKit, the promise can need one that this thread has
+  // deferred.
   ImmediateExecutor.runDeferredHandlers()
   semaphore.wait()
   guard let outcome else { preconditionFailure("Woken before the promise was resolved") }

@@ -1,6 +1,7 @@
 import Dispatch
 
-/// Returns a promise that is fulfilled with nil when a completion handler without parameters is called.
+/// Returns a promise that is fulfilled with nil when a completion handler without parameters is
+/// called.
 ///
 /// - Parameters:
 ///   - queue: The queue on which `work` runs.
@@ -84,7 +85,8 @@ public func wrap<Value>(
   }
 }
 
-/// Returns a promise for the result of a call whose completion handler takes an optional value and an error.
+/// Returns a promise for the result of a call whose completion handler takes an optional value and
+/// an error.
 ///
 /// - Parameters:
 ///   - queue: The queue on which `work` runs.
@@ -102,7 +104,8 @@ public func wrap<Value>(
   }
 }
 
-/// Returns a promise for the result of a call whose completion handler takes an error and an optional value.
+/// Returns a promise for the result of a call whose completion handler takes an error and an
+/// optional value.
 ///
 /// - Parameters:
 ///   - queue: The queue on which `work` runs.
@@ -120,7 +123,8 @@ public func wrap<Value>(
   }
 }
 
-/// Returns a promise for the result of a call whose completion handler takes two optional values and an error.
+/// Returns a promise for the result of a call whose completion handler takes two optional values
+/// and an error.
 ///
 /// - Parameters:
 ///   - queue: The queue on which `work` runs.

@@ -2,7 +2,8 @@ import NIOCore
 
 /// The time by which the response to a request must be complete.
 ///
-/// Header fields contain the number of remaining milliseconds, because the clocks of two machines differ.
+/// Header fields contain the number of remaining milliseconds, because the clocks of two machines
+/// differ.
 struct Deadline: Sendable {
   static let header = "x-deadline-ms"
 
@@ -10,7 +11,8 @@ struct Deadline: Sendable {
 
   static func after(_ duration: Duration) -> Deadline { Deadline(instant: .now + duration) }
 
-  /// Returns the deadline of a request with this value of the header field, at most `limit` from now.
+  /// Returns the deadline of a request with this value of the header field, at most `limit` from
+  /// now.
   static func of(header: String?, limit: Duration) -> Deadline {
     guard let header, let milliseconds = Int(header) else { return .after(limit) }
     return .after(min(limit, .milliseconds(max(milliseconds, 0))))
@@ -25,7 +27,7 @@ struct Deadline: Sendable {
 }
 
 extension ContinuousClock.Instant {
-  /// The time until now, for logs.
+  /// The time that has passed since this instant, for logs.
   var elapsed: String { "\(duration(to: .now) / .milliseconds(1), digits: 1) ms" }
 }
 

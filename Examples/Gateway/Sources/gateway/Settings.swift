@@ -4,7 +4,7 @@ struct Settings: Sendable {
   var port = 0
   /// The time limit of a request, unless its header field `x-deadline-ms` specifies less.
   var timeout = Duration.seconds(2)
-  /// The time after which a slow call is repeated; nil for never.
+  /// The delay after which a slow call is repeated; nil for never.
   var hedgeDelay: Duration? = .milliseconds(50)
   /// The fraction of calls that can be hedged, on average.
   var hedgeRatio = 0.05
@@ -16,8 +16,8 @@ struct Settings: Sendable {
   var concurrency = 128
   /// The maximum number of calls to one backend that wait; further calls are rejected.
   var queueCapacity = 256
-  /// The time for which the content of a page is fresh, and the time after that for which it is served
-  /// while it is refreshed.
+  /// The time for which the content of a page is fresh, and the time after that for which it is
+  /// served while it is refreshed.
   var lifetime = Duration.seconds(1)
   var staleLifetime = Duration.seconds(10)
   /// The time for which the gateway accepts connections after the signal to shut down, so that load

@@ -4,7 +4,7 @@ import NIOCore
 import Pledge
 import Testing
 
-/// The program itself, and the signals that it gets.
+/// The program, and the signals that it receives.
 @Suite struct CommandTests {
   @Test func theProgram_showsWhatIsPending_andAnswersBeforeItEnds() async throws {
     let process = try GatewayProcess("--port", "0", "--drain", "0.5")

@@ -2,17 +2,17 @@ import Foundation
 import Pledge
 import Synchronization
 
-/// The program `gateway`, run as a user runs it.
+/// The program `gateway`, run in a separate process.
 final class GatewayProcess: Sendable {
   let output = OutputText()
   let errors = OutputText()
-  /// The status with which it exits.
+  /// The exit status.
   let status: Promise<Int32>
   private let identifier: Int32
 
   init(_ arguments: String...) throws {
     let process = Process()
-    // The tests are next to the program that they test.
+    // The tests and the program are in the same folder.
     let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     process.executableURL = tests.appending(component: "gateway")
     process.arguments = arguments
@@ -29,7 +29,7 @@ final class GatewayProcess: Sendable {
 
   deinit { kill(identifier, SIGKILL) }
 
-  /// Where it listens, which it prints.
+  /// The address of the gateway, which the program prints.
   var address: Promise<String> {
     output.text(containing: "/ in").map { text in
       text.split(separator: " ").first { $0.hasPrefix("http") }.map { String($0.dropLast()) } ?? ""
@@ -39,7 +39,7 @@ final class GatewayProcess: Sendable {
   func send(_ signal: Int32) { kill(identifier, signal) }
 }
 
-/// What a process writes.
+/// The output of a process.
 final class OutputText: Sendable {
   private struct State {
     var text = ""
@@ -57,7 +57,7 @@ final class OutputText: Sendable {
     }
   }
 
-  /// All text, as soon as it contains `part`.
+  /// Returns a promise for the output, fulfilled when it contains `part`.
   func text(containing part: String) -> Promise<String> {
     let (promise, resolver) = Promise<String>.withResolvers()
     state.withLock { $0.waiting.append((part, resolver)) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import gateway
 
-/// What an operator of the gateway sees.
+/// Logs, metrics, and reports for operators of the gateway.
 @Suite struct ObservingTests {
   @Test(arguments: RunningServer.endpoints)
   func eachLineOfLog_hasTheIDOfItsRequest_andNoOther(endpoint: String) async throws {

@@ -49,7 +49,7 @@ import Testing
         let other = try await server.get("\(endpoint)/\(id)")
         #expect(other.status == 502)
       }
-      // 20 first attempts, and 20 retries in all for the budget of 20.
+      // 20 first attempts, and 20 retries in total, because the budget is 20.
       #expect(server.backends.prices.calls == 1 + 20 + 20)
     }
   }

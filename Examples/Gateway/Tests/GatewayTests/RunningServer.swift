@@ -7,14 +7,14 @@ import Testing
 
 @testable import gateway
 
-/// A server on a port of its own, and a client of it.
+/// A server on a separate port, and its client.
 struct RunningServer: Sendable {
   let server: Server
   let address: String
 
   var backends: UnreliableBackends { server.backends }
 
-  /// The endpoints, which must do the same.
+  /// The endpoints, which must behave in the same way.
   static let endpoints = ["page", "async"]
 
   func get(
@@ -30,7 +30,7 @@ struct RunningServer: Sendable {
       text: String(buffer: body))
   }
 
-  /// The value of a line of `/metrics`.
+  /// Returns the value of a line of `/metrics`.
   func metric(_ line: String) async throws -> Int? {
     let text = try await get("metrics").text
     let found = text.split(separator: "\n").first { $0.hasPrefix("\(line) ") }
@@ -47,7 +47,7 @@ struct Answer: Sendable {
 }
 
 extension Settings {
-  /// With an hour for what a test doesn't wait for.
+  /// Settings with time limits of an hour, so that they don't affect a test.
   static var test: Settings {
     var settings = Settings()
     settings.timeout = .seconds(3600)
@@ -85,7 +85,7 @@ extension Logger {
   static let silent = Logger(label: "silent") { _ in SwiftLogNoOpLogHandler() }
 }
 
-/// Something that has happened, or will.
+/// An event that has happened or will happen.
 struct Event: Sendable {
   private let promise: Promise<Void>
   private let resolver: Resolver<Void>
@@ -94,12 +94,12 @@ struct Event: Sendable {
 
   func happens() { resolver.fulfill(()) }
 
-  /// Returns when it has happened; throws if the task is cancelled.
+  /// Returns when the event has happened; throws an error if the task is cancelled.
   func wait() async throws { try await promise.uncancellable().value }
 }
 
 extension Fate {
-  /// No answer until the caller hangs up, of which it tells.
+  /// Returns a fate without a response; `hangUp` happens when the caller disconnects.
   static func stall(untilHangUp hangUp: Event) -> Fate {
     .wait {
       do {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import gateway
 
-/// What several requests share.
+/// Calls that several requests share.
 @Suite struct SharingTests {
   @Test(arguments: RunningServer.endpoints)
   func requestsForOnePage_shareItsContent_andNotItsPrice(endpoint: String) async throws {
@@ -34,7 +34,7 @@ import Testing
     }
     try await withServer(settings, fate: fate) { server in
       #expect(try await server.get("\(endpoint)/7").status == 200)
-      // The refresh doesn't end before this is answered.
+      // This receives a response before the refresh ends.
       #expect(try await server.get("\(endpoint)/7").status == 200)
       try await refresh.wait()
       opening.happens()

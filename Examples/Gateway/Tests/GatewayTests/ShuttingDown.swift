@@ -5,8 +5,8 @@ import Testing
 @testable import gateway
 
 @Suite struct ShutdownTests {
-  /// Each client sends one request after another until it is told that its connection closes, as a
-  /// client behind a load balancer does.
+  /// Each client sends requests until a response announces that its connection closes, like clients
+  /// behind a load balancer.
   @Test(arguments: RunningServer.endpoints)
   func shutdownUnderLoad_losesNoRequest(endpoint: String) async throws {
     var settings = Settings.test
@@ -63,7 +63,7 @@ import Testing
     try await withServer(settings) { server in
       #expect(try await server.get("health").status == 200)
       await server.server.group.triggerGracefulShutdown()
-      // Shortly after the trigger.
+      // The shutdown begins shortly after the trigger.
       var status = 200
       while status == 200 { status = try await server.get("health").status }
       #expect(status == 503)

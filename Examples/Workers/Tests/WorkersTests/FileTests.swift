@@ -8,7 +8,7 @@ private let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b785
 private let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
 
 @Suite struct FileTests {
-  /// A folder that is removed at the end.
+  /// Calls `body` with a folder that is removed afterward.
   private func withFolder(_ body: (URL) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -75,13 +75,13 @@ private let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938
       let arriving = try ArrivingFile(folder.appendingPathComponent("a.b"))
       #expect(try names(in: folder).count == others.count + 1)
 
-      // The first one is at work, so the file may be one of its own.
+      // The first coordinator is still running, so the file may be one of its own.
       let second = try OutputFolder(folder)
       #expect(try names(in: folder).count == others.count + 1)
       withExtendedLifetime((first, second, arriving)) {}
     }
     try await withFolder { folder in
-      // What a coordinator that was killed leaves: no lock, and a hidden file.
+      // The state that a killed coordinator leaves: no lock, and a hidden file.
       _ = try ArrivingFile(folder.appendingPathComponent("a.b"))
       #expect(try names(in: folder).count == 1)
       let next = try OutputFolder(folder)
@@ -111,7 +111,7 @@ private let hello = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938
 
   @Test func workersThatAreNotThere_areNamed() async throws {
     try await withFolder { folder in
-      // Nothing listens there.
+      // No server listens on this port.
       let address = try #require(Address("127.0.0.1:1"))
       let worker = try Worker(address, files: 2)
       let connection = worker.connect()

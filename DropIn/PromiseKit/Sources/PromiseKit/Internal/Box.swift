@@ -9,8 +9,8 @@ enum PMKUnambiguousInitializer {
 
 /// The write side of a promise that isn't created by an operator.
 ///
-/// The promise and its resolver retain it. When both are deallocated, the handlers that still wait for
-/// the promise are released without being called.
+/// The promise and its resolver retain it. When both are deallocated, the handlers that still wait
+/// for the promise are released without being called.
 @usableFromInline
 final class Box<T>: Sendable {
   @usableFromInline let core: Core<T>

@@ -3,8 +3,8 @@ import Pledge
 /// A box for values of any type, because the values of Pledge's promises must be `Sendable`.
 ///
 /// `@unchecked Sendable`: the value is written once, before the promise settles, and only read
-/// afterwards. As in the original library, the program guards the objects to which the value refers;
-/// its handlers run one after the other on the main queue by default.
+/// afterward. As in the original library, user code must protect the objects to which the value
+/// refers; by default, handlers run one after another on the main queue.
 @usableFromInline
 struct Boxed<T>: @unchecked Sendable {
   @usableFromInline let value: T
@@ -28,7 +28,7 @@ extension Thenable {
       return promise.core
     }
     if Self.self == Guarantee<T>.self { return unsafeDowncast(self, to: Guarantee<T>.self).core }
-    // A class of the program provides only `pipe`.
+    // A custom class provides only `pipe`.
     let box = Box<T>()
     pipe { box.seal($0) }
     return box.core

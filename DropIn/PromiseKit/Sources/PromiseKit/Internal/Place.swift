@@ -3,8 +3,8 @@ import Pledge
 
 /// Returns the executor for a handler with these arguments: the queue, or in place if it's nil.
 ///
-/// Each handler is enqueued separately, whereas Pledge would run several handlers in one turn. Work that
-/// the program itself enqueues therefore keeps its position between them, and a handler on a concurrent
+/// Each handler is enqueued separately, whereas Pledge would run several handlers in one turn. Work
+/// that user code enqueues therefore keeps its position between them, and a handler on a concurrent
 /// queue can block until others on that queue have run.
 @inlinable
 func place(_ queue: DispatchQueue?, _ flags: DispatchWorkItemFlags?) -> QueueExecutor {

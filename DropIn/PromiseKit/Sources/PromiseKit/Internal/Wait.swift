@@ -7,8 +7,8 @@ extension Thenable {
   func waitForResult() -> Result<T> {
     if Thread.isMainThread { conf.logHandler(.waitOnMainThread) }
     if let result { return result }
-    // The handlers in place that this thread has deferred run when its stack unwinds, and the thenable
-    // may need one of them.
+    // The handlers in place that this thread has deferred run when its stack unwinds, and the
+    // thenable may need one of them.
     ImmediateExecutor.runDeferredHandlers()
     if let result { return result }
     let group = DispatchGroup()

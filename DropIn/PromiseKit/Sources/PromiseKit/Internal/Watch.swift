@@ -4,8 +4,8 @@ import Pledge
 /// An object that logs if a guarantee is deallocated before it is resolved.
 ///
 /// Everything that can resolve the guarantee or use its value retains the watch: the guarantee, the
-/// function that resolves it, and the handler that computes its value. The watch is deallocated with the
-/// last of them.
+/// function that resolves it, and the handler that computes its value. The watch is deallocated
+/// with the last of them.
 ///
 /// A guarantee that has adopted another one is resolved with it. Their watches therefore share a
 /// ``Fate``, which counts its guarantees; a recursive chain of any length has one.
@@ -15,8 +15,8 @@ import Pledge
 class Watch: @unchecked Sendable {
   /// The shared state of guarantees that are resolved together.
   ///
-  /// `@unchecked Sendable`: `count` is guarded by `sharing`, and `isKept` is atomic; no other thread can
-  /// access them in `deinit`.
+  /// `@unchecked Sendable`: `count` is guarded by `sharing`, and `isKept` is atomic; no other
+  /// thread can access them in `deinit`.
   private final class Fate: @unchecked Sendable {
     var count = 1
     let isKept = _Atomic(false)
@@ -28,14 +28,14 @@ class Watch: @unchecked Sendable {
   }
 
   private static let kept: UInt8 = 1
-  /// A flag that says that the watch has a fate, which must be notified and does the logging.
+  /// The flag of a watch that has a fate, which must be notified and does the logging.
   private static let shared: UInt8 = 2
 
   /// The lock for merging fates.
   ///
-  /// All watches share one lock, so that two threads that merge the same fates in opposite order can't
-  /// cause a guarantee to be logged as deallocated. The lock is Foundation's, because ThreadSanitizer
-  /// doesn't support `Synchronization.Mutex` on Linux.
+  /// All watches share one lock, so that two threads that merge the same fates in opposite order
+  /// can't cause a guarantee to be logged as deallocated. The lock is Foundation's, because
+  /// ThreadSanitizer doesn't support `Synchronization.Mutex` on Linux.
   private static let sharing = NSLock()
 
   private let flags = _Atomic<UInt8>(0)
@@ -59,7 +59,8 @@ class Watch: @unchecked Sendable {
     Self.sharing.withLock { fate }?.isKept.store(true, ordering: .releasing)
   }
 
-  /// Records that the guarantee has adopted the guarantee of `inner`, which is nil if that has no watch.
+  /// Records that the guarantee has adopted the guarantee of `inner`, which is nil if that has no
+  /// watch.
   @usableFromInline
   final func handOver(to inner: Watch?) {
     guard let inner, inner !== self else { return keep() }

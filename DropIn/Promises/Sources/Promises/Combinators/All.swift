@@ -7,7 +7,8 @@ import Dispatch
 /// - Parameters:
 ///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
-/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array immediately.
+/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array
+///   immediately.
 @inlinable
 @_disfavoredOverload
 public func all<Value>(
@@ -23,7 +24,8 @@ public func all<Value>(
 /// - Parameters:
 ///   - queue: The queue on which the promises are observed.
 ///   - promises: The promises to wait for.
-/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array immediately.
+/// - Returns: A new promise; if there are no promises, it's fulfilled with an empty array
+///   immediately.
 @inlinable
 public func all<Value, Container: Sequence>(
   on queue: DispatchQueue = .promises, _ promises: Container

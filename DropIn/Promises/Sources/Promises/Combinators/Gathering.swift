@@ -5,7 +5,8 @@ import Pledge
 /// A promise of any type that a combinator waits for.
 ///
 /// It represents the promise of the engine, and not the object that resolves it: an observer that
-/// retained that object would keep the promise pending forever if nothing else refers to the object.
+/// retained that object would keep the promise pending forever if nothing else refers to the
+/// object.
 @usableFromInline
 protocol Input {
   var isPending: Bool { get }
@@ -106,8 +107,8 @@ final class Progress: @unchecked Sendable {
   }
 }
 
-/// Creates a promise that is fulfilled with `combine()` when all `inputs` are fulfilled, and rejected
-/// with the first error.
+/// Creates a promise that is fulfilled with `combine()` when all `inputs` are fulfilled, and
+/// rejected with the first error.
 @inlinable
 func gather<I: Input, Combined>(
   on queue: DispatchQueue, fulfilled inputs: [I], _ combine: @escaping () -> Combined
@@ -126,8 +127,8 @@ func gather<I: Input, Combined>(
   }
 }
 
-/// Creates a promise that is fulfilled when all `inputs` are resolved and at least one is fulfilled, and
-/// rejected with the last error otherwise.
+/// Creates a promise that is fulfilled when all `inputs` are resolved and at least one is
+/// fulfilled, and rejected with the last error otherwise.
 @inlinable
 func gather<I: Input>(on queue: DispatchQueue, resolved inputs: [I]) -> Promise<Void> {
   guard !inputs.isEmpty else { return Promise<Void>(()) }

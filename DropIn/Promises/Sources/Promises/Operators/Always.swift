@@ -1,7 +1,8 @@
 import Dispatch
 
 extension Promise {
-  /// Calls `work` for a value and for an error, and returns a promise that is resolved like this one.
+  /// Calls `work` for a value and for an error, and returns a promise that is resolved like this
+  /// one.
   ///
   /// - Parameters:
   ///   - queue: The queue on which `work` runs.

@@ -8,8 +8,8 @@ extension Promise {
   /// Creates a pending promise that `work` resolves, now or later.
   ///
   /// `work` runs on `queue`, never inside this call. It receives a closure that fulfills the
-  /// promise and one that rejects it. Both can be called from any thread; only the first call has an
-  /// effect. If `work` throws, the promise is rejected with that error.
+  /// promise and one that rejects it. Both can be called from any thread; only the first call has
+  /// an effect. If `work` throws, the promise is rejected with that error.
   ///
   /// - Parameters:
   ///   - queue: The queue on which `work` runs.

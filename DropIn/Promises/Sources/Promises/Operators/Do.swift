@@ -7,8 +7,9 @@ extension Promise {
 
   /// Creates a pending promise with the result of `work`.
   ///
-  /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
-  /// error. Its result must be a `Value`; otherwise, reading the promise is a programmer error.
+  /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with
+  /// that error. Its result must be a `Value`; otherwise, reading the promise is a programmer
+  /// error.
   ///
   /// - Parameters:
   ///   - queue: The queue on which `work` runs.
@@ -27,8 +28,8 @@ extension Promise {
 
   /// Creates a pending promise that is resolved like the one that `work` returns.
   ///
-  /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with that
-  /// error. The value of the promise that it returns must be a `Value`.
+  /// `work` runs on `queue`, never inside this call. If it throws, the promise is rejected with
+  /// that error. The value of the promise that it returns must be a `Value`.
   ///
   /// - Parameters:
   ///   - queue: The queue on which `work` runs.

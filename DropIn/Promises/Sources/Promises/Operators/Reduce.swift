@@ -1,7 +1,8 @@
 import Dispatch
 
 extension Promise {
-  /// A closure that returns a promise for the result of combining the accumulated value with an element.
+  /// A closure that returns a promise for the result of combining the accumulated value with an
+  /// element.
   public typealias Reducer<Element> = (Value, Element) throws -> Promise<Value>
 
   /// Returns a promise for the result of combining this promise's value with all `items`, in order.

@@ -65,8 +65,8 @@ extension Promise {
 
   /// A closure without a result, in the form that `chain` takes.
   ///
-  /// Passed directly, it would have a generic function type, which returns its result indirectly even
-  /// if that is `Void`, and the compiler would wrap it in another closure.
+  /// Passed directly, it would have a generic function type, which returns its result indirectly
+  /// even if that is `Void`, and the compiler would wrap it in another closure.
   @usableFromInline
   struct Action {
     @usableFromInline let work: Then<Void>

@@ -1,9 +1,10 @@
 import Synchronization
 
-/// Runs one operation for all callers that request the same key, and caches its value; a stale value
-/// is returned while it is refreshed.
+/// Runs one operation for all callers that request the same key, and caches its value; a stale
+/// value is returned while it is refreshed.
 ///
-/// A cancelled caller stops waiting immediately. When all callers are cancelled, so is the operation.
+/// A cancelled caller stops waiting immediately. When all callers are cancelled, so is the
+/// operation.
 final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Work {
     let id: Int

@@ -6,8 +6,8 @@ import Synchronization
 
 /// Runs `operation`, and cancels it at `deadline`.
 ///
-/// A task group waits for all of its tasks, so this function returns when `operation` has responded to
-/// its cancellation.
+/// A task group waits for all of its tasks, so this function returns when `operation` has responded
+/// to its cancellation.
 func withDeadline<Value: Sendable>(
   _ deadline: ContinuousClock.Instant, _ operation: @escaping @Sendable () async throws -> Value
 ) async throws -> Value {
@@ -30,8 +30,8 @@ private enum HedgeEvent<Value: Sendable>: Sendable {
   case delayOver
 }
 
-/// Runs `operation`, and runs it again if it fails, or takes longer than `delay` and `budget` permits;
-/// returns the first value.
+/// Runs `operation`, and runs it again if it fails, or takes longer than `delay` and `budget`
+/// permits; returns the first value.
 func hedged<Value: Sendable>(
   delay: Duration, budget: TokenBudget,
   _ operation: @escaping @Sendable (_ attempt: Int) async throws -> Value

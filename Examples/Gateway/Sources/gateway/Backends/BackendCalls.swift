@@ -8,7 +8,8 @@ import Pledge
 
 // The calls to backends, which both gateways use.
 
-/// The addresses of the backends; promises, because the ports are known only after they have started.
+/// The addresses of the backends; promises, because the ports are known only after they have
+/// started.
 struct BackendAddresses: Sendable {
   var products: Promise<String>
   var reviews: Promise<String>

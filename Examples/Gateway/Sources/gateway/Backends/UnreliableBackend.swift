@@ -6,8 +6,8 @@ import Synchronization
 
 /// An HTTP server on a port of this machine that injects faults into its responses.
 ///
-/// A real backend would be a process on another machine. The gateway therefore reaches this one only by its
-/// port.
+/// A real backend would be a process on another machine. The gateway therefore reaches this one
+/// only by its port.
 final class UnreliableBackend: Sendable {
   /// A call that has arrived, for tests.
   struct Call: Sendable {

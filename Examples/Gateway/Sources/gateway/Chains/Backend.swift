@@ -43,11 +43,11 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
 
   /// Returns a promise for this backend's part of page `id`.
   ///
-  /// From the outside in: up to three attempts, each with a place in the limiter while it runs, and each
-  /// with at most two HTTP calls, the second one if the first is slow.
+  /// From the outside in: up to three attempts, each with a place in the limiter while it runs, and
+  /// each with at most two HTTP calls, the second one if the first is slow.
   ///
-  /// These closures only start the next step, so they run in place, on the current thread. On a queue,
-  /// each of them would cost a change of thread.
+  /// These closures only start the next step, so they run in place, on the current thread. On a
+  /// queue, each of them would cost a change of thread.
   func get(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     Promise.retry(on: .immediate, retries) { [self] in
       limiter.run(on: .immediate) { self.hedged(id) { self.call(id, by: deadline) } }

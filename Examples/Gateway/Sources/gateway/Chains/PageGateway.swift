@@ -4,7 +4,7 @@ import PledgeDiagnostics
 
 /// Loads a page from three backends: `/page/{id}`.
 ///
-/// Start reading here. `AsyncAwait/AsyncPageGateway.swift` is the same in plain `async`/`await`.
+/// Start reading here. `AsyncAwait/AsyncPageGateway.swift` does the same in plain `async`/`await`.
 final class PageGateway: Sendable {
   let products: Backend<Product>
   let reviews: Backend<[Review]>
@@ -42,10 +42,10 @@ final class PageGateway: Sendable {
 
   /// Returns a promise for the part of a page that all requests for it share.
   ///
-  /// Requests that arrive while it is being loaded wait for the same calls. Requests that arrive while it
-  /// is stale receive the stale value while it is being refreshed. It has a separate deadline, because the
-  /// deadline of one request must not fail the others. When no request waits for it, its calls are
-  /// cancelled.
+  /// Requests that arrive while it is being loaded wait for the same calls. Requests that arrive
+  /// while it is stale receive the stale value while it is being refreshed. It has a separate
+  /// deadline, because the deadline of one request must not fail the others. When no request waits
+  /// for it, its calls are cancelled.
   private func content(_ id: Int) -> Promise<Content> {
     contents.promise(for: id) { loadContent(id, by: .after(timeout)) }
   }
@@ -65,8 +65,8 @@ final class PageGateway: Sendable {
       .named("content \(id)")
   }
 
-  /// Waits for the calls that are still running, such as refreshes of stale pages, and cancels those
-  /// that take longer than `limit`.
+  /// Waits for the calls that are still running, such as refreshes of stale pages, and cancels
+  /// those that take longer than `limit`.
   func drain(within limit: Duration) -> Promise<Void> {
     Promise.all(products.limiter.idle(), reviews.limiter.idle(), prices.limiter.idle())
       .asVoid()

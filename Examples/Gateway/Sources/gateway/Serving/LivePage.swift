@@ -1,5 +1,5 @@
-/// The page at `/`, which continuously loads pages and plots their latencies, lets you inject faults, and
-/// shows some of `/metrics` and `/debug/pending`.
+/// The page at `/`, which continuously loads pages and plots their latencies, lets you inject
+/// faults, and shows some of `/metrics` and `/debug/pending`.
 let livePage = #"""
   <!doctype html>
   <html lang="en">

@@ -2,8 +2,8 @@ import Logging
 
 /// The ID of a request, which each log line about the request contains.
 ///
-/// It is in the metadata of the task-local logger. Tasks inherit it, and so do Pledge's handlers after
-/// `TaskLocals.propagateLogger()`.
+/// It is in the metadata of the task-local logger. Tasks inherit it, and so do Pledge's handlers
+/// after `TaskLocals.propagateLogger()`.
 enum RequestID {
   static let header = "x-request-id"
   static let key = "request"

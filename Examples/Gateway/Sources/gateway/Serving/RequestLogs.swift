@@ -3,7 +3,8 @@ import Hummingbird
 import Logging
 import Metrics
 
-/// Assigns an ID to each request, adds it to all log lines about the request, and logs the response.
+/// Assigns an ID to each request, adds it to all log lines about the request, and logs the
+/// response.
 ///
 /// A client can choose the ID with the header field `x-request-id`. The gateway sends the ID to the
 /// backends, so that their log lines also contain it.

@@ -40,8 +40,8 @@ struct Routes: Sendable {
     return router
   }
 
-  /// Adds `POST /faults/prices?stalls=0.02`, which sets the faults of a backend, and `GET`, which returns
-  /// them.
+  /// Adds `POST /faults/prices?stalls=0.02`, which sets the faults of a backend, and `GET`, which
+  /// returns them.
   private func addFaults(to router: Router<BasicRequestContext>) {
     router.get("faults/{backend}") { _, context in
       try backend(context).faults.withLock { $0 }

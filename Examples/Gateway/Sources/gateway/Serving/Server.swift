@@ -44,7 +44,8 @@ struct Server: Sendable {
       },
       logger: logger)
 
-    // Services shut down in reverse order, each when the one after it has ended: see Shutdown.swift.
+    // Services shut down in reverse order, each when the one after it has ended: see
+    // Shutdown.swift.
     let order: [any Service] =
       backends.all.map { $0.application(logger: logger) }
       + [PendingDump(), Calls(pages: pages, client: client), gateway, shutdown]

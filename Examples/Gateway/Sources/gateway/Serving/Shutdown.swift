@@ -6,14 +6,14 @@ import Pledge
 import ServiceLifecycle
 import Synchronization
 
-// A shutdown that loses no request has three steps. The order of the services in `Server` determines
-// their order:
+// A shutdown that loses no request has three steps. The order of the services in `Server`
+// determines their order:
 //
-// 1. `Shutdown`: the gateway continues to serve, and announces the shutdown to load balancers at `/health`
-//    and to clients in the header field `connection: close`.
-// 2. Hummingbird stops accepting connections and finishes the current requests.
-// 3. `Calls`: the calls that are still running, such as refreshes of the cache, have five seconds to end.
-//    Then the HTTP client closes its connections, and the backends shut down.
+// 1. `Shutdown`: the gateway continues to serve, and announces the shutdown to load balancers at
+// `/health` and to clients in the header field `connection: close`. 2. Hummingbird stops accepting
+// connections and finishes the current requests. 3. `Calls`: the calls that are still running, such
+// as refreshes of the cache, have five seconds to end. Then the HTTP client closes its connections,
+// and the backends shut down.
 
 /// The first step.
 final class Shutdown: Service {

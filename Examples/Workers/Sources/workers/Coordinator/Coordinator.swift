@@ -91,7 +91,8 @@ final class Coordinator: Sendable {
     return candidates.shuffled().min { $0.load < $1.load } ?? workers[0]
   }
 
-  /// Returns whether another attempt can succeed, because the worker failed, and not the file's server.
+  /// Returns whether another attempt can succeed, because the worker failed, and not the file's
+  /// server.
   private static func mayPass(_ error: any Error) -> Bool {
     switch error {
     case let error as AggregateError: error.errors.contains(where: mayPass)

@@ -2,9 +2,9 @@ import Foundation
 
 /// The folder for the files.
 ///
-/// A coordinator that is killed leaves the hidden files of its attempts in the folder. The next one removes
-/// them, unless another coordinator uses the same folder: each coordinator holds a lock of the folder, which
-/// the system releases when the process ends, even if it is killed.
+/// A coordinator that is killed leaves the hidden files of its attempts in the folder. The next one
+/// removes them, unless another coordinator uses the same folder: each coordinator holds a lock of
+/// the folder, which the system releases when the process ends, even if it is killed.
 final class OutputFolder: Sendable {
   let url: URL
   private let descriptor: CInt
