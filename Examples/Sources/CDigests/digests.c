@@ -9,6 +9,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <stdatomic.h>
 #endif
 
 static uint32_t rotl(uint32_t x, int n) { return x << n | x >> (32 - n); }
@@ -148,11 +149,14 @@ __attribute__((target("sha,sse4.1,ssse3"))) static void sha256_blocks_native(
 }
 
 static int has_sha(void) {
-  static int answer = -1;
+  // Relaxed: threads that ask at the same time find the same answer.
+  static atomic_int cached = -1;
+  int answer = atomic_load_explicit(&cached, memory_order_relaxed);
   if (answer < 0) {
     uint32_t a = 7, b = 0, c = 0, d = 0;
     __asm__("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
     answer = __builtin_cpu_supports("sse4.1") && (b >> 29 & 1);
+    atomic_store_explicit(&cached, answer, memory_order_relaxed);
   }
   return answer;
 }
@@ -184,6 +188,8 @@ void digest_begin(digest_state *state, int kind) {
 }
 
 void digest_update(digest_state *state, const void *bytes, size_t count) {
+  // An empty buffer may have no address, which `memcpy` must not get.
+  if (count == 0) return;
   const uint8_t *p = bytes;
   size_t used = state->length % 64;
   state->length += count;

@@ -11,25 +11,26 @@ final class Mirrors: Sendable {
   }
 
   private static let weightOfWrongFile = 100
+  /// How many times as fast a much faster mirror is.
+  private static let muchFaster = 8.0
 
   private let records = Mutex<[String: Record]>([:])
 
   /// Returns the mirrors of a file, the best one first.
   ///
-  /// Mirrors with fewer failures come first, and among equals, much faster ones. `rotation`
-  /// distributes the segments of a file over mirrors that are equally good.
+  /// Mirrors with fewer failures come first, and among equals, those that aren't much slower than
+  /// the fastest mirror. `rotation` distributes the segments of a file over mirrors that are equally
+  /// good.
   func ranked(_ mirrors: [URL], rotation: Int) -> [URL] {
     guard mirrors.count > 1 else { return mirrors }
     let records = records.withLock { $0 }
     let turned = (0..<mirrors.count).map { mirrors[($0 + rotation) % mirrors.count] }
     let known = turned.map { records[Self.key($0)] ?? Record() }
-    let order = turned.indices.sorted { first, second in
-      let (a, b) = (known[first], known[second])
-      if a.failures != b.failures { return a.failures < b.failures }
-      if Self.isMuchSlower(a.speed, than: b.speed) { return false }
-      if Self.isMuchSlower(b.speed, than: a.speed) { return true }
-      return first < second
+    let fastest = known.compactMap(\.speed).max()
+    let keys = known.enumerated().map { index, record in
+      (record.failures, Self.slowness(record.speed, fastest: fastest), index)
     }
+    let order = turned.indices.sorted { keys[$0] < keys[$1] }
     return order.map { turned[$0] }
   }
 
@@ -64,9 +65,16 @@ final class Mirrors: Sendable {
     }
   }
 
-  private static func isMuchSlower(_ first: Double?, than second: Double?) -> Bool {
-    guard let first, let second else { return false }
-    return first * 8 < second
+  private static func isMuchSlower(_ first: Double, than second: Double?) -> Bool {
+    guard let second else { return false }
+    return first * muchFaster < second
+  }
+
+  /// Zero for a mirror that isn't much slower than the fastest one, one for a mirror that is, two for
+  /// one that is much slower than that, and so on; zero also for an unknown speed.
+  private static func slowness(_ speed: Double?, fastest: Double?) -> Int {
+    guard let speed, let fastest, speed > 0 else { return 0 }
+    return Int(log(fastest / speed) / log(muchFaster))
   }
 
   private static func key(_ url: URL) -> String {
