@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func muchSlowerMirrors_comeLast_inAnyRotation() throws {
-    try note([("slow", 200_000), ("fast", 9_000_000), ("middle", 1_000_000)])
+    try note([("slow", 120_000), ("fast", 9_000_000), ("middle", 1_000_000)])
     let all = try ["slow", "fast", "middle"].map(address)
     for rotation in 0..<3 {
       #expect(hosts(mirrors.ranked(all, rotation: rotation)) == ["fast", "middle", "slow"])
@@ -46,6 +46,6 @@ import Testing
     mirrors.blame(try address("fast"))
     #expect(
       hosts(mirrors.ranked(try ["fast", "slow", "unknown"].map(address), rotation: 0))
-        == ["slow", "unknown", "fast"])
+        == ["unknown", "slow", "fast"])
   }
 }
