@@ -8,6 +8,10 @@
 /// Operations with a higher `priority` start first; those with the same priority start in the order
 /// in which they were submitted. A limiter can also limit the rate at which operations start and
 /// the number of waiting operations.
+///
+/// - Important: An operation that waits for another operation of the same limiter keeps its place in
+///   the meantime. If all running operations do so, none of them ends. Use separate limiters for the
+///   two kinds of operations.
 public final class Limiter: Sendable {
   /// The number of operations that can start in a period of time.
   public struct Rate: Sendable, Hashable {
