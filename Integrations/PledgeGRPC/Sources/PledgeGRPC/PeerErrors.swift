@@ -48,16 +48,46 @@ final class FirstError: Sendable {
   var error: (any Error)? { first.withLock { $0 } }
 
   /// Returns `write`, whose error is recorded unless it results from the end of the call.
-  func noting<Writer>(
-    _ write: @escaping @Sendable (Writer) async throws -> Void
-  ) -> @Sendable (Writer) async throws -> Void {
+  func noting<Message>(
+    _ write: @escaping @Sendable (RPCWriter<Message>) async throws -> Void
+  ) -> @Sendable (RPCWriter<Message>) async throws -> Void {
     { writer in
-      do { try await write(writer) } catch {
-        if !(error is CancellationError || error is RPCError) {
+      let writer = ObservedWriter(writer)
+      do { try await write(RPCWriter(wrapping: writer)) } catch {
+        // When the call ends, gRPC cancels this task, and writing fails with an error of gRPC.
+        if !(Task.isCancelled || (writer.hasFailed && error is RPCError)) {
           self.first.withLock { if $0 == nil { $0 = error } }
         }
         throw error
       }
+    }
+  }
+}
+
+/// A writer that records whether writing to the call has failed.
+///
+/// It distinguishes an `RPCError` of the call from that of another call, whose responses are requests of
+/// this one.
+private final class ObservedWriter<Message: Sendable>: RPCWriterProtocol {
+  private let base: RPCWriter<Message>
+  private let failed = Atomic(false)
+
+  var hasFailed: Bool { failed.load(ordering: .relaxed) }
+
+  init(_ base: RPCWriter<Message>) { self.base = base }
+
+  func write(_ message: Message) async throws {
+    try await observing { try await base.write(message) }
+  }
+
+  func write(contentsOf messages: some Sequence<Message>) async throws {
+    try await observing { try await base.write(contentsOf: messages) }
+  }
+
+  private func observing(_ write: () async throws -> Void) async throws {
+    do { try await write() } catch {
+      failed.store(true, ordering: .relaxed)
+      throw error
     }
   }
 }

@@ -49,6 +49,8 @@ private enum ArticleExamples {
     "images.Files", "List", takes: String.self, returns: File.self)
   static let upload = RemoteMethod.json(
     "images.Files", "Upload", takes: File.self, returns: Receipt.self)
+  static let scan = RemoteMethod<[UInt8], Receipt>(
+    "images.Scanner", "Scan", request: .bytes, response: .json)
 
   static func generated() throws -> [Promise<Void>] {
     let client = GRPCClient(
@@ -107,7 +109,22 @@ private enum ArticleExamples {
         reading: { parts, context in
           parts.forEach { part in store(part) }.map { Receipt() }
         })
+      router.registerStream(
+        scan,
+        reading: { parts, context in
+          Promise {
+            for try await part in parts where part.contains(0) { break }
+            return Receipt()
+          }
+        })
     }
+  }
+
+  static func serve() async throws {
+    let listener = HTTP2ServerTransport.Posix(
+      address: .ipv4(host: "0.0.0.0", port: 4000), transportSecurity: .plaintext)
+    let server = GRPCServer(transport: listener, services: [Images()])
+    try await server.serve()
   }
 
   static func sayHello(request: HelloRequest, context: ServerContext) async throws -> HelloReply {

@@ -12,7 +12,7 @@ import Testing
     let cancelled = CallCounter()
     try await withPeer {
       $0.register(Methods.count) { number, _ in
-        let token = lifetimes.track("response")
+        let token = lifetimes.track(number % 3 == 0 ? "cancelled response" : "response")
         if number % 3 == 0 {
           return Promise { resolver in
             resolver.onCancel { _ = (cancelled.call(), token, resolver) }

@@ -201,6 +201,35 @@ extension RoomWatcher: ChannelInboundHandler {
     }
   }
 
+  @Test func callError_thatTheWriterRejectsWith_isTheErrorOfTheCall() async throws {
+    let missing = RPCError(code: .notFound, message: "the source of the requests")
+    try await withPeer {
+      $0.registerStream(
+        Methods.count, reading: { numbers, _ in numbers.forEach { _ in .value(()) }.map { 1 } })
+    } _: { peer, _ in
+      let forwarded = peer.call(
+        Methods.count, writing: { requests in requests.send(1).map { throw missing } })
+      try await expectRPCError(of: forwarded, .notFound, containing: "the source")
+      let stopped = peer.call(
+        Methods.count,
+        writing: { requests in requests.send(1).map { throw CancellationError() } })
+      try await expectCancellation(of: stopped)
+    }
+  }
+
+  @Test func serverThatRejectsEarly_rejectsWithItsError() async throws {
+    try await withPeer {
+      $0.registerStream(
+        Methods.blocks,
+        reading: { _, _ in throw RPCError(code: .resourceExhausted, message: "too many") })
+    } _: { peer, _ in
+      let endless = peer.call(
+        Methods.blocks,
+        writing: { requests in Promise().reduce(0..<1_000_000) { _, i in requests.send(i) } })
+      try await expectRPCError(of: endless, .resourceExhausted, containing: "too many")
+    }
+  }
+
   @Test func serverThatAnswersEarly_cancelsTheWriter() async throws {
     let held = Held<Void>()
     try await withPeer {
