@@ -42,6 +42,19 @@ struct SoakCommand: ParsableCommand {
   @Option(help: .hidden)
   var plant: PlantedFault?
 
+  /// Restarts the program without the caches of glibc's allocator.
+  ///
+  /// Each thread has one, and the heap in use includes it: it would grow with each thread that a queue
+  /// starts.
+  private func restartWithoutAllocatorCaches() {
+    #if os(Linux)
+      guard getenv("GLIBC_TUNABLES") == nil else { return }
+      setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0", 1)
+      execv("/proc/self/exe", CommandLine.unsafeArgv)
+      say("The heap in use includes the allocator's caches: \(String(cString: strerror(errno))).")
+    #endif
+  }
+
   func validate() throws {
     guard minutes > 0, minutes.isFinite else {
       throw ValidationError("--minutes must be a positive number, not \(minutes).")
@@ -56,6 +69,7 @@ struct SoakCommand: ParsableCommand {
 
   func run() throws {
     if let plant { return plant.commit() }
+    restartWithoutAllocatorCaches()
     say("\(minutes) minutes on \(threads) threads, seeds from \(seed)")
     let soak = Soak(
       seconds: minutes * 60, threads: threads, seed: seed, patience: patience,

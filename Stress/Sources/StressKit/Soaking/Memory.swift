@@ -30,8 +30,7 @@ enum Memory {
   ///
   /// The first third is the warm-up. Of the rest, the lowest sample of the last quarter is compared
   /// with the lowest of the first. A leak raises every later sample, and therefore the lowest one;
-  /// the load of the machine (programs in progress, threads of queues, and the allocator's caches
-  /// for each thread) doesn't.
+  /// the load of the machine (programs in progress, and threads of queues) doesn't.
   static func growth(_ samples: [Int]) -> Growth? {
     let settled = Array(samples[(samples.count / 3)...])
     guard settled.count >= 4 else { return nil }

@@ -220,8 +220,7 @@ package final class Soak: Sendable {
 extension Soak.Summary {
   /// How much the heap in use may grow for each thread, in bytes.
   ///
-  /// It isn't 0, because a queue can start another thread at any time, and the allocator caches
-  /// freed blocks for each thread, which it counts as used.
+  /// It isn't 0, because a queue can start another thread at any time.
   private static let heapTolerance = 256 << 10
   /// The same limit for resident memory, which also contains holes in the heap and stacks.
   private static let residentTolerance = 4 << 20
