@@ -37,6 +37,7 @@ let package = Package(
       name: "PromisesTests",
       dependencies: ["FBLPromises", "Promises", "PromisesTestHelpers"] + pledgeProducts,
       swiftSettings: [.swiftLanguageMode(.v5)]),
+    .testTarget(name: "PromisesSwift6Tests", dependencies: ["Promises"]),
     .testTarget(
       name: "PromisesErrorStringTests", dependencies: ["Promises"],
       swiftSettings: [.swiftLanguageMode(.v5)]),

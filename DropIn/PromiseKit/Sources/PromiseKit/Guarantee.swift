@@ -71,9 +71,8 @@ public final class Guarantee<T>: Thenable {
   }
 }
 
-// `@unchecked Sendable`: a guarantee can be used on any thread. Its value is shared with every
-// thread that waits for it.
-extension Guarantee: @unchecked Sendable where T: Sendable {}
+// `@unchecked Sendable`: as for `Promise`.
+extension Guarantee: @unchecked Sendable {}
 
 /// The write side of a guarantee.
 @usableFromInline

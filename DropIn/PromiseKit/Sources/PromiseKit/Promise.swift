@@ -97,9 +97,11 @@ public final class Promise<T>: Thenable, CatchMixin {
   public var result: Result<T>? { core.currentResult.map { Result($0) } }
 }
 
-// `@unchecked Sendable`: a promise can be used on any thread. Its value is shared with every thread
-// that waits for it.
-extension Promise: @unchecked Sendable where T: Sendable {}
+// `@unchecked Sendable`: all stored properties are immutable and `Sendable`. As for `Boxed`, user
+// code protects a value that isn't `Sendable`. If the conformance depended on the value, the
+// compiler would reject Swift 6 code that captures such promises in `@Sendable` closures and imports
+// the original with `@preconcurrency`.
+extension Promise: @unchecked Sendable {}
 
 extension Promise {
   /// Blocks the calling thread until the promise is resolved, and returns the value or throws the

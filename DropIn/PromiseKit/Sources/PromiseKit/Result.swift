@@ -6,7 +6,8 @@ public enum Result<T> {
   case rejected(Error)
 }
 
-extension PromiseKit.Result: Sendable where T: Sendable {}
+// `@unchecked Sendable`: as for `Promise`.
+extension PromiseKit.Result: @unchecked Sendable {}
 
 extension PromiseKit.Result {
   /// Whether the thenable is fulfilled.

@@ -68,6 +68,17 @@ final class Swift6Tests: XCTestCase {
     XCTAssertEqual(other, 1)
   }
 
+  /// Tests values that aren't `Sendable`, which the program must synchronize itself.
+  func testPromisesOfAnyValuesMayBeSent() async {
+    final class Box { let number = 1 }
+    let (promise, guarantee) = (Promise.value(Box()), Guarantee.value(Box()))
+    let result = PromiseKit.Result.fulfilled(Box())
+    let areFulfilled = await Task.detached {
+      promise.isFulfilled && guarantee.isFulfilled && result.isFulfilled
+    }.value
+    XCTAssertTrue(areFulfilled)
+  }
+
   func testOutcomesAndFinalizersMayBeSent() async throws {
     let result = PromiseKit.Result.fulfilled(1)
     let isFulfilled = await Task.detached { result.isFulfilled }.value

@@ -26,7 +26,8 @@ public enum Maybe<Value> {
   }
 }
 
-extension Maybe: Sendable where Value: Sendable {}
+// `@unchecked Sendable`: as for `Promise`.
+extension Maybe: @unchecked Sendable {}
 
 extension Maybe {
   init(_ outcome: Swift.Result<Value, any Error>) {

@@ -107,10 +107,11 @@ public final class Promise<Value> {
   }
 }
 
-/// A promise can be shared between threads if its value can.
-///
-/// `@unchecked Sendable`: `storage` and `ending` are immutable and `Sendable`.
-extension Promise: @unchecked Sendable where Value: Sendable {}
+// `@unchecked Sendable`: `storage` and `ending` are immutable and `Sendable`. As for
+// `UncheckedBox`, user code makes sure that the value can be used on its queues. If the conformance
+// depended on the value, the compiler would reject Swift 6 code that captures such promises in
+// `@Sendable` closures and imports the original with `@preconcurrency`.
+extension Promise: @unchecked Sendable {}
 
 extension Promise: CustomStringConvertible {
   /// The state, as in `Pending: Int`, `Fulfilled: 3`, or `Rejected: timedOut`.

@@ -89,16 +89,16 @@ extension Promise {
     on queue: DispatchQueue, to result: Promise<Result> = Promise<Result>(), _ work: Work,
     _ handler: @escaping (Swift.Result<Value, any Error>, Promise<Result>, Work) throws -> Void
   ) -> Promise<Result> {
-    // `nonisolated(unsafe)`: used once, on the queue; the promise can be used anywhere.
-    nonisolated(unsafe) let (handler, work, promise) = (handler, work, result)
+    // `nonisolated(unsafe)`: used once, on the queue.
+    nonisolated(unsafe) let (handler, work) = (handler, work)
     if ending == nil, let outcome = storage.currentResult {
       // As in `observe`.
       queue.async(group: .promises) {
-        promise.run { try handler(outcome.map { $0.value }, promise, work) }
+        result.run { try handler(outcome.map { $0.value }, result, work) }
       }
     } else {
       storage.observe(on: QueueExecutor.hop(to: queue)) { outcome in
-        promise.run { try handler(outcome.map { $0.value }, promise, work) }
+        result.run { try handler(outcome.map { $0.value }, result, work) }
       }
     }
     return result
