@@ -15,8 +15,9 @@ public enum PromiseDiagnostics {
   /// Sends reports of unhandled rejections to `handler` instead of standard error; nil restores the
   /// default.
   ///
-  /// `handler` runs on the thread that released the last reference to the rejection, never under a
-  /// lock. A cancellation (`CancellationError`) isn't reported.
+  /// `handler` runs on the thread that released the last reference to the rejection or, if that is
+  /// a thread of the library, on the global queue; never under a lock. A cancellation
+  /// (`CancellationError`) isn't reported.
   ///
   /// ```swift
   /// PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
