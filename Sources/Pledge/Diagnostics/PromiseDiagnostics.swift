@@ -34,7 +34,7 @@ public enum PromiseDiagnostics {
   /// Calls `claim` with each unhandled rejection and its ID in trace events; nil removes it.
   ///
   /// If `claim` returns true, it takes over the report. It runs on the thread that released the
-  /// last reference to the rejection, which can be the timer thread, so it must not call user code.
+  /// last reference to the rejection, which can be a shared thread, so it must not call user code.
   package static func setClaim(
     _ claim: (@Sendable (UnhandledRejection, _ id: UInt) -> Bool)?
   ) {
