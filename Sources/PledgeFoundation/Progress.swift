@@ -86,10 +86,11 @@ extension Promise {
     let counted = zip(inputs, weights).map { input, weight in
       input.get(on: progressQueue) { _ in tally.add(weight) }
     }
-    let result = Promise.all(counted, cancellingRest: cancellingRest).finally(on: progressQueue) {
-      tally.stop()
-      progress.cancellationHandler = nil
-    }
+    let result = Promise.all(counted, cancellingRest: cancellingRest)
+      .finally(on: SettlingOnProgressQueue()) {
+        tally.stop()
+        progress.cancellationHandler = nil
+      }
     progress.cancellationHandler = { result.cancel() }
     // The result can be settled already.
     progressQueue.async { if !result.isPending { progress.cancellationHandler = nil } }
@@ -105,6 +106,14 @@ extension Promise {
       total = sum
     }
     return total
+  }
+}
+
+/// Runs handlers on `progressQueue`, but not the user's handlers in place of their promises: these
+/// would hold up all transfers.
+private struct SettlingOnProgressQueue: PromiseExecutor {
+  func enqueue(_ job: PromiseJob) {
+    progressQueue.async { SharedThread.perform { job.run() } }
   }
 }
 

@@ -24,8 +24,8 @@
     /// separately: see ``Pledge/Limiter/measured(as:factory:)`` and
     /// ``Pledge/RequestCoalescer/measured(as:factory:)``.
     ///
-    /// **Execution.** The metrics change on the threads on which the events happen, including the
-    /// timer thread, so the factory's metrics must not block for long.
+    /// **Execution.** The metrics change on the threads on which the events happen or, for events of
+    /// timers, on the global queue.
     ///
     /// - Parameter factory: The factory that creates the metrics.
     public static func start(factory: any MetricsFactory = MetricsSystem.factory) {

@@ -30,6 +30,16 @@ extension FoundationTests {
       #expect(progress.completedUnitCount == 1000 && progress.isFinished)
     }
 
+    @Test func all_handlerInPlace_canWaitForAnotherProgress() async throws {
+      let (first, resolver) = Promise<Void>.withResolvers()
+      let all = Promise.all([first], progress: Progress(totalUnitCount: -1))
+        .map(on: .immediate) { _ in
+          try Promise.all([first], progress: Progress(totalUnitCount: -1)).wait().count
+        }
+      resolver.fulfill()
+      #expect(try await all.value == 1)
+    }
+
     @Test func all_whenOneIsRejected_movesNoMore() async throws {
       let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
       let progress = Progress(totalUnitCount: -1)

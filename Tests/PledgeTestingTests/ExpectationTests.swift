@@ -92,6 +92,19 @@ struct OtherError: Error {}
     #expect(lifetimes.madeCount == 1)
   }
 
+  @Test func manualExecutor_runsManyHandlersInOrder() {
+    let executor = ManualExecutor()
+    let order = Recorder<Int>()
+    let count = 10_000
+    for index in 0..<count {
+      Promise.value(index).done(on: executor) { order.record($0) }.cauterize()
+    }
+    for index in 0..<3 { #expect(executor.runNext() && executor.count == count - 1 - index) }
+    Promise.value(count).done(on: executor) { order.record($0) }.cauterize()
+    #expect(executor.runAll() == count - 2)
+    #expect(order.events == Array(0...count))
+  }
+
   @Test func manualExecutor() {
     let executor = ManualExecutor()
     let order = Recorder<Int>()

@@ -223,6 +223,15 @@ private final class Account: Sendable {
     #expect(failure.description.contains("had not ended after 100 steps"))
   }
 
+  @Test func limitOfStepsBelowZero_isZero() async {
+    await #expect(processExitsWith: .success) {
+      let error = await #expect(throws: FailingOrderError.self) {
+        try await explore(steps: .min) { _ in }
+      }
+      #expect(error?.description.contains("had not ended after 0 steps") == true)
+    }
+  }
+
   @Test func notes_standBelowTheirSteps() async throws {
     let failure = try await failure { simulation in
       try await Promise.value(7).done(on: simulation.executor("a")) { value in

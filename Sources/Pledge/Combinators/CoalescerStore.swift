@@ -122,10 +122,13 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     }
     let work = CoalescedWork.start(for: entry, start)
     entry.resolver.resolve(
-      onlyWith: .onEnd(of: work) { [weak self, weak entry] in
+      // Releases keys and values, and reads the clock, which are user code.
+      onlyWith: .onEnd(of: work, target: HandlerTarget(programInPlace: ())) {
+        [weak self, weak entry] in
         guard let self, let entry else { return }
         guard caching != nil, case .success? = work.currentResult else { return remove(entry) }
-        entry.arrival.withLock { $0 = age() }
+        let arrival = age()
+        entry.arrival.withLock { $0 = arrival }
         noteValue(of: entry)
       })
   }
@@ -136,11 +139,12 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     let fresh = Entry(key: old.key, hash: old.hash)
     fresh.noteBeginning()
     let work = CoalescedWork.start(for: old, start)
-    let ending = Promise.onEnd(of: work) { [weak self] in
+    let ending = Promise.onEnd(of: work, target: HandlerTarget(programInPlace: ())) { [weak self] in
       defer { old.endRevalidation() }
       guard let self else { return }
       guard case .success? = work.currentResult else { return monitors.note(.refreshFailed) }
-      fresh.arrival.withLock { $0 = age() }
+      let arrival = age()
+      fresh.arrival.withLock { $0 = arrival }
       let removed = table.withLock { table in
         let removed = table.remove(old)
         // Not if the key was removed in the meantime.
@@ -170,12 +174,19 @@ final class CoalescerStore<Value: Sendable>: Sendable {
 
 /// The work in which the current task runs, to detect work that waits for itself.
 enum CoalescedWork {
-  @TaskLocal static var current: Set<ObjectIdentifier> = []
+  @TaskLocal static var current: Set<Int> = []
+
+  private static let lastID = Atomic(0)
+
+  /// Returns a number for an entry.
+  ///
+  /// It isn't an address, because a task can run for longer than the entry exists.
+  static func newID() -> Int { lastID.add(1, ordering: .relaxed).newValue }
 
   static func start<Value>(
     for entry: CoalescerEntry<Value>, _ start: () throws -> Promise<Value>
   ) -> Promise<Value> {
-    $current.withValue(current.union([ObjectIdentifier(entry)])) {
+    $current.withValue(current.union([entry.id])) {
       Promise<Value>.attempted { try start() }
     }
   }
@@ -187,6 +198,7 @@ enum CoalescedWork {
 /// `callers`, which are guarded by the table's lock. `key` is accessed only by the coalescer, which
 /// is sendable only if its keys are.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
+  let id = CoalescedWork.newID()
   let key: Any
   let hash: Int
   let promise: Promise<Value>

@@ -110,15 +110,15 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   }
 
   private func fulfillIfComplete() {
-    let isComplete = state.withLock { state in
-      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return false }
+    let (isComplete, feeding): (Bool, Promise<Void>?) = state.withLock { state in
+      guard state.isClosed, state.pending.isEmpty, !state.isOver else { return (false, nil) }
       state.isOver = true
-      // `feeding` has taken all elements.
-      state.feeding = nil
-      return true
+      // It has taken all elements, and is released outside the lock.
+      return (true, exchange(&state.feeding, with: nil))
     }
     // Nothing is added or received anymore.
     if isComplete { resolver.fulfill(values.compactMap { $0 }) }
+    withExtendedLifetime(feeding) {}
   }
 
   /// Abandons the result, because one of the values will never arrive.

@@ -106,7 +106,7 @@ public final class Limiter: Sendable {
   package var ticketCount: Int { state.withLock { $0.ticketCount } }
 
   /// The number of priorities in the queue, for tests that only those of waiting operations remain.
-  package var priorityCount: Int { state.withLock { $0.priorities.count } }
+  package var priorityCount: Int { state.withLock { $0.priorityCount } }
 
   /// The number of calls of ``idle()`` that are waiting, for tests.
   package var idleWaiterCount: Int { state.withLock { $0.idle.count } }
@@ -156,7 +156,7 @@ public final class Limiter: Sendable {
         // First the room, then the result, because a caller that receives the result can submit the
         // next operation.
         resolver.resolve(
-          onlyWith: .onEnd(of: work) {
+          onlyWith: .onEnd(of: work, target: limiter.time.target) {
             // A cancelled task uses the limited resource until it ends.
             guard let end = end?.promise, end.isPending else { return limiter.leave() }
             end.observe(on: .immediate) { _ in limiter.leave() }
@@ -356,8 +356,9 @@ struct LimiterQueue {
   private var waiting: [Ticket: LimitedOperation] = [:]
   /// The tickets of each priority in the order of submission, including removed ones.
   private var lines: [Int: Line] = [:]
-  /// The keys of `lines`, highest first: the priorities with waiting operations.
-  private(set) var priorities: [Int] = []
+  /// The keys of `lines`, which are the priorities with waiting operations, and some former keys: a
+  /// binary heap, highest first.
+  private var priorities: [Int] = []
 
   private struct Line {
     var numbers: [Int] = []
@@ -389,14 +390,18 @@ struct LimiterQueue {
     let ticket = Ticket(priority: priority, number: nextNumber)
     nextNumber += 1
     waiting[ticket] = operation
-    if lines[priority] == nil { priorities.insert(priority, at: index(of: priority)) }
+    if lines[priority] == nil { push(priority) }
     lines[priority, default: Line()].numbers.append(ticket.number)
     return .success(ticket)
   }
 
   mutating func takeNext() -> LimitedOperation? {
     guard canStart else { return nil }
-    while let priority = priorities.first, let number = takeFirstNumber(of: priority) {
+    while let priority = priorities.first {
+      guard let number = takeFirstNumber(of: priority) else {
+        popPriority()
+        continue
+      }
       let ticket = Ticket(priority: priority, number: number)
       if let next = waiting.removeValue(forKey: ticket) {
         running += 1
@@ -414,7 +419,7 @@ struct LimiterQueue {
     line.first += 1
     let number = line.numbers[line.first - 1]
     guard line.first < line.numbers.count else {
-      forgetPriority(priority)
+      popPriority()
       return number
     }
     // Amortized constant time; memory is proportional to the number of waiting operations.
@@ -441,7 +446,7 @@ struct LimiterQueue {
     line.removed += 1
     let kept = line.numbers.count - line.first
     guard line.removed < kept else {
-      return forgetPriority(priority)
+      return dropFormerPriorities()
     }
     if line.removed > 32, line.removed * 2 > kept {
       line.numbers = line.numbers[line.first...].filter {
@@ -452,22 +457,42 @@ struct LimiterQueue {
     lines[priority] = line
   }
 
-  /// Returns the index of `priority` in `priorities`, or the index at which to insert it.
-  private func index(of priority: Int) -> Int {
-    var range = priorities.indices
-    while !range.isEmpty {
-      let middle = range.lowerBound + range.count / 2
-      range =
-        priorities[middle] > priority ? middle + 1..<range.upperBound : range.lowerBound..<middle
+  /// Adds a priority to the heap.
+  private mutating func push(_ priority: Int) {
+    var index = priorities.count
+    priorities.append(priority)
+    while index > 0, priorities[(index - 1) / 2] < priority {
+      priorities.swapAt(index, (index - 1) / 2)
+      index = (index - 1) / 2
     }
-    return range.lowerBound
   }
 
-  /// Removes `priority`, whose line has been removed, because every operation can have a different
-  /// priority.
-  private mutating func forgetPriority(_ priority: Int) {
-    priorities.remove(at: index(of: priority))
+  /// Removes the highest priority from the heap.
+  private mutating func popPriority() {
+    priorities.swapAt(0, priorities.count - 1)
+    priorities.removeLast()
+    var index = 0
+    while 2 * index + 1 < priorities.count {
+      var child = 2 * index + 1
+      if child + 1 < priorities.count, priorities[child + 1] > priorities[child] { child += 1 }
+      if priorities[index] >= priorities[child] { return }
+      priorities.swapAt(index, child)
+      index = child
+    }
   }
+
+  /// Removes the former keys from the heap if there are many.
+  ///
+  /// This takes amortized O(log n) time; memory is proportional to the number of waiting
+  /// operations.
+  private mutating func dropFormerPriorities() {
+    guard priorities.count > 2 * lines.count else { return }
+    // A sorted array is a heap.
+    priorities = lines.keys.sorted(by: >)
+  }
+
+  /// The number of stored priorities, of waiting or removed operations.
+  var priorityCount: Int { priorities.count }
 
   /// The number of stored tickets, waiting or removed.
   var ticketCount: Int { lines.values.reduce(0) { $0 + $1.numbers.count } }

@@ -19,6 +19,8 @@ extension Promise {
   /// The first rejection rejects the result immediately. The other promises continue; with
   /// `cancellingRest`, those that have no other consumer are cancelled.
   ///
+  /// **Execution.** The keys are hashed and compared in place, as in a handler on `.immediate`.
+  ///
   /// - Complexity: O(number of promises).
   public static func all<Key: Hashable & Sendable, T: Sendable>(
     _ promises: [Key: Promise<T>], cancellingRest: Bool = false

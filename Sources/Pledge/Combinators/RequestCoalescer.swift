@@ -58,7 +58,7 @@ extension RequestCoalescer where Key: Hashable {
   /// **Execution.** `start` runs inside this call.
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
     let (entry, isNew) = entry(for: key)
-    if CoalescedWork.current.contains(ObjectIdentifier(entry)) {
+    if CoalescedWork.current.contains(entry.id) {
       store.leave(entry)
       return .rejected(PromiseError.returnedItself)
     }

@@ -15,8 +15,9 @@ public enum PromiseDiagnostics {
   /// Sends reports of unhandled rejections to `handler` instead of standard error; nil restores the
   /// default.
   ///
-  /// `handler` runs on the thread that released the last reference to the rejection, never under a
-  /// lock. A cancellation (`CancellationError`) isn't reported.
+  /// `handler` runs on the thread that released the last reference to the rejection or, if that is
+  /// a thread of the library, on the global queue; never under a lock. A cancellation
+  /// (`CancellationError`) isn't reported.
   ///
   /// ```swift
   /// PromiseDiagnostics.setUnhandledRejectionHandler { rejection in
@@ -33,7 +34,7 @@ public enum PromiseDiagnostics {
   /// Calls `claim` with each unhandled rejection and its ID in trace events; nil removes it.
   ///
   /// If `claim` returns true, it takes over the report. It runs on the thread that released the
-  /// last reference to the rejection, which can be the timer thread, so it must not call user code.
+  /// last reference to the rejection, which can be a shared thread, so it must not call user code.
   package static func setClaim(
     _ claim: (@Sendable (UnhandledRejection, _ id: UInt) -> Bool)?
   ) {

@@ -795,11 +795,14 @@ class Handler: Cell, @unchecked Sendable {
     // Only a user's closure can read the task-local values.
     if Instrumentation.capturesContext, body != nil {
       self.run = Instrumentation.capturingContext(run)
+      self.body = body
+      // The functions that restore the context are user code, too.
+      super.init(traits: input | Input.programInPlace, source: source)
     } else {
       self.run = run
+      self.body = body
+      super.init(traits: input, source: source)
     }
-    self.body = body
-    super.init(traits: input, source: source)
   }
 
   deinit { target?.release() }

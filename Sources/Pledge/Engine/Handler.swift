@@ -49,7 +49,7 @@ extension Handler {
   ///
   /// A closure that is isolated to an actor is released on that actor, because the objects that it
   /// captured, and their `deinit`, can be isolated to the actor. Also, no `deinit` of user code
-  /// runs on the timer thread.
+  /// runs on a shared thread.
   @usableFromInline
   final func dropBody() {
     guard body?.hasContext == true else {

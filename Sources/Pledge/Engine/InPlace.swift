@@ -22,12 +22,12 @@ struct InPlaceCall {
   /// Begins a call, which `end()` must end.
   ///
   /// Nil if a handler is needed: because calls are nested so deeply that this one must wait,
-  /// because an instrument observes handlers, or because this is the timer thread.
+  /// because an instrument observes handlers, or because this is a shared thread.
   @usableFromInline
   init?() {
     state = ThreadState.current
     guard Instrumentation.flags == 0, state.pointee.depth < Trampoline.maximumDepth,
-      !state.pointee.isTimerThread
+      !state.pointee.isShared
     else { return nil }
     if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
     state.pointee.depth += 1

@@ -66,7 +66,7 @@ enum Instrumentation {
   /// nil removes it.
   ///
   /// Its third argument is the identity of the rejection for tracers. `claim` runs on the thread
-  /// that released the rejection, which can be the timer thread: it must not call user code.
+  /// that released the rejection, which can be a shared thread: it must not call user code.
   static func setClaim(_ claim: (@Sendable (any Error, SourceLocation?, UInt) -> Bool)?) {
     let old = hooks.withLock { exchange(&$0.claim, with: claim) }
     withExtendedLifetime(old) {}
@@ -136,9 +136,9 @@ enum Instrumentation {
   }
 
   private static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
-    // The report and the error's description are user code, which can't run on the timer thread.
+    // The report and the error's description are user code, which can't run on a shared thread.
     let state = ThreadState.current
-    if state.pointee.isTimerThread {
+    if state.pointee.isShared {
       state.pointee.postponed.append { reportUnhandled(error, origin) }
       return
     }

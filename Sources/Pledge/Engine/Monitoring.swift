@@ -43,7 +43,8 @@ package enum CoalescerEvent: Sendable {
   case refreshFailed
 }
 
-/// A closure that is called for each event, on the thread on which it happens, never under a lock.
+/// A closure that is called for each event, on the thread on which it happens or, if that is a
+/// shared thread, on the global queue; never under a lock.
 ///
 /// A protocol with an associated type for its events couldn't be stored before macOS 13.
 package typealias Monitor<Event: Sendable> = @Sendable (Event) -> Void
@@ -72,7 +73,13 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
 
   @inline(never)
   private func tell(_ event: Event) {
-    for monitor in monitors.withLock({ $0 }) { monitor(event) }
+    let monitors = monitors.withLock { $0 }
+    let state = ThreadState.current
+    if state.pointee.isShared {
+      state.pointee.postponed.append { for monitor in monitors { monitor(event) } }
+    } else {
+      for monitor in monitors { monitor(event) }
+    }
   }
 }
 

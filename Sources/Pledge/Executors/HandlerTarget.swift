@@ -109,7 +109,7 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
 
   override func enqueue(_ job: Job) {
     let state = ThreadState.current
-    guard !state.pointee.isTimerThread else {
+    guard !state.pointee.isShared else {
       state.pointee.postponed.append { self.enqueue(job) }
       return
     }

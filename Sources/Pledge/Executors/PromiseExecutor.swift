@@ -78,7 +78,8 @@ final class DroppedJob: Job, @unchecked Sendable {
 ///
 /// If such a handler settles another promise, the handlers in place of that promise run inside it,
 /// up to 24 levels deep; deeper handlers run after the outermost one has returned. If a timer of
-/// the continuous clock settles the promise, handlers run on the global queue.
+/// the continuous clock, or another thread of the library, settles the promise, handlers run on the
+/// global queue.
 public struct ImmediateExecutor: PromiseExecutor {
   @inlinable init() {}
 

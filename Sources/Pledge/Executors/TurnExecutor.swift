@@ -92,7 +92,7 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
 
   override func scheduleTurn() {
     let state = ThreadState.current
-    guard !state.pointee.isTimerThread else {
+    guard !state.pointee.isShared else {
       state.pointee.postponed.append { self.scheduleTurn() }
       return
     }

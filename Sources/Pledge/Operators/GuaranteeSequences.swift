@@ -210,7 +210,7 @@ extension Guarantee where Value: Sequence, Value.Element: Sendable {
 extension Guarantee where Value: Sequence, Value.Element: Sendable & Comparable {
   /// Returns a guarantee for the elements in ascending order.
   ///
-  /// **Execution.** The elements are sorted on the thread that fulfills this guarantee.
+  /// **Execution.** The elements are compared in place, as in a handler on `.immediate`.
   @inlinable
   public func sortedValues() -> Guarantee<[Value.Element]> {
     guaranteedMap(HandlerTarget(programInPlace: ())) { $0.sorted() }

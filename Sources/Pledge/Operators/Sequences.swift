@@ -249,7 +249,7 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 extension Thenable where Value: Sequence, Value.Element: Sendable & Comparable {
   /// Returns a promise for the elements in ascending order.
   ///
-  /// **Execution.** The elements are sorted on the thread that settles this promise.
+  /// **Execution.** The elements are compared in place, as in a handler on `.immediate`.
   @inlinable
   public func sortedValues() -> Promise<[Value.Element]> {
     mapped(HandlerTarget(programInPlace: ())) { $0.sorted() }

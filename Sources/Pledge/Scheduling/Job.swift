@@ -19,6 +19,6 @@ class Job: @unchecked Sendable {
 
   /// Whether this job runs user code when it runs in place.
   ///
-  /// Such jobs don't run on the timer thread.
+  /// Such jobs don't run on a shared thread.
   var callsProgramInPlace: Bool { false }
 }

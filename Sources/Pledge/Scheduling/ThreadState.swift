@@ -25,9 +25,9 @@ struct ThreadState {
   var adoptions: UInt = 0
   /// The number of calls of custom executors' `enqueue` on this thread's stack.
   var enqueueDepth = 0
-  /// Whether this is the timer thread, which runs no user code.
-  var isTimerThread = false
-  /// Work that runs user code and was created on the timer thread; see `TimerHeap`.
+  /// Whether this is a thread that runs no user code; see `SharedThread`.
+  var isShared = false
+  /// Work that runs user code and was created on a shared thread.
   var postponed: [@Sendable () -> Void] = []
 
   @inline(__always)

@@ -1,9 +1,8 @@
 /// All pending timers of the continuous clock.
 ///
 /// A timer that is released is removed from the heap immediately. Actions run on a dedicated
-/// thread, which no blocked thread pool can delay, so they must not block or run user code. Work
-/// that would run user code is postponed and sent to the global queue, all work of one action
-/// together and in order.
+/// thread, which no blocked thread pool can delay, so they must not block. It is a shared thread:
+/// work that would run user code is postponed.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
@@ -69,19 +68,13 @@ final class TimerHeap: Sendable {
       }
       arm(&state)
     }
-    let thread = ThreadState.current
-    thread.pointee.isTimerThread = true
     for index in due.indices {
-      // The action is released here, because a `deinit` of a captured object can also postpone
-      // work.
-      exchange(&due[index], with: nil)?()
-      let postponed = exchange(&thread.pointee.postponed, with: [])
-      if !postponed.isEmpty {
-        Queues.async(on: Queues.global) { for work in postponed { work() } }
+      SharedThread.perform {
+        // The action is released here, because a `deinit` of a captured object can also postpone
+        // work.
+        exchange(&due[index], with: nil)?()
       }
     }
-    // Dispatch can use the thread for other work next.
-    thread.pointee.isTimerThread = false
   }
 
   private func arm(_ state: inout State) {

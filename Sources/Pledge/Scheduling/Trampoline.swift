@@ -5,7 +5,7 @@ enum Trampoline {
 
   @inline(__always)
   static func perform(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
-    if state.pointee.depth >= maximumDepth || state.pointee.isTimerThread {
+    if state.pointee.depth >= maximumDepth || state.pointee.isShared {
       return performElsewhere(job, state)
     }
     state.pointee.depth += 1
@@ -15,9 +15,16 @@ enum Trampoline {
 
   @inline(never)
   private static func performElsewhere(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
-    if state.pointee.isTimerThread, job.callsProgramInPlace {
-      state.pointee.postponed.append { perform(job, ThreadState.current) }
-    } else if state.pointee.depth >= maximumDepth {
+    if state.pointee.isShared {
+      if job.callsProgramInPlace {
+        state.pointee.postponed.append { perform(job, ThreadState.current) }
+        return
+      }
+      // The job is released elsewhere, because its value and its captures can have a `deinit` of
+      // the user.
+      state.pointee.postponed.append { withExtendedLifetime(job) {} }
+    }
+    if state.pointee.depth >= maximumDepth {
       state.pointee.deferred.append(job)
     } else {
       state.pointee.depth += 1

@@ -51,7 +51,7 @@ extension Promise {
   }
 
   func delayed(_ span: TimeSpan, _ time: TimeSource) -> Promise {
-    chained(HandlerTarget(immediate: ())) { value in
+    chained(time.target) { value in
       Promise<Void>.after(span, time).mapped(HandlerTarget(immediate: ())) { value }
     }
   }

@@ -162,7 +162,7 @@ private final class HedgeRun<Value: Sendable>: Sendable {
     }
     if number == attempts { return .any([work]) }
     let later = Promise<Void>.race([failure, .after(delay, time)])
-      .chained(immediate) {
+      .chained(time.target) {
         guard self.budget?.withdraw() ?? true else { throw NoTokenLeft() }
         Monitoring.policies.note(.hedged)
         return self.attempt(number + 1)

@@ -126,7 +126,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
     if let timeout = policy.attemptTime {
       current = current.timeout(timeout, time)
     }
-    // The policy's closures are user code, which must not run on the timer thread.
+    // The policy's closures are user code, which must not run on a shared thread.
     return current.recoveredWithPromise(HandlerTarget(programInPlace: ())) { [self] error in
       if error is CancellationError { throw error }
       let count = failures.withLock { failures in

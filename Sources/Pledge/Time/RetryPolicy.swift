@@ -5,6 +5,9 @@
 /// ```
 ///
 /// For an `async` operation, see ``retry(_:clock:_:)``.
+///
+/// **Execution.** The closures of a policy run in place when an attempt has failed, as in a handler
+/// on `.immediate`.
 public struct RetryPolicy: Sendable {
   /// The maximum number of attempts, including the first.
   public var attempts: Int

@@ -22,6 +22,12 @@ package struct TimeSource: Sendable {
     return MonitoredTimer({ start(after: span, $0) }, action)
   }
 
+  /// The target for closures of the library that run in place and use this time source: another
+  /// clock is user code.
+  var target: HandlerTarget {
+    other == nil ? HandlerTarget(immediate: ()) : HandlerTarget(programInPlace: ())
+  }
+
   private func start(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {

@@ -33,16 +33,33 @@ extension RetryPolicy {
   /// Other errors aren't transient. For example, a request that the server refuses with 404, or a
   /// file that can't be written, fails again.
   public static func isTransient(_ error: any Error) -> Bool {
-    switch error {
-    case let error as HTTPStatusError:
-      [408, 425, 429].contains(error.status) || (500..<600).contains(error.status)
-    case let error as URLError: transientCodes.contains(error.code)
-    case let error as POSIXError: transientErrorNumbers.contains(error.code)
-    case is TimeoutError: true
-    case let error as AggregateError: error.errors.contains(where: isTransient)
-    case let error as RetryError: error.last.map(isTransient) ?? false
-    default: false
+    causes(of: error).contains { cause in
+      switch cause {
+      case let error as HTTPStatusError:
+        [408, 425, 429].contains(error.status) || (500..<600).contains(error.status)
+      case let error as URLError: transientCodes.contains(error.code)
+      case let error as POSIXError: transientErrorNumbers.contains(error.code)
+      case is TimeoutError: true
+      default: false
+      }
     }
+  }
+
+  /// Returns the errors that determine how to retry: all inside an `AggregateError`, and the last
+  /// one inside a `RetryError`.
+  ///
+  /// Not recursive, because errors can be deeply nested.
+  private static func causes(of error: any Error) -> [any Error] {
+    var causes: [any Error] = []
+    var rest = [error]
+    while let error = rest.popLast() {
+      switch error {
+      case let error as AggregateError: rest += error.errors
+      case let error as RetryError: rest += error.errors.suffix(1)
+      default: causes.append(error)
+      }
+    }
+    return causes
   }
 
   private static let transientCodes: Set<URLError.Code> = [
@@ -86,11 +103,6 @@ extension RetryPolicy {
   }
 
   private static func retryAfter(_ error: any Error) -> TimeSpan? {
-    switch error {
-    case let error as HTTPStatusError: error.wait
-    case let error as AggregateError: error.errors.compactMap(retryAfter).min()
-    case let error as RetryError: error.last.flatMap(retryAfter)
-    default: nil
-    }
+    causes(of: error).compactMap { ($0 as? HTTPStatusError)?.wait }.min()
   }
 }

@@ -81,19 +81,21 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   /// Stops the task; returns the result if the task had already ended.
   private func stop() -> Result<Arrival, any Error>? {
-    // The receiver's captures are released at the end, outside the lock.
-    let (cancel, receiver, earlier) = state.withLock { state in
+    // The receiver's captures and its error are released at the end, outside the lock.
+    let (cancel, receiver, failure, earlier) = state.withLock { state in
       guard state.outcome == nil else {
-        return (nil as (@Sendable () -> Void)?, nil as Receiver?, state.outcome)
+        return (
+          nil as (@Sendable () -> Void)?, nil as Receiver?, nil as (any Error)?, state.outcome
+        )
       }
       state.file?.discard()
       defer { state = State(outcome: .failure(CancellationError())) }
-      return (state.cancel, state.receiver, nil)
+      return (state.cancel, state.receiver, state.failure, nil)
     }
     settled.withLock { $0 = nil }
     progress?.end(successfully: false)
     cancel?()
-    withExtendedLifetime(receiver) {}
+    withExtendedLifetime((receiver, failure)) {}
     return earlier
   }
 

@@ -11,8 +11,35 @@ import Pledge
 /// ```
 public final class ManualExecutor: PromiseExecutor {
   private struct State {
-    var jobs: [PromiseJob] = []
     var threads: [ThreadID] = []
+    /// The jobs, of which those before `next` have been taken.
+    private var jobs: [PromiseJob?] = []
+    private var next = 0
+
+    var count: Int { jobs.count - next }
+
+    mutating func append(_ job: PromiseJob) { jobs.append(job) }
+
+    /// Removes and returns the first job, in amortized constant time.
+    mutating func popFirst() -> PromiseJob? {
+      guard next < jobs.count else { return nil }
+      defer {
+        next += 1
+        if next * 2 >= jobs.count {
+          jobs.removeFirst(next)
+          next = 0
+        }
+      }
+      return exchange(&jobs[next], with: nil)
+    }
+
+    mutating func removeAll() -> [PromiseJob] {
+      defer {
+        jobs = []
+        next = 0
+      }
+      return jobs.compactMap { $0 }
+    }
   }
 
   private let state = Mutex(State())
@@ -21,12 +48,12 @@ public final class ManualExecutor: PromiseExecutor {
   public init() {}
 
   /// Holds `job` until the test runs it.
-  public func enqueue(_ job: PromiseJob) { state.withLock { $0.jobs.append(job) } }
+  public func enqueue(_ job: PromiseJob) { state.withLock { $0.append(job) } }
 
   /// The number of waiting handlers.
   ///
   /// A handler that was cancelled while it was waiting is still counted; running it does nothing.
-  public var count: Int { state.withLock { $0.jobs.count } }
+  public var count: Int { state.withLock { $0.count } }
 
   /// Whether the calling code runs on this executor.
   public var isCurrent: Bool { state.withLock { $0.threads.contains(.current) } }
@@ -37,9 +64,9 @@ public final class ManualExecutor: PromiseExecutor {
   @discardableResult
   public func runNext() -> Bool {
     let next: PromiseJob? = state.withLock { state in
-      guard !state.jobs.isEmpty else { return nil }
+      guard let next = state.popFirst() else { return nil }
       state.threads.append(.current)
-      return state.jobs.removeFirst()
+      return next
     }
     guard let next else { return false }
     next.run()
@@ -66,10 +93,6 @@ public final class ManualExecutor: PromiseExecutor {
   /// - Returns: The number of discarded handlers.
   @discardableResult
   public func dropAll() -> Int {
-    let dropped = state.withLock { state in
-      defer { state.jobs = [] }
-      return state.jobs
-    }
-    return dropped.count
+    state.withLock { $0.removeAll() }.count
   }
 }

@@ -147,7 +147,7 @@ final class ExploredRun: @unchecked Sendable {
   private func tidyUp() {
     if outcome.value == nil { task.cancel() }
     simulation.clock.wokenTasks.runInPlace { simulation.clock.close() }
-    for _ in 0..<settings.stepLimit {
+    for _ in 0..<max(settings.stepLimit, 0) {
       guard let step = simulation.steps.candidates().first else { return }
       simulation.clock.wokenTasks.runInPlace { simulation.steps.run(step) }
     }

@@ -146,6 +146,24 @@ extension FoundationTests {
       #expect(RetryPolicy.isTransient(try #require(error)))
     }
 
+    @Test func deeplyNestedErrors_areTransientOrNot_onASmallStack() async {
+      await #expect(processExitsWith: .success) {
+        let busy = HTTPStatusError(status: 503, url: nil, headers: ["Retry-After": "7"])
+        var (once, any) = (Promise<Int>.rejected(busy), Promise<Int>.rejected(busy))
+        for _ in 0..<100_000 {
+          once = Promise.retry(on: .immediate, .fixed(attempts: 1)) { [once] in once }
+          any = Promise.any([any])
+        }
+        let policy = RetryPolicy.fixed(attempts: 3).honoringRetryAfter()
+        for promise in [once, any] {
+          guard case .failure(let error)? = promise.currentResult else { fatalError() }
+          precondition(RetryPolicy.isTransient(error))
+          precondition(policy.requestedDelay(error) == .seconds(7))
+          promise.cauterize()
+        }
+      }
+    }
+
     @Test func retry_ofTransientErrors_givesUpAt404AtOnce() async throws {
       let asked = Counter()
       let session = session

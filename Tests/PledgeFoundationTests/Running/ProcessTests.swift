@@ -27,6 +27,16 @@ import Testing
         #expect(output.isSuccess && output.status == 0)
       }
 
+      @Test func handlerInPlace_canWaitForAnotherProcess() async {
+        await #expect(processExitsWith: .success) {
+          let outer = Process.execute("sleep", "0.1").map(on: .immediate) { _ in
+            try Process.execute("echo", "7").wait().text
+          }
+          let text = try await outer.timeout(after: .seconds(30)).value
+          #expect(text == "7")
+        }
+      }
+
       @Test func execute_looksUpThePath() async throws {
         #expect(try await Process.execute("echo", "a b", "$HOME").value.text == "a b $HOME")
       }

@@ -124,6 +124,26 @@ import Testing
     try await waitForPromises(promises)
   }
 
+  @Test func manyPriorities_startFromHighestToLowest() throws {
+    let limiter = Limiter(1)
+    let (gate, resolver) = Promise<Void>.withResolvers()
+    limiter.run(on: .immediate) { gate }.cauterize()
+    let order = Recorder<Int>()
+    let count = 10_000
+    for number in 0..<count {
+      // Each priority once, in an order that is neither ascending nor descending.
+      let priority = number * 7 % count
+      let promise = limiter.run(on: .immediate, priority: priority) {
+        order.record(priority)
+        return Promise<Void>.value(())
+      }
+      if priority % 10 == 3 { promise.cancel() } else { promise.cauterize() }
+    }
+    resolver.fulfill()
+    #expect(order.events == (0..<count).reversed().filter { $0 % 10 != 3 })
+    #expect(limiter.priorityCount == 0)
+  }
+
   @Test func prioritiesOfTheirOwn_areForgotten_whenTheirOperationStarts() async throws {
     let limiter = Limiter(1)
     var (gate, resolver) = Promise<Void>.withResolvers()

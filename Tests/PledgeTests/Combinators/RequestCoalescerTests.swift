@@ -192,6 +192,35 @@ private struct Refused: Error {}
     for promise in [first, outer] + inner.events { #expect(try await promise.value == 3) }
   }
 
+  @Test func clockMayUseTheTable() async {
+    await #expect(processExitsWith: .success) {
+      let clock = InterruptingClock()
+      let keys = RequestCoalescer<Int, Int>(caching: .init(lifetime: .seconds(1)), clock: clock)
+      let (work, resolver) = Promise<Int>.withResolvers()
+      let promise = keys.promise(for: 1) { work }
+      clock.action.withLock { $0.run = { keys.promise(for: 1) { work }.cauterize() } }
+      resolver.fulfill(3)
+      try await expectFulfillment(of: promise, with: 3)
+    }
+  }
+
+  @Test func requestAfterTheWork_isNeverMistakenForARequestOfTheWork() async throws {
+    let numbers = RequestCoalescer<Int, Int>()
+    let late = Recorder<Promise<Int>>()
+    // On one thread, so that each entry can have the address of an earlier one.
+    try await Task { @MainActor in
+      for _ in 0..<50 {
+        _ = numbers.promise(for: 1) { () -> Promise<Int> in
+          Task { late.record(numbers.promise(for: 2) { () -> Promise<Int> in .value(4) }) }
+          return .value(3)
+        }
+        await Task.yield()
+      }
+      try await expectFulfillment(of: late.reaches(50).promise)
+    }.value
+    for promise in late.events { #expect(try await promise.value == 4) }
+  }
+
   @Test func keysMayUseTheTable() async throws {
     let keys = RequestCoalescer<NosyKey, Int>()
     NosyKey.table.withLock { $0 = keys }
@@ -250,6 +279,31 @@ private final class InterruptingKey: Hashable, Sendable {
   }
 
   func hash(into hasher: inout Hasher) { hasher.combine(1) }
+}
+
+/// A clock that runs an action the next time that its time is read.
+private final class InterruptingClock: Clock {
+  struct Action {
+    var run: (@Sendable () -> Void)?
+  }
+
+  let action = Mutex(Action())
+  private let base = ContinuousClock()
+
+  var now: ContinuousClock.Instant {
+    let action = action.withLock { action in
+      defer { action.run = nil }
+      return action
+    }
+    action.run?()
+    return base.now
+  }
+
+  var minimumResolution: Duration { base.minimumResolution }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    try await base.sleep(until: deadline, tolerance: tolerance)
+  }
 }
 
 extension Result {

@@ -112,6 +112,69 @@ import Testing
     }
   }
 
+  @Test func deinitOfAValue_canWaitForATimer() async {
+    await #expect(processExitsWith: .success) {
+      let (told, resolver) = Promise<Void>.withResolvers()
+      _ = Promise.value(PatientlyReleased(resolver)).delay(.milliseconds(1))
+      try await expectFulfillment(of: told)
+    }
+  }
+
+  @Test func deinitOfAKey_canWaitForATimer() async {
+    await #expect(processExitsWith: .success) {
+      let (told, resolver) = Promise<Void>.withResolvers()
+      let requests = RequestCoalescer<PatientlyReleased, Int>()
+      requests.promise(for: PatientlyReleased(resolver)) {
+        Promise<Int>.never.timeout(after: .milliseconds(1))
+      }.cauterize()
+      try await expectFulfillment(of: told)
+    }
+  }
+
+  @Test func monitor_canWaitForATimer() async {
+    await #expect(processExitsWith: .success) {
+      let limiter = Limiter(1)
+      limiter.monitors.add { event in
+        if case .running(-1) = event { rest() }
+      }
+      try await expectFulfillment(
+        of: limiter.run { Promise<Void>.after(.milliseconds(1)) })
+      try await expectFulfillment(of: Promise<Void>.after(.milliseconds(1)))
+    }
+  }
+
+  @Test func propagatedContext_canWaitForATimer() async {
+    await #expect(processExitsWith: .success) {
+      TaskLocals.propagate(
+        capturing: { rest() },
+        restoring: { _, work in
+          rest()
+          work()
+        })
+      // Longer than the functions wait, so that the handlers exist when the timers fire.
+      let promise = Promise<Int>.value(1).delay(.milliseconds(100)).delay(.milliseconds(100))
+      try await expectFulfillment(of: promise)
+    }
+  }
+
+  @Test func clockOfTheProgram_canWaitForATimer() async {
+    await #expect(processExitsWith: .success) {
+      let clock = PatientClock()
+      let short = Duration.milliseconds(1)
+      let delayed = Promise<Void>.after(short).delay(short, clock: clock)
+      let hedged = Promise<Int>.hedged(attempts: 3, delay: .seconds(60), clock: clock) {
+        Promise<Int>.never.timeout(after: short)
+      }
+      let limiter = Limiter(1, rate: Limiter.Rate(9, per: short), clock: clock)
+      let limited = (0..<2).map { _ in limiter.run { Promise<Void>.after(short) } }
+      let requests = RequestCoalescer<Int, Void>(caching: .init(), clock: clock)
+      let requested = requests.promise(for: 1) { Promise<Void>.after(short) }
+      try await waitForPromises(delayed, requested)
+      try await waitForPromises(limited)
+      try await expectRejection(of: hedged, with: AggregateError.self)
+    }
+  }
+
   @Test func reportThatBlocks_holdsUpNoTimer() async {
     await #expect(processExitsWith: .success) {
       let (told, resolver) = Promise<Void>.withResolvers()
@@ -164,6 +227,40 @@ import Testing
       #expect(promise.isPending)
       promise.cancel()
     }
+  }
+}
+
+/// Blocks the thread until a timer fires.
+private func rest() { try? Promise<Void>.after(.milliseconds(1)).wait() }
+
+/// An object whose `deinit` waits for a timer.
+private final class PatientlyReleased: Hashable, Sendable {
+  private let told: Resolver<Void>
+
+  init(_ told: Resolver<Void>) { self.told = told }
+
+  deinit {
+    rest()
+    told.fulfill()
+  }
+
+  static func == (a: PatientlyReleased, b: PatientlyReleased) -> Bool { a === b }
+  func hash(into hasher: inout Hasher) {}
+}
+
+/// A clock that waits for a timer whenever its time is read.
+private struct PatientClock: Clock {
+  private let base = ContinuousClock()
+
+  var now: ContinuousClock.Instant {
+    rest()
+    return base.now
+  }
+
+  var minimumResolution: Duration { base.minimumResolution }
+
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    try await base.sleep(until: deadline, tolerance: tolerance)
   }
 }
 

@@ -1,0 +1,32 @@
+/// A thread of the library that serves many promises, such as that of the timers.
+///
+/// It must not run user code, because all of these promises would wait for that code. Work that
+/// would run or release user code is postponed and sent to the global queue, all work of one call of
+/// `perform` together and in order.
+package enum SharedThread {
+  /// Calls `work`, which can settle promises, on the current thread, which then counts as shared.
+  package static func perform(_ work: () -> Void) {
+    let thread = ThreadState.current
+    thread.pointee.isShared = true
+    work()
+    // The system can use the thread for other work next.
+    thread.pointee.isShared = false
+    if thread.pointee.postponed.isEmpty { return }
+    let postponed = PostponedWork(exchange(&thread.pointee.postponed, with: []))
+    Queues.async(on: Queues.global) { postponed.run() }
+  }
+}
+
+/// Work that a shared thread has postponed.
+///
+/// `@unchecked Sendable`: only `run`, which is called once, accesses the work.
+private final class PostponedWork: @unchecked Sendable {
+  private var work: [@Sendable () -> Void]
+
+  /// The work is moved, so that the shared thread keeps no reference that could become the last one.
+  init(_ work: consuming [@Sendable () -> Void]) { self.work = work }
+
+  func run() {
+    for work in exchange(&work, with: []) { work() }
+  }
+}
