@@ -6,7 +6,9 @@ import Testing
 @Suite struct MirrorsTests {
   private let mirrors = Mirrors()
 
-  private func address(_ host: String) throws -> URL { try #require(URL(string: "http://\(host)/x")) }
+  private func address(_ host: String) throws -> URL {
+    try #require(URL(string: "http://\(host)/x"))
+  }
 
   private func hosts(_ ranked: [URL]) -> [String] { ranked.map { $0.host() ?? "" } }
 
@@ -25,7 +27,8 @@ import Testing
   }
 
   @Test func rank_isTheSame_howeverTheSpeedsLieBetweenTheExtremes() throws {
-    // Each is less than eight times as fast as the one before, and the last much faster than the first.
+    // Each is less than eight times as fast as the one before, but the last is much faster than the
+    // first.
     try note([("a", 200_000), ("b", 1_000_000), ("c", 4_000_000)])
     for order in [["a", "b", "c"], ["a", "c", "b"], ["b", "a", "c"], ["c", "b", "a"]] {
       let ranked = hosts(mirrors.ranked(try order.map(address), rotation: 0))
