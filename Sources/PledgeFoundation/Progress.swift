@@ -109,8 +109,9 @@ extension Promise {
   }
 }
 
-/// Runs handlers on `progressQueue`. The user's handlers in place of their promises run elsewhere,
-/// because they would block all transfers.
+/// Runs handlers on `progressQueue`.
+///
+/// The user's handlers in place of their promises run elsewhere, because they would block all transfers.
 private struct SettlingOnProgressQueue: PromiseExecutor {
   func enqueue(_ job: PromiseJob) {
     progressQueue.async { SharedThread.perform { job.run() } }
