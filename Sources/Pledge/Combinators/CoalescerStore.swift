@@ -55,10 +55,13 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   private let caching: CoalescerCaching?
   /// Returns the time since the store was created.
   private let stopwatch: @Sendable () -> TimeSpan
+  /// The target for closures that read the clock.
+  private let target: HandlerTarget
 
-  init(caching: CoalescerCaching?, age stopwatch: @escaping @Sendable () -> TimeSpan) {
+  init(caching: CoalescerCaching?, _ time: TimeSource) {
     self.caching = caching
-    self.stopwatch = stopwatch
+    stopwatch = time.stopwatch()
+    target = time.target
   }
 
   /// Returns the number of nanoseconds since the store was created.
@@ -85,13 +88,13 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       table.insert(fresh)
       return (true, removed)
     }
-    withExtendedLifetime(removed) {}
+    SharedThread.release(removed)
     return inserted
   }
 
   func remove(_ entry: Entry) {
     let removed = table.withLock { $0.remove(entry) }
-    withExtendedLifetime(removed) {}
+    SharedThread.release(removed)
   }
 
   /// Returns a separate promise for the value of `entry` to a caller that has joined it.
@@ -108,7 +111,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   /// Records that a caller no longer waits for `entry`; the last one cancels the work.
   func leave(_ entry: Entry) {
     let (isLast, removed) = table.withLock { $0.leave(entry) }
-    withExtendedLifetime(removed) {}
+    SharedThread.release(removed)
     if isLast { entry.promise.cancel() }
   }
 
@@ -122,9 +125,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     }
     let work = CoalescedWork.start(for: entry, start)
     entry.resolver.resolve(
-      // Releases keys and values, and reads the clock, which are user code.
-      onlyWith: .onEnd(of: work, target: HandlerTarget(programInPlace: ())) {
-        [weak self, weak entry] in
+      onlyWith: .onEnd(of: work, target: target) { [weak self, weak entry] in
         guard let self, let entry else { return }
         guard caching != nil, case .success? = work.currentResult else { return remove(entry) }
         let arrival = age()
@@ -139,7 +140,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     let fresh = Entry(key: old.key, hash: old.hash)
     fresh.noteBeginning()
     let work = CoalescedWork.start(for: old, start)
-    let ending = Promise.onEnd(of: work, target: HandlerTarget(programInPlace: ())) { [weak self] in
+    let ending = Promise.onEnd(of: work, target: target) { [weak self] in
       defer { old.endRevalidation() }
       guard let self else { return }
       guard case .success? = work.currentResult else { return monitors.note(.refreshFailed) }
@@ -154,7 +155,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
         }
         return removed
       }
-      withExtendedLifetime(removed) {}
+      SharedThread.release(removed)
     }
     fresh.resolver.resolve(onlyWith: ending)
     // The caller already has a value, so this error has no consumer.
@@ -168,7 +169,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       table.noteValue(of: entry)
       return table.removeOldestValues(beyond: max(capacity, 0))
     }
-    withExtendedLifetime(removed) {}
+    SharedThread.release(removed)
   }
 }
 

@@ -25,12 +25,12 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   ///   - clock: The clock of the lifetimes.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public init(caching: Caching? = nil, clock: any Clock<Duration>) {
-    store = CoalescerStore(caching: caching, age: TimeSource(clock).stopwatch())
+    store = CoalescerStore(caching: caching, TimeSource(clock))
   }
 
   /// Creates a coalescer; see ``init(caching:clock:)``.
   public init(caching: Caching? = nil) {
-    store = CoalescerStore(caching: caching, age: TimeSource.continuous.stopwatch())
+    store = CoalescerStore(caching: caching, .continuous)
   }
 
   /// The number of keys whose work is in progress or whose value is cached.

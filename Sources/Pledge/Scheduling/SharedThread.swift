@@ -15,6 +15,14 @@ package enum SharedThread {
     let postponed = PostponedWork(exchange(&thread.pointee.postponed, with: []))
     Queues.async(on: Queues.global) { postponed.run() }
   }
+
+  /// Releases `objects` of the user, on the global queue if the current thread is shared.
+  static func release(_ objects: some Sendable) {
+    let state = ThreadState.current
+    if state.pointee.isShared {
+      state.pointee.postponed.append { withExtendedLifetime(objects) {} }
+    }
+  }
 }
 
 /// Work that a shared thread has postponed.

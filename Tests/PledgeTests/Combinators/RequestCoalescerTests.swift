@@ -221,6 +221,16 @@ private struct Refused: Error {}
     for promise in late.events { #expect(try await promise.value == 4) }
   }
 
+  @Test func callers_getTheResult_beforeClosuresInPlaceOfTheWork() throws {
+    let calls = Recorder<String>()
+    let (work, resolver) = Promise<Int>.withResolvers()
+    work.done(on: .immediate) { _ in calls.record("work") }.cauterize()
+    let promise = table.promise(for: "key") { work }
+    promise.done(on: .immediate) { _ in calls.record("caller") }.cauterize()
+    resolver.fulfill(3)
+    #expect(calls.events == ["caller", "work"])
+  }
+
   @Test func keysMayUseTheTable() async throws {
     let keys = RequestCoalescer<NosyKey, Int>()
     NosyKey.table.withLock { $0 = keys }
