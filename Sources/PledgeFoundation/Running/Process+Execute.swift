@@ -11,8 +11,8 @@ import Pledge
     ///
     /// The program is launched inside this call. The promise is rejected with
     /// ``ProgramNotFoundError`` if there is no such program. For other errors and for cancellation,
-    /// see ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``. To limit the time, add
-    /// `.timeout(after:)`, which cancels the promise in the same way.
+    /// see ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)-(_,_,Duration?,_,_)``. To limit
+    /// the time, add `.timeout(after:)`, which cancels the promise in the same way.
     ///
     /// - Parameters:
     ///   - program: A path, or a name to look up in the folders of `PATH`.
@@ -74,8 +74,8 @@ import Pledge
 
     /// Launches this process and returns a promise for its output.
     ///
-    /// The same as ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)``, for systems
-    /// without `Duration`.
+    /// The same as ``execute(input:acceptsAnyStatus:gracePeriod:fileID:line:)-(_,_,Duration?,_,_)``,
+    /// for systems without `Duration`.
     @_disfavoredOverload
     public func execute(
       input: Data? = nil, acceptsAnyStatus: Bool = false,
