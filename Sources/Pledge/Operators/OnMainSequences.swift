@@ -52,8 +52,8 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
     where predicate: @escaping @MainActor @Sendable (Value.Element) throws -> Bool
   ) -> Promise<Value.Element> { firstValue(where: predicate) }
 
-  /// Returns a promise for the elements combined into one value, from left to right, on the main
-  /// actor.
+  /// Combines the elements with `body`, on the main actor, from left to right, and returns a promise
+  /// for the result.
   @inlinable
   public func reduceValues<U: Sendable>(
     on executor: MainExecutor, _ initial: U,
