@@ -115,8 +115,8 @@ extension StressTests {
       wrong.unhandled = [.thrown(2): 2]
       #expect(Invariants(program, wrong).violations == ["the error of step 2 was reported 2 times"])
       wrong = right
-      wrong.leakCount = 1
-      #expect(Invariants(program, wrong).violations == ["1 handlers were not released"])
+      wrong.leaks = "1 × handler"
+      #expect(Invariants(program, wrong).violations == ["1 × handler"])
       wrong = right
       wrong.misplaced = [2]
       #expect(

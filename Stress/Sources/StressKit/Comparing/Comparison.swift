@@ -1,3 +1,5 @@
+import PledgeTesting
+
 /// Runs programs on Pledge and on the reference, and reports the differences.
 package struct Comparison: Sendable {
   /// The result of comparing one program.
@@ -47,7 +49,7 @@ package struct Comparison: Sendable {
       found = tested.trace(of: program)
       // Tasks and queues can retain handlers for a moment longer.
       _ = Patience.isDoneInTime(limit: 5) { tested.lifetimes.liveCount == 0 }
-      found.leakCount = tested.lifetimes.liveCount
+      found.leaks = tested.lifetimes.leaks
     }
     var verdict = Verdict(operationCount: found.operationCount)
     verdict.isExact = expected != nil
@@ -117,4 +119,16 @@ extension Array {
 extension Array where Element: Hashable {
   /// The number of occurrences of each element.
   var counted: [Element: Int] { reduce(into: [:]) { $0[$1, default: 0] += 1 } }
+}
+
+extension LifetimeTracker {
+  /// A description of the objects that are alive; nil if there are none.
+  fileprivate var leaks: String? {
+    do {
+      try expectNoneAliveNow()
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
 }

@@ -49,7 +49,7 @@ struct Invariants {
     for id in trace.misplaced {
       list.append("the handler of step \(id) ran elsewhere than on its executor")
     }
-    if trace.leakCount > 0 { list.append("\(trace.leakCount) handlers were not released") }
+    if let leaks = trace.leaks { list.append(leaks) }
     violations = list.sorted()
   }
 }

@@ -23,8 +23,8 @@ struct Trace: Sendable {
   /// Steps whose handlers ran on the wrong executor.
   var misplaced: Set<Int> = []
   var unhandled: [Failure: Int] = [:]
-  /// The number of handlers that were not released.
-  var leakCount = 0
+  /// The handlers that were not released; nil if all were.
+  var leaks: String?
   /// The number of steps and handlers that ran.
   var operationCount = 0
 }
