@@ -27,7 +27,7 @@ extension ServerContext {
     if cancellation.isCancelled || Task.isCancelled { throw RPCError(CancellationError()) }
     do {
       // A separate promise for this call: cancelling it doesn't affect other consumers.
-      let promise = try start().map(on: .immediate) { $0 }
+      let promise = limited(try start().map(on: .immediate) { $0 })
       let canceller = Canceller { promise.cancel() }
       return try await withRPCCancellationHandler {
         canceller.begin()
@@ -39,6 +39,14 @@ extension ServerContext {
       throw RPCError(error) ?? error
     }
   }
+}
+
+/// Returns `promise`, which is rejected a second after the call's deadline.
+///
+/// gRPC cancels a call at its deadline, but not always if the client has already cancelled it.
+private func limited<Value>(_ promise: Promise<Value>) -> Promise<Value> {
+  guard let deadline = CallDeadline.current else { return promise }
+  return promise.deadline(deadline + .seconds(1))
 }
 
 /// Cancels a promise, but not while the cancellation handler is being registered: gRPC can call the handler

@@ -240,6 +240,19 @@ import Testing
     }
   }
 
+  @Test func handler_endsAfterItsDeadline_evenIfTheCallIsNotCancelled() async throws {
+    let held = Held<String>()
+    let context = ServerContext(
+      descriptor: Methods.text.descriptor, remotePeer: "a", localPeer: "b", cancellation: .init())
+    let response = Promise<String> {
+      try await CallDeadline.$current.withValue(.now - .seconds(2)) {
+        try await context.serve { held.promise() }
+      }
+    }
+    try await expectRPCError(of: response, .deadlineExceeded)
+    #expect(held.cancelled.count == 1)
+  }
+
   @Test func deadline_followsTheRequest() async throws {
     TaskLocals.propagateCallDeadline()
     let (ready, resolver) = Promise<TestPeer>.withResolvers()
