@@ -44,9 +44,9 @@ extension StressTests {
         }
         let comparison = Comparison()
         Reports.open(run)
-        let meanwhile = reportsWithOneMore()
+        let during = reportsWithOneMore()
         let verdict = comparison.verdict(on: Generator.program(.sequential, seed: 0), run: run)
-        return [meanwhile, verdict.complaints.count, reportsWithOneMore()]
+        return [during, verdict.complaints.count, reportsWithOneMore()]
       }
       // Nor are they attributed to a later program with the same number.
       #expect(counts == [1, 0, 0])
