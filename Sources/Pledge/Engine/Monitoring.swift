@@ -74,12 +74,7 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
   @inline(never)
   private func tell(_ event: Event) {
     let monitors = monitors.withLock { $0 }
-    let state = ThreadState.current
-    if state.pointee.isShared {
-      state.pointee.postponed.append { for monitor in monitors { monitor(event) } }
-    } else {
-      for monitor in monitors { monitor(event) }
-    }
+    SharedThread.runUserCode { for monitor in monitors { monitor(event) } }
   }
 }
 

@@ -16,12 +16,15 @@ package enum SharedThread {
     Queues.async(on: Queues.global) { postponed.run() }
   }
 
+  /// Runs user code inside this call or, if the current thread is shared, later on the global queue.
+  static func runUserCode(_ work: @escaping @Sendable () -> Void) {
+    let state = ThreadState.current
+    if state.pointee.isShared { state.pointee.postponed.append(work) } else { work() }
+  }
+
   /// Releases `objects` of the user, on the global queue if the current thread is shared.
   static func release(_ objects: some Sendable) {
-    let state = ThreadState.current
-    if state.pointee.isShared {
-      state.pointee.postponed.append { withExtendedLifetime(objects) {} }
-    }
+    runUserCode { withExtendedLifetime(objects) {} }
   }
 }
 
