@@ -157,7 +157,7 @@ final class Library: Sendable {
     try loads.expect(2)
   }
 
-  @Test func staleRate_isServedWhileANewOneIsFetched() async throws {
+  @Test func staleRate_isServed_whileAnotherIsFetched() async throws {
     let clock = TestClock()
     let rates = makeRates(clock: clock)
     try await expectFulfillment(of: rates.promise(for: "EUR") { .value(1.0) }, with: 1)

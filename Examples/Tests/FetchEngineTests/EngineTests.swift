@@ -68,7 +68,7 @@ import Testing
     #expect(network.asked[1].headers["If-Range"] == "\"1\"")
   }
 
-  @Test func fileThatHasChanged_isFetchedAnew() throws {
+  @Test func fileThatHasChanged_isDownloadedAgain() throws {
     let network = network { asked in
       var reply = part(asked, tag: asked.headers["Range"] == nil ? "\"1\"" : "\"2\"")
       if asked.headers["Range"] == nil { reply.stop = 12_000 }

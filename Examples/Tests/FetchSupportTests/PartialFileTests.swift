@@ -86,7 +86,7 @@ import Testing
     #expect(try text("a") == "mine")
   }
 
-  @Test func init_whenABrokenOffDownloadIsThere_startsAnew() throws {
+  @Test func init_afterAnInterruptedDownloadWithoutRecord_startsOver() throws {
     try Data("left over".utf8).write(to: folder.file("a.part"))
     let file = try PartialFile(for: "a", in: folder.url)
     try file.write("new", at: 0)
@@ -136,7 +136,7 @@ import Testing
     #"{"segments":[{"start":0,"position":2,"end":4},{"start":3,"position":3,"end":9}]}"#,
     #"{"size":10,"segments":[{"start":0,"position":4,"end":99}]}"#,
   ])
-  func init_whenTheStateIsNoneOfTheFile_startsAnew(state: String) throws {
+  func init_whenTheRecordDoesNotMatchTheFile_startsOver(state: String) throws {
     try Data("four".utf8).write(to: folder.file("a.part"))
     try Data(state.utf8).write(to: folder.file("a.part.json"))
     let file = try PartialFile(for: "a", in: folder.url)
@@ -209,7 +209,7 @@ import Testing
     #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
   }
 
-  @Test func init_whenAFinishedFileKeepsItsLockedDescriptor_startsANewOne() throws {
+  @Test func init_whileACompletedFileIsStillLocked_createsAnotherFile() throws {
     let first = try PartialFile(for: "a", in: folder.url)
     try first.write("first", at: 0)
     try first.commit()

@@ -88,7 +88,7 @@ private struct Refused: Error {}
     #expect(cache.count == 1)
   }
 
-  @Test func staleValues_areServed_whileTheyAreFetchedAnew() async throws {
+  @Test func staleValues_areServed_whileNewOnesAreFetched() async throws {
     let cache = RequestCoalescer<Int, Int>(
       caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
     #expect(try await count(cache, 2) == 1)
