@@ -65,7 +65,7 @@ extension Downloader {
   /// Whether none of the received bytes can be used anymore.
   static func isSpoiled(_ error: any Error) -> Bool {
     switch error {
-    case is ChecksumMismatch, is Changed, is NotResumable: true
+    case is ChecksumMismatch, is Changed, is NotResumable, is WrongRange: true
     // As long as one mirror may still serve the rest of the file, retrying is worthwhile.
     case let error as AggregateError:
       error.errors.contains(where: isSpoiled) && !error.errors.contains(where: isWorthRetrying)
@@ -84,7 +84,7 @@ extension Downloader {
     case is Stalled, is TooSlow: true
     case let error as ConnectionFailure: error.isTransient
     // A file can be locked by an attempt that is ending and about to close it.
-    case let error as FileFailure: error.operation == .lock
+    case let error as FileFailure: error.operation == .lock || error.isTooManyFiles
     case let error as AggregateError: error.errors.contains(where: isWorthRetrying)
     default: RetryPolicy.isTransient(error)
     }

@@ -15,6 +15,8 @@ public protocol Part: Sendable {
   func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws
   /// Saves how much has arrived, for a later run.
   func save(_ resume: ResumeState) throws
+  /// Sets the state that is saved when the file is closed before it is complete.
+  func keep(_ resume: ResumeState)
   /// Removes all bytes and the saved state.
   func restart() throws
   /// Returns the checksum of the bytes that were written.
@@ -24,6 +26,11 @@ public protocol Part: Sendable {
 /// The file on the server is no longer the one that was partly downloaded.
 struct Changed: Error, CustomStringConvertible {
   var description: String { "the file has changed on the server" }
+}
+
+/// A response doesn't contain the bytes that were requested.
+struct WrongRange: Error, CustomStringConvertible {
+  var description: String { "the server sent a different range than requested" }
 }
 
 /// A connection broke, and the download can't be resumed, because the server provides no validator.
@@ -73,7 +80,8 @@ final class Copy: Sendable {
     var wrongFiles: [URL: Checksum] = [:]
   }
 
-  /// The number of bytes that must arrive before the state is saved again.
+  /// The number of bytes that must arrive before the state is saved again, and the minimum size of
+  /// a file whose state is saved.
   private static let saveInterval = 1 << 20
 
   let file: Download
@@ -175,19 +183,26 @@ final class Copy: Sendable {
       switch head.status {
       case 206:
         guard let range, let first = range.range?.lowerBound, first == segment.position else {
-          throw BadAnswer(description: "the server sent a different range than requested")
+          // Requesting the whole file instead may succeed.
+          let error = WrongRange()
+          throw state.resume.received > 0 && !isGivenByUser ? error : BadAnswer("\(error)")
         }
         guard let size = range.size, state.resume.size ?? size == size else { throw changed }
-        if file.checksum == nil, let old = state.resume.validator, let new = validator,
-          !old.agrees(with: new)
-        {
+        try requireSize(size)
+        if file.checksum == nil, let old = state.resume.validator, !old.allows(validator) {
           throw changed
         }
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
         state.resume.validator = state.resume.validator ?? validator
       case 416:
-        guard let size = range?.size, size == segment.position else { throw changed }
+        guard let size = range?.size, size == segment.position,
+          state.resume.size ?? size == size
+        else {
+          throw segment.position > 0
+            ? changed : BadAnswer("the server refuses to send the file (HTTP status 416)")
+        }
+        try requireSize(size)
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
         state.lastSource = head.url
@@ -200,6 +215,7 @@ final class Copy: Sendable {
           break
         }
         guard state.resume.segments.count == 1 else { throw changed }
+        if let length { try requireSize(length) }
         if segment.position > 0 {
           if isGivenByUser { throw changed }
           try part.restart()
@@ -223,10 +239,15 @@ final class Copy: Sendable {
   private var changed: any Error {
     isGivenByUser
       ? BadAnswer(
-        description:
-          "the server cannot continue the existing file; "
+        "the server cannot continue the existing file; "
           + "without --continue, the file is downloaded again")
       : Changed()
+  }
+
+  /// Throws an error if the file should have another size.
+  private func requireSize(_ size: Int) throws {
+    guard let expected = file.size, expected != size else { return }
+    throw BadAnswer("the file has \(size) bytes on the server, but should have \(expected)")
   }
 
   /// Ends the turn of a response: bytes that arrive later aren't written.
@@ -253,13 +274,19 @@ final class Copy: Sendable {
       let fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
       try part.write(fitting, at: segment.position)
       state.resume.segments[index].position += fitting.count
-      if state.resume.received >= state.saved + Self.saveInterval { try save(&state) }
+      try save(&state)
       if bytes.count > room { throw EndOfSegment() }
     }
   }
 
+  /// Saves the state from time to time, and otherwise when the file is closed.
   private func save(_ state: inout State) throws {
-    guard state.resume.validator != nil || isTrusted, state.resume.size != nil else { return }
+    guard state.resume.validator != nil || isTrusted, let size = state.resume.size,
+      size >= Self.saveInterval
+    else { return }
+    guard state.resume.received >= state.saved + Self.saveInterval else {
+      return part.keep(state.resume)
+    }
     try part.save(state.resume)
     state.saved = state.resume.received
   }
@@ -270,6 +297,7 @@ final class Copy: Sendable {
       let index = try Self.index(state, claim)
       let segment = state.resume.segments[index]
       if segment.end == nil {
+        try requireSize(segment.position)
         state.resume.segments[index].end = segment.position
         state.resume.size = segment.position
       } else if !segment.isComplete {
@@ -338,11 +366,14 @@ public final class Download: Sendable {
   public let mirrors: [URL]
   /// The expected checksum, if it is known.
   public let checksum: Checksum?
+  /// The expected size in bytes, if it is known.
+  public let size: Int?
 
   /// Creates a download.
-  public init(name: String, mirrors: [URL], checksum: Checksum? = nil) {
+  public init(name: String, mirrors: [URL], checksum: Checksum? = nil, size: Int? = nil) {
     self.name = name
     self.mirrors = mirrors
     self.checksum = checksum
+    self.size = size
   }
 }

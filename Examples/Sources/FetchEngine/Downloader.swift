@@ -99,7 +99,13 @@ public struct Downloader: Sendable {
     if file.checksum != nil {
       return Promise(on: disk) { try start(file) }.then(on: .immediate) { proceed($0, file) }
     }
-    do { return proceed(try start(file), file) } catch { return .rejected(error) }
+    do {
+      return proceed(try start(file), file)
+    } catch let error as FileFailure where error.isTooManyFiles {
+      return time.after(.seconds(1)).then(on: .immediate) { download(file) }
+    } catch {
+      return .rejected(error)
+    }
   }
 
   private enum Start {
@@ -175,17 +181,38 @@ public struct Downloader: Sendable {
         if opened.answer.head.servesRanges {
           copy.split(into: options.split, minimum: options.minimumSegment)
         }
-        let early = Handover(opened)
-        return Promise.all(
-          on: .immediate, copy.claims, concurrently: options.split, cancellingRest: true
-        ) { claim in
-          persistently(copy) {
-            if claim.start == first.start, let opened = early.take() { return read(opened, copy) }
-            return connect(copy, claim).then(on: .immediate) { read($0, copy) }
-          }
-        }
+        return segments(of: copy, connections: options.split, Handover(opened), for: first)
       }
-      .asVoid()
+  }
+
+  /// Fetches the missing segments at the same time.
+  ///
+  /// If some of them fail, the server may limit connections: after the others are complete, they
+  /// are fetched over fewer connections, as long as anything arrives.
+  private func segments(
+    of copy: Copy, connections: Int, _ early: Handover<Opened>, for first: Copy.Claim
+  ) -> Promise<Void> {
+    let before = copy.received
+    return Promise.all(
+      on: .immediate, copy.claims, concurrently: connections, cancellingRest: true
+    ) { claim in
+      persistently(copy) {
+        if claim.start == first.start, let opened = early.take() { return read(opened, copy) }
+        return connect(copy, claim).then(on: .immediate) { read($0, copy) }
+      }
+      .mapResult(on: .immediate) { result -> (any Error)? in
+        guard case .failure(let error) = result else { return nil }
+        if error is CancellationError || Self.isSpoiled(error) { throw error }
+        return error
+      }
+    }
+    .then(on: .immediate) { results in
+      let errors = results.compactMap(\.self)
+      guard let error = errors.first else { return .value(()) }
+      guard copy.received > before else { throw error }
+      return segments(
+        of: copy, connections: max(1, connections - errors.count), early, for: first)
+    }
   }
 
   /// Compares the file with its checksum.

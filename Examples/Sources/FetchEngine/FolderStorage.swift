@@ -35,7 +35,10 @@ public struct FolderStorage: Storage {
     // A file whose status can't be read counts as missing; the download then reports why it can't
     // be written.
     var status = stat()
-    guard stat(path, &status) == 0 else { return nil }
+    guard stat(path, &status) == 0 else {
+      // A symbolic link without a target is kept, too.
+      return existing == .kept && lstat(path, &status) == 0 ? 0 : nil
+    }
     let size = Int(status.st_size)
     let stays =
       if let expected = file.checksum {

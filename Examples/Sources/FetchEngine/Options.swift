@@ -16,7 +16,7 @@ public struct Options: Sendable {
   public var minimumSegment = 4 << 20
   /// The number of attempts and the delays between them.
   public var policy = RetryPolicy.exponential(
-    attempts: 7, from: .milliseconds(100), maximum: .seconds(5)
+    attempts: 7, from: .milliseconds(100), factor: 3, maximum: .seconds(30)
   ).withJitter().honoringRetryAfter()
   /// The time after which a connection that receives nothing is closed.
   public var stall: Duration = .seconds(30)

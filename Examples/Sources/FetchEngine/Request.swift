@@ -37,7 +37,7 @@ final class Request: Sendable {
         return .value(answer)
       case 301, 302, 303, 307, 308:
         guard redirectionsLeft > 0 else {
-          throw BadAnswer(description: "too many redirects")
+          throw BadAnswer("too many redirects")
         }
         let next = try Self.destination(of: answer.head)
         return get(
@@ -52,13 +52,13 @@ final class Request: Sendable {
 
   private static func destination(of head: AnswerHead) throws -> URL {
     guard let location = head.headers["Location"] else {
-      throw BadAnswer(description: "the server redirects (\(head.status)) without a location")
+      throw BadAnswer("the server redirects (\(head.status)) without a location")
     }
     guard let url = Address.url(location, relativeTo: head.url),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
     else {
       throw BadAnswer(
-        description: "the server redirects to \"\(location)\", which is not an HTTP URL")
+        "the server redirects to \"\(location)\", which is not an HTTP URL")
     }
     return url
   }
@@ -69,7 +69,15 @@ public struct RequestSettings: Sendable {
   /// The header fields, by name.
   public var headers: [String: String] = [:]
   /// Returns the user name and password for a host, for example from a netrc file.
-  public var credentials: (@Sendable (_ host: String) -> (user: String, password: String)?)?
+  ///
+  /// The parameters are the host, the user name in the URL, if there is one, and whether the user
+  /// named the host; otherwise, another server redirected to it.
+  public var credentials:
+    (
+      @Sendable (_ host: String, _ login: String?, _ isNamed: Bool) -> (
+        user: String, password: String
+      )?
+    )?
 
   /// Creates settings without header fields and credentials.
   public init() {}
@@ -77,9 +85,9 @@ public struct RequestSettings: Sendable {
   /// Returns the header fields for `url`, or, if `origin` isn't nil, for a redirect from `origin`
   /// to `url`.
   ///
-  /// As in curl, passwords and the fields `Authorization` and `Cookie` are sent only to the server
-  /// that the user named. Another server receives only credentials from the redirect itself or from
-  /// the netrc file.
+  /// As in curl, passwords and the fields `Authorization`, `Cookie`, and `Host` are sent only to the
+  /// server that the user named. Another server receives only credentials from the redirect itself
+  /// or from its own entry in the netrc file.
   func headers(for url: URL, origin: URL?) -> [String: String] {
     // This applies to most requests; parsing a URL takes longer than the rest.
     if headers.isEmpty, credentials == nil, !url.mayHaveCredentials,
@@ -91,14 +99,19 @@ public struct RequestSettings: Sendable {
     let isAtHome = url == origin || url.isSameServer(as: origin)
     let choosesEncoding = headers.keys.contains { $0.lowercased() == "accept-encoding" }
     var result = choosesEncoding ? [:] : Self.usual
-    for (name, value) in headers where isAtHome || !Self.secretFields.contains(name.lowercased()) {
+    for (name, value) in headers where isAtHome || !Self.fieldsForHome.contains(name.lowercased()) {
       result[name] = value
     }
     guard !result.keys.contains(where: { $0.lowercased() == "authorization" }) else {
       return result
     }
-    let fromOrigin = isAtHome ? origin.credentials : nil
-    if let (user, password) = url.credentials ?? fromOrigin ?? credentials?(url.host() ?? "") {
+    let given = url.credentials ?? (isAtHome ? origin.credentials : nil)
+    var complete = given.flatMap { given in given.password.map { (given.user, $0) } }
+    if complete == nil {
+      let known = credentials?(url.host() ?? "", given?.user, isAtHome)
+      complete = known.map { ($0.user, $0.password) } ?? given.map { ($0.user, "") }
+    }
+    if let (user, password) = complete {
       let text = Data("\(user):\(password)".utf8).base64EncodedString()
       result["Authorization"] = "Basic \(text)"
     }
@@ -107,7 +120,7 @@ public struct RequestSettings: Sendable {
 
   /// Requests the file without compression.
   private static let usual = ["Accept-Encoding": "identity"]
-  private static let secretFields: Set = ["authorization", "cookie"]
+  private static let fieldsForHome: Set = ["authorization", "cookie", "host"]
 }
 
 extension URL {
@@ -118,10 +131,10 @@ extension URL {
     return absoluteString.utf8.withContiguousStorageIfAvailable { $0.contains(at) } ?? true
   }
 
-  /// The user name and password in the URL.
-  fileprivate var credentials: (user: String, password: String)? {
+  /// The user name in the URL, and the password, if there is one.
+  fileprivate var credentials: (user: String, password: String?)? {
     guard let user = user(percentEncoded: false) else { return nil }
-    return (user, password(percentEncoded: false) ?? "")
+    return (user, password(percentEncoded: false))
   }
 
   /// The URL without user name and password.

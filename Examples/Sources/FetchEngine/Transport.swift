@@ -106,4 +106,7 @@ public struct ConnectionFailure: Error, CustomStringConvertible {
 public struct BadAnswer: Error, CustomStringConvertible {
   /// A message that describes the problem.
   public let description: String
+
+  /// Creates the error.
+  init(_ description: String) { self.description = description }
 }

@@ -3,7 +3,7 @@ import Foundation
 /// Parses URLs as people and servers write them: with brackets, bars, and letters that must be
 /// escaped.
 public enum Address {
-  /// Returns the URL in `text`, with escapes where they are needed.
+  /// Returns the URL in `text`, with escapes where they are needed; nil if it is invalid.
   ///
   /// `URL(string:)` does the same, but if a path contains a character that must be escaped, it also
   /// escapes the `%` of existing escapes.
@@ -12,8 +12,34 @@ public enum Address {
   ///   - text: A URL, or, with `base`, a reference such as `../x`.
   ///   - base: The URL to which a reference is relative.
   public static func url(_ text: String, relativeTo base: URL? = nil) -> URL? {
-    if base == nil, let url = URL(string: text, encodingInvalidCharacters: false) { return url }
-    return URL(string: escaped(text), relativeTo: base)?.absoluteURL
+    if base == nil, let url = URL(string: text, encodingInvalidCharacters: false) {
+      return hasValidPort(text) ? url : nil
+    }
+    guard let url = URL(string: escaped(text), relativeTo: base)?.absoluteURL,
+      hasValidPort(url.absoluteString)
+    else { return nil }
+    return url
+  }
+
+  /// Returns `text`, which may be an invalid URL, without a user name and a password.
+  public static func withoutCredentials(_ text: String) -> String {
+    guard let slashes = text.range(of: "//") else { return text }
+    let authority = text[slashes.upperBound...].prefix { !"/?#".contains($0) }
+    guard let at = authority.lastIndex(of: "@") else { return text }
+    return text[..<slashes.upperBound] + "…" + text[at...]
+  }
+
+  /// Whether the port in an absolute URL, if there is one, is from 1 to 65535.
+  ///
+  /// `URL.port` is nil for a number that is too large, as if there were no port.
+  private static func hasValidPort(_ text: String) -> Bool {
+    guard let slash = text.utf8.firstIndex(of: UInt8(ascii: "/")) else { return true }
+    let authority = text.utf8[slash...].dropFirst(2).prefix { !"/?#".utf8.contains($0) }
+    guard let colon = authority.lastIndex(of: UInt8(ascii: ":")) else { return true }
+    let port = authority[authority.index(after: colon)...]
+    // The colon can also be a part of an IPv6 address or of a password.
+    if port.isEmpty || port.contains(where: { "]@".utf8.contains($0) }) { return true }
+    return UInt16(Substring(port)) ?? 0 > 0
   }
 
   /// Escapes characters after the host name that must be escaped; existing escapes are kept.

@@ -71,7 +71,8 @@ public struct Checksum: Hashable, Sendable, CustomStringConvertible {
 
   /// Creates the checksum of the file at a path, which is read piece by piece.
   public init(ofFileAt path: String, _ algorithm: ChecksumAlgorithm = .sha256) throws(FileFailure) {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
+    // Opening a FIFO would wait for its writer.
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else { throw FileFailure(.open, path, errno) }
     defer { close(file) }
     var digest = ChecksumBuilder(algorithm)

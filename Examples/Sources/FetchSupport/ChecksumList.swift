@@ -1,41 +1,59 @@
 import Foundation
 
-/// Parses lists of checksums and file names in the format of `sha256sum`, `sha1sum`, and `md5sum`.
+/// A list of checksums and file names in the format of `sha256sum`, `sha1sum`, and `md5sum`.
 ///
 /// Each line consists of a checksum, a space, a space or an asterisk, and a name. Their alternative
-/// format, as in `SHA256 (name) = 9f86…`, is also supported.
-public enum ChecksumList {
-  /// Returns the checksums in `text`, by the last path component of the names.
-  ///
-  /// - Parameters:
-  ///   - text: The list.
-  ///   - source: The origin of the list, for error messages.
-  public static func parse(
-    _ text: String, source: String
-  ) throws(DownloadListError) -> [String: Checksum] {
-    var checksums: [String: Checksum] = [:]
-    var problems: [DownloadListError.Problem] = []
-    let lines = text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
-    for (index, line) in lines.enumerated() where !line.isEmpty && !line.hasPrefix("#") {
-      if let (name, checksum) = entry(line) {
-        checksums[name.split(separator: "/").last.map(String.init) ?? name] = checksum
-      } else {
-        problems.append(
-          .init(
-            location: "\(source):\(index + 1)", fault: "this is not a checksum and a file name",
-            remedy: "create the list with sha256sum"))
-      }
+/// format, as in `SHA256 (name) = 9f86…`, is also supported. Like these programs, this skips other
+/// lines, such as those of a PGP signature, which isn't verified.
+public struct ChecksumList: Sendable {
+  /// The checksums by name, and by the last path component of the name; nil if there are several.
+  private var checksums: [String: Checksum?] = [:]
+
+  /// Parses the text of a list.
+  public init(_ text: String) {
+    for line in text.split(whereSeparator: \.isNewline) {
+      guard let (name, checksum) = Self.entry(line.drop { $0 == "\u{FEFF}" }) else { continue }
+      add(checksum, for: name)
+      let last = name.split(separator: "/").last.map(String.init) ?? name
+      if last != name { add(checksum, for: last) }
     }
-    guard problems.isEmpty else { throw DownloadListError(problems: problems) }
-    return checksums
+  }
+
+  /// Returns the checksum for a file name; nil if there is none, or if several paths end in this
+  /// name and have different checksums.
+  public subscript(name: String) -> Checksum? { checksums[name] ?? nil }
+
+  /// Returns the checksum for the name of a request, or for the last component of one of its URLs.
+  public func checksum(for request: DownloadRequest) -> Checksum? {
+    let names = [request.name].compactMap(\.self) + request.mirrors.map(FileNames.remoteName)
+    return names.lazy.compactMap { self[$0] }.first
+  }
+
+  private mutating func add(_ checksum: Checksum, for name: String) {
+    let isSame = checksums[name].map { $0 == checksum } ?? true
+    checksums.updateValue(isSame ? checksum : nil, forKey: name)
   }
 
   private static func entry(_ line: Substring) -> (name: String, checksum: Checksum)? {
+    // A backslash at the start means that the name contains escapes.
+    if line.hasPrefix("\\"), let (name, checksum) = entry(line.dropFirst()) {
+      return (unescaped(name), checksum)
+    }
     if let match = line.wholeMatch(of: /(SHA256|SHA1|MD5) \((.+)\) = ([0-9a-fA-F]+)/) {
       let algorithm = ChecksumAlgorithm(rawValue: match.1.lowercased())
       return Checksum(hex: String(match.3), algorithm).map { (String(match.2), $0) }
     }
     guard let match = line.wholeMatch(of: /([0-9a-fA-F]+) [ *](.+)/) else { return nil }
     return Checksum(hex: String(match.1)).map { (String(match.2), $0) }
+  }
+
+  private static func unescaped(_ name: String) -> String {
+    name.replacing(/\\(.)/) { match in
+      switch match.1 {
+      case "n": "\n"
+      case "r": "\r"
+      default: String(match.1)
+      }
+    }
   }
 }

@@ -132,20 +132,21 @@ public enum DownloadList {
     {
       return url
     }
+    let shown = Address.withoutCredentials(word)
     guard let separator = word.range(of: "://") else {
       throw LineFault(
-        "\"\(word)\" is neither a URL nor an option",
+        "\"\(shown)\" is neither a URL nor an option",
         "write URLs with http:// or https:// and options as sha256=HEX or out=NAME")
     }
     let scheme = word[..<separator.lowerBound].lowercased()
     guard scheme == "http" || scheme == "https" else {
       throw LineFault(
-        "\"\(word)\" is not an HTTP or HTTPS URL",
+        "\"\(shown)\" is not an HTTP or HTTPS URL",
         "use a URL that starts with http:// or https://")
     }
     let rest = word[separator.lowerBound...]
     guard let url = Address.url(scheme + rest), let host = url.host(), !host.isEmpty else {
-      throw LineFault("\"\(word)\" is not a valid URL", "check its host name and its spelling")
+      throw LineFault("\"\(shown)\" is not a valid URL", "check its host name, port, and spelling")
     }
     return url
   }

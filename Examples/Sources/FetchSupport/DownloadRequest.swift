@@ -13,6 +13,12 @@ public struct DownloadRequest: Sendable, Equatable {
   /// The file name, if it is specified.
   public var name: String?
 
+  /// The expected size in bytes, if it is specified.
+  public var size: Int?
+
+  /// The algorithm of a checksum that is specified but not supported.
+  public var unsupportedChecksum: String?
+
   /// Creates a request.
   ///
   /// - Parameters:
@@ -24,4 +30,7 @@ public struct DownloadRequest: Sendable, Equatable {
     self.checksum = checksum
     self.name = name
   }
+
+  /// The name of the file on the server.
+  public var remoteName: String { mirrors.first.map(FileNames.remoteName) ?? name ?? "" }
 }

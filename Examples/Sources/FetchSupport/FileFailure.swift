@@ -36,6 +36,9 @@ public struct FileFailure: Error, Equatable, CustomStringConvertible {
     self.code = code
   }
 
+  /// Whether the process or the system has too many open files.
+  public var isTooManyFiles: Bool { code == EMFILE || code == ENFILE }
+
   /// A message that describes the failure.
   public var description: String {
     if operation == .lock && code == EWOULDBLOCK {

@@ -17,13 +17,16 @@ public enum FileNames {
   ///
   /// - Parameter url: The URL of the file.
   /// - Returns: A safe name.
-  public static func name(for url: URL) -> String {
+  public static func name(for url: URL) -> String { safe(remoteName(url)) }
+
+  /// Returns the last component of a URL's path, without escapes.
+  static func remoteName(_ url: URL) -> String {
     let path = url.path(percentEncoded: true)
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let last = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
     // Removing percent escapes is slow, and few names contain any.
     let plain = last.utf8.contains(UInt8(ascii: "%")) ? last.removingPercentEncoding : nil
-    return safe(plain ?? last)
+    return plain ?? last
   }
 
   /// Returns a unique file name for each request.

@@ -7,7 +7,8 @@ import Foundation
 /// Parses lists of downloads in the Metalink format (RFC 5854), which many download pages provide.
 ///
 /// Each file has a name, its URLs in the order of their priorities, and the strongest of its
-/// checksums. URLs other than HTTP and HTTPS, checksums of pieces, and signatures are ignored.
+/// checksums, and its size. URLs other than HTTP and HTTPS, checksums of pieces, and signatures are
+/// ignored.
 public enum Metalink {
   /// Returns whether `text` is XML, and therefore not a ``DownloadList``.
   public static func isLikely(_ text: String) -> Bool {
@@ -36,7 +37,16 @@ public enum Metalink {
           remedy: "download the list again")
       ])
     }
-    var problems: [DownloadListError.Problem] = []
+    var problems = reader.problems.map { line, fault in
+      DownloadListError.Problem(
+        location: "\(source):\(line)", fault: fault, remedy: "download the list again")
+    }
+    if reader.files.isEmpty {
+      problems.append(
+        .init(
+          location: source, fault: "this contains no files in the format of RFC 5854 (Metalink 4)",
+          remedy: "older versions of Metalink aren't supported"))
+    }
     var names: Set<String> = []
     var requests: [DownloadRequest] = []
     for file in reader.files {
@@ -55,8 +65,11 @@ public enum Metalink {
       let mirrors = file.urls.enumerated().sorted {
         ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset)
       }
-      requests.append(
-        DownloadRequest(mirrors: mirrors.map(\.element.url), checksum: file.checksum, name: name))
+      var request = DownloadRequest(
+        mirrors: mirrors.map(\.element.url), checksum: file.checksum, name: name)
+      request.size = file.size
+      request.unsupportedChecksum = file.unsupportedChecksum
+      requests.append(request)
     }
     guard problems.isEmpty else { throw DownloadListError(problems: problems) }
     return requests
@@ -69,9 +82,12 @@ public enum Metalink {
       var line: Int
       var urls: [(url: URL, priority: Int)] = []
       var checksum: Checksum?
+      var unsupportedChecksum: String?
+      var size: Int?
     }
 
     private(set) var files: [File] = []
+    private(set) var problems: [(line: Int, fault: String)] = []
     private(set) var isComplete = false
     private var path: [String] = []
     private var attributes: [String: String] = [:]
@@ -107,11 +123,22 @@ public enum Metalink {
         files[files.count - 1].urls.append((url, priority))
       case ["metalink", "file", "hash"]:
         let type = attributes["type"]?.lowercased().filter { $0 != "-" } ?? ""
-        guard let algorithm = ChecksumAlgorithm(rawValue: type),
-          let checksum = Checksum(hex: value, algorithm)
-        else { return }
+        guard let algorithm = ChecksumAlgorithm(rawValue: type) else {
+          files[files.count - 1].unsupportedChecksum = attributes["type"] ?? "the checksum"
+          return
+        }
+        guard let checksum = Checksum(hex: value, algorithm) else {
+          problems.append((parser.lineNumber, "\"\(value)\" is not a \(type) checksum"))
+          return
+        }
         let known = files[files.count - 1].checksum?.algorithm.digitCount ?? 0
         if algorithm.digitCount > known { files[files.count - 1].checksum = checksum }
+      case ["metalink", "file", "size"]:
+        if let size = Int(value), size >= 0 {
+          files[files.count - 1].size = size
+        } else {
+          problems.append((parser.lineNumber, "\"\(value)\" is not a size in bytes"))
+        }
       case ["metalink"]: isComplete = true
       default: break
       }

@@ -28,6 +28,8 @@ public final class PartialFile: Sendable {
 
   private struct State {
     var descriptor: Int32
+    /// The state that is saved when the file is closed.
+    var latest: ResumeState?
     /// The descriptor of the record; open after a state was saved.
     var record: Int32 = -1
     var recordLength = 0
@@ -36,6 +38,8 @@ public final class PartialFile: Sendable {
   }
 
   private let state: Mutex<State>
+  /// The permissions of the existing file with the final name.
+  private let permissions: mode_t?
 
   /// Opens the partial file for a name.
   ///
@@ -55,7 +59,15 @@ public final class PartialFile: Sendable {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     finalPath = prefix + name
     path = Self.partialName(for: finalPath)
-    let isAdopted = continuing && access(path, F_OK) != 0 && rename(finalPath, path) == 0
+    var existing = stat()
+    let exists = lstat(finalPath, &existing) == 0
+    guard !exists || existing.st_mode & S_IFMT != S_IFDIR else {
+      throw FileFailure(.open, finalPath, EISDIR)
+    }
+    let isFile = exists && existing.st_mode & S_IFMT == S_IFREG
+    permissions = isFile ? existing.st_mode & 0o7777 : nil
+    let isAdopted =
+      continuing && isFile && access(path, F_OK) != 0 && rename(finalPath, path) == 0
     let (descriptor, length) = try Self.openLocked(path)
     let hasRecord = access(Self.recordPath(path), F_OK) == 0
     if isAdopted {
@@ -94,43 +106,47 @@ public final class PartialFile: Sendable {
     if let failure { throw FileFailure(.write, path, failure) }
   }
 
+  /// Sets the state that ``close()`` saves.
+  public func keep(_ resume: ResumeState) { state.withLock { $0.latest = resume } }
+
   /// Saves how much has arrived, for a later run.
   ///
   /// The state is written in one system call, so a process that is killed leaves either the old
   /// state or the new one. After a power failure, the state can be ahead of the bytes; only a
   /// checksum detects this.
   public func save(_ resume: ResumeState) throws(FileFailure) {
-    let path = Self.recordPath(path)
-    var text: Data
-    do {
-      text = try JSONEncoder().encode(resume)
-    } catch {
-      throw FileFailure(.save, path, EINVAL)
-    }
-    let failure = state.withLock { state -> FileFailure? in
-      guard state.descriptor >= 0 else { return FileFailure(.save, path, EBADF) }
-      if state.record < 0 {
-        // The file isn't truncated: the state of an earlier run is valid until it has been
-        // overwritten.
-        state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
-        guard state.record >= 0 else { return FileFailure(.open, path, errno) }
-        var old = stat()
-        if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
-      }
-      // Spaces overwrite the rest of a longer state.
-      let padding = max(0, state.recordLength - text.count)
-      text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
-      state.recordLength = text.count
-      let code = text.withUnsafeBytes { Self.write($0, to: state.record, at: 0) }
-      return code.map { FileFailure(.save, path, $0) }
-    }
+    let failure = state.withLock { save(resume, &$0) }
     if let failure { throw failure }
+  }
+
+  private func save(_ resume: ResumeState, _ state: inout State) -> FileFailure? {
+    let path = Self.recordPath(path)
+    guard state.descriptor >= 0 else { return FileFailure(.save, path, EBADF) }
+    state.latest = nil
+    guard var text = try? JSONEncoder().encode(resume) else {
+      return FileFailure(.save, path, EINVAL)
+    }
+    if state.record < 0 {
+      // The file isn't truncated: the state of an earlier run is valid until it has been
+      // overwritten.
+      state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      guard state.record >= 0 else { return FileFailure(.open, path, errno) }
+      var old = stat()
+      if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
+    }
+    // Spaces overwrite the rest of a longer state.
+    let padding = max(0, state.recordLength - text.count)
+    text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
+    state.recordLength = text.count
+    let code = text.withUnsafeBytes { Self.write($0, to: state.record, at: 0) }
+    return code.map { FileFailure(.save, path, $0) }
   }
 
   /// Truncates the file and removes its state.
   public func restart() throws(FileFailure) {
     let code = state.withLock { state -> Int32? in
       state.isUntouched = false
+      state.latest = nil
       unlink(Self.recordPath(path))
       Self.removeRecord(&state, path)
       return ftruncate(state.descriptor, 0) == 0 ? nil : errno
@@ -154,10 +170,7 @@ public final class PartialFile: Sendable {
   public func commit(syncing: Bool = false) throws(FileFailure) {
     let failure = state.withLock { state -> FileFailure? in
       guard state.descriptor >= 0 else { return FileFailure(.rename, path, EBADF) }
-      var old = stat()
-      if lstat(finalPath, &old) == 0, old.st_mode & S_IFMT == S_IFREG {
-        _ = fchmod(state.descriptor, old.st_mode & 0o7777)
-      }
+      if let permissions { _ = fchmod(state.descriptor, permissions) }
       guard !syncing || fsync(state.descriptor) == 0 else { return FileFailure(.save, path, errno) }
       guard rename(path, finalPath) == 0 else { return FileFailure(.rename, path, errno) }
       Self.removeRecord(&state, path)
@@ -171,8 +184,8 @@ public final class PartialFile: Sendable {
     }
   }
 
-  /// Closes the partial file; keeps it for a later run if its state was saved, and removes it
-  /// otherwise.
+  /// Saves the latest state and closes the partial file; keeps it for a later run if it has a
+  /// state, and removes it otherwise.
   ///
   /// An existing file that is the start of the download gets its final name back if nothing was
   /// written to it.
@@ -189,6 +202,7 @@ public final class PartialFile: Sendable {
         Self.close(&state.descriptor)
         return false
       }
+      if let latest = state.latest, latest.received > 0 { _ = save(latest, &state) }
       let isKept = state.record >= 0
       if isKept {
         _ = fsync(state.descriptor)
@@ -260,7 +274,9 @@ public final class PartialFile: Sendable {
     _ path: String
   ) throws(FileFailure) -> (descriptor: Int32, length: Int) {
     while true {
-      var file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      // Opening a FIFO would wait for its reader.
+      let options = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+      var file = open(path, options, 0o666)
       guard file >= 0 else { throw FileFailure(.open, path, errno) }
       guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
         let code = errno
@@ -276,6 +292,10 @@ public final class PartialFile: Sendable {
       else {
         close(&file)
         continue
+      }
+      guard opened.st_mode & S_IFMT == S_IFREG else {
+        close(&file)
+        throw FileFailure(.open, path, EINVAL)
       }
       return (file, Int(opened.st_size))
     }

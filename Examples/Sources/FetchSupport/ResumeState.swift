@@ -19,8 +19,15 @@ public struct Validator: Codable, Sendable, Equatable {
   /// The value of the `If-Range` header field.
   public var ifRange: String? { entityTag ?? lastModified }
 
+  /// Whether a partial response with this validator can be a part of the same file.
+  ///
+  /// It must contain the entity tag, but not the date (RFC 9110, 15.3.7).
+  public func allows(_ other: Validator?) -> Bool {
+    other.map(agrees) ?? (entityTag == nil)
+  }
+
   /// Whether a response with `other` can be a part of the same file.
-  public func agrees(with other: Validator) -> Bool {
+  func agrees(with other: Validator) -> Bool {
     if let entityTag, let tag = other.entityTag { return entityTag == tag }
     if let lastModified, let date = other.lastModified { return lastModified == date }
     return false

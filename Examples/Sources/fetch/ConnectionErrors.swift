@@ -15,6 +15,7 @@ func explained(_ error: any Error) -> any Error {
   case let error as IOError:
     // Failures to connect can also have this type.
     ConnectionFailure("the connection failed: \(String(cString: strerror(error.errnoCode)))")
+  case NIOSSLError.uncleanShutdown: ConnectionFailure("the server closed the connection")
   case is HTTPParserError:
     ConnectionFailure("the response is incomplete or is not HTTP")
   case is NIOSSLExtraError:

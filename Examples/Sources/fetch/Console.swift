@@ -63,7 +63,7 @@ final class Console: Sendable {
   /// Writes `line`, above the progress if it is shown.
   func say(_ line: String) {
     if isQuiet || state.withLock({ $0.isFinished }) {
-      return FileHandle.standardError.write(Data("\(line)\n".utf8))
+      return StandardStreams.writeError("\(line)\n")
     }
     change { _ in line }
   }
@@ -74,7 +74,7 @@ final class Console: Sendable {
       guard !state.isFinished else { return }
       state.isFinished = true
       let text = state.renderer.finish(state.board.reading(at: elapsed))
-      if !isQuiet { FileHandle.standardError.write(Data(text.utf8)) }
+      if !isQuiet { StandardStreams.writeError(text) }
     }
   }
 
@@ -96,7 +96,7 @@ final class Console: Sendable {
       let reading = state.board.reading(at: elapsed)
       let text =
         line.map { state.renderer.announce($0, reading) } ?? state.renderer.update(reading)
-      if let text { FileHandle.standardError.write(Data(text.utf8)) }
+      if let text { StandardStreams.writeError(text) }
     }
   }
 }

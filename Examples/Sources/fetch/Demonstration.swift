@@ -10,7 +10,7 @@ struct Demonstration {
 
   func run() async throws {
     let server = try await LoopbackServer.start(
-      Configuration(seed: fetch.seed, fileCount: fetch.count))
+      Configuration(seed: fetch.seed ?? 1, fileCount: fetch.count ?? 200))
     let folder =
       fetch.output.map { URL(filePath: $0, directoryHint: .isDirectory) }
       ?? FileManager.default.temporaryDirectory.appending(
@@ -22,7 +22,7 @@ struct Demonstration {
       on \(server.mirrors.count) unreliable mirrors: \
       \(server.mirrors.map(\.absoluteString).joined(separator: " "))
       """
-    if !fetch.json { print(introduction) }
+    if !fetch.json { try StandardStreams.writeOutput(introduction + "\n") }
 
     let results: Results
     do {
@@ -38,13 +38,16 @@ struct Demonstration {
     if fetch.output == nil { try FileManager.default.removeItem(at: folder) }
     try fetch.report(results)
     if fetch.json { return _ = try verdict.get() }
-    print(
+    try StandardStreams.writeOutput(
       """
       The server received \(tally.requests) requests and misbehaved \(tally.misbehaviors) times: \
       \(tally[.slow]) slow, \(tally[.busy] + tally[.busyWithRetryAfter]) busy, \
       \(tally[.cutOff]) truncated, \(tally[.wrongBytes]) corrupted.
+
       """)
-    print("All \(try verdict.get()) files are complete, and all checksums are correct.")
+    let count = try verdict.get()
+    try StandardStreams.writeOutput(
+      "All \(count) files are complete, and all checksums are correct.\n")
   }
 
   /// Compares the checksum of every file with the server's, and checks that no partial files
@@ -60,7 +63,7 @@ struct Demonstration {
       atPath: folder.path(percentEncoded: false))
     faults += names.filter(PartialFile.isPartialName).map { "\($0) was not removed" }
     guard faults.isEmpty else {
-      print(faults.joined(separator: "\n"))
+      try StandardStreams.writeOutput(faults.joined(separator: "\n") + "\n")
       throw ExitCode(1)
     }
     return files.count

@@ -94,11 +94,11 @@ struct Fetch: AsyncParsableCommand {
     help: "A PEM file with the certificates to trust, instead of those of the system.")
   var certificates: String?
 
-  @Option(help: "The number of files in the demonstration.")
-  var count = 200
+  @Option(help: "The number of files in the demonstration (default: 200).")
+  var count: Int?
 
-  @Option(help: "The seed for the files and the faults of the demonstration.")
-  var seed: UInt64 = 1
+  @Option(help: "The seed for the files and the faults of the demonstration (default: 1).")
+  var seed: UInt64?
 
   @Option(help: "The file for a trace of all promises: .json for Perfetto, .html for a browser.")
   var trace: String?
@@ -131,9 +131,21 @@ struct Fetch: AsyncParsableCommand {
         deadline > 0 && deadline < 1e9,
         "--deadline must be a positive number of seconds, not \(deadline).")
     }
-    try require((1...100_000).contains(count), "--count must be from 1 to 100000, not \(count).")
+    if let count {
+      try require((1...100_000).contains(count), "--count must be from 1 to 100000, not \(count).")
+    }
+    // In a script, a list of files may be empty by mistake.
+    try require(
+      !downloads.isEmpty || list != nil || output == nil || count != nil || seed != nil,
+      "There is no file to download. To write the files of the demonstration to a folder, also "
+        + "pass --count.")
     try require(!(noClobber && continues), "--no-clobber and --continue can't be combined.")
-    if let certificates { _ = try read(certificates) }
+    if let certificates {
+      _ = try read(certificates)
+      try require(
+        HTTPTransport.hasCertificates(certificates),
+        "--cacert: \(certificates) contains no certificate in the PEM format.".printable)
+    }
     try require(perHost.map { $0 >= 1 } ?? true, "--per-host must be at least 1.")
     try validateTrace()
     _ = try requestSettings()
@@ -156,7 +168,8 @@ struct Fetch: AsyncParsableCommand {
     try makeFolder(folder)
     // A file that exceeds the shell's size limit must be reported as an error, not end the program.
     signal(SIGXFSZ, SIG_IGN)
-    let results = Results(fileCount: files.count)
+    allowManyFiles()
+    let results = Results(files)
     let console = Console(fileCount: files.count, isQuiet: quiet)
     let transport = HTTPTransport(
       proxies: try Proxies(option: proxy), connectTimeout: .seconds(connectTimeout),
@@ -198,6 +211,20 @@ struct Fetch: AsyncParsableCommand {
       console.say("fetch: not finished within \(deadline) s; \(leftover(parts.keptCount))")
     }
     return results
+  }
+
+  /// Raises the limit of open files to the maximum that the system allows.
+  private func allowManyFiles() {
+    var limit = rlimit()
+    #if canImport(Darwin)
+      let resource = RLIMIT_NOFILE
+    #else
+      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #endif
+    guard getrlimit(resource, &limit) == 0 else { return }
+    limit.rlim_cur = limit.rlim_max
+    // If this fails, downloads wait for files that are closed.
+    _ = setrlimit(resource, &limit)
   }
 
   private func leftover(_ count: Int) -> String {

@@ -27,6 +27,13 @@ final class HTTPTransport: Transport {
   private static let threads = MultiThreadedEventLoopGroup(
     numberOfThreads: min(2, System.coreCount))
 
+  /// The sizes of the buffers that connections read into.
+  ///
+  /// With the default of at most 64 KiB, a large file takes four times as many passes through the
+  /// client, and with the default minimum, a small response often takes two.
+  private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(
+    minimum: 16 << 10, initial: 16 << 10, maximum: 256 << 10)
+
   private let lanes: [Lane]
   private let proxies: Proxies
   private let connectTimeout: Duration
@@ -50,6 +57,11 @@ final class HTTPTransport: Transport {
     self.certificates = certificates
   }
 
+  /// Returns whether a file contains a certificate in the PEM format.
+  static func hasCertificates(_ path: String) -> Bool {
+    (try? NIOSSLCertificate.fromPEMFile(path).isEmpty == false) ?? false
+  }
+
   func get(_ url: URL, headers: [String: String]) -> Promise<any Answer> {
     let route = proxies.route(to: url)
     var fields = HTTPHeaders(headers.map { ($0, $1) })
@@ -61,6 +73,9 @@ final class HTTPTransport: Transport {
       if let credentials = server.credentials {
         fields.add(name: "Proxy-Authorization", value: credentials)
       }
+    }
+    if let target = RequestTargets.undecodable(url) {
+      fields.add(name: RequestTargets.field, value: target)
     }
     let request: HTTPClient.Request
     do {
@@ -124,6 +139,7 @@ final class HTTPTransport: Transport {
     configuration.tracing.tracer = nil
     // Each segment needs a separate connection.
     configuration.httpVersion = .http1Only
+    var isForwarded = false
     if let certificates {
       configuration.tlsConfiguration = .makeClientConfiguration()
       configuration.tlsConfiguration?.trustRoots = .file(certificates)
@@ -131,7 +147,13 @@ final class HTTPTransport: Transport {
     switch route {
     case .direct: break
     case .tunneled(let proxy): configuration.proxy = proxy
-    case .forwarded: configuration.http1_1ConnectionDebugInitializer = AbsoluteAddresses.install
+    case .forwarded: isForwarded = true
+    }
+    configuration.http1_1ConnectionDebugInitializer = { [isForwarded] channel in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
+        try RequestTargets.install(in: channel, isForwarded: isForwarded)
+      }
     }
     return configuration
   }
@@ -156,31 +178,6 @@ extension URL {
   fileprivate var authority: String {
     let host = host() ?? ""
     return (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
-  }
-}
-
-/// Sends requests with an absolute URL, which tells a proxy where to forward them.
-///
-/// AsyncHTTPClient always requests a tunnel, which many proxies allow only for HTTPS.
-private final class AbsoluteAddresses: ChannelOutboundHandler {
-  typealias OutboundIn = HTTPClientRequestPart
-  typealias OutboundOut = HTTPClientRequestPart
-
-  @Sendable static func install(in channel: any Channel) -> EventLoopFuture<Void> {
-    channel.eventLoop.makeCompletedFuture {
-      let pipeline = channel.pipeline.syncOperations
-      let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
-      try pipeline.addHandler(AbsoluteAddresses(), position: .after(encoder))
-    }
-  }
-
-  func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    var part = unwrapOutboundIn(data)
-    if case .head(var head) = part {
-      head.uri = "http://\(head.headers.first(name: "Host") ?? "")\(head.uri)"
-      part = .head(head)
-    }
-    context.write(wrapOutboundOut(part), promise: promise)
   }
 }
 

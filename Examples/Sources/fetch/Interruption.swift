@@ -5,34 +5,50 @@ import Synchronization
 /// Calls a handler on Ctrl-C, SIGTERM, or SIGHUP.
 final class Interruption: Sendable {
   private static let signals = [SIGINT, SIGTERM, SIGHUP]
+  /// The time after the first signal in which others are ignored: `timeout` sends each signal
+  /// twice, to the process and to its group.
+  private static let pause = Duration.milliseconds(500)
 
-  private let received = Atomic<Int32>(0)
+  private let received = Mutex<(number: Int32, time: ContinuousClock.Instant)?>(nil)
   // Set once, below; dispatch sources may be used from any thread.
-  private nonisolated(unsafe) var sources: [any DispatchSourceSignal] = []
+  private nonisolated(unsafe) var sources: [Int32: any DispatchSourceSignal] = [:]
 
-  /// Calls `handler` on the first signal; the second one exits the program immediately.
+  /// Calls `handler` on the first signal; a later one exits the program immediately.
+  ///
+  /// Signals that the process already ignores, as with `nohup`, stay ignored.
   init(_ handler: @escaping @Sendable () -> Void) {
-    sources = Self.signals.map { number in
-      signal(number, SIG_IGN)
+    for number in Self.signals {
+      if unsafeBitCast(signal(number, SIG_IGN), to: Int.self)
+        == unsafeBitCast(SIG_IGN, to: Int.self)
+      {
+        continue
+      }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
       source.setEventHandler { [unowned self] in
-        if received.exchange(number, ordering: .relaxed) != 0 { exit(128 + number) }
-        handler()
+        let now = ContinuousClock.now
+        let first = received.withLock { received in
+          defer { received = received ?? (number, now) }
+          return received
+        }
+        if let first {
+          if now - first.time > Self.pause { exit(128 + number) }
+        } else {
+          handler()
+        }
       }
       source.activate()
-      return source
+      sources[number] = source
     }
   }
 
   /// The signal that was received, or nil.
-  var signalNumber: Int32? {
-    let number = received.load(ordering: .relaxed)
-    return number == 0 ? nil : number
-  }
+  var signalNumber: Int32? { received.withLock { $0?.number } }
 
   /// Restores the default actions of the signals.
   func stop() {
-    for source in sources { source.cancel() }
-    for number in Self.signals { signal(number, SIG_DFL) }
+    for (number, source) in sources {
+      source.cancel()
+      signal(number, SIG_DFL)
+    }
   }
 }

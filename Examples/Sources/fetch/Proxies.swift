@@ -1,5 +1,6 @@
 import ArgumentParser
 import AsyncHTTPClient
+import FetchSupport
 import Foundation
 
 /// The proxies for requests, as specified by the usual environment variables.
@@ -73,8 +74,9 @@ struct Proxies: Sendable {
   private static func proxy(_ text: String?) throws -> Proxy? {
     guard let text, !text.isEmpty else { return nil }
     let address = text.contains("://") ? text : "http://\(text)"
-    guard let url = URL(string: address), let host = url.host(), !host.isEmpty else {
-      throw ValidationError("\"\(text)\" is not the URL of a proxy.")
+    let shown = Address.withoutCredentials(address).printable
+    guard let url = Address.url(address), let host = url.host(), !host.isEmpty else {
+      throw ValidationError("\"\(shown)\" is not the URL of a proxy.")
     }
     switch url.scheme?.lowercased() {
     case "http":
@@ -89,7 +91,7 @@ struct Proxies: Sendable {
       // The proxy resolves host names, as with socks5h in curl.
       return .socks(.socksServer(host: host, port: url.port ?? 1080))
     default:
-      throw ValidationError("\"\(text)\" is not the URL of an HTTP or SOCKS5 proxy.")
+      throw ValidationError("\"\(shown)\" is not the URL of an HTTP or SOCKS5 proxy.")
     }
   }
 }

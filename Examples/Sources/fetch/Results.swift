@@ -20,11 +20,12 @@ final class Results: Sendable {
     var elapsed = Duration.zero
   }
 
-  let fileCount: Int
+  let files: [Download]
   private let state = Mutex(State())
 
-  init(fileCount: Int) { self.fileCount = fileCount }
+  init(_ files: [Download]) { self.files = files }
 
+  var fileCount: Int { files.count }
   var outcomes: [Outcome] { state.withLock { $0.outcomes } }
   var ending: Ending {
     get { state.withLock { $0.ending } }
@@ -46,12 +47,12 @@ extension Fetch {
   func report(_ results: Results) throws {
     let outcomes = results.outcomes
     if json {
-      print(try JSONReport(results).text)
+      try StandardStreams.writeOutput(try JSONReport(results).text + "\n")
     } else {
-      print(
+      try StandardStreams.writeOutput(
         Summary.render(
           outcomes.map(\.row), fileCount: results.fileCount, elapsed: results.elapsed,
-          width: Terminal.width(STDOUT_FILENO), isComplete: allRows), terminator: "")
+          width: Terminal.width(STDOUT_FILENO), isComplete: allRows))
     }
     switch results.ending {
     case .signal(let number): throw ExitCode(128 + number)
@@ -85,6 +86,7 @@ extension Outcome {
 private struct JSONReport: Encodable {
   struct File: Encodable {
     var name: String
+    var url: String?
     var status: String
     var bytes: Int?
     var seconds: Double
@@ -108,19 +110,32 @@ private struct JSONReport: Encodable {
       case .deadline: "deadline"
       case .signal(let number): "signal \(number)"
       }
+    var unfinished = Dictionary(results.files.map { ($0.name, $0) }) { first, _ in first }
     files = results.outcomes.map { outcome in
       switch outcome {
       case .saved(let saved, let time):
-        File(
-          name: saved.file.name, status: saved.requests == 0 ? "present" : "saved",
+        unfinished[saved.file.name] = nil
+        return File(
+          name: saved.file.name, url: Self.url(saved.file),
+          status: saved.requests == 0 ? "present" : "saved",
           bytes: saved.byteCount, seconds: time / .seconds(1), requests: saved.requests,
           source: saved.source?.absoluteString)
       case .failed(let file, let error, let time):
-        File(
-          name: file.name, status: "failed", seconds: time / .seconds(1),
+        unfinished[file.name] = nil
+        return File(
+          name: file.name, url: Self.url(file), status: "failed", seconds: time / .seconds(1),
           error: reason(for: error), httpStatus: Self.status(of: error))
       }
     }
+    for file in results.files where unfinished[file.name] != nil {
+      files.append(
+        File(name: file.name, url: Self.url(file), status: "unfinished", seconds: seconds))
+    }
+  }
+
+  /// The first URL of a file, without a password.
+  private static func url(_ file: Download) -> String? {
+    file.mirrors.first.map { Address.withoutCredentials($0.absoluteString) }
   }
 
   var text: String {

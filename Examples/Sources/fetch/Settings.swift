@@ -15,9 +15,7 @@ extension Fetch {
     options.split = split
     options.connectionsPerHost = perHost
     options.stall = .seconds(timeout)
-    options.policy = RetryPolicy.exponential(
-      attempts: retries + 1, from: .milliseconds(100), maximum: .seconds(5)
-    ).withJitter().honoringRetryAfter()
+    options.policy.attempts = retries + 1
     options.settings = try requestSettings()
     return options
   }
@@ -35,9 +33,10 @@ extension Fetch {
       let value = field[field.index(after: colon)...]
       settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
     }
-    if let path = netrcFile ?? (netrc ? NSHomeDirectory() + "/.netrc" : nil) {
+    let home = ProcessInfo.processInfo.environment["HOME"] ?? NSHomeDirectory()
+    if let path = netrcFile ?? (netrc ? home + "/.netrc" : nil) {
       let netrc = Netrc(try read(path))
-      settings.credentials = { netrc.credentials(for: $0) }
+      settings.credentials = { netrc.credentials(for: $0, login: $1, usingDefault: $2) }
     }
     return settings
   }
@@ -61,43 +60,53 @@ extension Fetch {
           ? try Metalink.parse(text, source: source) : try DownloadList.parse(text, source: source)
       }
       guard !requests.isEmpty else { throw ValidationError("The list is empty.") }
-      let known = try checksums.map { try ChecksumList.parse(read($0), source: $0) } ?? [:]
+      if let checksums { try addChecksums(from: checksums, to: &requests) }
       let files = zip(FileNames.names(for: requests), requests).map { name, request in
         Download(
-          name: name, mirrors: request.mirrors, checksum: request.checksum ?? known[name])
+          name: name, mirrors: request.mirrors, checksum: request.checksum, size: request.size)
       }
-      warn(about: files)
+      warn(about: files, requests)
       return files
     } catch let error as DownloadListError {
       throw ValidationError(error.description.printable)
     }
   }
 
-  private func warn(about files: [Download]) {
+  /// Adds the checksums in a list; each file must have one.
+  private func addChecksums(from path: String, to requests: inout [DownloadRequest]) throws {
+    let list = ChecksumList(try read(path))
+    var missing: [String] = []
+    for index in requests.indices where requests[index].checksum == nil {
+      requests[index].checksum = list.checksum(for: requests[index])
+      if requests[index].checksum == nil { missing.append(requests[index].remoteName) }
+    }
+    guard !missing.isEmpty else { return }
+    let names = missing.prefix(5).joined(separator: ", ") + (missing.count > 5 ? ", …" : "")
+    throw ValidationError(
+      "\(path) contains no checksum for \(names), or several different ones.".printable)
+  }
+
+  private func warn(about files: [Download], _ requests: [DownloadRequest]) {
+    guard !quiet else { return }
     let weak = files.first { $0.checksum?.algorithm.isWeak == true }?.checksum?.algorithm
-    guard let weak, !quiet else { return }
-    FileHandle.standardError.write(
-      Data(
-        "fetch: \(weak.rawValue) detects accidental changes only; use sha256 if possible\n".utf8))
+    if let weak {
+      StandardStreams.writeError(
+        "fetch: \(weak.rawValue) detects accidental changes only; use sha256 if possible\n")
+    }
+    for request in requests where request.checksum == nil {
+      guard let algorithm = request.unsupportedChecksum else { continue }
+      StandardStreams.writeError(
+        "fetch: \(request.name ?? "a file"): \(algorithm) isn't supported, so the file isn't verified\n"
+          .printable)
+    }
   }
 
   /// Returns the contents of a text file, or of standard input for `-`.
   func read(_ path: String) throws -> String {
-    if path == "-" {
-      return String(decoding: FileHandle.standardInput.readDataToEndOfFile(), as: UTF8.self)
+    do throws(FileFailure) {
+      return try StandardStreams.read(path)
+    } catch {
+      throw ValidationError("\(error).")
     }
-    // `Data(contentsOf:)` can't read pipes, such as those of <(command).
-    guard let file = fopen(path, "re") else {
-      throw ValidationError("\(FileFailure(.read, path, errno)).")
-    }
-    defer { fclose(file) }
-    var text: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
-    repeat {
-      let count = fread(&piece, 1, piece.count, file)
-      text += piece.prefix(count)
-    } while feof(file) == 0 && ferror(file) == 0
-    guard ferror(file) == 0 else { throw ValidationError("\(FileFailure(.read, path, errno)).") }
-    return String(decoding: text, as: UTF8.self)
   }
 }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FetchSupport
 import Foundation
 import PledgeDiagnostics
 
@@ -29,8 +30,7 @@ extension Fetch {
     do { result = .success(try await body()) } catch { result = .failure(error) }
     recording.stop()
     try recording.write(to: URL(filePath: trace))
-    FileHandle.standardError.write(
-      Data("The trace of \(recording.count) promises is in \(trace).\n".utf8))
+    StandardStreams.writeError("The trace of \(recording.count) promises is in \(trace).\n")
     try result.get()
   }
 }

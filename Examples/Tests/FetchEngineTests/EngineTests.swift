@@ -287,7 +287,7 @@ import Testing
         password two
       """)
     var options = Options()
-    options.settings.credentials = { netrc.credentials(for: $0) }
+    options.settings.credentials = { netrc.credentials(for: $0, login: $1, usingDefault: $2) }
     let network = network { asked in
       asked.url.host() == "a"
         ? Reply(status: 302, headers: ["location": "http://b/x"]) : part(asked)
@@ -297,6 +297,124 @@ import Testing
     #expect(network.asked.map { $0.headers["Authorization"] } == expected)
     #expect(Netrc("default login d password p").credentials(for: "z")?.user == "d")
     #expect(Netrc("machine a login me").credentials(for: "z") == nil)
+    let quoted = Netrc(#"machine a login "me too" password "l u\"x""#)
+    #expect(quoted.credentials(for: "a")?.user == "me too")
+    #expect(quoted.credentials(for: "a")?.password == #"l u"x"#)
+  }
+
+  @Test func netrc_default_isNotForOtherServers() throws {
+    let netrc = Netrc(
+      "machine a login me password one machine a login you password two default login d password p")
+    var options = Options()
+    options.settings.headers = ["Host": "h", "X-Field": "x"]
+    options.settings.credentials = { netrc.credentials(for: $0, login: $1, usingDefault: $2) }
+    let network = network { asked in
+      asked.url.host() == "c"
+        ? part(asked) : Reply(status: 302, headers: ["location": "http://c/x"])
+    }
+    for (url, credentials) in [
+      ("http://a/x", "me:one"), ("http://you@a/x", "you:two"), ("http://b/x", "d:p"),
+    ] {
+      _ = try outcome(of: url, options: options, from: network)
+      let sent = network.asked.suffix(2).map(\.headers)
+      let text = Data(credentials.utf8).base64EncodedString()
+      #expect(sent.map { $0["Authorization"] } == ["Basic \(text)", nil], "\(url)")
+      #expect(sent.map { $0["Host"] } == ["h", nil])
+      #expect(sent.map { $0["X-Field"] } == ["x", "x"])
+      disk.remove("x")
+    }
+  }
+
+  // MARK: - Servers that violate the protocol
+
+  @Test func partWithoutTheEntityTag_isNotTrusted() throws {
+    let other = Data(bytes.reversed())
+    let count = Recorded<Int>()
+    let network = network { asked in
+      count.add(1)
+      var reply = part(asked)
+      if count.values.count == 1 { reply.stop = 12_000 }
+      if asked.headers["Range"] != nil {
+        reply.headers["etag"] = nil
+        reply.body = other.suffix(reply.body.count)
+      }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+  }
+
+  @Test func size_thatTheServerTakesBack_isAChange() throws {
+    let count = Recorded<Int>()
+    let network = network { asked in
+      count.add(1)
+      var reply = part(asked)
+      if count.values.count == 1 { reply.stop = 12_000 }
+      if asked.headers["Range"] != nil {
+        reply = Reply(status: 416, headers: ["content-range": "bytes */12000"])
+      }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
+  }
+
+  @Test func wrongRange_isFollowedByARequestForTheWholeFile() throws {
+    let count = Recorded<Int>()
+    let network = network { asked in
+      count.add(1)
+      var reply = part(asked)
+      if count.values.count == 1 { reply.stop = 12_000 }
+      if asked.headers["Range"] != nil { reply.headers["content-range"] = "bytes 0-9/20000" }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
+  }
+
+  @Test(arguments: [true, false])
+  func wrongSize_isAnError(isKnown: Bool) throws {
+    let network = network { asked in
+      var reply = part(asked)
+      if !isKnown { reply.headers["content-length"] = "unknown" }
+      return reply
+    }
+    let downloader = Downloader(
+      transport: network, storage: disk, disk: .immediate, time: world.time)
+    let work = downloader.downloadAll([
+      Download(name: "x", mirrors: [try address("http://a/x")], size: 19_999)
+    ])
+    world.run { !work.isPending }
+    let outcome = try #require(try work.currentResult?.get().first)
+    #expect("\(error(of: outcome) as Any)".contains("should have 19999"))
+    #expect(disk.files.isEmpty)
+  }
+
+  @Test(arguments: [403, 0, 503])
+  func connections_thatTheServerRefuses_areNotNeeded(status: Int) throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let open = Recorded<String>()
+    let network = network { asked in
+      // One connection at a time is served, for as long as it takes.
+      let until = open.values.last.flatMap(Double.init) ?? 0
+      guard world.now / .seconds(1) >= until else {
+        if status == 0 { throw ConnectionFailure("refused") }
+        return Reply(status: status)
+      }
+      var reply = part(asked)
+      reply.pause = .seconds(1)
+      let pieces = Double((reply.body.count + 999) / 1000)
+      let isFirst = asked.headers["Range"] == nil
+      open.add("\(world.now / .seconds(1) + (isFirst ? 5 : pieces))")
+      return reply
+    }
+    let outcome = try outcome(checksum: false, options: options, from: network)
+    #expect(error(of: outcome) == nil, "\(outcome)")
+    #expect(disk.files["x"] == bytes)
   }
 
   @Test func lyingMirror_isAskedNoMore() throws {

@@ -217,8 +217,9 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
   }
 
   func close(_ part: any Part) {
-    guard let part = part as? SimulatedPart, records[part.name] == nil else { return }
-    partial[part.name] = nil
+    guard let part = part as? SimulatedPart, part.isOpen else { return }
+    if let latest = part.latest, latest.received > 0 { records[part.name] = latest }
+    if records[part.name] == nil { partial[part.name] = nil }
   }
 
   func commit(_ part: any Part) throws {
@@ -232,6 +233,7 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
 private final class SimulatedPart: Part, @unchecked Sendable {
   let name: String
   let leftover: ResumeState?
+  fileprivate private(set) var latest: ResumeState?
   private let disk: SimulatedDisk
 
   var isOpen: Bool { disk.partial[name] != nil }
@@ -247,9 +249,15 @@ private final class SimulatedPart: Part, @unchecked Sendable {
     disk.partial[name, default: Data()].overwrite(at: position, bytes)
   }
 
-  func save(_ resume: ResumeState) { disk.records[name] = resume }
+  func save(_ resume: ResumeState) {
+    disk.records[name] = resume
+    latest = nil
+  }
+
+  func keep(_ resume: ResumeState) { latest = resume }
 
   func restart() {
+    latest = nil
     disk.partial[name] = Data()
     disk.records[name] = nil
   }

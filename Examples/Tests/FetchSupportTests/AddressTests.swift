@@ -32,6 +32,33 @@ import Testing
     #expect(url?.host()?.isEmpty ?? true || text.contains(" "))
   }
 
+  @Test(arguments: [
+    "http://a:0/x", "http://a:65536/x", "http://a:99999999999999999999/x",
+    "http://u:p@[::1]:70000/x",
+    "http://a:70000", "http://a:70000/[x]",
+  ])
+  func url_withAnImpossiblePort_isNil(text: String) {
+    #expect(Address.url(text) == nil)
+    #expect(Address.url("//" + text.dropFirst(7), relativeTo: URL(string: "http://a/b")) == nil)
+  }
+
+  @Test(arguments: [
+    "http://a:65535/x", "http://a:/x", "http://[::1]/x", "http://u:99999999@a/x",
+    "http://a/b:70000",
+    "http://a?b:70000",
+  ])
+  func url_withAUsablePort_isReturned(text: String) {
+    #expect(Address.url(text) != nil)
+  }
+
+  @Test func withoutCredentials_removesThem() {
+    #expect(Address.withoutCredentials("ftp://u:p@h/x@y") == "ftp://…@h/x@y")
+    #expect(Address.withoutCredentials("http://u:p@h:bad/x") == "http://…@h:bad/x")
+    for text in ["http://h/x@y", "x@y", "", "http://h?u@v"] {
+      #expect(Address.withoutCredentials(text) == text)
+    }
+  }
+
   @Test func name_ofAnAddressWithBrackets_hasNoEscapes() throws {
     let requests = try DownloadList.parse("http://a/x%20y[1].iso")
     #expect(FileNames.names(for: requests) == ["x y[1].iso"])

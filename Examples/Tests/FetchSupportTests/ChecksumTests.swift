@@ -83,14 +83,41 @@ import Testing
       SHA256 (d.iso) = \(Self.abc)
       900150983cd24fb0d6963f7d28e17f72  e.iso
       """
-    let checksums = try ChecksumList.parse(list, source: "SUMS")
+    let checksums = ChecksumList(list)
     #expect(checksums["a.iso"]?.hex == Self.abc)
     #expect(checksums["b c.iso"]?.hex == Self.empty)
     #expect(checksums["d.iso"]?.hex == Self.abc)
     #expect(checksums["e.iso"]?.algorithm == .md5)
-    let error = #expect(throws: DownloadListError.self) {
-      try ChecksumList.parse("abc  x", source: "SUMS")
-    }
-    #expect(error?.problems.map(\.location) == ["SUMS:1"])
+  }
+
+  @Test func list_withOtherLines_isRead() {
+    let list = """
+      \u{FEFF}-----BEGIN PGP SIGNED MESSAGE-----
+      Hash: SHA256
+
+      \(Self.abc)  a.iso
+      \\\(Self.empty)  b\\nc\\\\d.iso
+      abc  x
+      -----BEGIN PGP SIGNATURE-----
+      """
+    let checksums = ChecksumList(list)
+    #expect(checksums["a.iso"]?.hex == Self.abc)
+    #expect(checksums["b\nc\\d.iso"]?.hex == Self.empty)
+    #expect(checksums["x"] == nil)
+  }
+
+  @Test func list_withTwoFilesOfTheSameName_tellsThemApartByPath() throws {
+    let checksums = ChecksumList(
+      "\(Self.abc)  1/a\n\(Self.empty)  2/a\n\(Self.abc)  3/b\n\(Self.abc)  4/b")
+    #expect(checksums["a"] == nil)
+    #expect(checksums["2/a"]?.hex == Self.empty)
+    #expect(checksums["b"]?.hex == Self.abc)
+  }
+
+  @Test func list_isSearchedForTheNameOnTheServer() throws {
+    let checksums = ChecksumList("\(Self.abc)  .hidden file")
+    let requests = try DownloadList.parse("http://a/.hidden%20file\nhttp://b/y out=z")
+    #expect(checksums.checksum(for: requests[0])?.hex == Self.abc)
+    #expect(checksums.checksum(for: requests[1]) == nil)
   }
 }

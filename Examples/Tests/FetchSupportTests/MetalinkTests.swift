@@ -39,11 +39,23 @@ import Testing
       ])
     #expect(requests[0].checksum == Checksum(hex: sha256, .sha256))
     #expect(requests[1].checksum == nil)
+    #expect(requests.map(\.size) == [14_471_447, nil])
+  }
+
+  @Test func parse_withAnUnsupportedChecksum_namesIt() throws {
+    let text = document(
+      "<file name=\"a\"><hash type=\"sha-512\">00</hash><url>http://a.example/a</url></file>")
+    let requests = try Metalink.parse(text, source: "x.meta4")
+    #expect(requests.map(\.unsupportedChecksum) == ["sha-512"])
+    #expect(requests.map(\.checksum) == [nil])
   }
 
   @Test func parse_ofFaultyDocuments_saysWhatIsWrong() {
     for (text, fault) in [
       ("<metalink", "not valid XML"),
+      (document("<files><file name=\"a\"/></files>"), "Metalink 4"),
+      (document("<file name=\"a\"><size>x</size></file>"), "not a size"),
+      (document("<file name=\"a\"><hash type=\"md5\">0</hash></file>"), "not a md5 checksum"),
       (document("<file name=\"a\"><url>ftp://a.example/a</url></file>"), "has no HTTP URL"),
       (
         document(
@@ -57,7 +69,7 @@ import Testing
         try Metalink.parse(text, source: "x.meta4")
       }
       #expect(error?.description.contains(fault) == true, "\(text)")
-      #expect(error?.description.hasPrefix("x.meta4:") == true)
+      #expect(error?.description.hasPrefix("x.meta4") == true)
     }
   }
 

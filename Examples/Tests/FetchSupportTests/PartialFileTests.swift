@@ -34,9 +34,9 @@ import Testing
   }
 
   @Test func commit_whenFinalNameIsAFolder_failsAndKeepsThePartialFile() throws {
+    let file = try PartialFile(for: "a", in: folder.url)
     try FileManager.default.createDirectory(
       at: folder.file("a"), withIntermediateDirectories: false)
-    let file = try PartialFile(for: "a", in: folder.url)
     let failure = #expect(throws: FileFailure.self) { try file.commit() }
     #expect(failure?.operation == .rename)
     #expect(try folder.names == ["a", "a.part"])
@@ -233,6 +233,56 @@ import Testing
     }
     #expect(failure?.code == ENOENT)
     #expect(failure?.description.contains("missing/a.part") == true)
+  }
+
+  @Test func close_savesTheLatestState() throws {
+    var state = ResumeState()
+    state.size = 10
+    state.segments = [Segment(start: 0, end: 10)]
+    do {
+      let file = try PartialFile(for: "a", in: folder.url)
+      try file.write("abc", at: 0)
+      state.segments[0].position = 3
+      file.keep(state)
+      #expect(file.close())
+    }
+    let next = try PartialFile(for: "a", in: folder.url)
+    #expect(next.leftover == state)
+    try next.restart()
+    next.close()
+    #expect(try folder.names.isEmpty)
+  }
+
+  @Test func init_whenTheNameIsAFolder_saysSo() throws {
+    try FileManager.default.createDirectory(
+      at: folder.file("a"), withIntermediateDirectories: false)
+    for continuing in [false, true] {
+      let failure = #expect(throws: FileFailure.self) {
+        try PartialFile(for: "a", in: folder.url, continuing: continuing)
+      }
+      #expect(failure?.code == EISDIR)
+    }
+    #expect(try folder.names == ["a"])
+  }
+
+  @Test func init_continuing_keepsWhatIsNoRegularFile() throws {
+    try Data("precious".utf8).write(to: folder.file("target"))
+    try FileManager.default.createSymbolicLink(
+      at: folder.file("a"), withDestinationURL: folder.file("target"))
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    #expect(file.leftover == nil)
+    file.discard()
+    #expect(try folder.names == ["a", "target"])
+    #expect(try text("target") == "precious")
+  }
+
+  @Test func init_whenThePartialNameIsAFIFO_fails() throws {
+    #expect(mkfifo(folder.file("a.part").path(percentEncoded: false), 0o600) == 0)
+    // Once without and once with a reader.
+    #expect(throws: FileFailure.self) { try PartialFile(for: "a", in: folder.url) }
+    let reader = open(folder.file("a.part").path(percentEncoded: false), O_RDONLY | O_NONBLOCK)
+    defer { close(reader) }
+    #expect(throws: FileFailure.self) { try PartialFile(for: "a", in: folder.url) }
   }
 
   @Test func isPartialName_isTrueForPartialNamesAlone() {

@@ -259,6 +259,128 @@ import Testing
   /// A client that was created after the shutdown would never be shut down.
   ///
   /// AsyncHTTPClient treats that as a programmer error and ends the program.
+  @Test func pathWithEscapesThatAreNotUTF8_isRequestedAsItIs() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { request in
+        request.line.contains(" /old ")
+          ? "HTTP/1.1 302 Found\r\nLocation: /caf%e9/x%ff?q=%fe\r\nContent-Length: 0\r\n"
+            + "Connection: close\r\n\r\n" : Self.hello
+      }
+      let address = "http://127.0.0.1:\(server.port)"
+      let ending = try await fetch("\(address)/caf%e9.txt?a=%C3%A9", in: folder)
+      #expect(ending.status == 0, "\(ending.output)")
+      #expect(try await fetch("\(address)/old", in: folder).status == 0)
+      let proxy = try await RawServer.proxy()
+      let options = ["--proxy", "http://127.0.0.1:\(proxy.port)"]
+      #expect(try await fetch("\(address)/%e9", options, in: folder).status == 0)
+      #expect(proxy.requests.map(\.line) == ["GET \(address)/%e9 HTTP/1.1"])
+      #expect(
+        server.requests.map(\.line) == [
+          "GET /caf%e9.txt?a=%C3%A9 HTTP/1.1", "GET /old HTTP/1.1",
+          "GET /caf%e9/x%ff?q=%fe HTTP/1.1", "GET /%e9 HTTP/1.1",
+        ])
+      #expect(server.requests.allSatisfy { $0.field("fetch-target") == nil })
+      await proxy.stop()
+      await server.stop()
+    }
+  }
+
+  @Test func redirection_toAnImpossiblePort_failsOnlyThatFile() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in
+        "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:99999/\r\nContent-Length: 0\r\n\r\n"
+      }
+      let ending = try await fetch("http://127.0.0.1:\(server.port)/x", in: folder)
+      #expect(ending.status == 1)
+      #expect(ending.output.contains("which is not an HTTP URL"), "\(ending.output)")
+      #expect(try await fetch("http://127.0.0.1:70000/x", in: folder).status == 64)
+      let options = ["--proxy", "http://u:secret@127.0.0.1:70000"]
+      let proxy = try await fetch("http://127.0.0.1:1/x", options, in: folder)
+      #expect(proxy.status == 64 && !proxy.output.contains("secret"), "\(proxy.output)")
+      await server.stop()
+    }
+  }
+
+  // MARK: - Standard streams and signals
+
+  @Test(arguments: ["exec 2>&-", "exec 2>/dev/full"])
+  func closedStandardError_isNoReasonToStop(setup: String) async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in Self.hello }
+      let address = "http://127.0.0.1:\(server.port)"
+      let arguments = ["\(address)/a out=x", "http://127.0.0.1:1/b", "--retries", "0"]
+      let ending = try await FetchProcess(
+        arguments + ["--output", path(folder)], in: folder, setup: setup
+      ).ending()
+      #expect(ending.status == 1)
+      #expect(try text(in: folder) == "hello")
+      await server.stop()
+    }
+  }
+
+  @Test func closedStandardInputAndFullOutput_areErrors() async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { _ in Self.hello }
+      let url = "http://127.0.0.1:\(server.port)/x"
+      let list = try await FetchProcess(["--list", "-"], in: folder, setup: "exec <&-").ending()
+      #expect(list.status == 64 && list.output.contains("standard input"), "\(list.output)")
+      let full = try await fetch(url, ["--json"], in: folder, setup: "exec >/dev/full")
+      #expect(full.status == 1 && full.output.contains("standard output"), "\(full.output)")
+      await server.stop()
+    }
+  }
+
+  @Test func ignoredSignals_stayIgnored_andTheSecondOfTimeoutIsNoSecondOne() async throws {
+    try await withFolder { folder in
+      let (begun, beginning) = AsyncStream<Void>.makeStream()
+      let server = try await RawServer { _, inbound, outbound in
+        try await outbound.write(
+          ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel"))
+        beginning.yield()
+        _ = try await inbound.next()
+      }
+      let arguments = [
+        "http://127.0.0.1:\(server.port)/x", "--output", path(folder), "--quiet", "--json",
+      ]
+      let process = try FetchProcess(arguments, in: folder, setup: "trap '' HUP")
+      for await _ in begun { break }
+      process.interrupt(SIGHUP)
+      process.interrupt(SIGTERM)
+      process.interrupt(SIGTERM)
+      let ending = try await process.ending()
+      #expect(ending.status == 143)
+      #expect(ending.output.contains("\"status\" : \"unfinished\""), "\(ending.output)")
+      #expect(ending.output.contains("\"ending\" : \"signal 15\""))
+      await server.stop()
+    }
+  }
+
+  @Test func demonstration_intoAFolder_needsItsOwnOptions() async throws {
+    try await withFolder { folder in
+      let ending = try await FetchProcess(["--output", path(folder)], in: folder).ending()
+      #expect(ending.status == 64 && ending.output.contains("no file to download"))
+    }
+  }
+
+  @Test func fileThatIsNotInTheListOfChecksums_isNotFetched() async throws {
+    try await withFolder { folder in
+      let sums = folder.appending(component: "sums")
+      try Data("\(String(repeating: "0", count: 64))  y\n".utf8).write(to: sums)
+      let ending = try await fetch(
+        "http://127.0.0.1:1/x", ["--checksums", path(sums)], in: folder)
+      #expect(ending.status == 64)
+      #expect(ending.output.contains("contains no checksum for x"), "\(ending.output)")
+    }
+  }
+
+  @Test func certificates_thatAreNone_areAnError() async throws {
+    try await withFolder { folder in
+      let ending = try await fetch(
+        "https://127.0.0.1:1/x", ["--cacert", "/dev/null"], in: folder)
+      #expect(ending.status == 64 && ending.output.contains("no certificate"), "\(ending.output)")
+    }
+  }
+
   @Test func requestAfterTheShutdown_isRejected() async throws {
     let transport = HTTPTransport(
       proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),

@@ -1,0 +1,68 @@
+import Foundation
+
+/// Reads and writes the standard streams of the process.
+///
+/// `FileHandle` ends the process if a stream is closed or can't be written.
+public enum StandardStreams {
+  /// Writes to standard error; ignores failures, because there is nowhere to report them.
+  public static func writeError(_ text: String) { _ = write(text, to: STDERR_FILENO) }
+
+  /// Writes to standard output.
+  public static func writeOutput(_ text: String) throws(FileFailure) {
+    if let code = write(text, to: STDOUT_FILENO) {
+      throw FileFailure(.write, "standard output", code)
+    }
+  }
+
+  /// Returns the contents of a text file or a pipe, or of standard input for `-`.
+  public static func read(_ path: String) throws(FileFailure) -> String {
+    let file = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+    let name = path == "-" ? "standard input" : path
+    guard file >= 0 else { throw FileFailure(.read, name, errno) }
+    defer { if file != STDIN_FILENO { close(file) } }
+    var text: [UInt8] = []
+    var piece = [UInt8](repeating: 0, count: 1 << 16)
+    while true {
+      let count = readPiece(file, &piece)
+      if count > 0 {
+        text += piece.prefix(count)
+      } else if count == 0 {
+        return String(decoding: text, as: UTF8.self)
+      } else if errno != EINTR {
+        throw FileFailure(.read, name, errno)
+      }
+    }
+  }
+
+  private static func readPiece(_ file: Int32, _ piece: inout [UInt8]) -> Int {
+    #if canImport(Darwin)
+      Darwin.read(file, &piece, piece.count)
+    #else
+      Glibc.read(file, &piece, piece.count)
+    #endif
+  }
+
+  /// Returns the error number, or nil after success.
+  private static func write(_ text: String, to file: Int32) -> Int32? {
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { bytes in
+        #if canImport(Darwin)
+          Darwin.write(file, bytes.baseAddress, bytes.count)
+        #else
+          Glibc.write(file, bytes.baseAddress, bytes.count)
+        #endif
+      }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EAGAIN {
+        // The stream is a pipe that another process made non-blocking.
+        var stream = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)
+        guard poll(&stream, 1, -1) >= 0 || errno == EINTR else { return errno }
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return nil
+  }
+}
