@@ -42,7 +42,7 @@ extension Downloader {
     }
   }
 
-  private func pause(_ copy: Copy, _ errors: [any Error]) -> Promise<Void> {
+  func pause(_ copy: Copy, _ errors: [any Error]) -> Promise<Void> {
     let policy = options.policy
     let wanted = errors.last.flatMap { policy.requestedDelay($0) }
     let delay = wanted ?? policy.delay(errors.count)

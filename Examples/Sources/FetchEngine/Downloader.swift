@@ -188,9 +188,10 @@ public struct Downloader: Sendable {
   /// Fetches the missing segments at the same time.
   ///
   /// If some of them fail, the server may limit connections: after the others are complete, they
-  /// are fetched over fewer connections, as long as anything arrives.
+  /// are fetched over fewer connections, until nothing arrives in several rounds.
   private func segments(
-    of copy: Copy, connections: Int, _ early: Handover<Opened>, for first: Copy.Claim
+    of copy: Copy, connections: Int, _ early: Handover<Opened>, for first: Copy.Claim,
+    errors: [any Error] = []
   ) -> Promise<Void> {
     let before = copy.received
     return Promise.all(
@@ -207,11 +208,18 @@ public struct Downloader: Sendable {
       }
     }
     .then(on: .immediate) { results in
-      let errors = results.compactMap(\.self)
-      guard let error = errors.first else { return .value(()) }
-      guard copy.received > before else { throw error }
-      return segments(
-        of: copy, connections: max(1, connections - errors.count), early, for: first)
+      let failures = results.compactMap(\.self)
+      guard let error = failures.first else { return .value(()) }
+      let errors = copy.received > before ? [error] : errors + [error]
+      // The server may need some time to notice that a connection was closed; an error after
+      // several attempts is final.
+      let isFinal = errors.count > 1 && ((error as? GivenUp)?.errors.count ?? 1) > 1
+      guard !isFinal, errors.count < options.policy.attempts else { throw error }
+      return pause(copy, errors).then(on: .immediate) {
+        segments(
+          of: copy, connections: max(1, connections - failures.count), early, for: first,
+          errors: errors)
+      }
     }
   }
 

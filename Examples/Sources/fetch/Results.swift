@@ -46,18 +46,18 @@ extension Fetch {
   /// Prints the summary; throws the exit status unless all files are complete.
   func report(_ results: Results) throws {
     let outcomes = results.outcomes
-    if json {
-      try StandardStreams.writeOutput(try JSONReport(results).text + "\n")
-    } else {
-      try StandardStreams.writeOutput(
-        Summary.render(
-          outcomes.map(\.row), fileCount: results.fileCount, elapsed: results.elapsed,
-          width: Terminal.width(STDOUT_FILENO), isComplete: allRows))
-    }
+    let text =
+      json
+      ? try JSONReport(results).text + "\n"
+      : Summary.render(
+        outcomes.map(\.row), fileCount: results.fileCount, elapsed: results.elapsed,
+        width: Terminal.width(STDOUT_FILENO), isComplete: allRows)
+    let writing = Result { try StandardStreams.writeOutput(text) }
     switch results.ending {
     case .signal(let number): throw ExitCode(128 + number)
     case .deadline: throw ExitCode(1)
     case .byItself:
+      try writing.get()
       let saved = outcomes.count { if case .saved = $0 { true } else { false } }
       if saved < results.fileCount { throw ExitCode(1) }
     }

@@ -392,8 +392,8 @@ import Testing
     #expect(disk.files.isEmpty)
   }
 
-  @Test(arguments: [403, 0, 503])
-  func connections_thatTheServerRefuses_areNotNeeded(status: Int) throws {
+  @Test(arguments: [403, 0, 503], [0, 0.05])
+  func connections_thatTheServerRefuses_areNotNeeded(status: Int, delay: Double) throws {
     var options = Options()
     options.split = 4
     options.minimumSegment = 1000
@@ -409,7 +409,7 @@ import Testing
       reply.pause = .seconds(1)
       let pieces = Double((reply.body.count + 999) / 1000)
       let isFirst = asked.headers["Range"] == nil
-      open.add("\(world.now / .seconds(1) + (isFirst ? 5 : pieces))")
+      open.add("\(world.now / .seconds(1) + (isFirst ? 5 : pieces) + delay)")
       return reply
     }
     let outcome = try outcome(checksum: false, options: options, from: network)
