@@ -104,7 +104,9 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
   public var description: String { description(depth: ErrorList.describedDepth) }
 
   fileprivate func description(depth: Int) -> String {
-    "All \(errors.count) promises were rejected: \(list.description(depth: depth))"
+    (errors.count == 1
+      ? "The only promise was rejected: " : "All \(errors.count) promises were rejected: ")
+      + list.description(depth: depth)
   }
 }
 

@@ -25,6 +25,18 @@ struct GatewayCommand: AsyncParsableCommand {
   @Option(help: "The log level; debug shows the calls to the backends.")
   var logLevel = "info"
 
+  func validate() throws {
+    guard (0...65_535).contains(port) else {
+      throw ValidationError("--port must be from 0 to 65535, not \(port).")
+    }
+    guard (0...1_000_000).contains(hedgeAfter) else {
+      throw ValidationError("--hedge-after must be from 0 to 1000000, not \(hedgeAfter).")
+    }
+    guard drain >= 0, drain < 1e6 else {
+      throw ValidationError("--drain must be from 0 to 1000000 seconds, not \(drain).")
+    }
+  }
+
   func run() async throws {
     guard let level = Logger.Level(rawValue: logLevel) else {
       throw ValidationError("\(logLevel) is not a log level.")

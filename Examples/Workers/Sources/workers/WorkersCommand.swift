@@ -39,9 +39,15 @@ struct WorkerCommand: AsyncParsableCommand {
         }),
       services: [DownloadService(folder: folder)])
     let serving = Promise { try await server.serve() }
-    if let address = try await server.listeningAddress?.ipv4 {
-      print("listening on \(address.host):\(address.port)")
-      fflush(nil)
+    do {
+      if let address = try await server.listeningAddress?.ipv4 {
+        print("listening on \(address.host):\(address.port)")
+        fflush(nil)
+      }
+    } catch {
+      // The error of `serve` says why there is no address.
+      try await serving.value
+      throw error
     }
     try await serving.value
   }
@@ -84,7 +90,10 @@ struct FetchCommand: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let listed = try FileList.read(String(contentsOfFile: list, encoding: .utf8))
+    guard let text = try? String(contentsOfFile: list, encoding: .utf8) else {
+      throw ValidationError("The list '\(list)' can't be read as text.")
+    }
+    let listed = try FileList.read(text)
     let folder = try OutputFolder(URL(fileURLWithPath: output, isDirectory: true))
 
     let workers = try workers.map { try Worker($0, files: files) }
@@ -95,11 +104,22 @@ struct FetchCommand: AsyncParsableCommand {
     let report = try await coordinator.fetch(listed).value
     for connection in connections { connection.cancel() }
 
-    for (file, error) in report.failures { print("failed: \(file.url): \(error)") }
+    for (file, error) in report.failures { print("failed: \(file.url): \(reason(for: error))") }
     print(
       "\(report.files) of \(listed.count) files, \(report.bytes) bytes; "
         + "\(report.kept) already existed; "
         + "\(report.takenBack) attempts repeated because a worker was unavailable")
     if !report.failures.isEmpty { throw ExitCode.failure }
+  }
+}
+
+/// Returns the last error of the attempts, because all of them are too long to read.
+private func reason(for error: any Error) -> String {
+  switch error {
+  case let error as RetryError:
+    "\(error.errors.count) attempts failed; the last error: \(error.last.map(reason) ?? "none")"
+  case let error as AggregateError: error.errors.last.map(reason) ?? "\(error)"
+  case let error as RPCError: error.message
+  default: "\(error)"
   }
 }

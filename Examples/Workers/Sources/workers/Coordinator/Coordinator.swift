@@ -86,8 +86,8 @@ final class Coordinator: Sendable {
   }
 
   private var leastBusyWorker: Worker {
-    let rested = workers.filter { !$0.isResting }
-    let candidates = rested.isEmpty ? workers : rested
+    let available = workers.filter { $0.isAvailable }
+    let candidates = available.isEmpty ? workers : available
     return candidates.shuffled().min { $0.load < $1.load } ?? workers[0]
   }
 

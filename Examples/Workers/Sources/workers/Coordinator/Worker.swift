@@ -7,15 +7,33 @@ import Synchronization
 
 /// The coordinator's representation of a worker.
 final class Worker: Sendable {
-  /// The time for which an unavailable worker receives no files, if other workers are available.
+  /// The time for which a worker receives no files after a failure, if other workers are available;
+  /// doubled after each further failure.
   private static let rest = Duration.milliseconds(300)
+  private static let longestRest = Duration.seconds(30)
   /// The time limit of one attempt.
   private static let limit = Duration.seconds(60)
 
   let address: Address
   private let peer: Peer<HTTP2ClientTransport.Posix>
   private let limiter: Limiter
-  private let restsUntil = Mutex<ContinuousClock.Instant?>(nil)
+  private let health = Mutex(Health())
+
+  /// The failures since the last success.
+  private struct Health {
+    var failures = 0
+    var restsUntil: ContinuousClock.Instant?
+
+    var isResting: Bool { restsUntil.map { $0 > .now } ?? false }
+
+    mutating func noteFailure() {
+      // Files that were in progress at the same time fail together.
+      guard !isResting else { return }
+      failures += 1
+      let rest = Worker.rest * (1 << min(failures - 1, 10))
+      restsUntil = .now + min(rest, Worker.longestRest)
+    }
+  }
 
   /// Creates a worker that downloads at most `files` files at the same time.
   init(_ address: Address, files: Int) throws {
@@ -54,16 +72,22 @@ final class Worker: Sendable {
       }
     }
     .tap(on: .immediate) { result in
-      if result.isUnavailable { self.beginRest() }
+      self.health.withLock { health in
+        if result.showsUnreachableWorker { health.noteFailure() } else { health = Health() }
+      }
     }
   }
 
   /// The number of running and waiting files; the worker with the lowest number gets the next file.
   var load: Int { limiter.runningCount + limiter.waitingCount }
 
-  var isResting: Bool { restsUntil.withLock { until in until.map { $0 > .now } ?? false } }
-
-  private func beginRest() { restsUntil.withLock { $0 = .now + Self.rest } }
+  /// Whether the worker can receive a file.
+  ///
+  /// After a failure, it receives one file at a time until it
+  /// has delivered one: a host that can't be reached may hold each of them until its time limit.
+  var isAvailable: Bool {
+    health.withLock { health in !health.isResting && (health.failures == 0 || load == 0) }
+  }
 }
 
 extension Result {
@@ -71,5 +95,17 @@ extension Result {
   var isUnavailable: Bool {
     if case .failure(let error) = self { return (error as? RPCError)?.code == .unavailable }
     return false
+  }
+
+  /// Whether the worker may be unreachable: its connection failed, or a call had no result in time.
+  ///
+  /// A call is cancelled if another worker was faster.
+  fileprivate var showsUnreachableWorker: Bool {
+    switch self {
+    case .success: false
+    case .failure(is CancellationError): true
+    case .failure(let error as RPCError): [.unavailable, .deadlineExceeded].contains(error.code)
+    case .failure: false
+    }
   }
 }
