@@ -1,6 +1,9 @@
 /// How long, and how many values, a ``RequestCoalescer`` caches.
 public struct CoalescerCaching: Sendable, Hashable {
   /// The time for which a value is cached; nil for no limit other than the capacity.
+  ///
+  /// Expired values are removed whenever the number of keys has doubled, so there are at most 64
+  /// keys, or twice as many as were in use the last time.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var lifetime: Duration? {
     get { fresh?.duration }
@@ -41,7 +44,7 @@ public struct CoalescerCaching: Sendable, Hashable {
   fileprivate var total: Int64? {
     fresh.map {
       let (sum, overflow) = $0.inNanoseconds.addingReportingOverflow(stale.inNanoseconds)
-      return overflow ? .max : sum
+      return overflow ? (stale < .zero ? .min : .max) : sum
     }
   }
 }
@@ -89,7 +92,25 @@ final class CoalescerStore<Value: Sendable>: Sendable {
       return (true, removed)
     }
     SharedThread.release(removed)
+    if inserted { removeExpiredValues() }
     return inserted
+  }
+
+  /// Removes the values that have expired if the number of entries has doubled since the last time.
+  ///
+  /// This takes amortized constant time per insertion.
+  private func removeExpiredValues() {
+    guard let total = caching?.total else { return }
+    let entries = table.withLock { $0.entriesToSweep() }
+    if entries.isEmpty { return }
+    // The clock is user code, and an entry has a lock of its own.
+    let now = age()
+    let expired = entries.filter { $0.hasExpired(at: now, after: total) }
+    let removed = table.withLock { table in
+      defer { table.noteSweep() }
+      return expired.compactMap { table.remove($0) }
+    }
+    SharedThread.release((entries, removed))
   }
 
   func remove(_ entry: Entry) {
@@ -123,11 +144,13 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     entry.promise.cell.onCancel { [weak self, weak entry] in
       if let self, let entry { remove(entry) }
     }
-    let work = CoalescedWork.start(for: entry, start)
+    let work = entry.work
+    let started = work.start(start)
     entry.resolver.resolve(
-      onlyWith: .onEnd(of: work, target: target) { [weak self, weak entry] in
+      onlyWith: .onEnd(of: started, target: target) { [weak self, weak entry] in
+        work.end()
         guard let self, let entry else { return }
-        guard caching != nil, case .success? = work.currentResult else { return remove(entry) }
+        guard caching != nil, case .success? = started.currentResult else { return remove(entry) }
         let arrival = age()
         entry.arrival.withLock { $0 = arrival }
         noteValue(of: entry)
@@ -139,11 +162,14 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     guard old.beginRevalidation() else { return }
     let fresh = Entry(key: old.key, hash: old.hash)
     fresh.noteBeginning()
-    let work = CoalescedWork.start(for: old, start)
+    // Not as the work of an entry: a request that it makes gets the stale value.
+    let work = Promise<Value>.attempted { try start() }
     let ending = Promise.onEnd(of: work, target: target) { [weak self] in
-      defer { old.endRevalidation() }
       guard let self else { return }
-      guard case .success? = work.currentResult else { return monitors.note(.refreshFailed) }
+      guard case .success? = work.currentResult else {
+        old.endRevalidation()
+        return monitors.note(.refreshFailed)
+      }
       let arrival = age()
       fresh.arrival.withLock { $0 = arrival }
       let removed = table.withLock { table in
@@ -173,34 +199,40 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   }
 }
 
-/// The work in which the current task runs, to detect work that waits for itself.
-enum CoalescedWork {
-  @TaskLocal static var current: Set<Int> = []
+/// The work of an entry, to detect work that waits for itself.
+///
+/// It is separate from the entry, because a task can run for longer than the entry exists.
+final class CoalescedWork: Sendable {
+  /// The unfinished work in which the current task runs, and some that has ended.
+  @TaskLocal static var current: [CoalescedWork] = []
 
-  private static let lastID = Atomic(0)
+  private let hasEnded = AtomicFlag(false)
 
-  /// Returns a number for an entry.
-  ///
-  /// It isn't an address, because a task can run for longer than the entry exists.
-  static func newID() -> Int { lastID.add(1, ordering: .relaxed).newValue }
-
-  static func start<Value>(
-    for entry: CoalescerEntry<Value>, _ start: () throws -> Promise<Value>
-  ) -> Promise<Value> {
-    $current.withValue(current.union([entry.id])) {
+  /// Calls `start`, which runs as a part of this work.
+  func start<Value>(_ start: () throws -> Promise<Value>) -> Promise<Value> {
+    // Without the work that has ended: a task can start the work that starts the next task.
+    let outer = Self.current.filter { !$0.hasEnded.load(ordering: .acquiring) }
+    return Self.$current.withValue(outer + [self]) {
       Promise<Value>.attempted { try start() }
     }
+  }
+
+  func end() { hasEnded.store(true, ordering: .releasing) }
+
+  /// Whether the current task is a part of this work, which would wait for itself.
+  var isCurrent: Bool {
+    !hasEnded.load(ordering: .acquiring) && Self.current.contains { $0 === self }
   }
 }
 
 /// The request for one key.
 ///
 /// `@unchecked Sendable`: immutable except for `arrival`, which has a lock, and `place` and
-/// `callers`, which are guarded by the table's lock. `key` is accessed only by the coalescer, which
-/// is sendable only if its keys are.
+/// `callers`, which are guarded by the table's lock.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
-  let id = CoalescedWork.newID()
-  let key: Any
+  /// Its work, if it starts any.
+  let work = CoalescedWork()
+  let key: any Sendable
   let hash: Int
   let promise: Promise<Value>
   let resolver: Resolver<Value>
@@ -213,7 +245,7 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   private let isRevalidating = Atomic(false)
   private let hasBegun = Atomic(false)
 
-  init(key: Any, hash: Int) {
+  init(key: any Sendable, hash: Int) {
     self.key = key
     self.hash = hash
     (promise, resolver) = Promise<Value>.withResolvers()
@@ -232,6 +264,12 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
     !isRevalidating.exchange(true, ordering: .acquiringAndReleasing)
   }
 
+  /// Whether its value has been in the store for `total` nanoseconds and isn't being replaced.
+  func hasExpired(at now: Int64, after total: Int64) -> Bool {
+    guard let arrival = arrival.withLock({ $0 }) else { return false }
+    return now - arrival >= total && !isRevalidating.load(ordering: .acquiring)
+  }
+
   func endRevalidation() { isRevalidating.store(false, ordering: .releasing) }
 }
 
@@ -247,6 +285,10 @@ struct CoalescerTable<Value: Sendable> {
   private(set) var version = 0
   /// The entries whose values have arrived, to enforce the capacity.
   private var values = RecencyList<Entry>()
+  /// The number of entries that starts the next sweep.
+  private var sweepCount = Self.minimumSweepCount
+
+  private static var minimumSweepCount: Int { 64 }
 
   func candidates(_ hash: Int) -> [Entry] { entries[hash] ?? [] }
 
@@ -303,6 +345,17 @@ struct CoalescerTable<Value: Sendable> {
     version = removed.version + 1
     return removed
   }
+
+  /// Returns all entries if it's time to remove those that have expired.
+  mutating func entriesToSweep() -> [Entry] {
+    guard count >= sweepCount else { return [] }
+    // No other thread sweeps at the same time.
+    sweepCount = .max
+    return entries.values.flatMap { $0 }
+  }
+
+  /// Records the end of a sweep.
+  mutating func noteSweep() { sweepCount = max(2 * count, Self.minimumSweepCount) }
 
   /// Removes the least recently used values until no more than `capacity` remain.
   mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {

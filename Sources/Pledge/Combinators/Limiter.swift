@@ -155,12 +155,21 @@ public final class Limiter: Sendable {
       connect: { limiter in
         // First the room, then the result, because a caller that receives the result can submit the
         // next operation.
-        resolver.resolve(
-          onlyWith: .onEnd(of: work, target: limiter.time.target) {
-            // A cancelled task uses the limited resource until it ends.
-            guard let end = end?.promise, end.isPending else { return limiter.leave() }
-            end.observe(on: .immediate) { _ in limiter.leave() }
-          })
+        let ended = Promise<T>.onEnd(of: work, target: limiter.time.target) {
+          // A cancelled task uses the limited resource until it ends.
+          guard let end = end?.promise, end.isPending else { return limiter.leave() }
+          end.observe(on: .immediate) { _ in
+            limiter.leave()
+            limiter.tellIfIdle()
+          }
+        }
+        resolver.resolve(onlyWith: ended)
+        // Last, because code that waits for the limiter to be idle may rely on the results.
+        ended.cell.attach(
+          Handler(
+            input: Cell.Input.watcher | Cell.Input.hearsAbandonment, source: ended.cell,
+            target: nil,
+            body: nil, run: { _, _ in limiter.tellIfIdle() }))
       },
       reject: { resolver.reject($0) })
     let submission = state.withLock { $0.submit(operation, priority: priority) }
@@ -187,7 +196,6 @@ public final class Limiter: Sendable {
     monitors.note(.running(-1))
     state.withLock { $0.running -= 1 }
     startNext()
-    tellIfIdle()
   }
 
   private func startNext() {
@@ -384,7 +392,9 @@ struct LimiterQueue {
       return .failure(
         PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(limit)."))
     }
-    if let capacity, waiting.count >= capacity, !(canStart && waiting.isEmpty) {
+    // The threads that submitted them are about to start these.
+    let starting = isPaused ? 0 : max(min(limit - running, startsLeft ?? .max), 0)
+    if let capacity, waiting.count - starting >= capacity {
       return .failure(Limiter.QueueFullError(capacity: capacity))
     }
     let ticket = Ticket(priority: priority, number: nextNumber)

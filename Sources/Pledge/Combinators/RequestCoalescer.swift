@@ -11,7 +11,7 @@
 /// starts new work.
 ///
 /// Keys are hashed and compared in the isolation of the caller, never under a lock.
-public final class RequestCoalescer<Key, Value: Sendable> {
+public final class RequestCoalescer<Key: Sendable, Value: Sendable>: Sendable {
   /// How long values are cached.
   public typealias Caching = CoalescerCaching
 
@@ -43,9 +43,6 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   }
 }
 
-// `@unchecked`: the store is sendable, and contains keys, which are sendable under this condition.
-extension RequestCoalescer: @unchecked Sendable where Key: Sendable {}
-
 extension RequestCoalescer where Key: Hashable {
   /// Returns a promise for the value for `key`; calls `start` unless its work is in progress or its
   /// value is cached.
@@ -58,7 +55,7 @@ extension RequestCoalescer where Key: Hashable {
   /// **Execution.** `start` runs inside this call.
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
     let (entry, isNew) = entry(for: key)
-    if CoalescedWork.current.contains(entry.id) {
+    if entry.work.isCurrent {
       store.leave(entry)
       return .rejected(PromiseError.returnedItself)
     }

@@ -90,12 +90,15 @@ extension Handler {
     guard let source = detach(finding: replacement, isCancellation: isCancellation) else {
       return false
     }
-    Delivery.deliver(self, wanted: Mark.wantsRejection)
     switch source.remove(self) {
     case .notListed: source.noteUnheard()
     case .removedLast: source.cancel()
     case .removed, .isOnly: break
     }
+    // It can settle at any time, and this can be the last reference to its value.
+    SharedThread.release(source)
+    // Last, because code that receives the error may rely on the cancellation.
+    Delivery.deliver(self, wanted: Mark.wantsRejection)
     return true
   }
 
@@ -158,7 +161,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   @exclusivity(unchecked) private var cell: Cell?
   /// What settles the promise, for the deadlock check of `wait()`: the scheduler or queue that its
   /// producer's closure needs, the `CombinatorInputs` of its combinator, or the cell whose result
-  /// it receives, if nothing else settles it.
+  /// it receives, if nothing else settles it; or the timer, which is removed with the hooks.
   @exclusivity(unchecked) var producer: AnyObject?
 
   func append(_ handler: @escaping @Sendable () -> Void) {
@@ -187,6 +190,7 @@ final class CancelHooks: Job, @unchecked Sendable {
     if !forwarders.isEmpty {
       for forwarder in exchange(&forwarders, with: []) { forwarder.remove() }
     }
+    producer = nil
     exchange(&cell, with: nil)?.reject(.cancellation)
   }
 
@@ -194,5 +198,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   static func discard(_ object: Unmanaged<AnyObject>) {
     let hooks = unsafeDowncast(object.takeRetainedValue(), to: CancelHooks.self)
     for forwarder in hooks.forwarders { forwarder.removeKeeping() }
+    if hooks.first == nil, hooks.producer is TimerHeap.Timer { return }
+    SharedThread.release(hooks)
   }
 }

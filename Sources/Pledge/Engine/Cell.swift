@@ -933,6 +933,24 @@ enum ObserverList {
     return (rest, unlinked, count)
   }
 
+  /// Whether the executor of an observer is user code, in a list that the caller has taken.
+  static func needsProgram(_ newest: Node) -> Bool {
+    var rest: Node? = newest
+    while let node = rest {
+      let needsProgram = node._withUnsafeGuaranteedRef { observer in
+        guard let target = observer.target, observer.marks & Cell.Mark.queueTarget == 0 else {
+          return false
+        }
+        return target._withUnsafeGuaranteedRef {
+          unsafeDowncast($0, to: Scheduler.self).callsProgram
+        }
+      }
+      if needsProgram { return true }
+      rest = next(node)
+    }
+    return false
+  }
+
   /// Releases all observers of a list.
   static func release(_ list: Node) {
     var rest: Node? = list

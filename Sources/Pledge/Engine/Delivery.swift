@@ -48,12 +48,23 @@ enum Delivery {
 
   private static func deliverInOrder(
     _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64,
-    _ state: UnsafeMutablePointer<ThreadState>
+    after waiting: InPlaceList = InPlaceList(nil), _ state: UnsafeMutablePointer<ThreadState>
   ) {
-    var inPlace = InPlaceList(nil)
+    // One level of nesting, so that what executors drop waits until all observers are handed over.
+    state.pointee.depth += 1
+    defer { Trampoline.leave(state) }
+    var inPlace = waiting
     var batch: Unmanaged<Handler>? = newest
     var isFirst = true
     while let newest = batch {
+      // The cell stays in the state `delivering`, so that no later observer overtakes these.
+      if state.pointee.isShared, ObserverList.needsProgram(newest) {
+        nonisolated(unsafe) let waiting = inPlace
+        state.pointee.postponed.append {
+          deliverInOrder(newest, of: cell, wanted: wanted, after: waiting, ThreadState.current)
+        }
+        return
+      }
       var rest = ObserverList.oldestFirst(newest)
       while let node = rest {
         rest = ObserverList.next(node)

@@ -107,15 +107,15 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   let executor: Executor
   init(_ executor: Executor) { self.executor = executor }
 
+  override var callsProgram: Bool { true }
+
   override func enqueue(_ job: Job) {
     let state = ThreadState.current
     guard !state.pointee.isShared else {
       state.pointee.postponed.append { self.enqueue(job) }
       return
     }
-    state.pointee.enqueueDepth += 1
-    executor.enqueue(PromiseJob(job))
-    state.pointee.enqueueDepth -= 1
+    Trampoline.callExecutor(state) { executor.enqueue(PromiseJob(job)) }
   }
 
   override var name: String { "\(Executor.self)" }

@@ -54,8 +54,7 @@ public struct PromiseJob: Sendable {
 
     deinit {
       if hasRun.load(ordering: .acquiring) { return }
-      // The trampoline limits nesting if an executor drops the jobs of a whole chain at once.
-      Trampoline.perform(DroppedJob(job), ThreadState.current)
+      DroppedJob.reject(job)
     }
   }
 }
@@ -64,7 +63,19 @@ public struct PromiseJob: Sendable {
 final class DroppedJob: Job, @unchecked Sendable {
   private let job: Job
 
-  init(_ job: Job) { self.job = job }
+  private init(_ job: Job) { self.job = job }
+
+  /// Rejects the promise of `job`: after the executor's `enqueue` has returned and the other
+  /// handlers have been delivered, because handlers in place of that promise can wait for those.
+  static func reject(_ job: Job) {
+    let state = ThreadState.current
+    if state.pointee.enqueueDepth > 0 {
+      state.pointee.deferred.append(DroppedJob(job))
+    } else {
+      // The trampoline limits nesting if an executor drops the jobs of a whole chain at once.
+      Trampoline.perform(DroppedJob(job), state)
+    }
+  }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     (job as? Handler)?.breakUncalled()

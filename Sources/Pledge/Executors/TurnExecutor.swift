@@ -96,10 +96,10 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
       state.pointee.postponed.append { self.scheduleTurn() }
       return
     }
-    let turn = RequestedTurn(self)
-    state.pointee.enqueueDepth += 1
-    schedule { turn.run() }
-    state.pointee.enqueueDepth -= 1
+    Trampoline.callExecutor(state) {
+      let turn = RequestedTurn(self)
+      schedule { turn.run() }
+    }
   }
 
   static let registry = SchedulerRegistry<RequestedTurnScheduler>()
@@ -130,7 +130,7 @@ private final class RequestedTurn: Sendable {
 
   deinit {
     if hasRun.load(ordering: .acquiring) { return }
-    for job in scheduler.takeJobs() { Trampoline.perform(DroppedJob(job), ThreadState.current) }
+    for job in scheduler.takeJobs() { DroppedJob.reject(job) }
   }
 }
 

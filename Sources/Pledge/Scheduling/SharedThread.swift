@@ -7,11 +7,12 @@ package enum SharedThread {
   /// Calls `work`, which can settle promises, on the current thread, which then counts as shared.
   package static func perform(_ work: () -> Void) {
     let thread = ThreadState.current
-    thread.pointee.isShared = true
+    let wasShared = exchange(&thread.pointee.isShared, with: true)
     work()
     // The system can use the thread for other work next.
-    thread.pointee.isShared = false
-    if thread.pointee.postponed.isEmpty { return }
+    thread.pointee.isShared = wasShared
+    // An outer call sends the work, because it may have more of it.
+    if wasShared || thread.pointee.postponed.isEmpty { return }
     let postponed = PostponedWork(exchange(&thread.pointee.postponed, with: []))
     Queues.async(on: Queues.global) { postponed.run() }
   }
@@ -22,9 +23,14 @@ package enum SharedThread {
     if state.pointee.isShared { state.pointee.postponed.append(work) } else { work() }
   }
 
-  /// Releases `objects` of the user, on the global queue if the current thread is shared.
+  /// Releases `objects`, which can be or contain objects of the user, on the global queue if the
+  /// current thread is shared; otherwise, the caller does.
+  @inline(__always)
   static func release(_ objects: some Sendable) {
-    runUserCode { withExtendedLifetime(objects) {} }
+    let state = ThreadState.current
+    if state.pointee.isShared {
+      state.pointee.postponed.append { withExtendedLifetime(objects) {} }
+    }
   }
 }
 
@@ -37,7 +43,25 @@ private final class PostponedWork: @unchecked Sendable {
   /// The work is moved, so that the shared thread keeps no reference that could become the last one.
   init(_ work: consuming [@Sendable () -> Void]) { self.work = work }
 
+  /// Runs the work as deferred jobs, so that one that blocks in `wait()` runs the following ones
+  /// first.
   func run() {
-    for work in exchange(&work, with: []) { work() }
+    let state = ThreadState.current
+    state.pointee.depth += 1
+    for work in exchange(&work, with: []) { state.pointee.deferred.append(PostponedJob(work)) }
+    Trampoline.leave(state)
+  }
+}
+
+/// One piece of postponed work.
+///
+/// `@unchecked Sendable`: only `perform`, which is called once, accesses the work.
+private final class PostponedJob: Job, @unchecked Sendable {
+  private var work: (@Sendable () -> Void)?
+
+  init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    exchange(&work, with: nil)?()
   }
 }

@@ -33,6 +33,20 @@ enum Trampoline {
     }
   }
 
+  /// Calls `enqueue`, a function of a program's executor.
+  ///
+  /// It counts as one level of nesting: what it drops is rejected after it has returned.
+  @inline(__always)
+  static func callExecutor(
+    _ state: UnsafeMutablePointer<ThreadState>, _ enqueue: () -> Void
+  ) {
+    state.pointee.depth += 1
+    state.pointee.enqueueDepth += 1
+    enqueue()
+    state.pointee.enqueueDepth -= 1
+    leave(state)
+  }
+
   /// Decrements the depth and runs the deferred jobs if this was the outermost job.
   @inline(__always)
   static func leave(_ state: UnsafeMutablePointer<ThreadState>) {

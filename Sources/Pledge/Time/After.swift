@@ -18,7 +18,11 @@ extension Guarantee where Value == Void {
     let timer = time.startTimer(after: span) { [weak cell] in
       cell?.fulfill(())
     }
-    cell.onCancel { withExtendedLifetime(timer) {} }
+    if timer is TimerHeap.Timer {
+      cell.noteProducer(timer)
+    } else {
+      cell.onCancel { withExtendedLifetime(timer) {} }
+    }
     return Guarantee(cell: cell)
   }
 }

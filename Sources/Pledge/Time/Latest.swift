@@ -11,7 +11,13 @@
 /// }
 /// ```
 public final class Latest<Value: Sendable>: Sendable {
-  private let current = Mutex<Promise<Value>?>(nil)
+  private struct State {
+    var work: Promise<Value>?
+    /// The number of operations and of calls of `cancel()` so far.
+    var count = 0
+  }
+
+  private let state = Mutex(State())
   private let debounce: TimeSpan
   private let time: TimeSource
 
@@ -62,26 +68,38 @@ public final class Latest<Value: Sendable>: Sendable {
   }
 
   /// Cancels the operation in progress, if any.
-  public func cancel() { replace(with: nil) }
+  public func cancel() {
+    supersede().old?.cancel()
+  }
+
+  /// Returns the number of a new operation, and the previous operation, which the caller must
+  /// cancel.
+  private func supersede() -> (number: Int, old: Promise<Value>?) {
+    state.withLock { state in
+      state.count += 1
+      return (state.count, exchange(&state.work, with: nil))
+    }
+  }
 
   private func start(
     _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
+    let (number, old) = supersede()
     // Cancels the previous operation first, because the new one may rely on that.
-    cancel()
+    old?.cancel()
     let work = Promise<Void>.after(debounce, time).chained(target, operation)
-    replace(with: work)
+    let isLatest = state.withLock { state in
+      if state.count == number { state.work = work }
+      return state.count == number
+    }
+    // A newer one, or `cancel()`, which this one can have called, has found nothing to cancel.
+    if !isLatest { work.cancel() }
     return .onEnd(of: work) { [weak self] in self?.forget(work) }
   }
 
-  private func replace(with work: Promise<Value>?) {
-    let old = current.withLock { exchange(&$0, with: work) }
-    old?.cancel()
-  }
-
   private func forget(_ work: Promise<Value>) {
-    let old = current.withLock { current in
-      current == work ? exchange(&current, with: nil) : nil
+    let old = state.withLock { state in
+      state.work == work ? exchange(&state.work, with: nil) : nil
     }
     withExtendedLifetime(old) {}
   }

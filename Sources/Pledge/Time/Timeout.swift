@@ -43,7 +43,7 @@ extension Promise {
     if !isPending { return self }
     let timer = TimerSlot(span)
     let result = cell.derive(
-      Value.self, wants: Cell.Input.hearsAbandonment, target: HandlerTarget(immediate: ()),
+      Value.self, wants: Cell.Input.hearsAbandonment, target: time.target,
       body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
     ) { handler, source in
       typealias Body = @Sendable () -> TimerSlot
@@ -109,7 +109,11 @@ extension Handler {
   fileprivate final func expire(after span: TimeSpan) {
     let rejection = Rejection(TimeoutError(span), origin: nil)
     // If it's too late, no handler will receive the error.
-    if !remove(finding: Root<Never?>(rejection: rejection)) { rejection.markHandled() }
+    if !remove(finding: Root<Never?>(rejection: rejection)) {
+      rejection.markHandled()
+      // The timer can hold the last reference to the value.
+      SharedThread.release(self)
+    }
   }
 }
 

@@ -185,7 +185,8 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       defer { settled = nil }
       return settled
     }
-    settle?.call(outcome)
+    // The session's queue serves all of its transfers, so no handler in place runs on it.
+    SharedThread.perform { settle?.call(outcome) }
   }
 
   private func finish(_ state: inout State, _ error: (any Error)?) throws -> Arrival {

@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -34,6 +35,16 @@ extension FoundationTests {
       #expect(text.hasSuffix("(URLError -1004)") && !text.contains("\n") && !text.contains("key=1"))
       #expect(text.contains(error.localizedDescription))
       #expect(RetryPolicy.isTransient(error))
+    }
+
+    @Test func handlerInPlace_canWaitForAnotherRequest() async throws {
+      let other = try server.url("/ok")
+      let promise = session.load(try server.url("/steps/1"))
+      let text = promise.map(on: .immediate) { [session] _ in
+        String(decoding: try session.load(other).wait().data, as: UTF8.self)
+      }
+      server.step()
+      try await expectFulfillment(of: text, with: "hello")
     }
 
     @Test func load_inAChain_infersItsTypes() async throws {

@@ -102,6 +102,33 @@ import Testing
     try await expectCancellation(of: waiting[0])
   }
 
+  @Test func idle_followsTheLastResult() throws {
+    let limiter = Limiter(1)
+    let order = Recorder<String>()
+    let promise = run(limiter, 0..<1)[0]
+    promise.done(on: .immediate) { _ in order.record("result") }.cauterize()
+    limiter.idle().done(on: .immediate) { order.record("idle") }.cauterize()
+    work.finish(0)
+    #expect(order.events == ["result", "idle"])
+  }
+
+  @Test func operationThatIsAboutToStart_takesNoPlaceInTheQueue() throws {
+    let limiter = Limiter(2, queueCapacity: 0)
+    let inner = Box<[Promise<Int>]>([])
+    limiter.monitors.add { event in
+      guard case .waiting(1) = event, inner.value.isEmpty else { return }
+      // As another thread can do before the submitting thread starts its operation.
+      inner.value = [.value(0)]
+      inner.value = [limiter.run(on: .immediate) { Promise.value(2) }]
+    }
+    let outer = limiter.run(on: .immediate) { Promise.value(1) }
+    #expect(outer.state == "fulfilled: 1")
+    #expect(inner.value.map(\.state) == ["fulfilled: 2"])
+    limiter.pause()
+    let paused = limiter.run(on: .immediate) { Promise.value(3) }
+    #expect(throws: Limiter.QueueFullError.self) { try paused.currentResult?.get() }
+  }
+
   @Test func idle_cancelled_leavesNothing() async throws {
     let limiter = Limiter(1)
     let promises = run(limiter, 0..<1)

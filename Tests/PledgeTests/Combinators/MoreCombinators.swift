@@ -111,6 +111,24 @@ import Testing
     #expect(starts.events == [2])
   }
 
+  @Test func latest_thatStartsANewerOne_sparesIt() async throws {
+    let clock = TimersByHand()
+    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let newer = Recorder<Promise<Int>>()
+    clock.interrupt { newer.record(latest.run { Promise.value(2) }) }
+    let older = latest.run { Promise.value(1) }
+    try await expectCancellation(of: older)
+    for action in clock.takeActions() { action() }
+    try await expectFulfillment(of: newer.events[0], with: 2)
+  }
+
+  @Test func latest_thatIsCancelledWhileItStarts_isCancelled() async throws {
+    let clock = TimersByHand()
+    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    clock.interrupt { latest.cancel() }
+    try await expectCancellation(of: latest.run { Promise.value(1) })
+  }
+
   @Test func latest_thatGoes_cancels() async throws {
     let (work, _) = Promise<Int>.withResolvers()
     let promise: Promise<Int>

@@ -231,6 +231,97 @@ private struct Refused: Error {}
     #expect(calls.events == ["caller", "work"])
   }
 
+  @Test func requestAfterTheWork_byATaskThatItStarted_getsTheCachedValue() async throws {
+    let cache = RequestCoalescer<Int, Int>(caching: .init())
+    let (gate, open) = Promise<Void>.withResolvers()
+    let late = Recorder<Promise<Int>>()
+    let first = cache.promise(for: 1) { () -> Promise<Int> in
+      Task {
+        try await gate.value
+        late.record(cache.promise(for: 1) { () -> Promise<Int> in .value(2) })
+      }
+      return .value(1)
+    }
+    try await expectFulfillment(of: first, with: 1)
+    open.fulfill()
+    try await expectFulfillment(of: late.reaches(1).promise)
+    try await expectFulfillment(of: late.events[0], with: 1)
+  }
+
+  @Test func refresh_canRequestTheStaleValue() async throws {
+    let cache = RequestCoalescer<Int, Int>(
+      caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
+    #expect(try await count(cache, 2) == 1)
+    await clock.advance(by: .seconds(12))
+    let old = Recorder<Promise<Int>>()
+    let stale = cache.promise(for: 2) { () -> Promise<Int> in
+      old.record(cache.promise(for: 2) { () -> Promise<Int> in .rejected(Refused()) })
+      return .value(7)
+    }
+    try await expectFulfillment(of: stale, with: 1)
+    try await expectFulfillment(of: old.events[0], with: 1)
+    #expect(try await count(cache, 2) == 7)
+  }
+
+  @Test func staleValue_thatARequestFoundBeforeItWasRefreshed_isNotRefreshedAgain() async throws {
+    let cache = RequestCoalescer<InterruptingKey, Int>(
+      caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
+    _ = cache.promise(for: InterruptingKey(number: 1)) { () -> Promise<Int> in .value(0) }
+    await clock.advance(by: .seconds(12))
+    let refreshes = Recorder<Int>()
+    @Sendable func refresh(_ number: Int) -> Promise<Int> {
+      refreshes.record(number)
+      return .value(number)
+    }
+    let key = InterruptingKey(number: 1) {
+      cache.promise(for: InterruptingKey(number: 1)) { refresh(1) }.cauterize()
+    }
+    let found = cache.promise(for: key) { refresh(2) }
+    try await expectFulfillment(of: found, with: 0)
+    #expect(refreshes.events == [1])
+    #expect(cache.count == 1)
+  }
+
+  @Test func expiredValues_areRemoved_whenTheNumberOfKeysHasDoubled() async throws {
+    let cache = RequestCoalescer<Int, Int>(
+      caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
+    func add(_ keys: Range<Int>) {
+      for key in keys { cache.promise(for: key) { () -> Promise<Int> in .value(key) }.cauterize() }
+    }
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let (refresh, refreshResolver) = Promise<Int>.withResolvers()
+    let pending = cache.promise(for: -1) { work }
+    add(0..<62)
+    await clock.advance(by: .seconds(12))
+    // This value is being refreshed when it expires.
+    try await expectFulfillment(of: cache.promise(for: 0) { refresh }, with: 0)
+    await clock.advance(by: .seconds(3))
+    #expect(cache.count == 63)
+    add(100..<101)
+    #expect(cache.count == 3)
+    resolver.fulfill(1)
+    try await expectFulfillment(of: pending, with: 1)
+    refreshResolver.fulfill(2)
+    try await expectFulfillment(of: cache.promise(for: 0) { refresh }, with: 2)
+    #expect(cache.count == 3)
+    // No sweep removes a value that is current, or only stale.
+    add(101..<1_000)
+    await clock.advance(by: .seconds(12))
+    add(1_000..<2_000)
+    #expect(cache.count == 1_902)
+    await clock.advance(by: .seconds(12))
+    add(2_000..<10_000)
+    #expect(cache.count == 9_000)
+  }
+
+  @Test func veryNegativeLifetimes_cacheNothing() async throws {
+    let cache = RequestCoalescer<Int, Int>(
+      caching: .init(lifetime: .seconds(Int64.min), staleLifetime: .seconds(Int64.min)),
+      clock: clock)
+    #expect(try await count(cache, 2) == 1)
+    #expect(try await count(cache, 2) == 2)
+  }
+
   @Test func keysMayUseTheTable() async throws {
     let keys = RequestCoalescer<NosyKey, Int>()
     NosyKey.table.withLock { $0 = keys }

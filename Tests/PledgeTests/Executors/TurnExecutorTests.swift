@@ -89,6 +89,26 @@ import Testing
     #expect(recovered.state == "fulfilled: 3")
   }
 
+  @Test func executorThatDropsAJobInsideEnqueue_breaksItsPromise_afterOtherJobsAreEnqueued() {
+    struct Closed: PromiseExecutor { func enqueue(_ job: PromiseJob) {} }
+    struct Open: PromiseExecutor {
+      let order: Recorder<String>
+      func enqueue(_ job: PromiseJob) { order.record("enqueued") }
+    }
+    let closed: [any PromiseExecutor] = [Closed(), TurnExecutor(name: "closed") { _ in }]
+    for dropping in closed {
+      let order = Recorder<String>()
+      let next = Open(order: order)
+      let (promise, resolver) = Promise<Void>.withResolvers()
+      promise.done(on: dropping) {}.catch(on: .immediate) { _ in order.record("dropped") }
+      promise.done(on: next) {}.cauterize()
+      resolver.fulfill()
+      #expect(order.events == ["enqueued", "dropped"])
+      let later = promise.map(on: dropping) { 1 }
+      #expect(throws: BrokenPromiseError.self) { try later.currentResult?.get() }
+    }
+  }
+
   @Test func turnThatIsDroppedHalfWay_breaksTheRest() throws {
     let executor = executor()
     let ran = CallCounter()

@@ -48,6 +48,22 @@ import Testing
     withExtendedLifetime(resolver) {}
   }
 
+  @Test func tasksOfACoalescersWork_thatStartTheNext_rememberOnlyWhatHasNotEnded() async throws {
+    let requests = RequestCoalescer<Int, Int>()
+    let counts = Recorder<Int>()
+    // On the main actor, so that each task starts after the work that started it has ended.
+    @MainActor func load(_ number: Int) {
+      requests.promise(for: number) { () -> Promise<Int> in
+        counts.record(CoalescedWork.current.count)
+        if number < 100 { Task { @MainActor in load(number + 1) } }
+        return .value(number)
+      }.cauterize()
+    }
+    await load(1)
+    try await expectFulfillment(of: counts.reaches(100).promise)
+    #expect(counts.events == Array(repeating: 1, count: 100))
+  }
+
   @Test func racesOfWhichItHoldsTheValue() async throws {
     for _ in 0..<rounds {
       let never = Promise<LifetimeTracker.Token>.withResolvers()

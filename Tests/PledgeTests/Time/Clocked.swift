@@ -89,6 +89,17 @@ import Testing
     #expect(!resolver.fulfill(1))
   }
 
+  @Test func timeout_tooLate_cancelsBeforeItRejects() async throws {
+    let order = Recorder<String>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { order.record("cancelled") }
+    let limited = promise.timeout(after: .seconds(5), clock: clock)
+    limited.catch(on: .immediate) { _ in order.record("rejected") }
+    await clock.advance(by: .seconds(5))
+    try await expectRejection(of: limited, with: TimeoutError.self)
+    #expect(order.events == ["cancelled", "rejected"])
+  }
+
   @Test func timeout_cancelled_releasesTheTimerAndWithdraws() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let limited = promise.timeout(after: .seconds(5), clock: clock)
