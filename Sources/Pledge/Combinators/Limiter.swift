@@ -168,8 +168,7 @@ public final class Limiter: Sendable {
         ended.cell.attach(
           Handler(
             input: Cell.Input.watcher | Cell.Input.hearsAbandonment, source: ended.cell,
-            target: nil,
-            body: nil, run: { _, _ in limiter.tellIfIdle() }))
+            target: nil, body: nil, run: { _, _ in limiter.tellIfIdle() }))
       },
       reject: { resolver.reject($0) })
     let submission = state.withLock { $0.submit(operation, priority: priority) }

@@ -48,8 +48,8 @@ extension Handler {
   /// Releases the closure of a handler that is skipped.
   ///
   /// A closure that is isolated to an actor is released on that actor, because the objects that it
-  /// captured, and their `deinit`, can be isolated to the actor. Otherwise, if the
-  /// thread is shared, it's released on the global queue.
+  /// captured, and their `deinit`, can be isolated to the actor. Otherwise, if the thread is shared,
+  /// it's released on the global queue.
   @usableFromInline
   final func dropBody() {
     guard body?.hasContext == true else {
