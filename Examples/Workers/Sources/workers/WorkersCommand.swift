@@ -75,7 +75,7 @@ struct FetchCommand: AsyncParsableCommand {
   @Option(help: "The maximum number of files that a worker downloads at the same time.")
   var files = 4
 
-  @Option(help: "The seconds after which a second worker also tries to download a file.")
+  @Option(help: "The seconds after which another worker also tries to download a file.")
   var patience = 10.0
 
   @Option(help: "The maximum number of seconds for a file, including all attempts.")
@@ -117,7 +117,7 @@ struct FetchCommand: AsyncParsableCommand {
 private func reason(for error: any Error) -> String {
   switch error {
   case let error as RetryError:
-    "\(error.errors.count) attempts failed; the last error: \(error.last.map(reason) ?? "none")"
+    "attempt \(error.errors.count): \(error.last.map(reason) ?? "no error")"
   case let error as AggregateError: error.errors.last.map(reason) ?? "\(error)"
   case let error as RPCError: error.message
   default: "\(error)"

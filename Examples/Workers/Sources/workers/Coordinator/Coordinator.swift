@@ -23,7 +23,7 @@ final class Coordinator: Sendable {
   // gRPC also declares a type with this name.
   private let policy: Pledge.RetryPolicy
   /// Limits hedges: they help if one worker hangs, but not if all workers are slow.
-  private let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
+  private let hedges: RetryBudget
   private let report = Mutex(Report())
 
   /// Creates a coordinator.
@@ -32,7 +32,7 @@ final class Coordinator: Sendable {
   ///   - workers: The workers, at least one.
   ///   - filesPerWorker: The number of files that a worker downloads at the same time.
   ///   - folder: The folder for the files.
-  ///   - patience: The time after which a second worker also tries to download a file.
+  ///   - patience: The time after which another worker also tries to download a file.
   ///   - limit: The time limit of a file, including all attempts.
   init(
     _ workers: [Worker], filesPerWorker: Int, folder: OutputFolder, patience: Duration,
@@ -40,6 +40,8 @@ final class Coordinator: Sendable {
   ) {
     self.workers = workers
     self.filesPerWorker = filesPerWorker
+    hedges = RetryBudget(
+      capacity: workers.count * filesPerWorker, tokensPerSuccess: 0.1)
     self.folder = folder
     self.patience = patience
     var policy = Pledge.RetryPolicy.exponential(
@@ -76,7 +78,8 @@ final class Coordinator: Sendable {
   /// Tries one worker after the other until one delivers the file.
   private func fetch(_ file: ListedFile) -> Promise<Int> {
     Promise.retry(policy) { [self] in
-      Promise.hedged(attempts: 2, delay: patience, budget: hedges) { [self] in
+      // Two of three workers may have failed without a sign.
+      Promise.hedged(attempts: 3, delay: patience, budget: hedges) { [self] in
         leastBusyWorker.fetch(file, into: folder.url)
           .tap(on: .immediate) { result in
             if result.isUnavailable { self.report.withLock { $0.takenBack += 1 } }
@@ -86,15 +89,18 @@ final class Coordinator: Sendable {
   }
 
   private var leastBusyWorker: Worker {
-    let available = workers.filter { $0.isAvailable }
-    let candidates = available.isEmpty ? workers : available
-    return candidates.shuffled().min { $0.load < $1.load } ?? workers[0]
+    let candidates = workers.shuffled().map { worker in
+      (worker: worker, unreliability: worker.unreliability, load: worker.load)
+    }
+    let best = candidates.min { ($0.unreliability, $0.load) < ($1.unreliability, $1.load) }
+    return best?.worker ?? workers[0]
   }
 
   /// Returns whether another attempt can succeed, because the worker failed, and not the file's
   /// server.
   private static func mayPass(_ error: any Error) -> Bool {
     switch error {
+    case is TimeoutError: true
     case let error as AggregateError: error.errors.contains(where: mayPass)
     case let error as RPCError:
       [.unavailable, .aborted, .cancelled, .deadlineExceeded, .resourceExhausted]

@@ -11,7 +11,7 @@ final class Worker: Sendable {
   /// doubled after each further failure.
   private static let rest = Duration.milliseconds(300)
   private static let longestRest = Duration.seconds(30)
-  /// The time limit of one attempt.
+  /// The time limit of one attempt, including the wait for other files.
   private static let limit = Duration.seconds(60)
 
   let address: Address
@@ -60,17 +60,23 @@ final class Worker: Sendable {
   ///
   /// The file is renamed to its final name when it is complete and has the right checksum.
   func fetch(_ file: ListedFile, into folder: URL) -> Promise<Int> {
-    limiter.run { [peer] in
+    var options = CallOptions.defaults
+    // Without a connection, a call fails, so that another worker can take the file.
+    options.waitForReady = false
+    return limiter.run { [peer, options] in
       Promise.using(
         Promise(on: .global) { try ArrivingFile(folder.appendingPathComponent(file.name)) },
         release: { $0.discard() }
       ) { arriving in
-        peer.stream(Download.method, Download.Order(url: file.url), within: Self.limit) { part in
+        peer.stream(
+          Download.method, Download.Order(url: file.url), within: Self.limit, options: options
+        ) { part in
           Promise(on: .global) { try arriving.write(part) }
         }
         .map(on: .global) { try arriving.finish(expecting: file.sha256) }
       }
     }
+    .timeout(after: Self.limit)
     .tap(on: .immediate) { result in
       self.health.withLock { health in
         if result.showsUnreachableWorker { health.noteFailure() } else { health = Health() }
@@ -81,12 +87,13 @@ final class Worker: Sendable {
   /// The number of running and waiting files; the worker with the lowest number gets the next file.
   var load: Int { limiter.runningCount + limiter.waitingCount }
 
-  /// Whether the worker can receive a file.
+  /// The number of failures since the last success if the worker shouldn't receive a file; otherwise
+  /// zero.
   ///
-  /// After a failure, it receives one file at a time until it
-  /// has delivered one: a host that can't be reached may hold each of them until its time limit.
-  var isAvailable: Bool {
-    health.withLock { health in !health.isResting && (health.failures == 0 || load == 0) }
+  /// After a failure, it receives one file at a time until it has delivered one: a host that can't be
+  /// reached may hold each of them until its time limit.
+  var unreliability: Int {
+    health.withLock { health in health.isResting || load > 0 ? health.failures : 0 }
   }
 }
 
@@ -103,7 +110,7 @@ extension Result {
   fileprivate var showsUnreachableWorker: Bool {
     switch self {
     case .success: false
-    case .failure(is CancellationError): true
+    case .failure(is CancellationError), .failure(is TimeoutError): true
     case .failure(let error as RPCError): [.unavailable, .deadlineExceeded].contains(error.code)
     case .failure: false
     }
