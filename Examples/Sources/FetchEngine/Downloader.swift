@@ -94,18 +94,16 @@ public struct Downloader: Sendable {
   }
 
   /// Downloads one file, unless it exists and must be kept.
-  func download(_ file: Download) -> Promise<Saved> {
+  ///
+  /// - Parameters:
+  ///   - file: The file.
+  ///   - failures: The number of times that too many files were open.
+  func download(_ file: Download, failures: Int = 0) -> Promise<Saved> {
     // Opening a file is faster than switching threads; computing a checksum isn't.
-    if file.checksum != nil {
-      return Promise(on: disk) { try start(file) }.then(on: .immediate) { proceed($0, file) }
-    }
-    do {
-      return proceed(try start(file), file)
-    } catch let error as FileFailure where error.isTooManyFiles {
-      return time.after(.seconds(1)).then(on: .immediate) { download(file) }
-    } catch {
-      return .rejected(error)
-    }
+    file.checksum != nil
+      ? Promise(on: disk) { Result { try start(file) } }
+        .then(on: .immediate) { proceed($0, file, failures) }
+      : proceed(Result { try start(file) }, file, failures)
   }
 
   private enum Start {
@@ -118,11 +116,21 @@ public struct Downloader: Sendable {
     return .missing(Copy(file, try storage.open(file.name)))
   }
 
-  private func proceed(_ start: Start, _ file: Download) -> Promise<Saved> {
+  private func proceed(
+    _ start: Result<Start, any Error>, _ file: Download, _ failures: Int
+  ) -> Promise<Saved> {
     switch start {
-    case .present(let size):
-      .value(Saved(file: file, source: nil, byteCount: size, requests: 0))
-    case .missing(let copy): fetch(copy)
+    case .success(.present(let size)):
+      return .value(Saved(file: file, source: nil, byteCount: size, requests: 0))
+    case .success(.missing(let copy)):
+      return fetch(copy)
+    case .failure(let error as FileFailure)
+    where error.isTooManyFiles && failures + 1 < options.policy.attempts:
+      let delay = options.policy.delay(failures + 1)
+      report(.waiting(file, delay, because: error, askedByServer: false))
+      return time.after(delay).then(on: .immediate) { download(file, failures: failures + 1) }
+    case .failure(let error):
+      return .rejected(error)
     }
   }
 

@@ -325,6 +325,22 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false], [2, 1000])
+  func tooManyOpenFiles_areWaitedFor(checksum: Bool, failures: Int) throws {
+    let count = Recorded<Int>()
+    disk.beforeOpen = {
+      count.add(1)
+      if count.values.count <= failures { throw FileFailure(.open, "x", EMFILE) }
+    }
+    let waits = Recorded<Duration>()
+    let outcome = try outcome(checksum: checksum, from: network { part($0) }) { event in
+      if case .waiting(_, let delay, _, _) = event { waits.add(delay) }
+    }
+    #expect(waits.values.count == min(failures, Options().policy.attempts - 1))
+    #expect((disk.files["x"] == bytes) == (failures == 2))
+    #expect((error(of: outcome) as? FileFailure)?.code == (failures == 2 ? nil : EMFILE))
+  }
+
   // MARK: - Servers that violate the protocol
 
   @Test func partWithoutTheEntityTag_isNotTrusted() throws {

@@ -197,6 +197,8 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
   private(set) var files: [String: Data] = [:]
   /// A closure that is called before each write, and can throw an error.
   var beforeWrite: () throws -> Void = {}
+  /// A closure that is called before a file is opened, and can throw an error.
+  var beforeOpen: () throws -> Void = {}
 
   var isSyncing: Bool { false }
 
@@ -212,6 +214,7 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
   func remove(_ name: String) { files[name] = nil }
 
   func open(_ name: String) throws -> any Part {
+    try beforeOpen()
     if records[name] == nil { partial[name] = Data() }
     return SimulatedPart(disk: self, name: name)
   }
