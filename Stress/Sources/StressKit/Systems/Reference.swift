@@ -353,16 +353,19 @@ final class ReferenceWorld: @unchecked Sendable {
     if source.takers <= 1 { source.outcome?.rejection?.isHandled = true }
   }
 
-  /// Delivers `failure` to an observer, and cancels its source if that has no other consumer.
+  /// Cancels the source of an observer if that has no other consumer, and then delivers `failure` to
+  /// the observer.
   func withdraw(_ observer: Observer, seeing failure: Rejection = Rejection(.cancelled)) {
     guard !observer.isTaken, !observer.isDetached, let source = observer.source else { return }
     observer.replacement = failure
-    detach(observer)
-    guard source.observers.contains(where: { $0 === observer }) else {
-      return noteUnheard(source)
+    observer.isDetached = true
+    if source.observers.contains(where: { $0 === observer }) {
+      remove(observer, from: source)
+      if source.observers.isEmpty, !source.isKept { climb(source) }
+    } else {
+      noteUnheard(source)
     }
-    remove(observer, from: source)
-    if source.observers.isEmpty, !source.isKept { climb(source) }
+    deliver([observer])
   }
 
   /// Removes an observer without calling it, and keeps its source pending.
