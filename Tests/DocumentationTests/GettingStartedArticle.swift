@@ -59,7 +59,7 @@ private func gathering() {
   // The first to settle, fulfilled or rejected.
   let first = Promise.race(downloadPage(from: "mirror-1"), downloadPage(from: "mirror-2"))
 
-  // The result of each: an array of `Result` values. It can only be cancelled.
+  // The result of each: an array of `Result` values. Only cancelling it rejects it.
   let outcomes = Promise.allSettled([1, 2, 3].map { fetchUser(id: $0) })
 
   _ = (users, manyUsers, mirrored, first, outcomes)
