@@ -16,7 +16,7 @@ final class Titles {
   func load(_ user: Promise<User>) {
     user
       .map { user in user.name }
-      .timeout(after: .seconds(5))
+      .timeout(after: .seconds(30))
       .bound(to: scope)
       .done(weak: self) { titles, name in titles.title = name }
       .catch { [weak self] error in self?.title = "Nobody" }
