@@ -12,7 +12,7 @@ func loadEverything() async throws -> [Page] {
   let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
     try await loadUser(id: 7)
   }
-  let first = try await withTimeout(.seconds(5)) { try await loadPage(of: user, number: 0) }
+  let first = try await withTimeout(.seconds(30)) { try await loadPage(of: user, number: 0) }
   let second = try await hedged(delay: .milliseconds(50)) {
     try await loadPage(of: user, number: 1)
   }
@@ -27,7 +27,7 @@ private func tour() async throws -> [Page] {
     try await loadUser(id: 7)
   }
   let pages = try await concurrentMap(1...20, limit: 4) { number in
-    try await withTimeout(.seconds(5)) { try await loadPage(of: reader, number: number) }
+    try await withTimeout(.seconds(30)) { try await loadPage(of: reader, number: number) }
   }
   return pages
 }

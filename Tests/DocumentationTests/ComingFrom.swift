@@ -16,7 +16,7 @@ final class Titles {
   func load(_ user: Promise<User>) {
     user
       .map { user in user.name }
-      .timeout(after: .seconds(30))
+      .timeout(after: .seconds(5))
       .bound(to: scope)
       .done(weak: self) { titles, name in titles.title = name }
       .catch { [weak self] error in self?.title = "Nobody" }
@@ -145,7 +145,7 @@ actor Thumbnails {
 
 // MARK: async-timeout
 func pageOrTimeout() async throws -> Page {
-  try await withTimeout(.seconds(5)) { try await download("index.html") }
+  try await withTimeout(.seconds(30)) { try await download("index.html") }
 }
 
 // MARK: async-group

@@ -26,7 +26,7 @@ public func retry<Value: Sendable>(
 /// `duration`.
 ///
 /// ```swift
-/// let page = try await withTimeout(.seconds(5)) { try await download(url) }
+/// let page = try await withTimeout(.seconds(30)) { try await download(url) }
 /// ```
 ///
 /// At the timeout, or when the calling task is cancelled, the operation's task is cancelled and
