@@ -228,11 +228,12 @@ final class CoalescedWork: Sendable {
 /// The request for one key.
 ///
 /// `@unchecked Sendable`: immutable except for `arrival`, which has a lock, and `place` and
-/// `callers`, which are guarded by the table's lock.
+/// `callers`, which are guarded by the table's lock. `key` is accessed only by the coalescer, which
+/// is sendable only if its keys are; but any thread can release it.
 final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   /// Its work, if it starts any.
   let work = CoalescedWork()
-  let key: any Sendable
+  let key: Any
   let hash: Int
   let promise: Promise<Value>
   let resolver: Resolver<Value>
@@ -245,7 +246,7 @@ final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
   private let isRevalidating = Atomic(false)
   private let hasBegun = Atomic(false)
 
-  init(key: any Sendable, hash: Int) {
+  init(key: Any, hash: Int) {
     self.key = key
     self.hash = hash
     (promise, resolver) = Promise<Value>.withResolvers()

@@ -10,8 +10,9 @@
 /// when all callers have cancelled, the work is cancelled. Failures aren't cached: the next request
 /// starts new work.
 ///
-/// Keys are hashed and compared in the isolation of the caller, never under a lock.
-public final class RequestCoalescer<Key: Sendable, Value: Sendable>: Sendable {
+/// Keys are hashed and compared in the isolation of the caller, never under a lock; any thread can
+/// release them.
+public final class RequestCoalescer<Key, Value: Sendable> {
   /// How long values are cached.
   public typealias Caching = CoalescerCaching
 
@@ -42,6 +43,9 @@ public final class RequestCoalescer<Key: Sendable, Value: Sendable>: Sendable {
     withExtendedLifetime(removed) {}
   }
 }
+
+// `@unchecked`: the store is sendable, and contains keys, which are sendable under this condition.
+extension RequestCoalescer: @unchecked Sendable where Key: Sendable {}
 
 extension RequestCoalescer where Key: Hashable {
   /// Returns a promise for the value for `key`; calls `start` unless its work is in progress or its
