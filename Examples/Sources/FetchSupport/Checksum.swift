@@ -76,18 +76,7 @@ public struct Checksum: Hashable, Sendable, CustomStringConvertible {
     guard file >= 0 else { throw FileFailure(.open, path, errno) }
     defer { close(file) }
     var digest = ChecksumBuilder(algorithm)
-    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
-    defer { piece.deallocate() }
-    while true {
-      let count = read(file, piece.baseAddress, piece.count)
-      if count > 0 {
-        digest.update(UnsafeRawBufferPointer(rebasing: piece[..<count]))
-      } else if count == 0 {
-        break
-      } else if errno != EINTR {
-        throw FileFailure(.read, path, errno)
-      }
-    }
+    try FileReading.forEachPiece(of: file, path) { digest.update($0) }
     self = digest.finish()
   }
 

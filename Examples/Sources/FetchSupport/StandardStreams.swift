@@ -21,25 +21,8 @@ public enum StandardStreams {
     guard file >= 0 else { throw FileFailure(.read, name, errno) }
     defer { if file != STDIN_FILENO { close(file) } }
     var text: [UInt8] = []
-    var piece = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = readPiece(file, &piece)
-      if count > 0 {
-        text += piece.prefix(count)
-      } else if count == 0 {
-        return String(decoding: text, as: UTF8.self)
-      } else if errno != EINTR {
-        throw FileFailure(.read, name, errno)
-      }
-    }
-  }
-
-  private static func readPiece(_ file: Int32, _ piece: inout [UInt8]) -> Int {
-    #if canImport(Darwin)
-      Darwin.read(file, &piece, piece.count)
-    #else
-      Glibc.read(file, &piece, piece.count)
-    #endif
+    try FileReading.forEachPiece(of: file, name) { text += $0 }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Returns the error number, or nil after success.

@@ -110,24 +110,22 @@ private struct JSONReport: Encodable {
       case .deadline: "deadline"
       case .signal(let number): "signal \(number)"
       }
-    var unfinished = Dictionary(results.files.map { ($0.name, $0) }) { first, _ in first }
     files = results.outcomes.map { outcome in
       switch outcome {
       case .saved(let saved, let time):
-        unfinished[saved.file.name] = nil
-        return File(
+        File(
           name: saved.file.name, url: Self.url(saved.file),
           status: saved.requests == 0 ? "present" : "saved",
           bytes: saved.byteCount, seconds: time / .seconds(1), requests: saved.requests,
           source: saved.source?.absoluteString)
       case .failed(let file, let error, let time):
-        unfinished[file.name] = nil
-        return File(
+        File(
           name: file.name, url: Self.url(file), status: "failed", seconds: time / .seconds(1),
           error: reason(for: error), httpStatus: Self.status(of: error))
       }
     }
-    for file in results.files where unfinished[file.name] != nil {
+    let ended = Set(files.map(\.name))
+    for file in results.files where !ended.contains(file.name) {
       files.append(
         File(name: file.name, url: Self.url(file), status: "unfinished", seconds: seconds))
     }

@@ -61,12 +61,11 @@ extension Fetch {
       }
       guard !requests.isEmpty else { throw ValidationError("The list is empty.") }
       if let checksums { try addChecksums(from: checksums, to: &requests) }
-      let files = zip(FileNames.names(for: requests), requests).map { name, request in
+      warn(about: requests)
+      return zip(FileNames.names(for: requests), requests).map { name, request in
         Download(
           name: name, mirrors: request.mirrors, checksum: request.checksum, size: request.size)
       }
-      warn(about: files, requests)
-      return files
     } catch let error as DownloadListError {
       throw ValidationError(error.description.printable)
     }
@@ -86,9 +85,9 @@ extension Fetch {
       "\(path) contains no checksum for \(names), or several different ones.".printable)
   }
 
-  private func warn(about files: [Download], _ requests: [DownloadRequest]) {
+  private func warn(about requests: [DownloadRequest]) {
     guard !quiet else { return }
-    let weak = files.first { $0.checksum?.algorithm.isWeak == true }?.checksum?.algorithm
+    let weak = requests.first { $0.checksum?.algorithm.isWeak == true }?.checksum?.algorithm
     if let weak {
       StandardStreams.writeError(
         "fetch: \(weak.rawValue) detects accidental changes only; use sha256 if possible\n")

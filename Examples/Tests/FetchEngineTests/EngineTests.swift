@@ -343,33 +343,32 @@ import Testing
 
   // MARK: - Servers that violate the protocol
 
+  /// Returns a server whose first response stops after 12,000 bytes, and whose partial responses
+  /// `change` alters.
+  private func interruptedNetwork(_ change: @escaping (inout Reply) -> Void) -> SimulatedNetwork {
+    var isFirst = true
+    return network { asked in
+      var reply = part(asked)
+      if isFirst { reply.stop = 12_000 }
+      isFirst = false
+      if asked.headers["Range"] != nil { change(&reply) }
+      return reply
+    }
+  }
+
   @Test func partWithoutTheEntityTag_isNotTrusted() throws {
     let other = Data(bytes.reversed())
-    let count = Recorded<Int>()
-    let network = network { asked in
-      count.add(1)
-      var reply = part(asked)
-      if count.values.count == 1 { reply.stop = 12_000 }
-      if asked.headers["Range"] != nil {
-        reply.headers["etag"] = nil
-        reply.body = other.suffix(reply.body.count)
-      }
-      return reply
+    let network = interruptedNetwork { reply in
+      reply.headers["etag"] = nil
+      reply.body = other.suffix(reply.body.count)
     }
     _ = try outcome(checksum: false, from: network)
     #expect(disk.files["x"] == bytes)
   }
 
-  @Test func size_thatTheServerTakesBack_isAChange() throws {
-    let count = Recorded<Int>()
-    let network = network { asked in
-      count.add(1)
-      var reply = part(asked)
-      if count.values.count == 1 { reply.stop = 12_000 }
-      if asked.headers["Range"] != nil {
-        reply = Reply(status: 416, headers: ["content-range": "bytes */12000"])
-      }
-      return reply
+  @Test func sizeThatDiffersInALaterResponse_isAChange() throws {
+    let network = interruptedNetwork { reply in
+      reply = Reply(status: 416, headers: ["content-range": "bytes */12000"])
     }
     _ = try outcome(checksum: false, from: network)
     #expect(disk.files["x"] == bytes)
@@ -377,14 +376,7 @@ import Testing
   }
 
   @Test func wrongRange_isFollowedByARequestForTheWholeFile() throws {
-    let count = Recorded<Int>()
-    let network = network { asked in
-      count.add(1)
-      var reply = part(asked)
-      if count.values.count == 1 { reply.stop = 12_000 }
-      if asked.headers["Range"] != nil { reply.headers["content-range"] = "bytes 0-9/20000" }
-      return reply
-    }
+    let network = interruptedNetwork { $0.headers["content-range"] = "bytes 0-9/20000" }
     _ = try outcome(checksum: false, from: network)
     #expect(disk.files["x"] == bytes)
     #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])

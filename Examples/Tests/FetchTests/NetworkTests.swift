@@ -304,7 +304,7 @@ import Testing
   // MARK: - Standard streams and signals
 
   @Test(arguments: ["exec 2>&-", "exec 2>/dev/full"])
-  func closedStandardError_isNoReasonToStop(setup: String) async throws {
+  func closedStandardError_doesNotStopDownloads(setup: String) async throws {
     try await withFolder { folder in
       let server = try await RawServer { _ in Self.hello }
       let address = "http://127.0.0.1:\(server.port)"
@@ -331,7 +331,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func ignoredSignals_stayIgnored_andTheSecondOfTimeoutIsNoSecondOne(hasOutput: Bool) async throws {
+  func ignoredSignals_stayIgnored_andARepeatedSignalDoesNotExit(hasOutput: Bool) async throws {
     try await withFolder { folder in
       let (begun, beginning) = AsyncStream<Void>.makeStream()
       let server = try await RawServer { _, inbound, outbound in
@@ -377,7 +377,7 @@ import Testing
     }
   }
 
-  @Test func certificates_thatAreNone_areAnError() async throws {
+  @Test func fileWithoutCertificates_isAnError() async throws {
     try await withFolder { folder in
       let ending = try await fetch(
         "https://127.0.0.1:1/x", ["--cacert", "/dev/null"], in: folder)

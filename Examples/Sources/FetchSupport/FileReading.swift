@@ -1,0 +1,27 @@
+import Foundation
+
+/// Reads files of any size piece by piece.
+enum FileReading {
+  /// Passes the rest of an open file to `body`, piece by piece.
+  ///
+  /// - Parameters:
+  ///   - file: The descriptor of the file.
+  ///   - path: The path of the file, for error messages.
+  ///   - body: A closure that receives each piece, which is valid during the call.
+  static func forEachPiece(
+    of file: Int32, _ path: String, _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws(FileFailure) {
+    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    defer { piece.deallocate() }
+    while true {
+      let count = read(file, piece.baseAddress, piece.count)
+      if count > 0 {
+        body(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+      } else if count == 0 {
+        return
+      } else if errno != EINTR {
+        throw FileFailure(.read, path, errno)
+      }
+    }
+  }
+}
