@@ -95,7 +95,7 @@
         return Unchecked(self.downstream)
       }
       downstream.value?.start(self)
-      promise.observeOutcome { self.receive($0) }
+      promise.observeOutcome(on: .immediate) { self.receive($0) }
     }
 
     func request(_ demand: Subscribers.Demand) {

@@ -71,6 +71,9 @@
   extension Thenable {
     /// Returns a future on `loop` with the result of this promise.
     ///
+    /// The future completes in order with the handlers of this promise on `loop`: those that you
+    /// attach later run after the callbacks of the future, and so do all that depend on them.
+    ///
     /// The future is a consumer of the promise that is never cancelled. It fails with
     /// `BrokenPromiseError` if the promise is abandoned, and with `CancellationError` if it is
     /// cancelled. To be able to cancel the promise, keep it. The loop must run until the promise
@@ -89,10 +92,13 @@
     /// Completes this promise with the result of `promise`, or with `BrokenPromiseError` if
     /// `promise` is abandoned.
     ///
+    /// This is a handler of `promise` on the event loop of this promise, and runs in order with the
+    /// others there.
+    ///
     /// Use it if an API of an event loop passes you a promise to complete.
     @inlinable
     public func completeWith(_ promise: Promise<Value>) {
-      promise.observeOutcome { self.completeWith($0) }
+      promise.observeOutcome(on: .eventLoop(futureResult.eventLoop)) { self.completeWith($0) }
     }
   }
 

@@ -114,6 +114,36 @@
       }
     }
 
+    @Test(arguments: [true, false])
+    func futuresAndHandlersOnTheirLoop_runInTheOrderOfAttachment(onLoop: Bool) async throws {
+      try await withLoop { loop in
+        let (promise, resolver) = Promise<Void>.withResolvers()
+        var ends: [EventLoopFuture<Void>] = []
+        let order = Recorder<Int>()
+        for number in 0..<200 {
+          // Each second future depends on a handler that is attached after the first future.
+          let next =
+            switch number % 4 {
+            case 1: promise.then(on: .eventLoop(loop)) { .value(()) }
+            case 3: promise.then(on: .global) { .value(()) }
+            default: promise
+            }
+          ends.append(next.future(on: loop).map { order.record(number) })
+        }
+        if onLoop {
+          loop.execute { resolver.fulfill() }
+        } else {
+          resolver.fulfill()
+        }
+        for end in ends { try await end.get() }
+        #expect(order.events.filter { $0 % 2 == 0 } == Array(stride(from: 0, to: 200, by: 2)))
+        for number in stride(from: 1, to: 200, by: 2) {
+          let position = try #require(order.events.firstIndex(of: number))
+          #expect(try #require(order.events.firstIndex(of: number - 1)) < position)
+        }
+      }
+    }
+
     @Test func error_failsTheFuture_andCountsAsHandled() async throws {
       let future = Promise<Int>.rejected(Boom()).future(on: someLoop)
       await #expect(throws: Boom.self) { try await future.get() }

@@ -129,17 +129,8 @@ extension Promise {
   ) {
     let (promise, resolver) = Promise.withResolvers(fileID: fileID, line: line)
     let isolation = operation.isolation
-    let operation = AsyncOperation(operation)
-    let task = Task(priority: priority) {
-      resolver.resolve(await operation.run(isolation: isolation))
-    }
-    let cell = promise.cell
-    cell.onCancel {
-      // First the promise, because the task could end immediately, and with a value.
-      cell.reject(Rejection.cancellation)
-      task.cancel()
-    }
-    if let isolation { cell.noteProducer(HandlerTarget(isolation: isolation).object) }
+    resolver.settleWithTask(priority: priority, operation)
+    if let isolation { promise.cell.noteProducer(HandlerTarget(isolation: isolation).object) }
     self = promise
   }
 
@@ -154,6 +145,27 @@ extension Promise {
     // Without this initializer, a closure without `await` would match that with `catching:`.
     let operation: @Sendable @isolated(any) () async throws -> Value = operation
     self.init(priority: priority, fileID: fileID, line: line, operation)
+  }
+}
+
+extension Resolver {
+  /// Starts a task that runs `operation` and settles the promise with its result; cancelling the
+  /// promise cancels the task.
+  func settleWithTask(
+    priority: TaskPriority? = nil,
+    _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) {
+    let isolation = operation.isolation
+    let operation = AsyncOperation(operation)
+    let task = Task(priority: priority) {
+      resolve(await operation.run(isolation: isolation))
+    }
+    let cell = cell
+    cell.onCancel {
+      // First the promise, because the task could end immediately, and with a value.
+      cell.reject(Rejection.cancellation)
+      task.cancel()
+    }
   }
 }
 

@@ -78,7 +78,7 @@ extension Promise {
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
     concurrently(
       elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global),
-      startingTasks(transform))
+      startingInheritingTasks(transform))
   }
 
   /// Calls `transform` for each of `elements` as they arrive, with at most `limit` promises

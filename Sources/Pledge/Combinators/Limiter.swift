@@ -293,9 +293,10 @@ extension Limiter {
     let isolation = scheduler(of: operation.isolation)
     let operation = keeping(operation, in: isolation)
     let end = TaskEnd()
+    let task = WaitingTask(end, operation, in: isolation)
     return submit(priority, HandlerTarget(immediate: ()), end: end) {
       try check()
-      return end.run(operation, in: isolation)
+      return task.start()
     }
   }
 

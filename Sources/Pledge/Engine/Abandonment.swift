@@ -15,16 +15,16 @@ extension Cell {
 }
 
 extension Promise {
-  /// Calls `handler` in place once, with the result, which for an abandoned promise is a
+  /// Calls `handler` on `executor` once, with the result, which for an abandoned promise is a
   /// ``BrokenPromiseError``.
   ///
-  /// This is for bridges to libraries whose promises must eventually settle. Otherwise, it behaves
-  /// like ``observe(on:_:)``.
+  /// This is for bridges to libraries whose promises must eventually settle.
   @inlinable
   package func observeOutcome(
+    on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    let target = HandlerTarget(programInPlace: ())
+    let target = HandlerTarget(executor)
     if cell.isReady(for: target), let call = InPlaceCall() {
       defer { call.end() }
       return handler(cell.handledResult())
@@ -32,7 +32,8 @@ extension Promise {
     cell.attach(
       Handler(
         input: Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.hearsAbandonment
-          | target.flags, source: cell, target: nil, body: ErasedClosure(ResultAction(handler)),
+          | target.flags, source: cell, target: target.object,
+        body: ErasedClosure(ResultAction(handler)),
         run: { observer, source in
           let body = observer.takeBody(as: ResultAction<Value>.self)
           body.call(source.handledResult())

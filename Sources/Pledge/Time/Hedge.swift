@@ -100,7 +100,7 @@ extension Promise {
   ) -> Promise {
     hedge(
       attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(immediate: ()),
-      startingTasks(operation))
+      startingInheritingTasks(operation))
   }
 
   static func hedge(

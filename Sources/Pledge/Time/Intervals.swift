@@ -145,7 +145,7 @@ extension Promise {
     _ policy: RetryPolicy,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, .continuous, HandlerTarget(immediate: ()), startingTasks(operation))
+    retried(policy, .continuous, HandlerTarget(immediate: ()), startingInheritingTasks(operation))
   }
 }
 

@@ -57,7 +57,8 @@ extension Promise {
     _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, TimeSource(clock), HandlerTarget(immediate: ()), startingTasks(operation))
+    retried(
+      policy, TimeSource(clock), HandlerTarget(immediate: ()), startingInheritingTasks(operation))
   }
 
   static func retried(

@@ -94,6 +94,8 @@ struct Event: Sendable {
 
   func happens() { resolver.fulfill(()) }
 
+  var hasHappened: Bool { !promise.isPending }
+
   /// Returns when the event has happened; throws an error if the task is cancelled.
   func wait() async throws { try await promise.uncancellable().value }
 }

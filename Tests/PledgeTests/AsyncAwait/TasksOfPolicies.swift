@@ -1,0 +1,86 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+private enum Request {
+  @TaskLocal static var id = 0
+}
+
+private struct Failure: Error {}
+
+/// The task-local values of the tasks that policies start for asynchronous closures, in a program
+/// that propagates no keys.
+@Suite struct TasksOfPolicies {
+  @Test func queuedOperation_hasTheValuesOfItsSubmitter_notOfTheOneThatMadeRoom() async throws {
+    let limiter = Limiter(1)
+    let (gate, open) = Promise<Void>.withResolvers()
+    let first = Request.$id.withValue(1) {
+      limiter.run { () async throws -> Int in
+        try await gate.value
+        return Request.id
+      }
+    }
+    let others = (2...5).map { id in
+      Request.$id.withValue(id) { limiter.run { () async throws -> Int in Request.id } }
+    }
+    Request.$id.withValue(9) { open.fulfill() }
+    #expect(try await Promise.all([first] + others).value == [1, 2, 3, 4, 5])
+  }
+
+  @Test func operationOfAResumedLimiter_hasTheValuesOfItsSubmitter() async throws {
+    let limiter = Limiter(2)
+    limiter.pause()
+    let id = Request.$id.withValue(1) { limiter.run { () async throws -> Int in Request.id } }
+    Request.$id.withValue(9) { limiter.resume() }
+    #expect(try await id.value == 1)
+  }
+
+  @Test func operationThatNeverStarts_endsItsTask() async throws {
+    let limiter = Limiter(1, queueCapacity: 1)
+    limiter.pause()
+    let captured = LifetimeTracker()
+    func submit() -> Promise<Void> {
+      let object = captured.track()
+      return limiter.run { () async throws -> Void in _ = object }
+    }
+    let (cancelled, cleared) = (submit(), submit())
+    cancelled.cancel()
+    let refused = submit()
+    limiter.clear()
+    for promise in [cancelled, cleared, refused] { _ = await promise.result }
+    try await captured.expectNoneAlive()
+  }
+
+  @Test func laterAttempts_haveTheValuesOfTheCaller() async throws {
+    let ids = Recorder<Int>()
+    _ = try? await Request.$id.withValue(1) {
+      try await retry(.fixed(attempts: 3, delay: .zero)) {
+        ids.record(Request.id)
+        throw Failure()
+      }
+    }
+    #expect(ids.events == [1, 1, 1])
+  }
+
+  @Test func secondHedge_hasTheValuesOfTheCaller() async throws {
+    let clock = TestClock()
+    let calls = Recorder<Int>()
+    let id = Request.$id.withValue(1) {
+      Promise<Int>.hedged(delay: .seconds(1), clock: clock) { () async throws -> Int in
+        calls.record(Request.id)
+        if calls.count == 1 { try await Promise<Void>.never.value }
+        return Request.id
+      }
+    }
+    await calls.reaches(1).value
+    await clock.advance(by: .seconds(1))
+    #expect(try await id.value == 1)
+  }
+
+  @Test func elements_haveTheValuesOfTheCaller() async throws {
+    let ids = try await Request.$id.withValue(1) {
+      try await concurrentMap(0..<20, limit: 3) { _ in Request.id }
+    }
+    #expect(ids == Array(repeating: 1, count: 20))
+  }
+}
