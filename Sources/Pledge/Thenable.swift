@@ -41,7 +41,8 @@ extension Promise: Thenable {
   /// This promise.
   @inlinable public var promise: Promise<Value> { self }
 
-  /// Calls `handler` with the result, in place on the thread that settles the promise.
+  /// Calls `handler` with the result, in place on the thread that settles the promise, or, if it has
+  /// settled, inside this call.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
     observe(on: .immediate, handler)
@@ -49,7 +50,8 @@ extension Promise: Thenable {
 }
 
 extension Guarantee: Thenable {
-  /// Calls `handler` with the result, in place on the thread that fulfills the guarantee.
+  /// Calls `handler` with the result, in place on the thread that fulfills the guarantee, or, if it is
+  /// fulfilled, inside this call.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
     base.observe(on: .immediate, handler)

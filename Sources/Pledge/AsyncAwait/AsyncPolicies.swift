@@ -114,7 +114,8 @@ public func concurrentMap<S: Sequence & Sendable, Value: Sendable>(
 /// let page = try await firstToFinish({ try await cache.load(url) }, { try await download(url) })
 /// ```
 ///
-/// **Execution.** Each operation runs in its own task.
+/// **Execution.** Each operation runs in its own task. Unlike other closures, it doesn't inherit an
+/// isolation: for the main actor, write `{ @MainActor in … }`.
 public func firstToFinish<Value: Sendable>(
   _ operations: (@Sendable () async throws -> Value)...
 ) async throws -> Value {
@@ -127,7 +128,8 @@ public func firstToFinish<Value: Sendable>(
 /// The other operations are cancelled. If all throw, the error is an ``AggregateError``. Without
 /// operations, this throws ``PromiseError/emptyInput``.
 ///
-/// **Execution.** Each operation runs in its own task.
+/// **Execution.** Each operation runs in its own task. Unlike other closures, it doesn't inherit an
+/// isolation: for the main actor, write `{ @MainActor in … }`.
 public func firstToSucceed<Value: Sendable>(
   _ operations: (@Sendable () async throws -> Value)...
 ) async throws -> Value {

@@ -13,7 +13,8 @@ extension Promise {
   /// Use this in programs and tests that aren't asynchronous; elsewhere, use
   /// `try await promise.value`. If a deadlock is detected, this throws ``DeadlockError`` instead:
   /// when the main thread waits for a handler that needs the main thread, and when a handler waits
-  /// for a promise that needs that handler, or its serial executor, to continue.
+  /// for a promise that needs that handler, or its serial executor, to continue. What an `async`
+  /// closure awaits, and a promise passed to ``Resolver/resolve(with:)``, isn't checked.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
     if !cell.isSettled { try BlockingWait(for: cell).run() }

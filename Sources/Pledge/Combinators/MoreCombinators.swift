@@ -82,7 +82,8 @@ extension Promise {
   ///
   /// The other operations are cancelled. Otherwise, this is the same as for promises.
   ///
-  /// **Execution.** Each operation runs in its own task.
+  /// **Execution.** Each operation runs in its own task. Unlike other closures, it doesn't inherit an
+  /// isolation: for the main actor, write `{ @MainActor in … }`.
   @_disfavoredOverload
   public static func race(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
     .race(operations.map { operation in Promise { try await operation() } })
@@ -93,7 +94,8 @@ extension Promise {
   ///
   /// The other operations are cancelled. Otherwise, this is the same as for promises.
   ///
-  /// **Execution.** Each operation runs in its own task.
+  /// **Execution.** Each operation runs in its own task. Unlike other closures, it doesn't inherit an
+  /// isolation: for the main actor, write `{ @MainActor in … }`.
   @_disfavoredOverload
   public static func any(_ operations: (@Sendable () async throws -> Value)...) -> Promise {
     .any(operations.map { operation in Promise { try await operation() } })

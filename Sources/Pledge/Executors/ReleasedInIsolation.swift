@@ -5,19 +5,26 @@
 
 /// Stores a closure, and releases it in its isolation.
 ///
-/// `@unchecked Sendable`: the closure is `Sendable`, and immutable until `deinit`.
-private final class ClosureKeeper<Closure>: @unchecked Sendable {
+/// `@unchecked Sendable`: immutable until `deinit`. A closure that isn't `Sendable` is called only on
+/// the actor that it's kept for.
+package final class ClosureKeeper<Closure>: @unchecked Sendable {
   private var erased: ErasedClosure?
-  private let isolation: Scheduler
+  private let isolation: Scheduler?
 
-  init(_ closure: Closure, _ isolation: Scheduler) {
+  fileprivate init(_ closure: Closure, _ isolation: Scheduler) {
     erased = ErasedClosure(closure)
     self.isolation = isolation
   }
 
+  /// Stores a closure of `actor`, which is the current isolation.
+  package init(_ closure: Closure, on actor: isolated any Actor) {
+    erased = ErasedClosure(closure)
+    isolation = scheduler(of: actor)
+  }
+
   deinit { ErasedClosure.release(exchange(&erased, with: nil), in: isolation) }
 
-  var closure: Closure { erased.unsafelyUnwrapped.copy(as: Closure.self) }
+  package var closure: Closure { erased.unsafelyUnwrapped.copy(as: Closure.self) }
 }
 
 extension HandlerTarget {

@@ -1,7 +1,8 @@
-/// The schedulers of one kind, by the objects for which they schedule.
+/// The schedulers of one kind, by the identities of the objects for which they schedule.
 ///
 /// It retains neither schedulers nor objects.
-final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
+final class SchedulerRegistry<Scheduler: AnyObject & Sendable, Owner: Hashable>: Sendable
+where Owner: Sendable {
   /// A weak reference.
   ///
   /// It is a class, because a struct with a weak reference and another field isn't copied correctly
@@ -18,14 +19,14 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
     }
   }
 
-  private let all = Mutex<[ObjectIdentifier: Weak]>([:])
+  private let all = Mutex<[Owner: Weak]>([:])
 
-  func existing(for owner: ObjectIdentifier) -> Scheduler? {
+  func existing(for owner: Owner) -> Scheduler? {
     all.withLock { $0[owner]?.scheduler }
   }
 
   /// Registers and returns `new`, or returns the scheduler that another thread registered first.
-  func registered(_ new: Scheduler, for owner: ObjectIdentifier) -> Scheduler {
+  func registered(_ new: Scheduler, for owner: Owner) -> Scheduler {
     all.withLock { all in
       if let scheduler = all[owner]?.scheduler { return scheduler }
       all[owner] = Weak(new)
@@ -34,7 +35,7 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
   }
 
   /// Removes a scheduler that is being deallocated.
-  func remove(_ identity: ObjectIdentifier, for owner: ObjectIdentifier) {
+  func remove(_ identity: ObjectIdentifier, for owner: Owner) {
     all.withLock { all in
       // Another scheduler could have replaced it in the meantime.
       if all[owner]?.identity == identity { all[owner] = nil }

@@ -3,6 +3,9 @@ extension Guarantee where Value == Void {
   ///
   /// A duration of zero or less fulfills it immediately. The timer is removed as soon as everything
   /// made from the guarantee is cancelled or deallocated. In tests, pass a test clock as `clock`.
+  ///
+  /// If the `sleep` of `clock` throws although it isn't cancelled, the continuous clock measures the
+  /// rest of the time. This applies to every operator and policy that accepts a clock.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func after(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()

@@ -85,8 +85,14 @@ private struct ClockAdapter<C: Clock<Duration>>: OtherClock {
     return Sleeper(
       // Detached, so that handlers that run in this task don't see the caller's task-local values.
       task: Task.detached(priority: Task.currentPriority) { [clock] in
-        // Only a cancelled sleep throws, and then `action` must not be called.
-        guard (try? await clock.sleep(until: deadline, tolerance: nil)) != nil else { return }
+        do {
+          try await clock.sleep(until: deadline, tolerance: nil)
+        } catch {
+          // If the clock failed, the operator would wait forever. If the timer was released, this
+          // sleep also throws.
+          let rest = clock.now.duration(to: deadline)
+          guard (try? await Task.sleep(for: rest)) != nil else { return }
+        }
         action()
       })
   }

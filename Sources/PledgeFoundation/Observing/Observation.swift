@@ -18,8 +18,8 @@ extension Guarantee {
   /// inside this call, and then soon after each change. Code that isn't isolated to an actor can't
   /// call this method, because it could read the object while another thread changes it.
   ///
-  /// **Cancellation.** Cancelling every promise created from the guarantee releases `expression`
-  /// and ends the observation immediately.
+  /// **Cancellation.** Cancelling every promise created from the guarantee ends the observation
+  /// immediately, and releases the closures in the actor.
   ///
   /// - Parameters:
   ///   - expression: Reads the properties.
@@ -39,12 +39,13 @@ extension Guarantee {
 
 /// Evaluates an expression now, and after each change of a property that it reads.
 ///
-/// `@unchecked Sendable`: `work` is guarded by the lock, and its closures run only on `actor`.
+/// `@unchecked Sendable`: `work` is guarded by the lock, and its closures run only on `actor`, which
+/// also releases them.
 @available(macOS 14, iOS 17, tvOS 17, watchOS 10, *)
 private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   private struct Work {
-    let expression: () -> Value
-    let condition: (Value) -> Bool
+    let expression: ClosureKeeper<() -> Value>
+    let condition: ClosureKeeper<(Value) -> Bool>
     let resolver: GuaranteeResolver<Value>
   }
 
@@ -54,11 +55,13 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
   private var work: Work?
 
   init(
-    _ actor: any Actor, _ expression: @escaping () -> Value,
+    _ actor: isolated any Actor, _ expression: @escaping () -> Value,
     _ condition: @escaping (Value) -> Bool, _ resolver: GuaranteeResolver<Value>
   ) {
     self.actor = actor
-    work = Work(expression: expression, condition: condition, resolver: resolver)
+    work = Work(
+      expression: ClosureKeeper(expression, on: actor),
+      condition: ClosureKeeper(condition, on: actor), resolver: resolver)
   }
 
   private var isStopped: Bool { lock.withLock { _ in work == nil } }
@@ -68,7 +71,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
     guard let work = lock.withLock({ _ in self.work }) else { return }
     let expression = {
       self.end.observe()
-      return work.expression()
+      return work.expression.closure()
     }
     let value = withObservationTracking(expression) {
       guard !self.isStopped else { return }
@@ -77,7 +80,7 @@ private final class ExpressionObserver<Value: Sendable>: @unchecked Sendable {
     }
     // A cancellation while the expression ran didn't remove what was registered after it.
     if isStopped { end.happen() }
-    guard fulfilling, work.condition(value) else { return }
+    guard fulfilling, work.condition.closure(value) else { return }
     stop()
     work.resolver.fulfill(value)
   }

@@ -22,3 +22,18 @@ let table = RequestCoalescer<Int, Int>()
 let resolver = Promise<Int>.withResolvers().resolver
 let queue = DispatchQueue(label: "queue")
 let owner = Owner()
+
+func stored<Root, Property>(_ keyPath: KeyPath<Root, Property>) -> KeyPath<Root, Property> {
+  keyPath
+}
+
+extension Int {
+  var half: Int? { self / 2 }
+  var isEven: Bool { self % 2 == 0 }
+  subscript(model: Model) -> Int { model.count }
+}
+
+extension Model: Hashable {
+  static func == (left: Model, right: Model) -> Bool { left === right }
+  func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}

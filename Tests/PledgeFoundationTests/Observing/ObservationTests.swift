@@ -9,6 +9,13 @@ import Testing
   var count = 0
 }
 
+/// Records whether it's released on the main actor.
+private final class Witness {
+  private let released: Recorder<Bool>
+  init(_ released: Recorder<Bool>) { self.released = released }
+  deinit { released.record(ExecutorProbe.main.isCurrent) }
+}
+
 private actor Keeper {
   @Observable final class State { var count = 0 }
   let state = State()
@@ -71,8 +78,24 @@ extension FoundationTests {
       }()
       #expect(witness != nil)
       next.cancel()
-      #expect(witness == nil)
+      await eventually { witness == nil }
       await #expect(throws: CancellationError.self) { try await next.value }
+    }
+
+    @Test func next_cancelledOnAnotherThread_releasesTheClosuresOnTheActor() async throws {
+      let model = Model()
+      let released = Recorder<Bool>()
+      let next = {
+        let (title, wanted) = (Witness(released), Witness(released))
+        return Guarantee.next {
+          withExtendedLifetime(title) { model.title }
+        } where: { _ in
+          withExtendedLifetime(wanted) { true }
+        }.promise
+      }()
+      try await Promise(on: .global) { next.cancel() }.value
+      await eventually { released.events.count == 2 }
+      #expect(released.events == [true, true])
     }
 
     @Test func next_cancelledAfterTheChange_isCancelled() async throws {

@@ -3,6 +3,15 @@ import Pledge
 import PledgeTesting
 import Testing
 
+/// A clock that can't sleep.
+private struct BrokenClock: Clock {
+  var now: ContinuousClock.Instant { .now }
+  var minimumResolution: Duration { .zero }
+  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
+    throw Boom()
+  }
+}
+
 /// `after`, `delay`, `timeout`, and `retry`, on a clock that the test controls.
 @Suite struct Clocked {
   let clock = TestClock()
@@ -19,6 +28,24 @@ import Testing
     await clock.advance(by: .seconds(3600))
     await guarantee.value
     #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func clockWhoseSleepFails_isReplacedForTheRestOfTheTime() async throws {
+    let clock = BrokenClock()
+    let start = ContinuousClock.now
+    await Guarantee.after(.milliseconds(20), clock: clock).value
+    #expect(ContinuousClock.now - start >= .milliseconds(20))
+    try await expectRejection(
+      of: Promise<Int>.never.timeout(after: .milliseconds(1), clock: clock), with: TimeoutError.self
+    )
+    let delayed = Promise.value(1).delay(.milliseconds(1), clock: clock)
+    try await expectFulfillment(of: delayed, with: 1)
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .milliseconds(1))
+    let retried = Promise<Int>.retry(policy, clock: clock) { .rejected(Boom()) }
+    try await expectRejection(of: retried, with: RetryError.self)
+    let cancelled = Promise.after(.seconds(3600), clock: clock)
+    cancelled.cancel()
+    try await expectCancellation(of: cancelled)
   }
 
   @Test func after_theTimeStartsAtTheCall() async throws {

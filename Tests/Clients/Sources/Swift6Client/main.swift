@@ -194,7 +194,31 @@ func plainAsync() async throws {
   precondition([one, two, three, four, five, six] + more + [nine] == Array(1...9))
 }
 
+final class Label {
+  var text = "a"
+  var color: String?
+}
+
+/// Key paths in variables.
+@MainActor
+func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async throws {
+  let texts: KeyPath<View, String> = \.label.text
+  let color: KeyPath<View, String?> = \.label.color
+  let views = Promise.value([View()])
+  let text = try await Promise.value(View()).map(texts).map(count).value
+  let all = try await views.mapValues(texts).value
+  let colors = try await views.compactMapValues(color).value
+  let red = await Promise.value(View()).compactMap(color).replaceError { _ in "red" }.value
+  precondition(text == 1 && all == ["a"] && colors.isEmpty && red == "red")
+}
+
+@MainActor
+final class View {
+  let label = Label()
+}
+
 try await fromAnywhere()
+try await keyPathsOnTheMainActor(\.count)
 try await onMain(Screen())
 try await plainAsync()
 try await functionsByName()
