@@ -13,7 +13,7 @@
     /// promise releases a consumer that is cancelled.
     @inlinable
     public var promise: Promise<Value> {
-      PromiseOfLoop.make(#fileID, #line) { resolver in
+      Promise(fileID: #fileID, line: #line) { resolver in
         whenComplete { resolver.resolve($0) }
       }
     }
@@ -38,7 +38,6 @@
     public func promise(
       onCancel: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-      PromiseOfLoop.prepare()
       let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
       resolver.onCancel(onCancel)
       whenComplete { result in
@@ -51,21 +50,6 @@
       }
       return promise
     }
-  }
-
-  /// Creates promises that an event loop settles.
-  @usableFromInline
-  enum PromiseOfLoop {
-    @inlinable
-    static func make<Value: Sendable>(
-      _ fileID: StaticString, _ line: UInt, _ body: (Resolver<Value>) -> Void
-    ) -> Promise<Value> {
-      prepare()
-      return Promise(fileID: fileID, line: line, body)
-    }
-
-    @usableFromInline
-    static func prepare() { BlockingOnLoops.areFound }
   }
 
   extension Thenable {
@@ -114,7 +98,6 @@
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopPromise<Value> {
-      PromiseOfLoop.prepare()
       let promise = loop.makePromise(of: Value.self, file: fileID, line: line)
       promise.futureResult.whenComplete { self.resolve($0) }
       return promise
