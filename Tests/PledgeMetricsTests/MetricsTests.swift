@@ -88,6 +88,24 @@
       #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
     }
 
+    @Test func operation_counts_beforeItCanStart() async throws {
+      let metrics = TestMetrics()
+      let limiter = Limiter(1, queueCapacity: 0).measured(as: "database", factory: metrics)
+      let waiting = Recorder<Int>()
+      limiter.monitors.add { event in
+        // Another thread can start an operation as soon as it is in the queue.
+        if case .waiting(1) = event { waiting.record(limiter.waitingCount) }
+      }
+      limiter.pause()
+      try await expectRejection(
+        of: limiter.run { Promise.value(1) }, with: Limiter.QueueFullError.self)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      limiter.resume()
+      try await expectFulfillment(of: limiter.run { Promise.value(1) })
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(waiting.events == [0, 0])
+    }
+
     /// Detects leaks, and data races under ThreadSanitizer.
     @Test func manyOperationsAtOnce_leaveNothingBehind() async throws {
       let metrics = TestMetrics()
