@@ -164,9 +164,10 @@
   }
 
   @Suite struct RetryMetricsTests {
+    private let name = [("policy", "users")]
+
     @Test func retries_areCountedForTheirPolicy() async throws {
       let metrics = TestMetrics()
-      let name = [("policy", "users")]
       let policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
         .measured(as: "users", factory: metrics)
       let attempts = CallCounter()
@@ -182,6 +183,37 @@
       try await expectRejection(of: failing, with: RetryError.self)
       #expect(try metrics.count("pledge.retries", name) == 4)
       #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
+    }
+
+    @Test func operationWhoseDeadlinePasses_isExhausted() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(2))
+        .measured(as: "users", factory: metrics)
+      policy.deadline = .seconds(3)
+      let attempts = CallCounter()
+      let failing = Promise.retry(on: .immediate, policy, clock: clock) {
+        attempts.call()
+        return Promise<Int>.rejected(Boom())
+      }
+      await clock.run(until: failing)
+      try await expectRejection(of: failing, with: RetryError.self)
+      #expect(attempts.count == 2)
+      #expect(try metrics.count("pledge.retries", name) == 1)
+      #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
+    }
+
+    @Test func operationThatIsCancelledDuringADelay_isNotRetried() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(2))
+        .measured(as: "users", factory: metrics)
+      let failing = Promise.retry(policy, clock: clock) { Promise<Int>.rejected(Boom()) }
+      await clock.sleepers(atLeast: 1)
+      failing.cancel()
+      try await expectCancellation(of: failing)
+      #expect(try metrics.count("pledge.retries", name) == 0)
+      #expect(try metrics.count("pledge.retries.exhausted", name) == 0)
     }
   }
 
