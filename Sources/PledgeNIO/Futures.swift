@@ -30,8 +30,9 @@
     /// ```
     ///
     /// - Parameters:
-    ///   - onCancel: A closure that is called once, on the thread that cancels, if the promise is
-    ///     cancelled before the future completes. It is released when the future completes.
+    ///   - onCancel: A closure that is called once if the promise is cancelled before the future
+    ///     completes; see ``Pledge/Resolver/onCancel(_:)``. It is released when the future
+    ///     completes.
     ///   - fileID: The file to name in reports; the default is the caller's.
     ///   - line: The line to name in reports; the default is the caller's.
     @inlinable
