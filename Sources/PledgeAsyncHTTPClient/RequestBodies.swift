@@ -66,13 +66,13 @@
     /// Whether the request has ended, or was cancelled.
     var isOver: Bool { state.withLock { $0.isOver } }
 
+    /// Replaces the promise, which is cancelled: the request is sent again, so nothing waits for
+    /// what it sent before.
     func begin(_ promise: Promise<Void>) {
-      let (old, isOver) = state.withLock { state in
-        let old = exchange(&state.promise, with: state.isOver ? nil : promise)
-        return (old, state.isOver)
+      let unwanted = state.withLock { state in
+        state.isOver ? promise : exchange(&state.promise, with: promise)
       }
-      withExtendedLifetime(old) {}
-      if isOver { promise.cancel() }
+      unwanted?.cancel()
     }
 
     func end() {

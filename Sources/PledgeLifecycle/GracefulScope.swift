@@ -21,6 +21,11 @@
   /// work that is running or is queued in its limiter, and cancels whatever hasn't ended by the
   /// deadline. A service group shuts down its services in reverse order, so list a scope before the
   /// services that submit work to it.
+  ///
+  /// The deadline starts at the scope's turn, when those services have ended. If they wait for the
+  /// scope's work, as a server that answers its last requests does, set the configuration's
+  /// `maximumGracefulShutdownDuration`: when that has passed, the group cancels its services, and
+  /// the scope cancels its work.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public final class GracefulScope: Service {
     /// The error of work that is submitted after the shutdown has started.
@@ -52,7 +57,8 @@
     /// - Parameters:
     ///   - limiter: The limiter of the work, if any. Other code can also use it; the scope doesn't
     ///     affect that code's operations.
-    ///   - deadline: The time after the start of a graceful shutdown by which work must have ended.
+    ///   - deadline: The time after the start of the scope's own shutdown by which work must have
+    ///     ended.
     ///   - clock: The clock of the deadline.
     public init(
       limiter: Limiter? = nil, deadline: Duration = .seconds(30),

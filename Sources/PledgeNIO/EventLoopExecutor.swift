@@ -13,17 +13,16 @@
     ///
     /// - Complexity: O(1), with a lookup under a lock. If many handlers use the executor, store it.
     public static func eventLoop(_ loop: any EventLoop) -> TurnExecutor {
-      BlockingOnLoops.areFound
-      return TurnExecutor.shared(
+      TurnExecutor.shared(
         by: loop, name: "\(loop)", isCurrent: { loop.inEventLoop }, schedule: { loop.execute($0) })
     }
   }
 
   /// Makes `wait()` throw on the threads of event loops, where it would block their channels.
-  enum BlockingOnLoops {
-    /// Registers the check on first use; used by each function that creates a promise that an event
-    /// loop settles.
-    static let areFound: Void = BlockingChecks.add {
+  ///
+  /// Pledge finds this class by its name.
+  package final class BlockingOnLoops: BlockingCheck {
+    package static func objection() -> String? {
       guard let loop = MultiThreadedEventLoopGroup.currentEventLoop else { return nil }
       return """
         wait() must not be called on the thread of an event loop (\(loop)): until it returns, the \

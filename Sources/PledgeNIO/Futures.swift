@@ -13,7 +13,7 @@
     /// promise releases a consumer that is cancelled.
     @inlinable
     public var promise: Promise<Value> {
-      PromiseOfLoop.make(#fileID, #line) { resolver in
+      Promise(fileID: #fileID, line: #line) { resolver in
         whenComplete { resolver.resolve($0) }
       }
     }
@@ -30,15 +30,15 @@
     /// ```
     ///
     /// - Parameters:
-    ///   - onCancel: A closure that is called once, on the thread that cancels, if the promise is
-    ///     cancelled before the future completes. It is released when the future completes.
+    ///   - onCancel: A closure that is called once if the promise is cancelled before the future
+    ///     completes; see ``Pledge/Resolver/onCancel(_:)``. It is released when the future
+    ///     completes.
     ///   - fileID: The file to name in reports; the default is the caller's.
     ///   - line: The line to name in reports; the default is the caller's.
     @inlinable
     public func promise(
       onCancel: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
-      PromiseOfLoop.prepare()
       let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
       resolver.onCancel(onCancel)
       whenComplete { result in
@@ -51,21 +51,6 @@
       }
       return promise
     }
-  }
-
-  /// Creates promises that an event loop settles.
-  @usableFromInline
-  enum PromiseOfLoop {
-    @inlinable
-    static func make<Value: Sendable>(
-      _ fileID: StaticString, _ line: UInt, _ body: (Resolver<Value>) -> Void
-    ) -> Promise<Value> {
-      prepare()
-      return Promise(fileID: fileID, line: line, body)
-    }
-
-    @usableFromInline
-    static func prepare() { BlockingOnLoops.areFound }
   }
 
   extension Thenable {
@@ -120,7 +105,6 @@
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopPromise<Value> {
-      PromiseOfLoop.prepare()
       let promise = loop.makePromise(of: Value.self, file: fileID, line: line)
       promise.futureResult.whenComplete { self.resolve($0) }
       return promise

@@ -8,7 +8,7 @@
     /// If the task is cancelled in another way, the promise is rejected with `CancellationError`.
     @inlinable
     public var promise: Promise<T> {
-      PromiseOfLoop.make(#fileID, #line) { resolver in
+      Promise(fileID: #fileID, line: #line) { resolver in
         resolver.onCancel { self.cancel() }
         futureResult.whenComplete { result in
           if case .failure(EventLoopError.cancelled) = result {

@@ -2,6 +2,11 @@ import Pledge
 import PledgeTesting
 import Testing
 
+#if NIO
+  // Has a protocol named `Resolver`.
+  import NIOPosix
+#endif
+
 // The examples of the "Coming from …" pages, of AntiPatterns.md and of WhichOperator.md.
 
 private func showHits(_ hits: [String]) {}
@@ -59,7 +64,7 @@ func nameLength(id: Int) -> Promise<Int> {
 }
 
 // MARK: nio-promise
-func makeAnswer() -> (Promise<Int>, Resolver<Int>) {
+func makeAnswer() -> (Promise<Int>, Pledge.Resolver<Int>) {
   let (promise, resolver) = Promise<Int>.withResolvers()
   return (promise, resolver)
 }

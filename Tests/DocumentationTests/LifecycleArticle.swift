@@ -31,6 +31,26 @@
       try await group.run()
     }
 
+    @Test func limitingAShutdown() async throws {
+      await #expect(throws: ServiceGroupError.self) {
+        try await serveWithALimit(Logger(label: "test"), .seconds(2))
+      }
+    }
+
+    private func serveWithALimit(_ logger: Logger, _ limit: Duration) async throws {
+      let requests = GracefulScope(limiter: Limiter(64), deadline: .seconds(20))
+      let server = Server { request in
+        requests.run { load(request) }.timeout(after: limit)
+      }
+
+      var configuration = ServiceGroupConfiguration(
+        services: [requests, server], gracefulShutdownSignals: [.sigterm], logger: logger)
+      configuration.maximumGracefulShutdownDuration = .seconds(50)
+      let group = ServiceGroup(configuration: configuration)
+
+      try await group.run()
+    }
+
     private func load(_ request: Request) -> Promise<Page> { .value(Page()) }
   }
 #endif

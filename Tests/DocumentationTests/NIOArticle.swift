@@ -6,6 +6,9 @@
   import PledgeTesting
   import Testing
 
+  // NIOPosix has a protocol of that name.
+  typealias Resolver = Pledge.Resolver
+
   /// The examples of EventLoops.md, and those of Integrations.md that need an event loop.
   @Suite struct NIOArticle {
     @Test func bridges() async throws {
@@ -56,6 +59,12 @@
       #expect(try await page.future(on: loop).get() == 3)
       try await expectFulfillment(
         of: page.done(on: .eventLoop(loop)) { _ in #expect(loop.inEventLoop) })
+    }
+
+    @Test func resolversInAFileThatImportsNIOPosix() async throws {
+      let (promise, resolver): (Promise<Int>, Resolver<Int>) = Promise.withResolvers()
+      resolver.fulfill(1)
+      try await expectFulfillment(of: promise, with: 1)
     }
 
     @Test func channelHandlers() async throws {

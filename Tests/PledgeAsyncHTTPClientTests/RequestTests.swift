@@ -282,6 +282,28 @@
       }
     }
 
+    @Test func redirectBeforeTheEndOfABody_cancelsTheBody() async throws {
+      try await withServer { client, server, _ in
+        let told = Recorder<Void>()
+        let calls = CallCounter()
+        var request = try HTTPClient.Request(url: "\(server)/early", method: .POST)
+        request.body = .writing { body in
+          let sent = body.send(ByteBuffer(string: "tea"))
+          if calls.call() > 1 { return sent }
+          sent.cauterize()
+          return Promise { resolver in
+            resolver.onCancel {
+              told.record(())
+              resolver.reject(CancellationError())
+            }
+          }
+        }
+        let response = try await expectFulfillment(of: client.load(request))
+        #expect(response.body.map { String(buffer: $0) } == "tea")
+        try await expectFulfillment(of: told.reaches(1).promise)
+      }
+    }
+
     @Test func cancelledRequest_cancelsItsBody() async throws {
       try await withServer { client, server, log in
         let told = Recorder<Void>()

@@ -20,7 +20,8 @@
   ///
   /// `/hello` greets, `/echo` returns the body, `/silent` never answers, `/size/N` sends N bytes as fast as
   /// the client reads, `/part` sends a part and no end, `/status/N` answers with that status, `/redirect`
-  /// leads to `/echo`, and `/upload` doesn't read its body before the log's gate is open.
+  /// leads to `/echo`, as does `/early` before it has read the body, and `/upload` doesn't read its body
+  /// before the log's gate is open.
   func withServer(_ body: (HTTPClient, String, ServerLog) async throws -> Void) async throws {
     let log = ServerLog()
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
@@ -103,6 +104,9 @@
         uploaded = 0
         log.record(.request(path))
         if path == "/upload" { holdReading(context) }
+        if path == "/early" {
+          send(context, .temporaryRedirect, ByteBuffer(), ["location": "/echo"])
+        }
       case .body(let part):
         if path == "/upload" {
           uploaded += part.readableBytes

@@ -214,6 +214,34 @@
       try #require(result.events == [7])
     }
 
+    @Test func serverThatWaitsForTheWork_endsAtTheLimitOfItsGroup() async throws {
+      let scope = GracefulScope(deadline: .seconds(3600))
+      let told = CallCounter()
+      let begun = Recorder<Resolver<Int>>()
+      let server = Front {
+        // A request that hangs: the scope's turn comes only when the server has ended.
+        let request = scope.run {
+          Promise<Int> { resolver in
+            resolver.onCancel { told.call() }
+            begun.record(resolver)
+          }
+        }
+        try? await gracefulShutdown()
+        _ = await request.uncancellable().result
+      }
+      try await testGracefulShutdown { trigger in
+        var configuration = ServiceGroupConfiguration(
+          services: [scope, server], logger: .init(label: "test"))
+        configuration.maximumGracefulShutdownDuration = .milliseconds(1)
+        let group = ServiceGroup(configuration: configuration)
+        let shutdown = begun.reaches(1).promise.done { trigger.triggerGracefulShutdown() }
+        try? await group.run()
+        try await expectFulfillment(of: shutdown)
+      }
+      #expect(told.count == 1)
+      #expect(scope.pendingCount == 0)
+    }
+
     /// Detects leaks, and data races under ThreadSanitizer.
     @Test func manyOperations_andAShutdownAmongThem_leaveNothingBehind() async throws {
       let tracker = LifetimeTracker()

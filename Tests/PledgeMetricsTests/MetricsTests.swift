@@ -88,6 +88,24 @@
       #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
     }
 
+    @Test func operation_counts_beforeItCanStart() async throws {
+      let metrics = TestMetrics()
+      let limiter = Limiter(1, queueCapacity: 0).measured(as: "database", factory: metrics)
+      let waiting = Recorder<Int>()
+      limiter.monitors.add { event in
+        // Another thread can start an operation as soon as it is in the queue.
+        if case .waiting(1) = event { waiting.record(limiter.waitingCount) }
+      }
+      limiter.pause()
+      try await expectRejection(
+        of: limiter.run { Promise.value(1) }, with: Limiter.QueueFullError.self)
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      limiter.resume()
+      try await expectFulfillment(of: limiter.run { Promise.value(1) })
+      #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
+      #expect(waiting.events == [0, 0])
+    }
+
     /// Detects leaks, and data races under ThreadSanitizer.
     @Test func manyOperationsAtOnce_leaveNothingBehind() async throws {
       let metrics = TestMetrics()
@@ -146,9 +164,10 @@
   }
 
   @Suite struct RetryMetricsTests {
+    private let name = [("policy", "users")]
+
     @Test func retries_areCountedForTheirPolicy() async throws {
       let metrics = TestMetrics()
-      let name = [("policy", "users")]
       let policy = RetryPolicy.fixed(attempts: 3, delay: .zero)
         .measured(as: "users", factory: metrics)
       let attempts = CallCounter()
@@ -164,6 +183,37 @@
       try await expectRejection(of: failing, with: RetryError.self)
       #expect(try metrics.count("pledge.retries", name) == 4)
       #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
+    }
+
+    @Test func operationWhoseDeadlinePasses_isExhausted() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(2))
+        .measured(as: "users", factory: metrics)
+      policy.deadline = .seconds(3)
+      let attempts = CallCounter()
+      let failing = Promise.retry(on: .immediate, policy, clock: clock) {
+        attempts.call()
+        return Promise<Int>.rejected(Boom())
+      }
+      await clock.run(until: failing)
+      try await expectRejection(of: failing, with: RetryError.self)
+      #expect(attempts.count == 2)
+      #expect(try metrics.count("pledge.retries", name) == 1)
+      #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
+    }
+
+    @Test func operationThatIsCancelledDuringADelay_isNotRetried() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(2))
+        .measured(as: "users", factory: metrics)
+      let failing = Promise.retry(policy, clock: clock) { Promise<Int>.rejected(Boom()) }
+      await clock.sleepers(atLeast: 1)
+      failing.cancel()
+      try await expectCancellation(of: failing)
+      #expect(try metrics.count("pledge.retries", name) == 0)
+      #expect(try metrics.count("pledge.retries.exhausted", name) == 0)
     }
   }
 

@@ -44,6 +44,49 @@
       try told.expectOnce()
     }
 
+    @Test func producerThatIsToldOfATimeout_isToldOnTheLoop() async throws {
+      try await withLoop { loop in
+        let isOnLoop = Recorder<Bool>()
+        let result = Promise<Int> { resolver in
+          resolver.onCancel {
+            isOnLoop.record(loop.inEventLoop)
+            resolver.reject(Boom())
+          }
+        }.timeout(after: .nanoseconds(1), on: loop)
+        try await expectRejection(of: result, with: TimeoutError.self)
+        try await expectFulfillment(of: isOnLoop.reaches(1).promise)
+        #expect(isOnLoop.events == [true])
+      }
+    }
+
+    @Test func loopThatShutsDown_leavesTheRestOfTheTimeToTheLibrary() async throws {
+      let result = try timeoutOfClosedLoop(.nanoseconds(1), before: .seconds(5))
+      try await expectRejection(of: result, with: TimeoutError.self)
+      let later = try timeoutOfClosedLoop(.hours(1), before: .hours(2))
+      try expectPending(later)
+    }
+
+    /// Returns a promise that never settles, with a timeout on a loop that has shut down when this
+    /// much was left of the time.
+    private func timeoutOfClosedLoop(
+      _ rest: TimeAmount, before amount: TimeAmount
+    ) throws -> Promise<Int> {
+      let loop = EmbeddedEventLoop()
+      let result = Promise<Int>.never.timeout(after: amount, on: loop)
+      loop.advanceTime(by: amount - rest)
+      try loop.syncShutdownGracefully()
+      return result
+    }
+
+    @Test func loopThatHasShutDown_leavesTheTimeToTheLibrary() async throws {
+      let (loop, pending) = try await withLoop { loop in
+        (loop, Promise<Int>.never.timeout(after: .milliseconds(10), on: loop))
+      }
+      let result = Promise<Int>.never.timeout(after: .nanoseconds(1), on: loop)
+      try await expectRejection(of: result, with: TimeoutError.self)
+      try await expectRejection(of: pending, with: TimeoutError.self)
+    }
+
     @Test func timer_isGoneOnceThePromiseHasSettled() throws {
       let loop = EmbeddedEventLoop()
       let tracker = LifetimeTracker()

@@ -20,6 +20,13 @@
       }
     }
 
+    @Test func waitOnALoop_inAProgramThatHasCalledNothingOfTheModule_throws() async {
+      await #expect(processExitsWith: .success) {
+        let waiting = someLoop.submit { try Promise<Void>.after(.seconds(1)).wait() }
+        await #expect(throws: DeadlockError.self) { try await waiting.get() }
+      }
+    }
+
     @Test func waitInAHandlerOnALoop_forAnotherHandlerThere_throws() async throws {
       try await withLoop { loop in
         let promise = Promise.value(1).map(on: .eventLoop(loop)) { value in

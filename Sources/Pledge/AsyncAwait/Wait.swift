@@ -207,24 +207,23 @@ private final class QueueProbe: Sendable {
   }
 }
 
-/// Checks of whether a thread must not block in `wait()`, in addition to the library's own.
-package enum BlockingChecks {
-  private static let checks = Mutex<[@Sendable () -> String?]>([])
+/// A check of whether a thread must not block in `wait()`, in addition to the library's own.
+package protocol BlockingCheck: Sendable {
+  /// Returns why the current thread must not block, or nil.
+  static func objection() -> String?
+}
+
+enum BlockingChecks {
   private static let executorHasThread = AtomicFlag(false)
 
-  /// Registers `check`, which is called before a thread blocks and returns why it must not, or nil.
+  /// The check of PledgeNIO, if the program contains that module.
   ///
-  /// This applies to all future waits, until the program ends.
-  package static func add(_ check: @escaping @Sendable () -> String?) {
-    checks.withLock { $0.append(check) }
-  }
+  /// It is found by its name, because a program that only links the module calls none of its
+  /// functions that could register the check.
+  private static let ofEventLoops =
+    _typeByName("PledgeNIO.BlockingOnLoops") as? any BlockingCheck.Type
 
-  static func objection() -> String? {
-    for check in checks.withLock({ $0 }) {
-      if let objection = check() { return objection }
-    }
-    return nil
-  }
+  static func objection() -> String? { ofEventLoops?.objection() }
 
   /// Records that there are executors that can tell whether they occupy a thread.
   static func noteExecutorWithThread() { executorHasThread.store(true, ordering: .releasing) }

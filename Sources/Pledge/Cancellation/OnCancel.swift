@@ -6,11 +6,12 @@ extension Resolver {
   /// keeps it alive, so that dropping all other references doesn't reject the promise.
   ///
   /// **Execution.** A handler without isolation runs before the promise is rejected with
-  /// `CancellationError`, on the thread that cancels or, after a timeout, on the global queue. It
-  /// can settle the promise itself. A handler that is isolated to an actor, as in `@MainActor`
-  /// code, runs on that actor, and the promise is rejected without waiting for it. The handler sees
-  /// the registered task-local values of the code that calls this method, not those of the code
-  /// that cancels.
+  /// `CancellationError`, on the thread that cancels or, after a timeout, on the global queue; a
+  /// timeout with a clock of your own, or with the timers of an event loop, cancels where the clock
+  /// or the loop calls it. The handler can settle the promise itself. A handler that is isolated to
+  /// an actor, as in `@MainActor` code, runs on that actor, and the promise is rejected without
+  /// waiting for it. The handler sees the registered task-local values of the code that calls this
+  /// method, not those of the code that cancels.
   public func onCancel(
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) {

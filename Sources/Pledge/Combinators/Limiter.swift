@@ -171,13 +171,15 @@ public final class Limiter: Sendable {
             target: nil, body: nil, run: { _, _ in limiter.tellIfIdle() }))
       },
       reject: { resolver.reject($0) })
+    // Before another thread can start it, so that the number of waiting operations isn't negative.
+    monitors.note(.waiting(1))
     let submission = state.withLock { $0.submit(operation, priority: priority) }
     switch submission {
     case .failure(let error):
+      monitors.note(.waiting(-1))
       monitors.note(.rejected)
       resolver.reject(error)
     case .success(let ticket):
-      monitors.note(.waiting(1))
       promise.cell.onCancel { [weak self] in self?.withdraw(ticket) }
       startNext()
     }

@@ -3,9 +3,9 @@
 
 /// An event of a policy, counted for the whole process.
 package enum PolicyEvent: Sendable {
-  /// A failed attempt is followed by another one.
+  /// Another attempt starts after a failed one.
   case retried
-  /// An operation failed permanently: its policy allows no further attempt.
+  /// An operation failed permanently: it is rejected with a `RetryError`.
   case gaveUp
   /// A second or later request was started before an earlier one succeeded.
   case hedged

@@ -77,7 +77,7 @@ extension Promise {
     return result.timeout(deadline, time)
       .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
         // The error of the deadline: that of an attempt's timeout is inside a `RetryError`.
-        throw RetryError(errors: run.errors + [error])
+        throw run.end(with: [error])
       }
   }
 }
@@ -88,10 +88,15 @@ private final class RetryRun<Value: Sendable>: Sendable {
   private let time: TimeSource
   private let target: HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
-  /// The errors of all attempts so far.
-  ///
-  /// They're stored in one place, because a copy for each attempt would take quadratic time.
-  private let failures = Mutex<[any Error]>([])
+  private let state = Mutex(State())
+
+  private struct State {
+    /// The errors of all attempts so far.
+    ///
+    /// They're stored in one place, because a copy for each attempt would take quadratic time.
+    var errors: [any Error] = []
+    var hasGivenUp = false
+  }
 
   init(
     policy: RetryPolicy, time: TimeSource, target: HandlerTarget,
@@ -103,11 +108,21 @@ private final class RetryRun<Value: Sendable>: Sendable {
     self.operation = operation
   }
 
-  var errors: [any Error] { failures.withLock { $0 } }
+  /// Returns the error of an operation that has failed permanently, and notes that, once: the
+  /// deadline can pass while the last attempt fails.
+  ///
+  /// - Parameter lastErrors: The errors that follow those of the attempts.
+  func end(with lastErrors: [any Error] = []) -> RetryError {
+    let (errors, isFirst) = state.withLock { state in
+      (state.errors, !exchange(&state.hasGivenUp, with: true))
+    }
+    if isFirst { note(.gaveUp) }
+    return RetryError(errors: errors + lastErrors)
+  }
 
   private func note(_ event: PolicyEvent) {
     if let monitor = policy.monitor {
-      monitor(event)
+      SharedThread.runUserCode { monitor(event) }
     } else {
       Monitoring.policies.note(event)
     }
@@ -122,26 +137,27 @@ private final class RetryRun<Value: Sendable>: Sendable {
     }
   }
 
-  func attempt() -> Promise<Value> {
-    var current = Promise<Void>.value(()).chained(target) { [operation] in try operation() }
+  func attempt(isFirst: Bool = true) -> Promise<Value> {
+    var current = Promise<Void>.value(()).chained(target) { [self] in
+      if !isFirst { note(.retried) }
+      return try operation()
+    }
     if let timeout = policy.attemptTime {
       current = current.timeout(timeout, time)
     }
     // The policy's closures are user code, which must not run on a shared thread.
     return current.recoveredWithPromise(HandlerTarget(programInPlace: ())) { [self] error in
       if error is CancellationError { throw error }
-      let count = failures.withLock { failures in
-        failures.append(error)
-        return failures.count
+      let count = state.withLock { state in
+        state.errors.append(error)
+        return state.errors.count
       }
       guard count < policy.attempts, policy.isRetryable(error), policy.budget?.withdraw() ?? true
-      else {
-        note(.gaveUp)
-        throw RetryError(errors: errors)
-      }
-      note(.retried)
+      else { throw end() }
       let delay = policy.pause(after: error, attemptsMade: count)
-      return pause(delay).chained(HandlerTarget(immediate: ())) { [self] in attempt() }
+      return pause(delay).chained(HandlerTarget(immediate: ())) { [self] in
+        attempt(isFirst: false)
+      }
     }
   }
 }

@@ -28,7 +28,8 @@ package struct TimeSource: Sendable {
     other == nil ? HandlerTarget(immediate: ()) : HandlerTarget(programInPlace: ())
   }
 
-  private func start(
+  /// Starts a timer that monitors don't count; see `startTimer(after:_:)`.
+  package func start(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
     if let other { return other.startTimer(after: min(span, Self.longest), action) }
