@@ -153,6 +153,7 @@ final class HTTPTransport: Transport {
       channel.eventLoop.makeCompletedFuture {
         try channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
         try RequestTargets.install(in: channel, isForwarded: isForwarded)
+        try ResponseStatuses.install(in: channel)
       }
     }
     return configuration

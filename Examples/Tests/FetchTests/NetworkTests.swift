@@ -256,9 +256,23 @@ import Testing
     }
   }
 
-  /// A client that was created after the shutdown would never be shut down.
-  ///
-  /// AsyncHTTPClient treats that as a programmer error and ends the program.
+  @Test(arguments: ["099", "000", "042"])
+  func impossibleStatus_failsOnlyThatFile(status: String) async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { request in
+        request.line.contains(" /x ")
+          ? Self.hello : "HTTP/1.1 \(status) X\r\nContent-Length: 2\r\n\r\nno"
+      }
+      let address = "http://127.0.0.1:\(server.port)"
+      let ending = try await fetch("\(address)/x", ["\(address)/bad"], in: folder)
+      #expect(ending.status == 1, "\(ending.output)")
+      let number = try #require(Int(status))
+      #expect(ending.output.contains("the invalid HTTP status \(number)"), "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      await server.stop()
+    }
+  }
+
   @Test func pathWithEscapesThatAreNotUTF8_isRequestedAsItIs() async throws {
     try await withFolder { folder in
       let server = try await RawServer { request in
@@ -385,6 +399,9 @@ import Testing
     }
   }
 
+  /// A client that was created after the shutdown would never be shut down.
+  ///
+  /// AsyncHTTPClient treats that as a programmer error and ends the program.
   @Test func requestAfterTheShutdown_isRejected() async throws {
     let transport = HTTPTransport(
       proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
