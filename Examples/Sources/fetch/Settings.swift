@@ -60,6 +60,7 @@ extension Fetch {
           ? try Metalink.parse(text, source: source) : try DownloadList.parse(text, source: source)
       }
       guard !requests.isEmpty else { throw ValidationError("The list is empty.") }
+      try DownloadList.requireDistinctNames(requests)
       if let checksums { try addChecksums(from: checksums, to: &requests) }
       warn(about: requests)
       return zip(FileNames.names(for: requests), requests).map { name, request in

@@ -391,6 +391,17 @@ import Testing
     }
   }
 
+  @Test func nameInAnArgumentAndInTheList_isAnError() async throws {
+    try await withFolder { folder in
+      let list = folder.appending(component: "list.txt")
+      try Data("\nhttp://127.0.0.1:1/y out=X\n".utf8).write(to: list)
+      let ending = try await fetch("http://127.0.0.1:1/x", ["--list", path(list)], in: folder)
+      #expect(ending.status == 64)
+      #expect(ending.output.contains("list.txt:2: \"X\" is"), "\(ending.output)")
+      #expect(ending.output.contains("argument 1"))
+    }
+  }
+
   @Test func fileWithoutCertificates_isAnError() async throws {
     try await withFolder { folder in
       let ending = try await fetch(
