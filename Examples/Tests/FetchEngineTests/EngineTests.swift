@@ -300,6 +300,15 @@ import Testing
     let quoted = Netrc(#"machine a login "me too" password "l u\"x""#)
     #expect(quoted.credentials(for: "a")?.user == "me too")
     #expect(quoted.credentials(for: "a")?.password == #"l u"x"#)
+    let commented = Netrc(
+      """
+      machine a login #me password #1 # a comment: login x
+      machine b login you password two
+      """)
+    #expect(commented.credentials(for: "a")?.user == "#me")
+    #expect(commented.credentials(for: "a")?.password == "#1")
+    #expect(commented.credentials(for: "b")?.password == "two")
+    #expect(Netrc("machine a account login login me").credentials(for: "a")?.user == "me")
   }
 
   @Test func netrc_default_isNotForOtherServers() throws {
