@@ -130,6 +130,20 @@ import Testing
     }
   }
 
+  @Test func proxy_ofAnEmptyVariable_isTheGeneralOne() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/x"))
+    let general = Proxies.Route.forwarded(.init(host: "p", port: 2))
+    for (environment, route) in [
+      (["http_proxy": "", "all_proxy": "http://p:2"], general),
+      (["http_proxy": "", "all_proxy": "", "ALL_PROXY": "http://p:2"], general),
+      (["http_proxy": "", "all_proxy": ""], .direct),
+    ] {
+      #expect(try Proxies(option: nil, environment: environment).route(to: url) == route)
+    }
+    let environment = ["all_proxy": "http://p:2"]
+    #expect(try Proxies(option: "", environment: environment).route(to: url) == .direct)
+  }
+
   @Test func proxy_withAPassword_isToldIt() async throws {
     try await withFolder { folder in
       let server = try await RawServer { _ in Self.hello }
