@@ -51,6 +51,27 @@ import Testing
     }
   }
 
+  /// The server doesn't even react to the end of the connection.
+  @Test(.enabled(if: Certificate.isAvailable))
+  func https_ofAServerThatHasStopped_doesNotDelayTheShutdown() async throws {
+    try await withFolder { folder in
+      let certificate = try Certificate(for: "IP:127.0.0.1", in: folder)
+      let server = try await RawServer.deaf(tls: certificate.context)
+      let transport = HTTPTransport(
+        proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
+        connectionsPerHost: 1, certificates: certificate.path)
+      let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/x"))
+      let answer = try await transport.get(url, headers: [:]).value
+      let body = answer.body { _ in }
+      body.cancel()
+      _ = await body.result
+      let duration = try await ContinuousClock().measure { try await transport.shutdown() }
+      // Otherwise, it waits 5 s for the server.
+      #expect(duration < .seconds(3))
+      await server.stop()
+    }
+  }
+
   @Test(.enabled(if: Certificate.isAvailable))
   func https_withoutTrust_isRefusedAtOnce() async throws {
     try await withFolder { folder in
