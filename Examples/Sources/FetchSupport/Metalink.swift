@@ -103,6 +103,10 @@ public enum Metalink {
 
     func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
 
+    func parser(_ parser: XMLParser, foundCDATA block: Data) {
+      text += String(decoding: block, as: UTF8.self)
+    }
+
     func parser(
       _ parser: XMLParser, didEndElement name: String, namespaceURI: String?,
       qualifiedName: String?
