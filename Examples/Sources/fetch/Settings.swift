@@ -30,6 +30,10 @@ extension Fetch {
       else {
         throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".")
       }
+      guard !["range", "if-range"].contains(field[..<colon].lowercased()) else {
+        throw ValidationError(
+          "--header can't set \(field[..<colon]), because fetch requests ranges itself.")
+      }
       let value = field[field.index(after: colon)...]
       settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
     }
