@@ -361,7 +361,7 @@ import Testing
     #expect(disk.files.isEmpty)
   }
 
-  @Test(arguments: [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x"])
+  @Test(arguments: [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x", "/caf\u{FFFD}"])
   func redirection_leadsToHTTPOrNowhere(location: String?) throws {
     let network = network { _ in
       Reply(status: 302, headers: location.map { ["location": $0] } ?? [:])
