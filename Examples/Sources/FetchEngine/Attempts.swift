@@ -11,10 +11,10 @@ extension Downloader {
   func persistently<T: Sendable>(
     _ copy: Copy, errors: [any Error] = [], _ operation: @escaping @Sendable () -> Promise<T>
   ) -> Promise<T> {
-    let before = copy.received
+    let before = copy.mostReceived
     return operation().recover(on: .immediate) { error in
       let needed = error is TooSlow ? 1 : Self.progressThatCounts
-      let hasProgressed = copy.received >= before + needed
+      let hasProgressed = copy.mostReceived >= before + needed
       let errors = hasProgressed ? [error] : errors + [error]
       guard Self.isWorthRetrying(error), errors.count < options.policy.attempts else {
         throw error is CancellationError || Self.isSpoiled(error) ? error : GivenUp(errors: errors)
@@ -32,7 +32,7 @@ extension Downloader {
     operation().recover(on: .immediate) { error in
       guard Self.isSpoiled(error) else { throw error }
       let errors = errors + [error]
-      return Promise(on: disk) { try copy.restart() }.then(on: .immediate) {
+      return Promise(on: disk) { try copy.restart(because: error) }.then(on: .immediate) {
         guard errors.count < options.policy.attempts, !Self.isHopeless(errors, copy) else {
           throw GivenUp(errors: errors)
         }

@@ -17,7 +17,7 @@ public protocol Part: Sendable {
   func save(_ resume: ResumeState) throws
   /// Sets the state that is saved when the file is closed before it is complete.
   func keep(_ resume: ResumeState)
-  /// Removes all bytes and the saved state.
+  /// Removes all bytes, except those that the user provided, and the saved state.
   func restart() throws
   /// Returns the checksum of the bytes that were written.
   func checksum(_ algorithm: ChecksumAlgorithm) throws -> Checksum
@@ -36,7 +36,17 @@ struct WrongRange: Error, CustomStringConvertible {
 /// A connection broke, and the download can't be resumed, because the server provides no validator.
 struct NotResumable: Error, CustomStringConvertible {
   var description: String {
-    "the connection broke, and without an entity tag or a date, the download can't be resumed"
+    "the connection broke, and without a strong entity tag or date, the download can't be resumed"
+  }
+}
+
+/// The user's own file isn't the start of the file on the server.
+struct NotContinuable: Error, CustomStringConvertible {
+  let reason: any Error
+
+  var description: String {
+    "the server cannot continue the existing file\(reason is Changed ? "" : " (\(reason))"); "
+      + "without --continue, the file is downloaded again"
   }
 }
 
@@ -74,6 +84,8 @@ final class Copy: Sendable {
     var lastSource: URL?
     /// The mirrors that sent the bytes that are present; nil represents an earlier run.
     var mirrors: [URL?] = []
+    /// The maximum number of bytes that were present since the last call of ``restart(because:)``.
+    var mostReceived: Int
     /// Whether the download had to start over.
     var isSuspect = false
     /// The checksum of each wrong file that came from a single mirror.
@@ -86,28 +98,45 @@ final class Copy: Sendable {
 
   let file: Download
   let part: any Part
+  /// The number of bytes at the start that are the user's own file, which isn't changed if the
+  /// server can't continue it.
+  private let provided: Int
   /// Whether the download can continue without a check that the file is unchanged: a checksum
   /// detects a change, or the user asked to continue.
   private let isTrusted: Bool
-  /// Whether the first bytes are the user's own file, which must not be replaced before the new
-  /// file is complete.
-  private let isGivenByUser: Bool
   private let state: Mutex<State>
 
-  init(_ file: Download, _ part: any Part) {
+  init(_ file: Download, _ part: any Part) throws {
     self.file = file
     self.part = part
-    let resume = part.leftover ?? ResumeState()
-    // A state without a validator is saved only for the user's own file.
-    isGivenByUser = file.checksum == nil && part.leftover != nil && resume.validator == nil
-    isTrusted = file.checksum != nil || isGivenByUser
-    var initial = State(resume: resume, saved: resume.received)
+    var resume = part.leftover ?? ResumeState()
+    provided = resume.provided
+    isTrusted = file.checksum != nil || provided > 0
+    if resume.received > provided, !Self.canContinue(resume, file) {
+      try part.restart()
+      resume = ResumeState(provided: provided)
+    }
+    var initial = State(resume: resume, saved: resume.received, mostReceived: resume.received)
     if resume.received > 0 { initial.mirrors = [nil] }
     state = Mutex(initial)
   }
 
+  /// Whether the bytes that an earlier run left can be the start of `file`.
+  ///
+  /// Without a checksum, they must come from one of its URLs, and the server must be able to
+  /// confirm that the file is unchanged, unless the user asked to continue.
+  private static func canContinue(_ resume: ResumeState, _ file: Download) -> Bool {
+    if file.checksum != nil { return true }
+    guard let source = resume.source else { return false }
+    return file.mirrors.contains { $0.withoutCredentials.absoluteString == source.absoluteString }
+      && (resume.provided > 0 || resume.validator?.ifRange != nil)
+  }
+
   var resume: ResumeState { state.withLock { $0.resume } }
   var received: Int { resume.received }
+  /// The maximum number of bytes that were present; grows only if the download makes progress, even
+  /// if it starts over without being asked to.
+  var mostReceived: Int { state.withLock { $0.mostReceived } }
   var requests: Int { state.withLock { $0.requests } }
   var source: URL? { state.withLock { $0.lastSource } }
   /// The mirrors that sent the bytes that are present, as far as they are known.
@@ -130,7 +159,8 @@ final class Copy: Sendable {
   /// them, and if one of several mirrors sends wrong bytes, a single source shows which one does.
   func split(into count: Int, minimum: Int) {
     state.withLock { state in
-      guard !state.isSuspect, isTrusted || state.resume.validator != nil else { return }
+      guard !state.isSuspect, file.checksum != nil || state.resume.validator?.ifRange != nil
+      else { return }
       state.resume.split(into: count, minimum: minimum)
     }
   }
@@ -143,12 +173,13 @@ final class Copy: Sendable {
       let isWhole =
         segment.position == 0 && (segment.end == nil || segment.end == state.resume.size)
       if isWhole { return [:] }
-      guard isTrusted || state.resume.validator != nil else { throw NotResumable() }
+      let ifRange = state.resume.validator?.ifRange
+      guard isTrusted || ifRange != nil else { throw NotResumable() }
       let last = segment.end.map { "\($0 - 1)" } ?? ""
       var headers = ["Range": "bytes=\(segment.position)-\(last)"]
       // Entity tags differ between mirrors; a checksum is more reliable.
       if file.checksum == nil || file.mirrors.count == 1 {
-        headers["If-Range"] = state.resume.validator?.ifRange
+        headers["If-Range"] = ifRange
       }
       return headers
     }
@@ -174,7 +205,8 @@ final class Copy: Sendable {
     _ head: AnswerHead, from mirror: URL, for claim: Claim, attempt: Int
   ) throws -> Claim? {
     let validator = Validator(
-      entityTag: head.headers["ETag"], lastModified: head.headers["Last-Modified"])
+      entityTag: head.headers["ETag"], lastModified: head.headers["Last-Modified"],
+      date: head.headers["Date"])
     let range = head.headers["Content-Range"].flatMap(ContentRange.init)
     let length = head.length
     return try state.withLock { state in
@@ -185,39 +217,38 @@ final class Copy: Sendable {
         guard let range, let first = range.range?.lowerBound, first == segment.position else {
           // Requesting the whole file instead may succeed.
           let error = WrongRange()
-          throw state.resume.received > 0 && !isGivenByUser ? error : BadAnswer("\(error)")
+          throw state.resume.received > 0 ? error : BadAnswer("\(error)")
         }
-        guard let size = range.size, state.resume.size ?? size == size else { throw changed }
+        guard let size = range.size, state.resume.size ?? size == size else { throw Changed() }
         try requireSize(size)
-        if file.checksum == nil, let old = state.resume.validator, !old.allows(validator) {
-          throw changed
-        }
+        let old = state.resume.validator
+        try note(validator, from: mirror, isSame: old?.allows(validator) ?? true, &state)
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
-        state.resume.validator = state.resume.validator ?? validator
       case 416:
         guard let size = range?.size, size == segment.position,
           state.resume.size ?? size == size
         else {
           throw segment.position > 0
-            ? changed : BadAnswer("the server refuses to send the file (HTTP status 416)")
+            ? Changed() : BadAnswer("the server refuses to send the file (HTTP status 416)")
         }
         try requireSize(size)
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
         state.lastSource = head.url
         return nil
+      case _ where state.resume.segments.count > 1:
+        // The whole file was not requested, but the segment can be its start.
+        guard segment.position == 0, let size = state.resume.size, size == length else {
+          throw Changed()
+        }
+        let old = state.resume.validator
+        try note(validator, from: mirror, isSame: old?.identifies(validator) ?? false, &state)
       default:
         // The whole file, whether or not it was requested.
-        if let size = state.resume.size, state.resume.segments.count > 1, size == length,
-          segment.position == 0
-        {
-          break
-        }
-        guard state.resume.segments.count == 1 else { throw changed }
+        if provided > 0 { throw Changed() }
         if let length { try requireSize(length) }
         if segment.position > 0 {
-          if isGivenByUser { throw changed }
           try part.restart()
           state.version += 1
           state.mirrors = []
@@ -225,7 +256,7 @@ final class Copy: Sendable {
         state.resume = ResumeState()
         state.resume.size = length
         state.resume.segments[0].end = length
-        state.resume.validator = validator
+        try note(validator, from: mirror, isSame: true, &state)
         state.saved = 0
       }
       state.lastSource = head.url
@@ -235,13 +266,19 @@ final class Copy: Sendable {
     }
   }
 
-  /// The error for a file that has changed on the server.
-  private var changed: any Error {
-    isGivenByUser
-      ? BadAnswer(
-        "the server cannot continue the existing file; "
-          + "without --continue, the file is downloaded again")
-      : Changed()
+  /// Records the version of the file that a response contains; throws ``Changed`` if it isn't the
+  /// same as before, unless a checksum shows whether the bytes belong together.
+  private func note(
+    _ validator: Validator?, from mirror: URL, isSame: Bool, _ state: inout State
+  ) throws {
+    if state.resume.source == nil {
+      state.resume.source = mirror.withoutCredentials
+      state.resume.validator = validator
+    } else if !isSame {
+      guard file.checksum != nil else { throw Changed() }
+      // No validator describes bytes of several versions.
+      state.resume.validator = nil
+    }
   }
 
   /// Throws an error if the file should have another size.
@@ -274,6 +311,7 @@ final class Copy: Sendable {
       let fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
       try part.write(fitting, at: segment.position)
       state.resume.segments[index].position += fitting.count
+      state.mostReceived = max(state.mostReceived, state.resume.received)
       try save(&state)
       if bytes.count > room { throw EndOfSegment() }
     }
@@ -281,8 +319,8 @@ final class Copy: Sendable {
 
   /// Saves the state from time to time, and otherwise when the file is closed.
   private func save(_ state: inout State) throws {
-    guard state.resume.validator != nil || isTrusted, let size = state.resume.size,
-      size >= Self.saveInterval
+    guard let size = state.resume.size, size >= Self.saveInterval,
+      isTrusted || state.resume.validator?.ifRange != nil
     else { return }
     guard state.resume.received >= state.saved + Self.saveInterval else {
       return part.keep(state.resume)
@@ -324,13 +362,16 @@ final class Copy: Sendable {
     }
   }
 
-  /// Discards all bytes that have arrived.
-  func restart() throws {
+  /// Discards all bytes that have arrived; throws ``NotContinuable`` if the first ones are the
+  /// user's own file, which then gets its name back when the partial file is closed.
+  func restart(because error: any Error) throws {
     try state.withLock { state in
       try part.restart()
+      if provided > 0 { throw NotContinuable(reason: error) }
       state.version += 1
       state.resume = ResumeState()
       state.saved = 0
+      state.mostReceived = 0
       state.mirrors = []
       state.isSuspect = true
     }

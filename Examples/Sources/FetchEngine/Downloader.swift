@@ -113,7 +113,13 @@ public struct Downloader: Sendable {
 
   private func start(_ file: Download) throws -> Start {
     if let size = try storage.present(file) { return .present(byteCount: size) }
-    return .missing(Copy(file, try storage.open(file.name)))
+    let part = try storage.open(file.name)
+    do {
+      return .missing(try Copy(file, part))
+    } catch {
+      storage.close(part)
+      throw error
+    }
   }
 
   private func proceed(
@@ -201,7 +207,7 @@ public struct Downloader: Sendable {
     of copy: Copy, connections: Int, _ early: Handover<Opened>, for first: Copy.Claim,
     errors: [any Error] = []
   ) -> Promise<Void> {
-    let before = copy.received
+    let before = copy.mostReceived
     return Promise.all(
       on: .immediate, copy.claims, concurrently: connections, cancellingRest: true
     ) { claim in
@@ -218,7 +224,7 @@ public struct Downloader: Sendable {
     .then(on: .immediate) { results in
       let failures = results.compactMap(\.self)
       guard let error = failures.first else { return .value(()) }
-      let errors = copy.received > before ? [error] : errors + [error]
+      let errors = copy.mostReceived > before ? [error] : errors + [error]
       // The server may need some time to notice that a connection was closed; an error after
       // several attempts is final.
       let isFinal = errors.count > 1 && ((error as? GivenUp)?.errors.count ?? 1) > 1

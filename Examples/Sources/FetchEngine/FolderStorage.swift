@@ -39,6 +39,8 @@ public struct FolderStorage: Storage {
       // A symbolic link without a target is kept, too.
       return existing == .kept && lstat(path, &status) == 0 ? 0 : nil
     }
+    // Opening it reports that it is a folder.
+    guard status.st_mode & S_IFMT != S_IFDIR else { return nil }
     let size = Int(status.st_size)
     let stays =
       if let expected = file.checksum {

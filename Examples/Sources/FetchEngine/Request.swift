@@ -54,6 +54,10 @@ final class Request: Sendable {
     guard let location = head.headers["Location"] else {
       throw BadAnswer("the server redirects (\(head.status)) without a location")
     }
+    // Header fields are decoded as UTF-8, so the bytes of another encoding are lost.
+    guard !location.unicodeScalars.contains("\u{FFFD}") else {
+      throw BadAnswer("the server redirects to \"\(location)\", which is not encoded as UTF-8")
+    }
     guard let url = Address.url(location, relativeTo: head.url),
       ["http", "https"].contains(url.scheme?.lowercased()), url.host()?.isEmpty == false
     else {

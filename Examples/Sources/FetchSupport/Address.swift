@@ -46,7 +46,7 @@ public enum Address {
   private static func escaped(_ text: String) -> String {
     var rest = text.utf8[...]
     var result = ""
-    if let slashes = text.range(of: "//") {
+    if let slashes = text.prefixMatch(of: /(?:[A-Za-z][A-Za-z0-9+.\-]*:)?\/\//)?.range {
       let path = rest[slashes.upperBound...].firstIndex { "/?#".utf8.contains($0) } ?? rest.endIndex
       result = String(text[..<path])
       rest = rest[path...]

@@ -23,9 +23,10 @@ public struct ChecksumList: Sendable {
   /// name and have different checksums.
   public subscript(name: String) -> Checksum? { checksums[name] ?? nil }
 
-  /// Returns the checksum for the name of a request, or for the last component of one of its URLs.
+  /// Returns the checksum for the last component of one of the URLs of a request, or, if the list
+  /// contains none of them, for its name.
   public func checksum(for request: DownloadRequest) -> Checksum? {
-    let names = [request.name].compactMap(\.self) + request.mirrors.map(FileNames.remoteName)
+    let names = request.mirrors.map(FileNames.remoteName) + [request.name].compactMap(\.self)
     return names.lazy.compactMap { self[$0] }.first
   }
 

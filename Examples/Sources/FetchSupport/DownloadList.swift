@@ -37,6 +37,26 @@ public enum DownloadList {
     try parse(arguments.map { Substring($0) }) { "argument \($0)" }
   }
 
+  /// Throws an error if two requests, which can be from different sources, specify the same file
+  /// name, ignoring case.
+  public static func requireDistinctNames(
+    _ requests: [DownloadRequest]
+  ) throws(DownloadListError) {
+    var locations: [String: String] = [:]
+    var problems: [DownloadListError.Problem] = []
+    for request in requests {
+      guard let name = request.name else { continue }
+      let earlier = locations.updateValue(request.location, forKey: name.lowercased())
+      guard let earlier else { continue }
+      problems.append(
+        .init(
+          location: request.location,
+          fault: "\"\(name)\" is already the name of the file in \(earlier)",
+          remedy: "rename one of them"))
+    }
+    guard problems.isEmpty else { throw DownloadListError(problems: problems) }
+  }
+
   /// Returns the lines of `text`, with any kind of line break.
   ///
   /// Splitting a text into characters takes longer than all other steps, so it is skipped where it
@@ -60,15 +80,10 @@ public enum DownloadList {
   ) throws(DownloadListError) -> [DownloadRequest] {
     var requests: [DownloadRequest] = []
     var problems: [DownloadListError.Problem] = []
-    var numberOfName: [String: Int] = [:]
     for (number, line) in zip(1..., lines) {
       do throws(LineFault) {
-        guard let request = try parse(line: line) else { continue }
-        if let name = request.name, let earlier = numberOfName.updateValue(number, forKey: name) {
-          throw LineFault(
-            "\"\(name)\" is already the name of the file in \(location(earlier))",
-            "choose another name with out=")
-        }
+        guard var request = try parse(line: line) else { continue }
+        request.location = location(number)
         requests.append(request)
       } catch {
         problems.append(

@@ -19,6 +19,9 @@ public struct DownloadRequest: Sendable, Equatable {
   /// The algorithm of a checksum that is specified but not supported.
   public var unsupportedChecksum: String?
 
+  /// Where the request is specified, for error messages, as in `list.txt:3`.
+  public var location = ""
+
   /// Creates a request.
   ///
   /// - Parameters:

@@ -120,7 +120,8 @@ public enum FileNames {
     guard name.utf8.count > length else { return name }
     var (stem, suffix) = parts(of: name)
     if suffix.utf8.count > 20 { (stem, suffix) = (name, "") }
-    while stem.utf8.count + suffix.utf8.count > length { stem.removeLast() }
+    // Not by characters, because a single one can be longer than that.
+    while stem.utf8.count + suffix.utf8.count > length { stem.unicodeScalars.removeLast() }
     return stem + suffix
   }
 

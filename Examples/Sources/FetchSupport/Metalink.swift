@@ -47,20 +47,15 @@ public enum Metalink {
           location: source, fault: "this contains no files in the format of RFC 5854 (Metalink 4)",
           remedy: "older versions of Metalink aren't supported"))
     }
-    var names: Set<String> = []
     var requests: [DownloadRequest] = []
     for file in reader.files {
       let name = file.name.split(separator: "/").last.map { FileNames.safe(String($0)) }
+      let location = "\(source):\(file.line)"
       if file.urls.isEmpty {
         problems.append(
           .init(
-            location: "\(source):\(file.line)", fault: "\"\(file.name)\" has no HTTP URL",
+            location: location, fault: "\"\(file.name)\" has no HTTP URL",
             remedy: "add one, or remove the file from the list"))
-      } else if let name, !names.insert(name.lowercased()).inserted {
-        problems.append(
-          .init(
-            location: "\(source):\(file.line)", fault: "\"\(name)\" occurs twice",
-            remedy: "rename one of them"))
       }
       let mirrors = file.urls.enumerated().sorted {
         ($0.element.priority, $0.offset) < ($1.element.priority, $1.offset)
@@ -69,6 +64,7 @@ public enum Metalink {
         mirrors: mirrors.map(\.element.url), checksum: file.checksum, name: name)
       request.size = file.size
       request.unsupportedChecksum = file.unsupportedChecksum
+      request.location = location
       requests.append(request)
     }
     guard problems.isEmpty else { throw DownloadListError(problems: problems) }
@@ -106,6 +102,10 @@ public enum Metalink {
     }
 
     func parser(_ parser: XMLParser, foundCharacters characters: String) { text += characters }
+
+    func parser(_ parser: XMLParser, foundCDATA block: Data) {
+      text += String(decoding: block, as: UTF8.self)
+    }
 
     func parser(
       _ parser: XMLParser, didEndElement name: String, namespaceURI: String?,

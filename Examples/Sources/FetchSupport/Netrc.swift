@@ -11,31 +11,40 @@ public struct Netrc: Sendable, Equatable {
 
   /// Parses the text of a netrc file; like other programs, this skips what it doesn't recognize.
   public init(_ text: String) {
-    var words: [String] = []
+    /// The keyword whose value is the next word.
+    var keyword: String?
     var isMacro = false
     for line in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline) {
-      let parts = Self.words(of: line)
+      let words = Self.words(of: line)
       // A macro ends at the first empty line.
       if isMacro {
-        isMacro = !parts.isEmpty
-      } else if parts.first == "macdef" {
-        isMacro = true
-      } else {
-        words += parts.prefix { !$0.hasPrefix("#") }
+        isMacro = !words.isEmpty
+        continue
+      }
+      for word in words {
+        if let name = keyword {
+          set(name, word)
+          keyword = nil
+        } else if word.hasPrefix("#") {
+          // Only here: a password can start with the same character.
+          break
+        } else if word == "macdef" {
+          isMacro = true
+          break
+        } else if word == "default" {
+          entries.append(Entry())
+        } else if ["machine", "login", "password", "account"].contains(word) {
+          keyword = word
+        }
       }
     }
-    var rest = words[...]
-    while let word = rest.popFirst() {
-      switch word {
-      case "machine": entries.append(Entry(machine: rest.popFirst()))
-      case "default": entries.append(Entry())
-      case "login" where !entries.isEmpty:
-        entries[entries.count - 1].login = rest.popFirst() ?? ""
-      case "password" where !entries.isEmpty:
-        entries[entries.count - 1].password = rest.popFirst() ?? ""
-      default: break
-      }
-    }
+  }
+
+  private mutating func set(_ keyword: String, _ value: String) {
+    if keyword == "machine" { entries.append(Entry(machine: value)) }
+    guard !entries.isEmpty else { return }
+    if keyword == "login" { entries[entries.count - 1].login = value }
+    if keyword == "password" { entries[entries.count - 1].password = value }
   }
 
   /// Returns the user name and password for a host; nil if there are none.

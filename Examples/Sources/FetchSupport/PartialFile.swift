@@ -33,7 +33,7 @@ public final class PartialFile: Sendable {
     /// The descriptor of the record; open after a state was saved.
     var record: Int32 = -1
     var recordLength = 0
-    /// Whether this is the user's own file, and nothing has been written to it.
+    /// Whether this is the user's own file, and nothing has been added to it.
     var isUntouched = false
   }
 
@@ -47,7 +47,8 @@ public final class PartialFile: Sendable {
   ///   - name: The final name, which must be safe according to ``FileNames``.
   ///   - directory: The folder, which must exist.
   ///   - continuing: Whether an existing file with the final name is the start of the download, and
-  ///     is renamed to the partial name.
+  ///     is renamed to the partial name. Otherwise, if an earlier run did so, the file gets its
+  ///     name back.
   public convenience init(
     for name: String, in directory: URL, continuing: Bool = false
   ) throws(FileFailure) {
@@ -59,6 +60,14 @@ public final class PartialFile: Sendable {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     finalPath = prefix + name
     path = Self.partialName(for: finalPath)
+    if !continuing, Self.exists(Self.recordPath(path)), !Self.exists(finalPath),
+      let resume = Self.readRecord(Self.recordPath(path), .max), resume.provided > 0
+    {
+      // An earlier run has renamed the user's own file.
+      let file = try PartialFile(for: name, inFolder: folder, continuing: true)
+      try file.restart()
+      file.close()
+    }
     var existing = stat()
     let exists = lstat(finalPath, &existing) == 0
     guard !exists || existing.st_mode & S_IFMT != S_IFDIR else {
@@ -66,18 +75,18 @@ public final class PartialFile: Sendable {
     }
     let isFile = exists && existing.st_mode & S_IFMT == S_IFREG
     permissions = isFile ? existing.st_mode & 0o7777 : nil
-    let isAdopted =
-      continuing && isFile && access(path, F_OK) != 0 && rename(finalPath, path) == 0
-    let (descriptor, length) = try Self.openLocked(path)
-    let hasRecord = access(Self.recordPath(path), F_OK) == 0
-    if isAdopted {
-      var state = ResumeState()
-      state.segments[0].position = length
-      leftover = state
-    } else {
-      leftover = hasRecord ? Self.readRecord(Self.recordPath(path), length) : nil
+    if continuing, isFile, existing.st_size > 0, !Self.exists(path) {
+      let (adopted, resume) = try Self.adopt(finalPath, as: path)
+      leftover = resume
+      state = Mutex(adopted)
+      return
     }
-    state = Mutex(State(descriptor: descriptor, isUntouched: isAdopted))
+    let (descriptor, length) = try Self.openLocked(path, O_CREAT)
+    let hasRecord = Self.exists(Self.recordPath(path))
+    let saved = hasRecord ? Self.readRecord(Self.recordPath(path), length) : nil
+    leftover = saved.flatMap { $0.provided == 0 || continuing ? $0 : nil }
+    let isUntouched = leftover.map { $0.provided > 0 && $0.provided == $0.received } ?? false
+    state = Mutex(State(descriptor: descriptor, isUntouched: isUntouched))
     guard let leftover else {
       if hasRecord || length > 0 { try restart() }
       return
@@ -89,6 +98,28 @@ public final class PartialFile: Sendable {
       close()
       throw error
     }
+  }
+
+  /// Makes the user's own file the partial file.
+  ///
+  /// Everything that can fail happens before the file is renamed, so the file keeps its name then.
+  /// A process that is killed leaves either a record without a file, which is ignored, or both.
+  private static func adopt(
+    _ finalPath: String, as path: String
+  ) throws(FileFailure) -> (State, ResumeState) {
+    let (descriptor, length) = try openLocked(finalPath)
+    let resume = ResumeState(provided: length)
+    var state = State(descriptor: descriptor, isUntouched: true)
+    var failure = save(resume, &state, recordPath(path))
+    if failure == nil, rename(finalPath, path) != 0 {
+      failure = FileFailure(.rename, finalPath, errno)
+    }
+    if let failure {
+      removeRecord(&state, path)
+      close(&state.descriptor)
+      throw failure
+    }
+    return (state, resume)
   }
 
   deinit {
@@ -115,12 +146,13 @@ public final class PartialFile: Sendable {
   /// state or the new one. After a power failure, the state can be ahead of the bytes; only a
   /// checksum detects this.
   public func save(_ resume: ResumeState) throws(FileFailure) {
-    let failure = state.withLock { save(resume, &$0) }
+    let failure = state.withLock { Self.save(resume, &$0, Self.recordPath(path)) }
     if let failure { throw failure }
   }
 
-  private func save(_ resume: ResumeState, _ state: inout State) -> FileFailure? {
-    let path = Self.recordPath(path)
+  private static func save(
+    _ resume: ResumeState, _ state: inout State, _ path: String
+  ) -> FileFailure? {
     guard state.descriptor >= 0 else { return FileFailure(.save, path, EBADF) }
     state.latest = nil
     guard var text = try? JSONEncoder().encode(resume) else {
@@ -129,7 +161,8 @@ public final class PartialFile: Sendable {
     if state.record < 0 {
       // The file isn't truncated: the state of an earlier run is valid until it has been
       // overwritten.
-      state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      // It contains a URL, which can contain a secret.
+      state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard state.record >= 0 else { return FileFailure(.open, path, errno) }
       var old = stat()
       if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
@@ -138,20 +171,28 @@ public final class PartialFile: Sendable {
     let padding = max(0, state.recordLength - text.count)
     text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
     state.recordLength = text.count
-    let code = text.withUnsafeBytes { Self.write($0, to: state.record, at: 0) }
+    let code = text.withUnsafeBytes { write($0, to: state.record, at: 0) }
     return code.map { FileFailure(.save, path, $0) }
   }
 
-  /// Truncates the file and removes its state.
+  /// Removes all bytes, except those that the user provided, and their state.
   public func restart() throws(FileFailure) {
-    let code = state.withLock { state -> Int32? in
-      state.isUntouched = false
+    let provided = leftover?.provided ?? 0
+    let failure = state.withLock { state -> FileFailure? in
+      state.isUntouched = provided > 0
       state.latest = nil
-      unlink(Self.recordPath(path))
-      Self.removeRecord(&state, path)
-      return ftruncate(state.descriptor, 0) == 0 ? nil : errno
+      if provided > 0 {
+        // Before the file is truncated, so that the record describes no bytes that are missing.
+        let failure = Self.save(ResumeState(provided: provided), &state, Self.recordPath(path))
+        if let failure { return failure }
+      } else {
+        unlink(Self.recordPath(path))
+        Self.removeRecord(&state, path)
+      }
+      return ftruncate(state.descriptor, off_t(provided)) == 0
+        ? nil : FileFailure(.write, path, errno)
     }
-    if let code { throw FileFailure(.write, path, code) }
+    if let failure { throw failure }
   }
 
   /// Returns the checksum of the bytes that were written.
@@ -188,7 +229,7 @@ public final class PartialFile: Sendable {
   /// state, and removes it otherwise.
   ///
   /// An existing file that is the start of the download gets its final name back if nothing was
-  /// written to it.
+  /// added to it.
   ///
   /// After ``commit(syncing:)``, ``close()``, or ``discard()``, this does nothing.
   ///
@@ -197,12 +238,14 @@ public final class PartialFile: Sendable {
   public func close() -> Bool {
     state.withLock { state in
       guard state.descriptor >= 0 else { return false }
-      if state.isUntouched, rename(path, finalPath) == 0 {
+      if state.isUntouched, !Self.exists(finalPath), rename(path, finalPath) == 0 {
         Self.removeRecord(&state, path)
         Self.close(&state.descriptor)
         return false
       }
-      if let latest = state.latest, latest.received > 0 { _ = save(latest, &state) }
+      if let latest = state.latest, latest.received > 0 {
+        _ = Self.save(latest, &state, Self.recordPath(path))
+      }
       let isKept = state.record >= 0
       if isKept {
         _ = fsync(state.descriptor)
@@ -241,6 +284,11 @@ public final class PartialFile: Sendable {
 
   // MARK: - System calls
 
+  private static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
   private static func readRecord(_ path: String, _ length: Int) -> ResumeState? {
     guard let text = FileManager.default.contents(atPath: path),
       let state = try? JSONDecoder().decode(ResumeState.self, from: text)
@@ -271,11 +319,11 @@ public final class PartialFile: Sendable {
 
   /// Opens and locks a file, and returns its descriptor and length.
   private static func openLocked(
-    _ path: String
+    _ path: String, _ creation: Int32 = 0
   ) throws(FileFailure) -> (descriptor: Int32, length: Int) {
     while true {
       // Opening a FIFO would wait for its reader.
-      let options = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+      let options = O_WRONLY | creation | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
       var file = open(path, options, 0o666)
       guard file >= 0 else { throw FileFailure(.open, path, errno) }
       guard flock(file, LOCK_EX | LOCK_NB) == 0 else {

@@ -2,36 +2,79 @@ import Foundation
 
 /// The validators of a file, which make it possible to request the rest of the same file later.
 public struct Validator: Codable, Sendable, Equatable {
-  /// The entity tag, which is a strong one.
+  /// The entity tag, strong or weak.
   public var entityTag: String?
   /// The date of the last modification, as the server sent it.
   public var lastModified: String?
+  /// The date of the response, as the server sent it.
+  public var date: String?
 
-  /// Creates a validator from header fields; nil if they contain no reliable one.
-  ///
-  /// A weak entity tag doesn't guarantee identical bytes (RFC 9110, 8.8.3).
-  public init?(entityTag: String?, lastModified: String?) {
-    self.entityTag = entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
+  /// Creates a validator from header fields; nil if they contain none.
+  public init?(entityTag: String?, lastModified: String?, date: String? = nil) {
+    self.entityTag = entityTag
     self.lastModified = lastModified
-    if self.entityTag == nil, lastModified == nil { return nil }
+    self.date = date
+    if entityTag == nil, lastModified == nil { return nil }
   }
 
-  /// The value of the `If-Range` header field.
-  public var ifRange: String? { entityTag ?? lastModified }
+  /// The value of the `If-Range` header field; nil if no validator is strong.
+  ///
+  /// A weak entity tag doesn't guarantee identical bytes (RFC 9110, 8.8.3).
+  public var ifRange: String? { strongTag ?? strongDate }
 
-  /// Whether a partial response with this validator can be a part of the same file.
+  private var strongTag: String? {
+    entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
+  }
+
+  /// The date of the last modification if the response was sent at least one second later;
+  /// otherwise, the file could have changed again within that second (RFC 9110, 8.8.2.2).
+  private var strongDate: String? {
+    guard let lastModified, let date, lastModified != date,
+      let modification = Self.seconds(lastModified), let response = Self.seconds(date)
+    else { return nil }
+    return modification < response ? lastModified : nil
+  }
+
+  /// Returns whether a partial response with this validator can be a part of the same file.
   ///
   /// It must contain the entity tag, but not the date (RFC 9110, 15.3.7).
   public func allows(_ other: Validator?) -> Bool {
-    other.map(agrees) ?? (entityTag == nil)
+    guard let other else { return entityTag == nil }
+    if let entityTag, let tag = other.entityTag {
+      if entityTag != tag { return false }
+      if strongTag != nil { return true }
+    }
+    if let lastModified, let date = other.lastModified { return lastModified == date }
+    return entityTag == other.entityTag
   }
 
-  /// Whether a response with `other` can be a part of the same file.
-  func agrees(with other: Validator) -> Bool {
-    if let entityTag, let tag = other.entityTag { return entityTag == tag }
-    if let lastModified, let date = other.lastModified { return lastModified == date }
-    return false
+  /// Returns whether a response with this validator certainly contains the same file.
+  public func identifies(_ other: Validator?) -> Bool {
+    if let strongTag { return strongTag == other?.entityTag }
+    return strongDate != nil && strongDate == other?.lastModified && allows(other)
   }
+
+  /// Returns the time of an HTTP date as in `Sun, 06 Nov 1994 08:49:37 GMT`, in seconds; nil if the
+  /// text has another format.
+  private static func seconds(_ text: String) -> Int? {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 29, text.hasSuffix(" GMT"),
+      let month = months.firstIndex(of: String(decoding: bytes[8..<11], as: UTF8.self))
+    else { return nil }
+    let numbers = [5..<7, 12..<16, 17..<19, 20..<22, 23..<25].compactMap { range in
+      Int(String(decoding: bytes[range], as: UTF8.self))
+    }
+    guard numbers.count == 5 else { return nil }
+    let (day, year, hour, minute, second) = (
+      numbers[0], numbers[1], numbers[2], numbers[3], numbers[4]
+    )
+    // Only the order matters, so all months can have the same length.
+    return ((((year * 12 + month) * 31 + day) * 24 + hour) * 60 + minute) * 61 + second
+  }
+
+  private static let months = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+  ]
 }
 
 /// A part of a file, and how much of it has arrived.
@@ -56,17 +99,28 @@ public struct Segment: Codable, Sendable, Equatable {
 
 /// The state of a partial download: which file, and how much of it has arrived.
 public struct ResumeState: Codable, Sendable, Equatable {
-  /// The validator of the file, if the server sent one.
+  /// The number of bytes at the start of the file that the user provided, instead of a server.
+  public let provided: Int
+  /// The URL whose response determined the version of the file; nil before the first response.
+  public var source: URL?
+  /// The validator in that response, if all bytes from servers belong to the version that it
+  /// describes.
   public var validator: Validator?
   /// The size of the file in bytes; nil if it is unknown.
   public var size: Int?
   /// The segments of the file, in order.
   public var segments: [Segment]
 
-  /// Creates the state of a file without any received bytes.
-  public init() { segments = [Segment()] }
+  /// Creates the state of a file of which no bytes have arrived from a server.
+  ///
+  /// - Parameter provided: The number of bytes at the start of the file that the user provided.
+  public init(provided: Int = 0) {
+    self.provided = provided
+    segments = [Segment()]
+    segments[0].position = provided
+  }
 
-  /// The number of bytes that have arrived.
+  /// The number of bytes that are present.
   public var received: Int { segments.reduce(0) { $0 + $1.position - $1.start } }
 
   /// Whether all bytes have arrived.
@@ -82,6 +136,7 @@ public struct ResumeState: Codable, Sendable, Equatable {
       next = segment.end
     }
     return !segments.isEmpty && (size == nil || next == size)
+      && 0...segments[0].position ~= provided
   }
 
   /// Divides the missing bytes into up to `count` segments of at least `minimum` bytes.

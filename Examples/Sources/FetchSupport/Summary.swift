@@ -69,7 +69,10 @@ public enum Summary {
       HumanReadable.duration(elapsed),
     ]
     if let speed = HumanReadable.speed(bytes, in: elapsed) { parts.append(speed) }
-    parts.append(tries == 1 ? "1 request" : "\(tries) requests")
+    // The requests for files that haven't ended aren't counted.
+    if !rows.isEmpty {
+      parts.append(tries == 1 ? "1 request" : "\(tries) requests")
+    }
     if done.count < rows.count { parts.append("\(rows.count - done.count) failed") }
     return parts.joined(separator: ", ")
   }

@@ -140,10 +140,11 @@ final class HTTPTransport: Transport {
     // Each segment needs a separate connection.
     configuration.httpVersion = .http1Only
     var isForwarded = false
-    if let certificates {
-      configuration.tlsConfiguration = .makeClientConfiguration()
-      configuration.tlsConfiguration?.trustRoots = .file(certificates)
-    }
+    var tls = TLSConfiguration.makeClientConfiguration()
+    // A server that has stopped responding must not delay the end of the program.
+    tls.shutdownTimeout = .zero
+    if let certificates { tls.trustRoots = .file(certificates) }
+    configuration.tlsConfiguration = tls
     switch route {
     case .direct: break
     case .tunneled(let proxy): configuration.proxy = proxy
@@ -153,6 +154,7 @@ final class HTTPTransport: Transport {
       channel.eventLoop.makeCompletedFuture {
         try channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
         try RequestTargets.install(in: channel, isForwarded: isForwarded)
+        try ResponseStatuses.install(in: channel)
       }
     }
     return configuration

@@ -24,7 +24,7 @@ final class Interruption: Sendable {
         continue
       }
       let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-      source.setEventHandler { [unowned self] in
+      source.setEventHandler { [self] in
         let now = ContinuousClock.now
         let first = received.withLock { received in
           defer { received = received ?? (number, now) }
@@ -44,8 +44,10 @@ final class Interruption: Sendable {
   /// The signal that was received, or nil.
   var signalNumber: Int32? { received.withLock { $0?.number } }
 
-  /// Restores the default actions of the signals.
+  /// Restores the default actions of the signals, unless one was received: the second signal of
+  /// `timeout` must not end the program before it has printed the summary.
   func stop() {
+    if signalNumber != nil { return }
     for (number, source) in sources {
       source.cancel()
       signal(number, SIG_DFL)

@@ -47,6 +47,8 @@ struct Proxies: Sendable {
   init(
     option: String?, environment: [String: String] = ProcessInfo.processInfo.environment
   ) throws {
+    // An empty variable counts as missing.
+    let environment = environment.filter { !$0.value.isEmpty }
     func value(_ name: String) -> String? { environment[name] ?? environment[name.uppercased()] }
     let general = option ?? value("all_proxy")
     forHTTP = try Self.proxy(option ?? environment["http_proxy"] ?? general)

@@ -30,6 +30,10 @@ extension Fetch {
       else {
         throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".")
       }
+      guard !["range", "if-range"].contains(field[..<colon].lowercased()) else {
+        throw ValidationError(
+          "--header can't set \(field[..<colon]), because fetch requests ranges itself.")
+      }
       let value = field[field.index(after: colon)...]
       settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
     }
@@ -60,6 +64,7 @@ extension Fetch {
           ? try Metalink.parse(text, source: source) : try DownloadList.parse(text, source: source)
       }
       guard !requests.isEmpty else { throw ValidationError("The list is empty.") }
+      try DownloadList.requireDistinctNames(requests)
       if let checksums { try addChecksums(from: checksums, to: &requests) }
       warn(about: requests)
       return zip(FileNames.names(for: requests), requests).map { name, request in

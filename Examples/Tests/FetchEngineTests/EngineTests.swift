@@ -79,6 +79,126 @@ import Testing
     #expect(network.asked.count == 2)
   }
 
+  /// The first segment breaks before its first byte, the others are complete, and then the file is
+  /// replaced.
+  @Test(arguments: ["\"2\"", nil])
+  func wholeFileOfAnotherVersion_isNotCombinedWithSegments(tag: String?) throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let other = Data(bytes.reversed())
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.headers["Range"] == nil { (reply.stop, reply.pause) = (0, .seconds(1)) }
+      if self.world.now >= .seconds(1) {
+        reply = Reply(headers: tag.map { ["etag": $0] } ?? [:], body: other)
+      }
+      return reply
+    }
+    _ = try outcome(checksum: false, options: options, from: network)
+    #expect(disk.files["x"] == other)
+    #expect(network.asked.count == 6, "four segments, one of them again, and the whole file")
+  }
+
+  /// A file can change twice within one second.
+  @Test(
+    arguments: [
+      ("Mon, 23 Nov 2026 08:00:00 GMT", "W/\"1\"", "W/\"1\"", false),
+      ("Mon, 23 Nov 2026 08:00:01 GMT", "W/\"1\"", "W/\"2\"", true),
+      ("Mon, 23 Nov 2026 08:00:00 GMT", nil, nil, false),
+    ] as [(String, String?, String?, Bool)])
+  func weakValidator_doesNotCombineVersions(
+    date: String, old: String?, new: String?, requestsRange: Bool
+  ) throws {
+    let other = Data(bytes.reversed())
+    let modified = "Mon, 23 Nov 2026 08:00:00 GMT"
+    let network = network { asked in
+      let isFirst = self.world.now < .milliseconds(1)
+      var reply = Reply(headers: ["last-modified": modified, "date": date], body: self.bytes)
+      reply.headers["etag"] = isFirst ? old : new
+      if isFirst {
+        reply.stop = 12_000
+      } else if asked.headers["If-Range"] == modified {
+        reply.status = 206
+        reply.headers["content-range"] = "bytes 12000-19999/20000"
+        reply.body = Data(other[12_000...])
+      } else {
+        reply.body = other
+      }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == other)
+    #expect(network.asked.contains { $0.headers["Range"] != nil } == requestsRange)
+  }
+
+  /// A server that ignores ranges, and breaks each connection.
+  @Test func progressThatIsLostAgain_isNoProgress() throws {
+    let size = 1_000_000
+    var count = 0
+    let network = SimulatedNetwork(world, pieceSize: 50_000) { _ in
+      count += 1
+      if count > 50 { return Reply(status: 404) }
+      var reply = Reply(headers: ["etag": "\"1\""], body: Data(count: size))
+      reply.stop = count.isMultiple(of: 2) ? 100_000 : 300_000
+      return reply
+    }
+    let outcome = try outcome(checksum: false, from: network)
+    #expect(error(of: outcome) is ConnectionFailure)
+    #expect(network.asked.count == 7)
+  }
+
+  // MARK: - Bytes from an earlier run
+
+  private enum EarlierRun: CaseIterable {
+    case withAChecksum, withAnotherURL, fromMirrorsThatDiffer
+  }
+
+  @Test(arguments: EarlierRun.allCases)
+  private func bytesOfAnEarlierRun_thatNothingConfirms_areDiscarded(run: EarlierRun) throws {
+    let old = Data(count: 3 << 20)
+    let new = Data(repeating: 1, count: old.count)
+    let (a, b) = (try address("http://a/x"), try address("http://b/x"))
+    var isFirstRun = true
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+      let content = isFirstRun ? old : new
+      let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
+      var reply = Reply(
+        status: first == 0 ? 200 : 206,
+        headers: ["content-range": "bytes \(first)-\(content.count - 1)/\(content.count)"],
+        body: Data(content[first...]))
+      switch run {
+      case .withAChecksum: break
+      case .withAnotherURL: reply.headers["etag"] = "\"1\""
+      case .fromMirrorsThatDiffer: reply.headers["etag"] = asked.url == a ? "\"1\"" : "\"2\""
+      }
+      guard isFirstRun else { return reply }
+      // One response, or one from each mirror.
+      let isLast = run != .fromMirrorsThatDiffer || asked.url == a || first > 1 << 20
+      if first > 0, isLast { throw ConnectionFailure("down") }
+      reply.stop = first == 0 ? 1 << 20 : 1 << 19
+      return reply
+    }
+    var options = Options()
+    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    for file in [
+      Download(
+        name: "x", mirrors: run == .fromMirrorsThatDiffer ? [a, b] : [a],
+        checksum: run == .withAnotherURL ? nil : Checksum(of: old)),
+      Download(name: "x", mirrors: [run == .withAnotherURL ? b : a]),
+    ] {
+      let downloader = Downloader(
+        transport: network, storage: disk, options: options, disk: .immediate, time: world.time)
+      let work = downloader.downloadAll([file])
+      world.run { !work.isPending }
+      if isFirstRun {
+        #expect(disk.partialNames == ["x"])
+      }
+      isFirstRun = false
+    }
+    #expect(disk.files["x"] == new)
+  }
+
   @Test func serverWithoutValidator_isNotTrustedToHaveTheSameFile() throws {
     let network = network { asked in
       var reply = part(asked)
@@ -241,7 +361,7 @@ import Testing
     #expect(disk.files.isEmpty)
   }
 
-  @Test(arguments: [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x"])
+  @Test(arguments: [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x", "/caf\u{FFFD}"])
   func redirection_leadsToHTTPOrNowhere(location: String?) throws {
     let network = network { _ in
       Reply(status: 302, headers: location.map { ["location": $0] } ?? [:])
@@ -300,6 +420,15 @@ import Testing
     let quoted = Netrc(#"machine a login "me too" password "l u\"x""#)
     #expect(quoted.credentials(for: "a")?.user == "me too")
     #expect(quoted.credentials(for: "a")?.password == #"l u"x"#)
+    let commented = Netrc(
+      """
+      machine a login #me password #1 # a comment: login x
+      machine b login you password two
+      """)
+    #expect(commented.credentials(for: "a")?.user == "#me")
+    #expect(commented.credentials(for: "a")?.password == "#1")
+    #expect(commented.credentials(for: "b")?.password == "two")
+    #expect(Netrc("machine a account login login me").credentials(for: "a")?.user == "me")
   }
 
   @Test func netrc_default_isNotForOtherServers() throws {
@@ -451,7 +580,7 @@ import Testing
 
   @Test func mirrorsThatAnswerAtOnce_writeOneOfTheirFiles() throws {
     let part = try disk.open("x")
-    let copy = Copy(Download(name: "x", mirrors: []), part)
+    let copy = try Copy(Download(name: "x", mirrors: []), part)
     let claim = try #require(copy.claims.first)
     let attempt = copy.beginAttempt()
     let (long, short) = (try address("http://a/x"), try address("http://b/x"))
@@ -470,7 +599,7 @@ import Testing
 
   @Test func connectionThatWasGivenUp_writesNoMore() throws {
     let part = try disk.open("x")
-    let copy = Copy(Download(name: "x", mirrors: [], checksum: Checksum(of: bytes)), part)
+    let copy = try Copy(Download(name: "x", mirrors: [], checksum: Checksum(of: bytes)), part)
     let claim = try #require(copy.claims.first)
     let url = try address("http://a/x")
     let whole = AnswerHead(url: url, status: 200, headers: ["content-length": "20000"])
@@ -557,26 +686,106 @@ import Testing
     #expect(world.now > .seconds(40), "\(world.now)")
   }
 
-  @Test(arguments: [Reply(status: 404), Reply(body: Data("another file".utf8))])
-  func fileOfTheUser_isNotReplaced_whenItCannotBeContinued(reply: Reply) throws {
+  // MARK: - The user's own file
+
+  /// Downloads `x` to a folder, and returns the outcome.
+  private func outcome(
+    in folder: URL, continuing: Bool, checksum: Checksum? = nil, from network: SimulatedNetwork
+  ) throws -> Outcome {
+    var options = Options()
+    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    let downloader = Downloader(
+      transport: network,
+      storage: FolderStorage(PartialFiles(in: folder, continuing: continuing), existing: .replaced),
+      options: options, disk: .immediate, time: world.time)
+    let work = downloader.downloadAll([
+      Download(name: "x", mirrors: [try address("http://a/x")], checksum: checksum)
+    ])
+    world.run { !work.isPending }
+    return try #require(try work.currentResult?.get().first)
+  }
+
+  private func withFolder(_ body: (URL) throws -> Void) throws {
     let folder = FileManager.default.temporaryDirectory.appending(
       component: "fetch-continue-\(UUID().uuidString)", directoryHint: .isDirectory)
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appending(component: "x")
-    try bytes[..<7000].write(to: file)
-    let downloader = Downloader(
-      transport: network { _ in reply },
-      storage: FolderStorage(PartialFiles(in: folder, continuing: true), existing: .replaced),
-      disk: .immediate, time: world.time)
-    let work = downloader.downloadAll([
-      Download(name: "x", mirrors: [try address("http://a/x")])
-    ])
-    world.run { !work.isPending }
-    #expect(try Data(contentsOf: file) == bytes[..<7000])
-    #expect(
-      try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false))
-        == ["x"])
+    try body(folder)
+  }
+
+  private func names(in folder: URL) throws -> Set<String> {
+    Set(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)))
+  }
+
+  @Test(arguments: [Reply(status: 404), Reply(body: Data("another file".utf8))], [true, false])
+  func fileOfTheUser_isNotReplaced_whenItCannotBeContinued(
+    reply: Reply, hasChecksum: Bool
+  ) throws {
+    try withFolder { folder in
+      let file = folder.appending(component: "x")
+      try bytes[..<7000].write(to: file)
+      _ = try outcome(
+        in: folder, continuing: true, checksum: hasChecksum ? Checksum(of: bytes) : nil,
+        from: network { _ in reply })
+      #expect(try Data(contentsOf: file) == bytes[..<7000])
+      #expect(try names(in: folder) == ["x"])
+    }
+  }
+
+  private enum Change: CaseIterable {
+    case otherStart, otherVersion, otherWeakTag
+  }
+
+  /// The bytes that were added are removed again.
+  @Test(arguments: Change.allCases)
+  private func fileOfTheUser_isRestored_whenItTurnsOutToBeAnotherFile(change: Change) throws {
+    try withFolder { folder in
+      let file = folder.appending(component: "x")
+      let start = change == .otherStart ? Data(count: 7000) : Data(bytes[..<7000])
+      try start.write(to: file)
+      var count = 0
+      let network = network { asked in
+        count += 1
+        var reply = part(asked)
+        if change == .otherWeakTag { reply.headers["etag"] = "W/\"\(count)\"" }
+        if change != .otherStart, count == 1 { reply.stop = 5000 }
+        return change == .otherVersion && count > 1 ? Reply(body: bytes) : reply
+      }
+      let outcome = try outcome(
+        in: folder, continuing: true, checksum: change == .otherStart ? Checksum(of: bytes) : nil,
+        from: network)
+      #expect("\(error(of: outcome) as Any)".contains("cannot continue the existing file"))
+      #expect(try Data(contentsOf: file) == start)
+      #expect(try names(in: folder) == ["x"])
+    }
+  }
+
+  /// Without --continue, nothing shows that the bytes of the user belong to the file.
+  @Test(arguments: [true, false])
+  func runWithoutContinue_doesNotTrustWhatAnInterruptedOneContinued(isFound: Bool) throws {
+    try withFolder { folder in
+      let file = folder.appending(component: "x")
+      let mine = Data(repeating: 7, count: 1 << 20)
+      try mine.write(to: file)
+      let whole = Data(count: 3 << 20)
+      let first = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+        let start = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
+        var reply = Reply(
+          status: 206,
+          headers: [
+            "content-range": "bytes \(start)-\(whole.count - 1)/\(whole.count)", "etag": "\"1\"",
+          ], body: Data(whole[start...]))
+        reply.stop = start == mine.count ? 1 << 20 : 0
+        return reply
+      }
+      _ = try outcome(in: folder, continuing: true, from: first)
+      #expect(try names(in: folder) == ["x.part", "x.part.json"])
+      let second = network { _ in isFound ? Reply(body: whole) : Reply(status: 404) }
+      _ = try outcome(in: folder, continuing: false, from: second)
+      #expect(second.asked.allSatisfy { $0.headers["Range"] == nil })
+      #expect(try Data(contentsOf: file) == (isFound ? whole : mine))
+      #expect(try names(in: folder) == ["x"])
+    }
   }
 
   @Test func connectionsPerHost_areLimited_andWaitingForOneIsNoStall() throws {
@@ -611,10 +820,28 @@ import Testing
     }
   }
 
-  @Test func weakEntityTags_areNoValidators() {
-    #expect(Validator(entityTag: "W/\"1\"", lastModified: nil) == nil)
-    #expect(Validator(entityTag: "W/\"1\"", lastModified: "Mon")?.ifRange == "Mon")
-    #expect(Validator(entityTag: "\"1\"", lastModified: "Mon")?.ifRange == "\"1\"")
+  @Test(
+    arguments: [
+      ("W/\"1\"", nil, "Mon, 23 Nov 2026 08:00:00 GMT", nil),
+      ("\"1\"", "Mon, 23 Nov 2026 08:00:00 GMT", nil, "\"1\""),
+      (nil, "Mon, 23 Nov 2026 08:00:00 GMT", nil, nil),
+      (nil, "Mon, 23 Nov 2026 08:00:00 GMT", "Mon, 23 Nov 2026 08:00:00 GMT", nil),
+      (nil, "Mon, 23 Nov 2026 08:00:00 GMT", "Mon, 23 Nov 2026 07:59:59 GMT", nil),
+      (nil, "yesterday", "today", nil),
+      (
+        nil, "Mon, 30 Nov 2026 23:59:59 GMT", "Tue, 01 Dec 2026 00:00:00 GMT",
+        "Mon, 30 Nov 2026 23:59:59 GMT"
+      ),
+      (
+        "W/\"1\"", "Fri, 31 Dec 2027 08:00:00 GMT", "Sat, 01 Jan 2028 07:00:00 GMT",
+        "Fri, 31 Dec 2027 08:00:00 GMT"
+      ),
+    ] as [(String?, String?, String?, String?)])
+  func ifRange_containsOnlyAStrongValidator(
+    tag: String?, modified: String?, date: String?, ifRange: String?
+  ) {
+    let validator = Validator(entityTag: tag, lastModified: modified, date: date)
+    #expect(validator?.ifRange == ifRange)
   }
 }
 

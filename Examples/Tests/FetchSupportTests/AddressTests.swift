@@ -20,7 +20,10 @@ import Testing
 
   @Test(arguments: [
     ("y%20z[1]", "http://a/b/y%20z%5B1%5D"), ("/y", "http://a/y"),
-    ("//c/y|%20", "http://c/y%7C%20"), ("https://d/y", "https://d/y"), ("?q", "http://a/b/x?q"),
+    ("//c/y|%20", "http://c/y%7C%20"), ("https://d/y", "https://d/y"),
+    ("/a%20b//c d", "http://a/a%20b//c%20d"),
+    ("y%20z?u=http://c d", "http://a/b/y%20z?u=http://c%20d"),
+    ("?q", "http://a/b/x?q"),
   ])
   func url_whenReferenceIsRelative_resolvesIt(text: String, address: String) {
     #expect(Address.url(text, relativeTo: URL(string: "http://a/b/x"))?.absoluteString == address)

@@ -119,5 +119,9 @@ import Testing
     let requests = try DownloadList.parse("http://a/.hidden%20file\nhttp://b/y out=z")
     #expect(checksums.checksum(for: requests[0])?.hex == Self.abc)
     #expect(checksums.checksum(for: requests[1]) == nil)
+    let other = String(repeating: "0", count: 64)
+    let both = ChecksumList("\(other)  z\n\(Self.abc)  y")
+    #expect(both.checksum(for: requests[1])?.hex == Self.abc, "not that of another file")
+    #expect(ChecksumList("\(other)  z").checksum(for: requests[1])?.hex == other)
   }
 }

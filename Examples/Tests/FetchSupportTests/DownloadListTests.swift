@@ -98,11 +98,14 @@ import Testing
     #expect(error?.description.split(separator: "\n").count == 2)
   }
 
-  @Test func parse_whenNameIsAskedForTwice_namesBothPlaces() {
+  @Test func requireDistinctNames_whenTwoSourcesHaveTheSameName_namesBothPlaces() throws {
+    let arguments = try DownloadList.parse(arguments: ["http://a/x out=f", "http://a/g"])
+    let list = try DownloadList.parse("# g\nhttp://a/y out=F", source: "urls.txt")
+    try DownloadList.requireDistinctNames(arguments)
     let error = #expect(throws: DownloadListError.self) {
-      try DownloadList.parse(arguments: ["http://a/x out=f", "http://a/y out=f"])
+      try DownloadList.requireDistinctNames(arguments + list)
     }
-    #expect(error?.problems.map(\.location) == ["argument 2"])
+    #expect(error?.problems.map(\.location) == ["urls.txt:2"])
     #expect(error?.description.contains("argument 1") == true)
   }
 }

@@ -37,6 +37,8 @@ import Testing
     let name = FileNames.safe(String(repeating: "é", count: 300) + ".tar.gz")
     #expect(name.hasSuffix("é.tar.gz"))
     #expect(name.utf8.count <= FileNames.maximumLength)
+    let marks = FileNames.safe(String(repeating: "\u{301}", count: 300))
+    #expect(marks.utf8.count == FileNames.maximumLength)
     #expect(FileNames.safe("x." + String(repeating: "y", count: 300)).utf8.count == 200)
   }
 

@@ -57,13 +57,6 @@ import Testing
       (document("<file name=\"a\"><size>x</size></file>"), "not a size"),
       (document("<file name=\"a\"><hash type=\"md5\">0</hash></file>"), "not a md5 checksum"),
       (document("<file name=\"a\"><url>ftp://a.example/a</url></file>"), "has no HTTP URL"),
-      (
-        document(
-          """
-          <file name="a"><url>http://a.example/1</url></file>
-          <file name="x/A"><url>http://a.example/2</url></file>
-          """), "occurs twice"
-      ),
     ] {
       let error = #expect(throws: DownloadListError.self) {
         try Metalink.parse(text, source: "x.meta4")
@@ -71,6 +64,28 @@ import Testing
       #expect(error?.description.contains(fault) == true, "\(text)")
       #expect(error?.description.hasPrefix("x.meta4") == true)
     }
+  }
+
+  @Test func parse_ofNamesThatDifferInCase_tellsWhereTheyAre() throws {
+    let text = document(
+      """
+      <file name="a"><url>http://a.example/1</url></file>
+      <file name="x/A"><url>http://a.example/2</url></file>
+      """)
+    let requests = try Metalink.parse(text, source: "x.meta4")
+    let error = #expect(throws: DownloadListError.self) {
+      try DownloadList.requireDistinctNames(requests)
+    }
+    #expect(
+      error?.description
+        == "x.meta4:3: \"A\" is already the name of the file in x.meta4:2; rename one of them")
+  }
+
+  @Test func parse_ofSectionsOfCharacterData_returnsTheirText() throws {
+    let text = document(
+      "<file name=\"a\"><url><![CDATA[http://a.example/a?x=1&y=2]]></url></file>")
+    let requests = try Metalink.parse(text, source: "x.meta4")
+    #expect(requests.first?.mirrors.map(\.absoluteString) == ["http://a.example/a?x=1&y=2"])
   }
 
   @Test func parse_ofNamesThatLeaveTheFolder_makesThemSafe() throws {

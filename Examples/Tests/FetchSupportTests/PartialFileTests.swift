@@ -128,13 +128,17 @@ import Testing
   }
 
   @Test(arguments: [
-    "", "{", #"{"segments":[]}"#, #"{"segments":[{"start":0,"position":9,"end":10}]}"#,
-    #"{"segments":[{"start":5,"position":1,"end":10}]}"#,
-    #"{"segments":[{"start":2,"position":4,"end":10}]}"#,
-    #"{"segments":[{"start":0,"position":4,"end":-1}]}"#,
-    #"{"segments":[{"start":0,"position":4},{"start":10,"position":10}]}"#,
-    #"{"segments":[{"start":0,"position":2,"end":4},{"start":3,"position":3,"end":9}]}"#,
-    #"{"size":10,"segments":[{"start":0,"position":4,"end":99}]}"#,
+    "", "{", #"{"provided":0,"segments":[]}"#,
+    #"{"provided":0,"segments":[{"start":0,"position":9,"end":10}]}"#,
+    #"{"provided":0,"segments":[{"start":5,"position":1,"end":10}]}"#,
+    #"{"provided":0,"segments":[{"start":2,"position":4,"end":10}]}"#,
+    #"{"provided":0,"segments":[{"start":0,"position":4,"end":-1}]}"#,
+    #"{"provided":0,"segments":[{"start":0,"position":4},{"start":10,"position":10}]}"#,
+    #"{"provided":0,"segments":[{"start":0,"position":2,"end":4},{"start":3,"position":3,"end":9}]}"#,
+    #"{"provided":0,"size":10,"segments":[{"start":0,"position":4,"end":99}]}"#,
+    #"{"provided":5,"segments":[{"start":0,"position":4,"end":10}]}"#,
+    #"{"provided":-1,"segments":[{"start":0,"position":4,"end":10}]}"#,
+    #"{"segments":[{"start":0,"position":4,"end":10}]}"#,
   ])
   func init_whenTheRecordDoesNotMatchTheFile_startsOver(state: String) throws {
     try Data("four".utf8).write(to: folder.file("a.part"))
@@ -181,6 +185,68 @@ import Testing
     let file = try PartialFile(for: "a", in: folder.url, continuing: true)
     #expect(file.leftover?.received == 4)
     file.close()
+  }
+
+  @Test func init_continuing_whenTheFileIsInUse_leavesItsName() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    let user = open(folder.file("a").path(percentEncoded: false), O_RDONLY)
+    defer { close(user) }
+    #expect(flock(user, LOCK_EX) == 0)
+    let failure = #expect(throws: FileFailure.self) {
+      try PartialFile(for: "a", in: folder.url, continuing: true)
+    }
+    #expect(failure?.operation == .lock)
+    #expect(try folder.names == ["a"])
+    #expect(try text("a") == "four")
+  }
+
+  @Test func init_continuing_whenTheRecordCannotBeWritten_leavesTheFile() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    try FileManager.default.createDirectory(
+      at: folder.file("a.part.json"), withIntermediateDirectories: false)
+    #expect(throws: FileFailure.self) {
+      try PartialFile(for: "a", in: folder.url, continuing: true)
+    }
+    #expect(try folder.names == ["a", "a.part.json"])
+    #expect(try text("a") == "four")
+  }
+
+  /// A process that is killed before it renames the file leaves a record without a partial file.
+  @Test(arguments: [true, false])
+  func init_afterAKillBeforeTheFileWasRenamed_ignoresTheRecord(continuing: Bool) throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    let record = try JSONEncoder().encode(ResumeState(provided: 3))
+    try record.write(to: folder.file("a.part.json"))
+    let file = try PartialFile(for: "a", in: folder.url, continuing: continuing)
+    #expect(file.leftover == (continuing ? ResumeState(provided: 4) : nil))
+    file.close()
+    #expect(try folder.names == ["a"])
+    #expect(try text("a") == "four")
+  }
+
+  @Test func init_withoutContinuing_givesTheFileOfTheUserItsNameBack() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    do {
+      let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+      try file.write("!", at: 4)
+      #expect(file.close())
+    }
+    let file = try PartialFile(for: "a", in: folder.url)
+    #expect(file.leftover == nil)
+    #expect(try folder.names == ["a", "a.part"])
+    #expect(try text("a") == "four")
+    file.close()
+    #expect(try folder.names == ["a"])
+  }
+
+  @Test func restart_continuing_keepsTheFileOfTheUser() throws {
+    try Data("four".utf8).write(to: folder.file("a"))
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    try file.write("!", at: 4)
+    try file.restart()
+    #expect(!file.close())
+    #expect(try folder.names == ["a"])
+    #expect(try text("a") == "four")
   }
 
   @Test func close_withoutProgress_keepsWhatAnEarlierRunHasLeft() throws {

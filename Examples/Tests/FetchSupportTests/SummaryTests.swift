@@ -100,6 +100,8 @@ import Testing
   @Test func render_ofABrokenOffRun_countsTheMissingFiles() {
     let text = Summary.render(rows(3), fileCount: 60, elapsed: .seconds(10), width: 100)
     #expect(text.hasSuffix("3 of 60 files, 3.0 kB, 10.0 s, 300 B/s, 3 requests\n"))
+    let none = Summary.render([], fileCount: 1, elapsed: .seconds(10))
+    #expect(none == "0 of 1 files, 0 B, 10.0 s, 0 B/s\n", "the number of requests isn't known")
   }
 }
 

@@ -304,6 +304,8 @@ import UnreliableServer
         (["--retries", "\(Int.max)"], "--retries must be from 0 to 1000000"),
         (["--concurrency", "\(Int.max)"], "--concurrency must be from 1 to 100000"),
         (["--header", "a b: c", "http://127.0.0.1:1/x"], "--header needs"),
+        (["--header", "Range: bytes=0-9", "http://127.0.0.1:1/x"], "--header can't set Range"),
+        (["--header", "if-range: x", "http://127.0.0.1:1/x"], "--header can't set if-range"),
         (["--list", "/"], "cannot read /: Is a directory"),
         (["--deadline", "nan"], "--deadline must be a positive number of seconds"),
         (["ftp//nonsense"], "nonsense"),

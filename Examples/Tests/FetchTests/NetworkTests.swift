@@ -51,6 +51,27 @@ import Testing
     }
   }
 
+  /// The server doesn't even react to the end of the connection.
+  @Test(.enabled(if: Certificate.isAvailable))
+  func https_ofAServerThatHasStopped_doesNotDelayTheShutdown() async throws {
+    try await withFolder { folder in
+      let certificate = try Certificate(for: "IP:127.0.0.1", in: folder)
+      let server = try await RawServer.deaf(tls: certificate.context)
+      let transport = HTTPTransport(
+        proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),
+        connectionsPerHost: 1, certificates: certificate.path)
+      let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/x"))
+      let answer = try await transport.get(url, headers: [:]).value
+      let body = answer.body { _ in }
+      body.cancel()
+      _ = await body.result
+      let duration = try await ContinuousClock().measure { try await transport.shutdown() }
+      // Otherwise, it waits 5 s for the server.
+      #expect(duration < .seconds(3))
+      await server.stop()
+    }
+  }
+
   @Test(.enabled(if: Certificate.isAvailable))
   func https_withoutTrust_isRefusedAtOnce() async throws {
     try await withFolder { folder in
@@ -128,6 +149,20 @@ import Testing
       await server.stop()
       await proxy.stop()
     }
+  }
+
+  @Test func proxy_ofAnEmptyVariable_isTheGeneralOne() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/x"))
+    let general = Proxies.Route.forwarded(.init(host: "p", port: 2))
+    for (environment, route) in [
+      (["http_proxy": "", "all_proxy": "http://p:2"], general),
+      (["http_proxy": "", "all_proxy": "", "ALL_PROXY": "http://p:2"], general),
+      (["http_proxy": "", "all_proxy": ""], .direct),
+    ] {
+      #expect(try Proxies(option: nil, environment: environment).route(to: url) == route)
+    }
+    let environment = ["all_proxy": "http://p:2"]
+    #expect(try Proxies(option: "", environment: environment).route(to: url) == .direct)
   }
 
   @Test func proxy_withAPassword_isToldIt() async throws {
@@ -256,9 +291,23 @@ import Testing
     }
   }
 
-  /// A client that was created after the shutdown would never be shut down.
-  ///
-  /// AsyncHTTPClient treats that as a programmer error and ends the program.
+  @Test(arguments: ["099", "000", "042"])
+  func impossibleStatus_failsOnlyThatFile(status: String) async throws {
+    try await withFolder { folder in
+      let server = try await RawServer { request in
+        request.line.contains(" /x ")
+          ? Self.hello : "HTTP/1.1 \(status) X\r\nContent-Length: 2\r\n\r\nno"
+      }
+      let address = "http://127.0.0.1:\(server.port)"
+      let ending = try await fetch("\(address)/x", ["\(address)/bad"], in: folder)
+      #expect(ending.status == 1, "\(ending.output)")
+      let number = try #require(Int(status))
+      #expect(ending.output.contains("the invalid HTTP status \(number)"), "\(ending.output)")
+      #expect(try text(in: folder) == "hello")
+      await server.stop()
+    }
+  }
+
   @Test func pathWithEscapesThatAreNotUTF8_isRequestedAsItIs() async throws {
     try await withFolder { folder in
       let server = try await RawServer { request in
@@ -377,6 +426,17 @@ import Testing
     }
   }
 
+  @Test func nameInAnArgumentAndInTheList_isAnError() async throws {
+    try await withFolder { folder in
+      let list = folder.appending(component: "list.txt")
+      try Data("\nhttp://127.0.0.1:1/y out=X\n".utf8).write(to: list)
+      let ending = try await fetch("http://127.0.0.1:1/x", ["--list", path(list)], in: folder)
+      #expect(ending.status == 64)
+      #expect(ending.output.contains("list.txt:2: \"X\" is"), "\(ending.output)")
+      #expect(ending.output.contains("argument 1"))
+    }
+  }
+
   @Test func fileWithoutCertificates_isAnError() async throws {
     try await withFolder { folder in
       let ending = try await fetch(
@@ -385,6 +445,9 @@ import Testing
     }
   }
 
+  /// A client that was created after the shutdown would never be shut down.
+  ///
+  /// AsyncHTTPClient treats that as a programmer error and ends the program.
   @Test func requestAfterTheShutdown_isRejected() async throws {
     let transport = HTTPTransport(
       proxies: try Proxies(option: nil, environment: [:]), connectTimeout: .seconds(10),

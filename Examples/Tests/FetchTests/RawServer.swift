@@ -124,6 +124,17 @@ final class RawServer: Sendable {
     }
   }
 
+  /// Starts a server that sends the head of a response, and then reads nothing more.
+  static func deaf(tls: NIOSSLContext) async throws -> RawServer {
+    try await RawServer(host: "127.0.0.1", tls: tls) { channel, inbound, _, _ in
+      _ = try await inbound.next()
+      try await channel.setOption(.autoRead, value: false).get()
+      let head = ByteBuffer(string: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+      try await channel.writeAndFlush(head)
+      for await _ in AsyncStream<Void>.makeStream().stream {}
+    }
+  }
+
   deinit { task.cancel() }
 
   /// The requests that have arrived so far.

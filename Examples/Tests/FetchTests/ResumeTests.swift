@@ -120,6 +120,17 @@ import UnreliableServer
     }
   }
 
+  @Test func folderWithTheName_isAnErrorWithNoClobber() async throws {
+    try await withSlowServer(size: 1000, pause: .zero) { folder, server in
+      try FileManager.default.createDirectory(
+        at: folder.appending(component: server.files[0].name), withIntermediateDirectories: false)
+      let arguments = ["\(server.files[0].urls[0])", "--output", path(folder), "--quiet"]
+      let ending = try await FetchProcess(arguments + ["--no-clobber"], in: folder).ending()
+      #expect(ending.status == 1)
+      #expect(ending.output.contains("Is a directory"), "\(ending.output)")
+    }
+  }
+
   @Test func json_tellsOfEachFile() async throws {
     try await withSlowServer(fileCount: 2, size: 1000, pause: .zero) { folder, server in
       let missing = "\(server.mirrors[0])files/none"
