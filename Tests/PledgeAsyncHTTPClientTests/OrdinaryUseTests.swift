@@ -113,7 +113,7 @@
         let starts = CallCounter()
         let (gate, resolver) = Promise<Void>.withResolvers()
         let loops = Array(group.makeIterator())
-        let sizes = loops.map { loop in
+        let requests = loops.map { loop in
           loop.submit {
             pages.promise(for: "size") {
               starts.call()
@@ -122,11 +122,14 @@
                   gate.map(on: .immediate) { response.body?.readableBytes ?? 0 }
                 }
             }
-          }.promise.then(on: .eventLoop(loop)) { size in
-            size.map(on: .eventLoop(loop)) { size in
-              #expect(loop.inEventLoop)
-              return size
-            }
+          }.promise
+        }
+        // Each loop has made its request before one of them gives up.
+        let pagesOfLoops = try await Promise.all(requests).value
+        let sizes = zip(loops, pagesOfLoops).map { loop, size in
+          size.map(on: .eventLoop(loop)) { size in
+            #expect(loop.inEventLoop)
+            return size
           }
         }
         let impatient = sizes[0].timeout(after: .milliseconds(1), on: loops[0])
