@@ -102,7 +102,7 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
     }
   }
 
-  static let registry = SchedulerRegistry<RequestedTurnScheduler, ObjectIdentifier>()
+  static let registry = SchedulerRegistry<RequestedTurnScheduler>()
 
   deinit {
     if let owner { Self.registry.remove(ObjectIdentifier(self), for: owner) }

@@ -1,8 +1,7 @@
-/// The schedulers of one kind, by the identities of the objects for which they schedule.
+/// The schedulers of one kind, by the objects for which they schedule.
 ///
 /// It retains neither schedulers nor objects.
-final class SchedulerRegistry<Scheduler: AnyObject & Sendable, Owner: Hashable>: Sendable
-where Owner: Sendable {
+final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
   /// A weak reference.
   ///
   /// It is a class, because a struct with a weak reference and another field isn't copied correctly
@@ -19,14 +18,14 @@ where Owner: Sendable {
     }
   }
 
-  private let all = Mutex<[Owner: Weak]>([:])
+  private let all = Mutex<[ObjectIdentifier: Weak]>([:])
 
-  func existing(for owner: Owner) -> Scheduler? {
+  func existing(for owner: ObjectIdentifier) -> Scheduler? {
     all.withLock { $0[owner]?.scheduler }
   }
 
   /// Registers and returns `new`, or returns the scheduler that another thread registered first.
-  func registered(_ new: Scheduler, for owner: Owner) -> Scheduler {
+  func registered(_ new: Scheduler, for owner: ObjectIdentifier) -> Scheduler {
     all.withLock { all in
       if let scheduler = all[owner]?.scheduler { return scheduler }
       all[owner] = Weak(new)
@@ -35,7 +34,7 @@ where Owner: Sendable {
   }
 
   /// Removes a scheduler that is being deallocated.
-  func remove(_ identity: ObjectIdentifier, for owner: Owner) {
+  func remove(_ identity: ObjectIdentifier, for owner: ObjectIdentifier) {
     all.withLock { all in
       // Another scheduler could have replaced it in the meantime.
       if all[owner]?.identity == identity { all[owner] = nil }

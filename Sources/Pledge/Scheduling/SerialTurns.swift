@@ -98,18 +98,13 @@ final class MainScheduler: TurnScheduler, @unchecked Sendable {
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var mainSchedulerWord: UInt = 0
 
-/// The scheduler of an actor, and of all other actors with the same executor.
+/// An actor's scheduler.
 ///
-/// There is one for each executor with waiting handlers.
+/// There is one for each actor with waiting handlers.
 final class ActorScheduler: TurnScheduler, @unchecked Sendable {
-  /// One of the actors; it keeps the executor alive.
   private let actor: any Actor
-  private let executor: ExecutorIdentity
 
-  private init(_ actor: any Actor, _ executor: ExecutorIdentity) {
-    self.actor = actor
-    self.executor = executor
-  }
+  private init(_ actor: any Actor) { self.actor = actor }
 
   override var name: String { "\(type(of: actor))" }
 
@@ -127,25 +122,13 @@ final class ActorScheduler: TurnScheduler, @unchecked Sendable {
     work()
   }
 
-  private static let registry = SchedulerRegistry<ActorScheduler, ExecutorIdentity>()
+  private static let registry = SchedulerRegistry<ActorScheduler>()
 
   /// Returns the scheduler of `actor`, which is the same one while it is in use.
-  static func of(_ actor: any Actor) -> TurnScheduler {
-    let executor = ExecutorIdentity(actor.unownedExecutor)
-    if executor == ExecutorIdentity(MainActor.sharedUnownedExecutor) { return MainScheduler.shared }
-    return registry.existing(for: executor)
-      ?? registry.registered(ActorScheduler(actor, executor), for: executor)
+  static func of(_ actor: any Actor) -> ActorScheduler {
+    let id = ObjectIdentifier(actor)
+    return registry.existing(for: id) ?? registry.registered(ActorScheduler(actor), for: id)
   }
 
-  deinit { Self.registry.remove(ObjectIdentifier(self), for: executor) }
-}
-
-/// The address of a serial executor, which is the actor itself unless that has a custom executor.
-private struct ExecutorIdentity: Hashable, Sendable {
-  private let address: UInt
-
-  init(_ executor: UnownedSerialExecutor) {
-    // An executor reference consists of an address and a witness table.
-    address = unsafeBitCast(executor, to: (UInt, UInt).self).0
-  }
+  deinit { Self.registry.remove(ObjectIdentifier(self), for: ObjectIdentifier(actor)) }
 }

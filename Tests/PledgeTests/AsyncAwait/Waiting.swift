@@ -30,13 +30,6 @@ import Testing
     try await expectFulfillment(of: deeper, with: 1)
   }
 
-  @MainActor @Test func line14_onTheMainThread_forAnActorWithTheMainExecutor_throws() async throws {
-    func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
-    let promise = Promise.value(1).map(on: .actor(MainQueueActor())) { $0 }
-    #expect(throws: DeadlockError.self) { try wait(promise) }
-    try await expectFulfillment(of: promise, with: 1)
-  }
-
   @MainActor @Test func line14_onTheMainThread_forAnExecutorOfTheMainQueue_throws() async throws {
     func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
     let promise = Promise.value(1).map(on: QueueExecutor(.main)) { $0 }
@@ -177,15 +170,6 @@ import Testing
     let place = Place.actor
     let promise = Promise.value(1).map(on: place.executor) { value in
       try Promise.value(value).map(on: place.executor) { $0 }.wait()
-    }
-    try await expectRejection(of: promise, with: DeadlockError.self)
-  }
-
-  @Test func line14_insideAHandler_onAnotherActorWithTheSameExecutor_throws() async throws {
-    let first = QueueActor()
-    let second = QueueActor(sharingExecutorOf: first)
-    let promise = Promise.value(1).map(on: .actor(first)) { value in
-      try Promise.value(value).map(on: .actor(second)) { $0 }.wait()
     }
     try await expectRejection(of: promise, with: DeadlockError.self)
   }

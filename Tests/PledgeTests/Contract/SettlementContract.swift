@@ -157,22 +157,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [true, false])
-  func line4_handlersOnActorsWithOneExecutor_runInOrder(isMain: Bool) async throws {
-    let first = QueueActor()
-    let actors: [any Actor] =
-      isMain
-      ? [MainActor.shared, MainQueueActor()] : [first, QueueActor(sharingExecutorOf: first)]
-    let order = Recorder<Int>()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let all = (0..<200).map { index in
-      promise.done(on: .actor(actors[index % 2])) { _ in order.record(index) }
-    }
-    resolver.fulfill(1)
-    try await waitForPromises(all)
-    try order.expect(Array(0..<200))
-  }
-
   @Test func line4_handlersAttachedInsideHandlers_runAfterThoseBefore() {
     let executor = ManualExecutor()
     let order = Recorder<Int>()

@@ -110,17 +110,7 @@ actor QueueActor {
     executor = QueueSerialExecutor(queue: queue)
   }
 
-  init(sharingExecutorOf other: QueueActor) {
-    queue = other.queue
-    executor = other.executor
-  }
-
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
-}
-
-/// An actor that runs on the main actor's executor.
-actor MainQueueActor {
-  nonisolated var unownedExecutor: UnownedSerialExecutor { MainActor.sharedUnownedExecutor }
 }
 
 final class QueueSerialExecutor: SerialExecutor {
