@@ -52,7 +52,8 @@ extension Downloader {
     return time.after(delay)
   }
 
-  private static let progressThatCounts = 1 << 16
+  /// The number of bytes that must arrive between two errors, so that the first one is forgotten.
+  static let progressThatCounts = 1 << 16
 
   /// Whether all mirrors serve the same wrong file: in that case, the checksum is probably wrong,
   /// and downloading a large file again would be useless.

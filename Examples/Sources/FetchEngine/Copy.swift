@@ -98,12 +98,9 @@ final class Copy: Sendable {
 
   let file: Download
   let part: any Part
-  /// The number of bytes at the start that are the user's own file, which isn't changed if the
-  /// server can't continue it.
+  /// The number of bytes at the start that are a copy of the user's own file, which the user asked
+  /// to continue without a check.
   private let provided: Int
-  /// Whether the download can continue without a check that the file is unchanged: a checksum
-  /// detects a change, or the user asked to continue.
-  private let isTrusted: Bool
   private let state: Mutex<State>
 
   init(_ file: Download, _ part: any Part) throws {
@@ -111,7 +108,6 @@ final class Copy: Sendable {
     self.part = part
     var resume = part.leftover ?? ResumeState()
     provided = resume.provided
-    isTrusted = file.checksum != nil || provided > 0
     if resume.received > provided, !Self.canContinue(resume, file) {
       try part.restart()
       resume = ResumeState(provided: provided)
@@ -124,12 +120,12 @@ final class Copy: Sendable {
   /// Whether the bytes that an earlier run left can be the start of `file`.
   ///
   /// Without a checksum, they must come from one of its URLs, and the server must be able to
-  /// confirm that the file is unchanged, unless the user asked to continue.
+  /// confirm that the file is unchanged.
   private static func canContinue(_ resume: ResumeState, _ file: Download) -> Bool {
     if file.checksum != nil { return true }
     guard let source = resume.source else { return false }
     return file.mirrors.contains { $0.withoutCredentials.absoluteString == source.absoluteString }
-      && (resume.provided > 0 || resume.validator?.ifRange != nil)
+      && resume.validator?.ifRange != nil
   }
 
   var resume: ResumeState { state.withLock { $0.resume } }
@@ -174,7 +170,9 @@ final class Copy: Sendable {
         segment.position == 0 && (segment.end == nil || segment.end == state.resume.size)
       if isWhole { return [:] }
       let ifRange = state.resume.validator?.ifRange
-      guard isTrusted || ifRange != nil else { throw NotResumable() }
+      // A checksum detects a change, and the user's own file needs no check.
+      guard file.checksum != nil || ifRange != nil || state.resume.received == provided
+      else { throw NotResumable() }
       let last = segment.end.map { "\($0 - 1)" } ?? ""
       var headers = ["Range": "bytes=\(segment.position)-\(last)"]
       // Entity tags differ between mirrors; a checksum is more reliable.
@@ -320,7 +318,7 @@ final class Copy: Sendable {
   /// Saves the state from time to time, and otherwise when the file is closed.
   private func save(_ state: inout State) throws {
     guard let size = state.resume.size, size >= Self.saveInterval,
-      isTrusted || state.resume.validator?.ifRange != nil
+      file.checksum != nil || state.resume.validator?.ifRange != nil
     else { return }
     guard state.resume.received >= state.saved + Self.saveInterval else {
       return part.keep(state.resume)
@@ -362,18 +360,21 @@ final class Copy: Sendable {
     }
   }
 
-  /// Discards all bytes that have arrived; throws ``NotContinuable`` if the first ones are the
-  /// user's own file, which then gets its name back when the partial file is closed.
+  /// Discards all bytes that have arrived; throws ``NotContinuable`` if the server can't continue
+  /// the user's own file.
   func restart(because error: any Error) throws {
     try state.withLock { state in
-      try part.restart()
-      if provided > 0 { throw NotContinuable(reason: error) }
+      let isContinued = state.resume.received > provided
       state.version += 1
-      state.resume = ResumeState()
+      state.resume = ResumeState(provided: provided)
       state.saved = 0
       state.mostReceived = 0
       state.mirrors = []
       state.isSuspect = true
+      try part.restart()
+      if provided > 0, !isContinued || error is ChecksumMismatch {
+        throw NotContinuable(reason: error)
+      }
     }
   }
 

@@ -224,7 +224,8 @@ public struct Downloader: Sendable {
     .then(on: .immediate) { results in
       let failures = results.compactMap(\.self)
       guard let error = failures.first else { return .value(()) }
-      let errors = copy.mostReceived > before ? [error] : errors + [error]
+      let hasProgressed = copy.mostReceived >= before + Self.progressThatCounts
+      let errors = hasProgressed ? [error] : errors + [error]
       // The server may need some time to notice that a connection was closed; an error after
       // several attempts is final.
       let isFinal = errors.count > 1 && ((error as? GivenUp)?.errors.count ?? 1) > 1

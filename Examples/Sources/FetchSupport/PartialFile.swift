@@ -33,8 +33,6 @@ public final class PartialFile: Sendable {
     /// The descriptor of the record; open after a state was saved.
     var record: Int32 = -1
     var recordLength = 0
-    /// Whether this is the user's own file, and nothing has been added to it.
-    var isUntouched = false
   }
 
   private let state: Mutex<State>
@@ -46,9 +44,8 @@ public final class PartialFile: Sendable {
   /// - Parameters:
   ///   - name: The final name, which must be safe according to ``FileNames``.
   ///   - directory: The folder, which must exist.
-  ///   - continuing: Whether an existing file with the final name is the start of the download, and
-  ///     is renamed to the partial name. Otherwise, if an earlier run did so, the file gets its
-  ///     name back.
+  ///   - continuing: Whether an existing file with the final name is the start of the download. It is
+  ///     copied to the partial file, and not changed before the download is complete.
   public convenience init(
     for name: String, in directory: URL, continuing: Bool = false
   ) throws(FileFailure) {
@@ -60,14 +57,6 @@ public final class PartialFile: Sendable {
     let prefix = folder.hasSuffix("/") ? folder : folder + "/"
     finalPath = prefix + name
     path = Self.partialName(for: finalPath)
-    if !continuing, Self.exists(Self.recordPath(path)), !Self.exists(finalPath),
-      let resume = Self.readRecord(Self.recordPath(path), .max), resume.provided > 0
-    {
-      // An earlier run has renamed the user's own file.
-      let file = try PartialFile(for: name, inFolder: folder, continuing: true)
-      try file.restart()
-      file.close()
-    }
     var existing = stat()
     let exists = lstat(finalPath, &existing) == 0
     guard !exists || existing.st_mode & S_IFMT != S_IFDIR else {
@@ -75,51 +64,80 @@ public final class PartialFile: Sendable {
     }
     let isFile = exists && existing.st_mode & S_IFMT == S_IFREG
     permissions = isFile ? existing.st_mode & 0o7777 : nil
-    if continuing, isFile, existing.st_size > 0, !Self.exists(path) {
-      let (adopted, resume) = try Self.adopt(finalPath, as: path)
-      leftover = resume
-      state = Mutex(adopted)
-      return
-    }
-    let (descriptor, length) = try Self.openLocked(path, O_CREAT)
-    let hasRecord = Self.exists(Self.recordPath(path))
-    let saved = hasRecord ? Self.readRecord(Self.recordPath(path), length) : nil
-    leftover = saved.flatMap { $0.provided == 0 || continuing ? $0 : nil }
-    let isUntouched = leftover.map { $0.provided > 0 && $0.provided == $0.received } ?? false
-    state = Mutex(State(descriptor: descriptor, isUntouched: isUntouched))
-    guard let leftover else {
-      if hasRecord || length > 0 { try restart() }
-      return
-    }
-    // From here on, there is a state that `close()` keeps, whatever happens.
+    let source = continuing && isFile && existing.st_size > 0 ? finalPath : nil
+    var (descriptor, length) = try Self.openLocked(path)
     do throws(FileFailure) {
-      try save(leftover)
+      leftover = try Self.prepare(descriptor, length, path, source: source)
     } catch {
-      close()
+      // The file can contain the bytes of an earlier run, so it isn't removed.
+      Self.close(&descriptor)
       throw error
     }
+    state = Mutex(State(descriptor: descriptor))
+    guard let leftover, leftover.received > leftover.provided else { return }
+    let failure = state.withLock { state in
+      let failure = Self.save(leftover, &state, Self.recordPath(path))
+      // As above.
+      if failure != nil { Self.close(&state.descriptor) }
+      return failure
+    }
+    if let failure { throw failure }
   }
 
-  /// Makes the user's own file the partial file.
+  /// Makes the partial file consist of the bytes that an earlier run left, if these start with the
+  /// file at `source`, and otherwise of a copy of that file.
   ///
-  /// Everything that can fail happens before the file is renamed, so the file keeps its name then.
-  /// A process that is killed leaves either a record without a file, which is ignored, or both.
-  private static func adopt(
-    _ finalPath: String, as path: String
-  ) throws(FileFailure) -> (State, ResumeState) {
-    let (descriptor, length) = try openLocked(finalPath)
-    let resume = ResumeState(provided: length)
-    var state = State(descriptor: descriptor, isUntouched: true)
-    var failure = save(resume, &state, recordPath(path))
-    if failure == nil, rename(finalPath, path) != 0 {
-      failure = FileFailure(.rename, finalPath, errno)
+  /// - Parameter source: The user's own file; nil if there is none.
+  /// - Returns: The state of the partial file; nil if it is empty.
+  private static func prepare(
+    _ descriptor: Int32, _ length: Int, _ path: String, source: String?
+  ) throws(FileFailure) -> ResumeState? {
+    let recordPath = recordPath(path)
+    if let saved = try readRecord(recordPath, length),
+      try isCopy(path, saved.provided, of: source)
+    {
+      // A killed run may have written more than it recorded.
+      let end = saved.segments.filter { $0.position > $0.start }.map(\.position).max() ?? 0
+      guard ftruncate(descriptor, off_t(end)) == 0 else { throw FileFailure(.write, path, errno) }
+      return saved
     }
-    if let failure {
-      removeRecord(&state, path)
-      close(&state.descriptor)
-      throw failure
+    guard unlink(recordPath) == 0 || errno == ENOENT else {
+      throw FileFailure(.open, recordPath, errno)
     }
-    return (state, resume)
+    guard ftruncate(descriptor, 0) == 0 else { throw FileFailure(.write, path, errno) }
+    guard let source else { return nil }
+    var copied = 0
+    try forEachPiece(of: source) { (bytes) throws(FileFailure) in
+      if let code = write(bytes, to: descriptor, at: copied) {
+        ftruncate(descriptor, 0)
+        throw FileFailure(.write, path, code)
+      }
+      copied += bytes.count
+      return true
+    }
+    return ResumeState(provided: copied)
+  }
+
+  /// Whether the first `count` bytes of the partial file are a copy of the whole file at `source`.
+  private static func isCopy(
+    _ path: String, _ count: Int, of source: String?
+  ) throws(FileFailure) -> Bool {
+    guard let source else { return count == 0 }
+    var partial = open(path, O_RDONLY | O_CLOEXEC)
+    guard partial >= 0 else { throw FileFailure(.open, path, errno) }
+    defer { close(&partial) }
+    var compared = 0
+    var isSame = true
+    var buffer = [UInt8](repeating: 0, count: pieceSize)
+    try forEachPiece(of: source) { (bytes) throws(FileFailure) in
+      let read = buffer.withUnsafeMutableBytes {
+        pread(partial, $0.baseAddress, bytes.count, off_t(compared))
+      }
+      isSame = read == bytes.count && bytes.elementsEqual(buffer[..<bytes.count])
+      compared += bytes.count
+      return isSame && compared <= count
+    }
+    return isSame && compared == count
   }
 
   deinit {
@@ -130,10 +148,7 @@ public final class PartialFile: Sendable {
   ///
   /// After ``commit(syncing:)``, ``close()``, or ``discard()``, this throws a failure with `EBADF`.
   public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
-    let failure = state.withLock { state in
-      state.isUntouched = false
-      return Self.write(bytes, to: state.descriptor, at: position)
-    }
+    let failure = state.withLock { Self.write(bytes, to: $0.descriptor, at: position) }
     if let failure { throw FileFailure(.write, path, failure) }
   }
 
@@ -177,19 +192,10 @@ public final class PartialFile: Sendable {
 
   /// Removes all bytes, except those that the user provided, and their state.
   public func restart() throws(FileFailure) {
-    let provided = leftover?.provided ?? 0
     let failure = state.withLock { state -> FileFailure? in
-      state.isUntouched = provided > 0
       state.latest = nil
-      if provided > 0 {
-        // Before the file is truncated, so that the record describes no bytes that are missing.
-        let failure = Self.save(ResumeState(provided: provided), &state, Self.recordPath(path))
-        if let failure { return failure }
-      } else {
-        unlink(Self.recordPath(path))
-        Self.removeRecord(&state, path)
-      }
-      return ftruncate(state.descriptor, off_t(provided)) == 0
+      Self.removeRecord(&state, path)
+      return ftruncate(state.descriptor, off_t(leftover?.provided ?? 0)) == 0
         ? nil : FileFailure(.write, path, errno)
     }
     if let failure { throw failure }
@@ -228,9 +234,6 @@ public final class PartialFile: Sendable {
   /// Saves the latest state and closes the partial file; keeps it for a later run if it has a
   /// state, and removes it otherwise.
   ///
-  /// An existing file that is the start of the download gets its final name back if nothing was
-  /// added to it.
-  ///
   /// After ``commit(syncing:)``, ``close()``, or ``discard()``, this does nothing.
   ///
   /// - Returns: Whether the partial file was kept.
@@ -238,11 +241,6 @@ public final class PartialFile: Sendable {
   public func close() -> Bool {
     state.withLock { state in
       guard state.descriptor >= 0 else { return false }
-      if state.isUntouched, !Self.exists(finalPath), rename(path, finalPath) == 0 {
-        Self.removeRecord(&state, path)
-        Self.close(&state.descriptor)
-        return false
-      }
       if let latest = state.latest, latest.received > 0 {
         _ = Self.save(latest, &state, Self.recordPath(path))
       }
@@ -284,20 +282,47 @@ public final class PartialFile: Sendable {
 
   // MARK: - System calls
 
-  private static func exists(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0
-  }
-
-  private static func readRecord(_ path: String, _ length: Int) -> ResumeState? {
-    guard let text = FileManager.default.contents(atPath: path),
-      let state = try? JSONDecoder().decode(ResumeState.self, from: text)
-    else { return nil }
+  /// Returns the recorded state; nil if there is none that describes the partial file.
+  ///
+  /// A record that exists but can't be read is an error, because it could describe many bytes.
+  private static func readRecord(
+    _ path: String, _ length: Int
+  ) throws(FileFailure) -> ResumeState? {
+    var text = Data()
+    do throws(FileFailure) {
+      try forEachPiece(of: path) { (bytes) throws(FileFailure) in
+        text.append(contentsOf: bytes)
+        return true
+      }
+    } catch {
+      if error.code == ENOENT { return nil }
+      throw error
+    }
+    guard let state = try? JSONDecoder().decode(ResumeState.self, from: text) else { return nil }
     // The file must contain the bytes that the state describes.
     let isPresent = state.segments.allSatisfy { segment in
       segment.position == segment.start || segment.position <= length
     }
     return isPresent && state.isContiguous ? state : nil
+  }
+
+  private static let pieceSize = 1 << 18
+
+  /// Calls `body` with each piece of the file, in order, until it returns false.
+  private static func forEachPiece(
+    of path: String, _ body: (UnsafeRawBufferPointer) throws(FileFailure) -> Bool
+  ) throws(FileFailure) {
+    var file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else { throw FileFailure(.open, path, errno) }
+    defer { close(&file) }
+    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
+    defer { piece.deallocate() }
+    while true {
+      let count = read(file, piece.baseAddress, piece.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw FileFailure(.read, path, errno) }
+      guard count > 0, try body(UnsafeRawBufferPointer(rebasing: piece[..<count])) else { return }
+    }
   }
 
   private static func removeRecord(_ state: inout State, _ path: String) {
@@ -319,11 +344,11 @@ public final class PartialFile: Sendable {
 
   /// Opens and locks a file, and returns its descriptor and length.
   private static func openLocked(
-    _ path: String, _ creation: Int32 = 0
+    _ path: String
   ) throws(FileFailure) -> (descriptor: Int32, length: Int) {
     while true {
       // Opening a FIFO would wait for its reader.
-      let options = O_WRONLY | creation | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
+      let options = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
       var file = open(path, options, 0o666)
       guard file >= 0 else { throw FileFailure(.open, path, errno) }
       guard flock(file, LOCK_EX | LOCK_NB) == 0 else {

@@ -23,7 +23,8 @@ public struct Validator: Codable, Sendable, Equatable {
   public var ifRange: String? { strongTag ?? strongDate }
 
   private var strongTag: String? {
-    entityTag.flatMap { $0.hasPrefix("W/") ? nil : $0 }
+    // Anything else than a quoted text is malformed, and doesn't guarantee anything.
+    entityTag.flatMap { $0.count > 2 && $0.hasPrefix("\"") && $0.hasSuffix("\"") ? $0 : nil }
   }
 
   /// The date of the last modification if the response was sent at least one second later;

@@ -150,70 +150,71 @@ import Testing
     #expect(try folder.names == ["a"])
   }
 
-  @Test func init_continuing_takesTheFileForTheStart() throws {
+  @Test func init_continuing_copiesTheFile() throws {
     try Data("four".utf8).write(to: folder.file("a"))
     let file = try PartialFile(for: "a", in: folder.url, continuing: true)
-    #expect(file.leftover?.received == 4)
-    #expect(try folder.names == ["a.part", "a.part.json"])
+    #expect(file.leftover == ResumeState(provided: 4))
+    #expect(try folder.names == ["a", "a.part"])
     try file.write("!", at: 4)
+    #expect(try text("a") == "four")
     try file.commit()
     #expect(try text("a") == "four!")
     #expect(try folder.names == ["a"])
   }
 
-  @Test func close_continuing_givesTheFileItsNameBack() throws {
+  @Test func init_continuing_whenAPartialFileHasNoRecord_copiesTheFile() throws {
     try Data("four".utf8).write(to: folder.file("a"))
-    #expect(try !PartialFile(for: "a", in: folder.url, continuing: true).close())
-    #expect(try folder.names == ["a"])
+    try Data("of a killed run".utf8).write(to: folder.file("a.part"))
     let file = try PartialFile(for: "a", in: folder.url, continuing: true)
-    try file.write("!", at: 4)
-    #expect(file.close(), "what has been added is kept, and so is what was there")
-    #expect(try folder.names == ["a.part", "a.part.json"])
-    #expect(try text("a.part") == "four!")
+    #expect(file.leftover == ResumeState(provided: 4))
+    #expect(try text("a.part") == "four")
   }
 
-  @Test func init_afterAKillWhileContinuing_stillHasTheFileOfTheUser() throws {
+  /// Leaves the partial file of a run that has added a byte to `a`, and was killed after another.
+  private func leaveContinuedFile() throws {
     try Data("four".utf8).write(to: folder.file("a"))
-    let killed = try PartialFile(for: "a", in: folder.url, continuing: true)
-    // The state that a killed process leaves: the file is renamed, and not locked.
-    let names = try folder.names
-    #expect(names == ["a.part", "a.part.json"])
-    let record = try Data(contentsOf: folder.file("a.part.json"))
-    killed.discard()
-    try Data("four".utf8).write(to: folder.file("a.part"))
-    try record.write(to: folder.file("a.part.json"))
     let file = try PartialFile(for: "a", in: folder.url, continuing: true)
-    #expect(file.leftover?.received == 4)
-    file.close()
+    try file.write("!?", at: 4)
+    var state = ResumeState(provided: 4)
+    state.segments[0].position = 5
+    try file.save(state)
+    #expect(file.close())
+    #expect(try folder.names == ["a", "a.part", "a.part.json"])
   }
 
-  @Test func init_continuing_whenTheFileIsInUse_leavesItsName() throws {
-    try Data("four".utf8).write(to: folder.file("a"))
-    let user = open(folder.file("a").path(percentEncoded: false), O_RDONLY)
-    defer { close(user) }
-    #expect(flock(user, LOCK_EX) == 0)
-    let failure = #expect(throws: FileFailure.self) {
-      try PartialFile(for: "a", in: folder.url, continuing: true)
-    }
-    #expect(failure?.operation == .lock)
+  @Test func init_continuingAgain_continuesAtTheRecordedPosition() throws {
+    try leaveContinuedFile()
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    #expect(file.leftover?.provided == 4)
+    #expect(file.leftover?.received == 5)
+    #expect(try text("a.part") == "four!", "bytes beyond the record are removed")
+    #expect(file.close())
+    #expect(try text("a") == "four")
+  }
+
+  @Test(arguments: ["five", "fours", "fou"])
+  func init_continuingAgain_whenTheFileHasChanged_copiesIt(text changed: String) throws {
+    try leaveContinuedFile()
+    try Data(changed.utf8).write(to: folder.file("a"))
+    let file = try PartialFile(for: "a", in: folder.url, continuing: true)
+    #expect(file.leftover == ResumeState(provided: changed.utf8.count))
+    #expect(try text("a.part") == changed)
+    #expect(!file.close())
+    #expect(try text("a") == changed)
+  }
+
+  @Test func init_withoutContinuing_discardsTheCopy() throws {
+    try leaveContinuedFile()
+    let file = try PartialFile(for: "a", in: folder.url)
+    #expect(file.leftover == nil)
+    #expect(try text("a.part") == "")
+    #expect(!file.close())
     #expect(try folder.names == ["a"])
     #expect(try text("a") == "four")
   }
 
-  @Test func init_continuing_whenTheRecordCannotBeWritten_leavesTheFile() throws {
-    try Data("four".utf8).write(to: folder.file("a"))
-    try FileManager.default.createDirectory(
-      at: folder.file("a.part.json"), withIntermediateDirectories: false)
-    #expect(throws: FileFailure.self) {
-      try PartialFile(for: "a", in: folder.url, continuing: true)
-    }
-    #expect(try folder.names == ["a", "a.part.json"])
-    #expect(try text("a") == "four")
-  }
-
-  /// A process that is killed before it renames the file leaves a record without a partial file.
   @Test(arguments: [true, false])
-  func init_afterAKillBeforeTheFileWasRenamed_ignoresTheRecord(continuing: Bool) throws {
+  func init_withARecordButNoBytes_ignoresTheRecord(continuing: Bool) throws {
     try Data("four".utf8).write(to: folder.file("a"))
     let record = try JSONEncoder().encode(ResumeState(provided: 3))
     try record.write(to: folder.file("a.part.json"))
@@ -224,19 +225,18 @@ import Testing
     #expect(try text("a") == "four")
   }
 
-  @Test func init_withoutContinuing_givesTheFileOfTheUserItsNameBack() throws {
+  /// For example, because too many files are open: the record can describe many bytes.
+  @Test(arguments: [true, false])
+  func init_whenTheRecordCannotBeRead_leavesTheBytes(continuing: Bool) throws {
     try Data("four".utf8).write(to: folder.file("a"))
-    do {
-      let file = try PartialFile(for: "a", in: folder.url, continuing: true)
-      try file.write("!", at: 4)
-      #expect(file.close())
+    try Data("four!".utf8).write(to: folder.file("a.part"))
+    try FileManager.default.createDirectory(
+      at: folder.file("a.part.json"), withIntermediateDirectories: false)
+    #expect(throws: FileFailure.self) {
+      try PartialFile(for: "a", in: folder.url, continuing: continuing)
     }
-    let file = try PartialFile(for: "a", in: folder.url)
-    #expect(file.leftover == nil)
-    #expect(try folder.names == ["a", "a.part"])
-    #expect(try text("a") == "four")
-    file.close()
-    #expect(try folder.names == ["a"])
+    #expect(try folder.names == ["a", "a.part", "a.part.json"])
+    #expect(try text("a.part") == "four!")
   }
 
   @Test func restart_continuing_keepsTheFileOfTheUser() throws {
