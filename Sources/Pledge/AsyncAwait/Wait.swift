@@ -14,7 +14,8 @@ extension Promise {
   /// `try await promise.value`. If a deadlock is detected, this throws ``DeadlockError`` instead:
   /// when the main thread waits for a handler that needs the main thread, and when a handler waits
   /// for a promise that needs that handler, or its serial executor, to continue. What an `async`
-  /// closure awaits, and a promise passed to ``Resolver/resolve(with:)``, isn't checked.
+  /// closure awaits, a promise passed to ``Resolver/resolve(with:)``, and a handler of another actor
+  /// that shares the executor, or of an actor on the main actor's executor, isn't checked.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
     if !cell.isSettled { try BlockingWait(for: cell).run() }

@@ -1,7 +1,8 @@
 // In a module whose default isolation is the main actor, a key path of one of the module's own
 // types isn't a `@Sendable` function. These overloads take the key path itself, and use it on the
-// actor of the code that contains it. Code without an actor can't call them: it passes a literal,
-// which becomes a function, or a closure that uses a `Sendable` key path.
+// actor of the code that contains it. Code without an actor can't call them: it passes a literal
+// that is a `@Sendable` function, or a closure, such as `{ $0.id }`. An overload for `Sendable` key
+// paths wouldn't help: where a literal isn't a `@Sendable` function, it isn't a `Sendable` key path.
 
 extension Thenable {
   /// Returns a promise for the value's property at `keyPath`.

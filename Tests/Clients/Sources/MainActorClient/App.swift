@@ -14,6 +14,16 @@ struct User: Comparable {
 
 struct Refused: Error {}
 
+nonisolated struct Tag: Sendable {
+  var text: String
+}
+
+/// Here, a key path of `User`, which belongs to the main actor, isn't `Sendable`; one of `Tag` is.
+nonisolated final class Store: Sendable {
+  func names(_ users: Promise<[User]>) -> Promise<[String]> { users.mapValues { $0.name } }
+  func texts(_ tags: Promise<[Tag]>) -> Promise<[String]> { tags.mapValues(\.text) }
+}
+
 /// It has no attributes: this entire module is isolated to the main actor.
 final class App {
   var log: [String] = []
@@ -56,6 +66,9 @@ final class App {
     let sorted = try await Promise.value([User(name: "b"), User(name: "a")])
       .sortedValues { $0 < $1 }.value
     precondition(sorted.map(\.name) == ["a", "b"])
+    let stored = try await Store().names(.value([User(name: "c")])).value
+    let texts = try await Store().texts(.value([Tag(text: "d")])).value
+    precondition(stored == ["c"] && texts == ["d"])
     precondition(name == "7" && email == "a@b" && names == ["b", "a"] && active.count == 1)
   }
 
