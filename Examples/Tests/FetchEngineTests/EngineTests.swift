@@ -148,6 +148,24 @@ import Testing
     #expect(network.asked.count == 7)
   }
 
+  @Test func segmentsThatAreSentByteByByte_areGivenUp() throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    var count = 0
+    let network = network { asked in
+      count += 1
+      if count > 100 { return Reply(status: 404) }
+      var reply = part(asked)
+      reply.stop = 1
+      return reply
+    }
+    let outcome = try outcome(checksum: false, options: options, from: network)
+    #expect(error(of: outcome) is ConnectionFailure)
+    #expect(network.asked.count < 20)
+  }
+
   // MARK: - Bytes from an earlier run
 
   private enum EarlierRun: CaseIterable {
@@ -751,6 +769,19 @@ import Testing
       #expect("\(error(of: outcome) as Any)".contains("cannot continue the existing file"))
       #expect(try Data(contentsOf: file) == start)
       #expect(try names(in: folder) == ["x"])
+    }
+  }
+
+  @Test func restartOfAFileOfTheUser_endsTheConnectionsThatStillSendTheFormerVersion() throws {
+    try withFolder { folder in
+      let file = folder.appending(component: "x")
+      try bytes[..<7000].write(to: file)
+      let part = try PartialFile(for: "x", in: folder, continuing: true)
+      let copy = try Copy(Download(name: "x", mirrors: [try address("http://a/x")]), part)
+      let claim = try #require(copy.claims.first)
+      #expect(try copy.headers(for: claim)["Range"] == "bytes=7000-")
+      #expect(throws: NotContinuable.self) { try copy.restart(because: Changed()) }
+      #expect(throws: Changed.self) { try copy.headers(for: claim) }
     }
   }
 
