@@ -50,6 +50,7 @@ private func wrapping(_ resolver: Resolver<User>) async throws {
 // MARK: Then.md, Map.md, Done.md
 
 private func chaining() {
+  let path: any KeyPath<User, Int> & Sendable = \.id
   let avatar = fetchUser(id: 7).then { user in fetchAvatar(of: user) }
 
   let address = fetchUser(id: 7)
@@ -61,6 +62,8 @@ private func chaining() {
   _ = fetchUser(id: 7).asyncMap { user in try await server.profile(of: user) }
   _ = fetchUser(id: 7).compactMap { user in user.email }
   _ = fetchUser(id: 7).asVoid()
+  _ = fetchUser(id: 7).map { $0.id }
+  _ = fetchUser(id: 7).map { $0[keyPath: path] }
   _ = fetchAvatar(of: .guest).map(on: .global) { thumbnail(of: $0) }
   _ = fetchUser(id: 7).done { user in print(user.name) }
   _ = (avatar, address)
