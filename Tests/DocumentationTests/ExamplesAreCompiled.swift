@@ -1,8 +1,7 @@
 import Foundation
 import Testing
 
-// Every example of the README and of the articles stands, in the same words, in this target: so it
-// compiles, and goes on compiling.
+// This target contains every example of the README and the articles verbatim, so all of them compile.
 
 @Suite struct ExamplesAreCompiled {
   @Test(arguments: pages)

@@ -2,6 +2,9 @@ import Foundation
 
 /// Reads files of any size piece by piece.
 enum FileReading {
+  /// The maximum size of a piece in bytes.
+  static let pieceSize = 1 << 18
+
   /// Passes the rest of an open file to `body`, piece by piece.
   ///
   /// - Parameters:
@@ -9,14 +12,15 @@ enum FileReading {
   ///   - path: The path of the file, for error messages.
   ///   - body: A closure that receives each piece, which is valid during the call.
   static func forEachPiece(
-    of file: Int32, _ path: String, _ body: (UnsafeRawBufferPointer) -> Void
+    of file: Int32, _ path: String,
+    _ body: (UnsafeRawBufferPointer) throws(FileFailure) -> Void
   ) throws(FileFailure) {
-    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 18, alignment: 16)
+    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
     defer { piece.deallocate() }
     while true {
       let count = read(file, piece.baseAddress, piece.count)
       if count > 0 {
-        body(UnsafeRawBufferPointer(rebasing: piece[..<count]))
+        try body(UnsafeRawBufferPointer(rebasing: piece[..<count]))
       } else if count == 0 {
         return
       } else if errno != EINTR {

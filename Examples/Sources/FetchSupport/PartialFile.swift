@@ -113,7 +113,6 @@ public final class PartialFile: Sendable {
         throw FileFailure(.write, path, code)
       }
       copied += bytes.count
-      return true
     }
     return ResumeState(provided: copied)
   }
@@ -128,14 +127,17 @@ public final class PartialFile: Sendable {
     defer { close(&partial) }
     var compared = 0
     var isSame = true
-    var buffer = [UInt8](repeating: 0, count: pieceSize)
+    var buffer = [UInt8](repeating: 0, count: FileReading.pieceSize)
     try forEachPiece(of: source) { (bytes) throws(FileFailure) in
+      guard isSame, compared < count else {
+        isSame = false
+        return
+      }
       let read = buffer.withUnsafeMutableBytes {
         pread(partial, $0.baseAddress, bytes.count, off_t(compared))
       }
       isSame = read == bytes.count && bytes.elementsEqual(buffer[..<bytes.count])
       compared += bytes.count
-      return isSame && compared <= count
     }
     return isSame && compared == count
   }
@@ -290,10 +292,7 @@ public final class PartialFile: Sendable {
   ) throws(FileFailure) -> ResumeState? {
     var text = Data()
     do throws(FileFailure) {
-      try forEachPiece(of: path) { (bytes) throws(FileFailure) in
-        text.append(contentsOf: bytes)
-        return true
-      }
+      try forEachPiece(of: path) { text.append(contentsOf: $0) }
     } catch {
       if error.code == ENOENT { return nil }
       throw error
@@ -306,23 +305,14 @@ public final class PartialFile: Sendable {
     return isPresent && state.isContiguous ? state : nil
   }
 
-  private static let pieceSize = 1 << 18
-
-  /// Calls `body` with each piece of the file, in order, until it returns false.
+  /// Calls `body` with each piece of the file, in order.
   private static func forEachPiece(
-    of path: String, _ body: (UnsafeRawBufferPointer) throws(FileFailure) -> Bool
+    of path: String, _ body: (UnsafeRawBufferPointer) throws(FileFailure) -> Void
   ) throws(FileFailure) {
     var file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
     guard file >= 0 else { throw FileFailure(.open, path, errno) }
     defer { close(&file) }
-    let piece = UnsafeMutableRawBufferPointer.allocate(byteCount: pieceSize, alignment: 16)
-    defer { piece.deallocate() }
-    while true {
-      let count = read(file, piece.baseAddress, piece.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw FileFailure(.read, path, errno) }
-      guard count > 0, try body(UnsafeRawBufferPointer(rebasing: piece[..<count])) else { return }
-    }
+    try FileReading.forEachPiece(of: file, path, body)
   }
 
   private static func removeRecord(_ state: inout State, _ path: String) {
