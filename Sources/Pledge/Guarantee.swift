@@ -53,12 +53,6 @@ extension Guarantee {
     self = guarantee
   }
 
-  /// Creates a guarantee for the value of `work`, which runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public init(on executor: some PromiseExecutor, _ work: @escaping @Sendable () -> Value) {
-    self = Guarantee<Void>.value(()).map(on: executor) { work() }
-  }
-
   /// The value, or nil while the guarantee is pending.
   @inlinable
   public var currentValue: Value? {

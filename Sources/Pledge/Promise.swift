@@ -89,15 +89,6 @@ extension Promise {
     self = promise
   }
 
-  /// Creates a promise for the result of `work`, which runs on `executor`.
-  ///
-  /// Cancelling the promise before `work` has started prevents it from running.
-  @inlinable @_disfavoredOverload
-  public init(
-    on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
-  ) {
-    self = Promise<Void>.value(()).map(on: executor) { try work() }
-  }
 }
 
 extension Promise where Value == Void {
@@ -131,19 +122,45 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    let target = HandlerTarget(executor)
-    if cell.isReady(for: target), let call = InPlaceCall() {
+    observed(.result, Placed(handler, on: executor))
+  }
+
+  /// Calls `handler` on `executor` once, with the result, which for an abandoned promise is a
+  /// ``BrokenPromiseError``.
+  ///
+  /// This is for bridges to libraries whose promises must eventually settle.
+  @inlinable
+  package func observeOutcome(
+    on executor: some PromiseExecutor,
+    _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
+  ) {
+    observed(.end, Placed(handler, on: executor))
+  }
+
+  @inlinable
+  func observed(_ role: Role, _ handler: Placed<@Sendable (Result<Value, any Error>) -> Void>) {
+    if cell.isReady(for: handler.target), let call = InPlaceCall() {
       defer { call.end() }
-      return handler(cell.handledResult())
+      return handler.closure(cell.handledResult())
     }
     cell.attach(
       Handler(
-        input: Cell.Input.wantsValue | Cell.Input.wantsRejection | target.flags, source: cell,
-        target: target.object, body: ErasedClosure(ResultAction(handler)),
+        role, of: cell, on: handler.target, body: ErasedClosure(ResultAction(handler.closure)),
         run: { observer, source in
           let body = observer.takeBody(as: ResultAction<Value>.self)
           body.call(source.handledResult())
         }))
+  }
+}
+
+extension Promise {
+  /// Returns a promise with the same result, which is another consumer of this one.
+  @inlinable
+  package func share() -> Promise {
+    Promise(
+      cell: cell.derive(
+        Value.self, .copy
+      ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 }
 

@@ -66,7 +66,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   @inlinable
   func forward(_ promise: Promise<Value>, isOnly: Bool) {
     let forwarder = Handler(
-      input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil,
+      .observer, of: promise.cell, on: .inPlace,
       // The forwarder retains the resolver, so that the promise isn't rejected when the program
       // drops it.
       body: ErasedClosure({ [self] in _ = self } as () -> Void),
@@ -101,7 +101,7 @@ extension Cell {
     if isSettled { return }
     let error = BrokenPromiseError(origin: origin, reason: .resolverDropped)
     let rejection = Rejection(error, origin: origin)
-    if claimUnlessCancelled() { publish(rejection) } else { rejection.markHandled() }
+    if claim(unlessCancelled: true) { publish(rejection) } else { rejection.markHandled() }
   }
 
   /// Adds `forwarder`, which waits for the promise that this cell is resolved with, to be removed
@@ -112,10 +112,10 @@ extension Cell {
   final func addForwarder(_ forwarder: Handler, producer: Cell?) {
     let result = withCancelHooks {
       $0.append(forwarder)
-      if let producer { $0.producer = producer }
+      if let producer { $0.producer = .cell(producer) }
     }
     if result.added { return }
-    if result.isCancelled { forwarder.remove() } else { forwarder.removeKeeping() }
+    forwarder.leave(result.isCancelled ? .cancelled : .keeping)
   }
 }
 

@@ -87,10 +87,12 @@ extension Promise {
       input.get(on: progressQueue) { _ in tally.add(weight) }
     }
     let result = Promise.all(counted, cancellingRest: cancellingRest)
-      .finally(on: SettlingOnProgressQueue()) {
+      .finally(on: progressQueue) {
         tally.stop()
         progress.cancellationHandler = nil
       }
+      // The user's handlers in place would block all transfers.
+      .tap(on: OffTheProgressQueue()) { _ in }
     progress.cancellationHandler = { result.cancel() }
     // The result can be settled already.
     progressQueue.async { if !result.isPending { progress.cancellationHandler = nil } }
@@ -109,13 +111,8 @@ extension Promise {
   }
 }
 
-/// Runs handlers on `progressQueue`.
-///
-/// The user's handlers in place of their promises run elsewhere, because they would block all transfers.
-private struct SettlingOnProgressQueue: PromiseExecutor {
-  func enqueue(_ job: PromiseJob) {
-    progressQueue.async { SharedThread.perform { job.run() } }
-  }
+private struct OffTheProgressQueue: PromiseExecutor {
+  func enqueue(_ job: PromiseJob) { Background.run { job.run() } }
 }
 
 /// Adds up weights.

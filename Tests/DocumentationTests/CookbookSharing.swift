@@ -224,7 +224,7 @@ final class Library: Sendable {
 
   @Test func thumbnails_areInTheOrderOfTheirNames() async throws {
     let sizes = thumbnails(of: ["a", "bb"]) { .value(Avatar(byteCount: $0.count)) }
-      .mapValues { $0.byteCount }
+      .map { $0.map(\.byteCount) }
     try await expectFulfillment(of: sizes, with: [1, 2])
   }
 

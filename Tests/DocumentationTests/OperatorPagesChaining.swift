@@ -101,15 +101,14 @@ private func looking() {
 // MARK: SequenceOperators.md
 
 private func sequences() -> Promise<Int> {
-  let emails = fetchUsers().compactMapValues { user in user.email }
-  let avatars = fetchUsers().thenMap { user in fetchAvatar(of: user) }
+  let emails = fetchUsers().map { users in users.compactMap(\.email) }
+  let avatars = fetchUsers().then { users in Promise.all(users.map { fetchAvatar(of: $0) }) }
   let sum = Promise.value(0).reduce([1, 2, 3]) { sum, id in
     fetchUser(id: id).map { user in sum + user.age }
   }
 
-  _ = fetchUsers().mapValues { user in user.name }
   _ = fetchUsers().then { users in Promise.all(users, concurrently: 4) { fetchAvatar(of: $0) } }
-  _ = fetchUsers().firstValue { user in user.age >= 18 }
+  _ = fetchUsers().compactMap { users in users.first { $0.age >= 18 } }
   _ = (emails, avatars)
   return sum
 }
@@ -210,15 +209,8 @@ private func awaiting() -> Promise<Profile> {
     withExtendedLifetime(resolver) {}
   }
 
-  @Test func thenMap_waitsForAll_andFailsWithTheFirstError() async throws {
+  @Test func sequences_areTransformedInsideMap() async throws {
     try await expectFulfillment(of: sequences(), with: 108)
-    let sizes = fetchUsers().thenMap { fetchAvatar(of: $0) }.mapValues { $0.byteCount }
-    try await expectFulfillment(of: sizes, with: [3, 3])
-    let (slow, resolver) = Promise<Avatar>.withResolvers()
-    let failing = fetchUsers().thenMap { user in user.id == 1 ? .rejected(Offline()) : slow }
-    try await expectRejection(of: failing, with: Offline.self)
-    try expectPending(slow)
-    resolver.fulfill(Avatar())
   }
 
   @Test func asyncMap_isWaitedFor_andCancelledAtOnce() async throws {

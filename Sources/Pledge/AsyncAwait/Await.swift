@@ -8,12 +8,12 @@ extension Promise {
   @inlinable
   public var value: Value {
     get async throws {
-      switch cell.glance {
+      switch cell.content {
       case .resolverValue:
         return unsafeDowncast(cell, to: Root<Value?>.self).value.unsafelyUnwrapped
       case .handlerValue:
         return unsafeDowncast(cell, to: Derived<Value?>.self).value.unsafelyUnwrapped
-      case .rejected, .notSettled: break
+      case .rejection, .nothing: break
       }
       return try await waitForSettlement().get()
     }
@@ -95,7 +95,7 @@ private final class Waiter: Sendable {
 
   func wait(on cell: Cell, _ resume: @escaping @Sendable (Cell) -> Void) {
     let handler = Handler(
-      input: Cell.Input.hearsAbandonment, source: cell, target: nil, body: nil,
+      .observer, of: cell, on: .inPlace, body: nil,
       run: { _, source in resume(source) })
     // Attached first, because an observer can be removed only after it is attached.
     cell.attach(handler)
@@ -104,7 +104,7 @@ private final class Waiter: Sendable {
       state = .waiting(handler)
       return false
     }
-    if wasGivenUp { handler.remove() }
+    if wasGivenUp { handler.leave(.cancelled) }
   }
 
   func giveUp() {
@@ -113,7 +113,7 @@ private final class Waiter: Sendable {
       if case .waiting(let handler) = state { return handler }
       return nil
     }
-    handler?.remove()
+    handler?.leave(.cancelled)
   }
 }
 
@@ -130,7 +130,7 @@ extension Promise {
     let (promise, resolver) = Promise.withResolvers(fileID: fileID, line: line)
     let isolation = operation.isolation
     resolver.settleWithTask(priority: priority, operation)
-    if let isolation { promise.cell.noteProducer(HandlerTarget(isolation: isolation).object) }
+    if let isolation { promise.cell.noteProducer(.closure(HandlerTarget(isolation: isolation))) }
     self = promise
   }
 
@@ -205,5 +205,17 @@ extension Guarantee {
   ) {
     let promise = Promise<Value>(priority: priority, fileID: fileID, line: line, operation)
     self = Guarantee(cell: promise.cell)
+  }
+}
+
+extension BrokenPromiseError {
+  /// Creates the error to report when a task awaits the value of a guarantee that was broken with
+  /// `rejection`.
+  init(breakingGuarantee rejection: Rejection) {
+    if let error = rejection.error as? BrokenPromiseError {
+      self = error
+    } else {
+      self.init(origin: rejection.origin, reason: .guaranteeCancelled)
+    }
   }
 }

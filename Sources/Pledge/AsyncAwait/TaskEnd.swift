@@ -12,7 +12,7 @@ final class TaskEnd: Sendable {
   ///
   /// Call this only once.
   func run<Value: Sendable>(
-    _ operation: @escaping @Sendable () async throws -> Value, in isolation: Scheduler?
+    _ operation: @escaping @Sendable () async throws -> Value, in isolation: HandlerTarget?
   ) -> Promise<Value> {
     let (end, resolver) = Promise<Void>.withResolvers()
     current.withLock { $0 = end }
@@ -35,7 +35,7 @@ final class WaitingTask<Value: Sendable>: Sendable {
   /// Creates the task, whose end is `end`.
   init(
     _ end: TaskEnd, _ operation: @escaping @Sendable () async throws -> Value,
-    in isolation: Scheduler?
+    in isolation: HandlerTarget?
   ) {
     let (gate, resolver) = Promise<Void>.withResolvers()
     self.resolver = resolver

@@ -23,19 +23,10 @@ extension Promise {
   public func uncancellable() -> Promise {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.uncancellable, target: HandlerTarget(immediate: ()),
-        body: nil
+        Value.self, .uncancellable
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
 
-  /// Returns a promise with the same result, which is another consumer of this one.
-  @inlinable
-  package func share() -> Promise {
-    Promise(
-      cell: cell.derive(
-        Value.self, wants: 0, target: HandlerTarget(immediate: ()), body: nil
-      ) { handler, source in handler.copyResult(of: source, as: Value.self) })
-  }
 }
 
 extension Guarantee {

@@ -15,13 +15,13 @@ extension Resolver {
   public func onCancel(
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) {
-    let isolation = handler.isolation
-    let plain = Isolated(handler).assumingIsolated(as: (@Sendable () -> Void).self)
-    let handler = Instrumentation.restoringContext(in: plain)
-    guard let isolation else { return cell.onCancel(handler) }
-    let target = HandlerTarget(isolation: isolation)
-    let kept = target.keeping(handler)
-    cell.onCancel { _ = Promise<Void>.value(()).mapped(target) { try kept() } }
+    let isIsolated = handler.isolation != nil
+    let handler = Placed(handler).map {
+      Instrumentation.restoringContext(in: $0)
+    }
+    guard isIsolated else { return cell.onCancel(handler.closure) }
+    let kept = Placed<@Sendable () throws -> Void>(handler.kept().closure, at: handler.target)
+    cell.onCancel { _ = Promise<Void>.value(()).finished(kept) }
   }
 }
 

@@ -103,6 +103,8 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
     super.init(result: result, count: count)
   }
 
+  override var waitsForAll: Bool { true }
+
   deinit {
     values.deinitialize()
     values.deallocate()
@@ -148,7 +150,7 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
     }
     rejection.markHandled()
     // First the rest, because code that receives the error can rely on their cancellation.
-    if finish(cancelsRest ? .cancelling : .keeping) { result.reject(rejection.passedOn()) }
+    if finish(cancelsRest ? .cancelled : .keeping) { result.reject(rejection.passedOn()) }
   }
 }
 

@@ -1,11 +1,3 @@
-/// The inputs for which a combinator's result waits, for the deadlock check of `wait()`.
-protocol CombinatorInputs: AnyObject {
-  /// Whether the result waits for all inputs, and not just for one of them.
-  var needsEveryInput: Bool { get }
-  /// Returns the inputs that haven't settled, or nil if there are more than `limit`.
-  func pendingInputs(limit: Int) -> [Cell]?
-}
-
 extension Handler {
   /// The source for which this handler waits, if it hasn't settled.
   final var pendingSource: Cell? {
@@ -43,22 +35,16 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
     result?.noteCreation(nil)
   }
 
+  /// Whether the result waits for all inputs, and not just for one of them.
+  var waitsForAll: Bool { false }
+
   /// Finishes the combinator when `result`, which it settles, is cancelled.
   final func cancel(with result: Cell) {
-    result.onCancel(producer: self) { self.finish(.cancelling) }
+    result.onCancel(producer: waitsForAll ? .inputs(self) : .unknown) { self.finish(.cancelled) }
   }
 
-  var needsEveryInput: Bool { true }
-
-  final func pendingInputs(limit: Int) -> [Cell]? {
-    let observers = observers.withLock { $0 }
-    var inputs: [Cell] = []
-    for observer in observers {
-      guard let input = observer.pendingSource else { continue }
-      if inputs.count == limit { return nil }
-      inputs.append(input)
-    }
-    return inputs
+  final var pendingInputs: [Cell] {
+    observers.withLock { $0 }.compactMap(\.pendingSource)
   }
 
   /// Observes `cell`, unless the combinator has already finished.
@@ -87,7 +73,7 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
     observers.withLock { $0 = all }
     switch phase.load(ordering: .acquiring) {
     case Phase.keeping: removeAll(.keeping)
-    case Phase.cancelling: removeAll(.cancelling)
+    case Phase.cancelling: removeAll(.cancelled)
     default: break
     }
   }
@@ -96,13 +82,14 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
   /// `endObserving()`, leaves the removal to that method.
   ///
   /// Therefore, the thread that creates the state must not expose the result before
-  /// `endObserving()`. An observer that is removed with `.cancelling` is called, and finds the
+  /// `endObserving()`. An observer that is removed with `.cancelled` is called, and finds the
   /// combinator finished.
   ///
   /// - Returns: Whether this call finished the combinator, and can therefore settle the result.
   @usableFromInline @discardableResult
   final func finish(_ departure: Departure) -> Bool {
-    guard end(as: departure == .keeping ? Phase.keeping : Phase.cancelling) else { return false }
+    let last = if case .keeping = departure { Phase.keeping } else { Phase.cancelling }
+    guard end(as: last) else { return false }
     removeAll(departure)
     return true
   }
@@ -122,9 +109,7 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
   }
 
   private final func removeAll(_ departure: Departure) {
-    for observer in takeObservers() {
-      if departure == .cancelling { observer.remove() } else { observer.removeKeeping() }
-    }
+    for observer in takeObservers() { observer.leave(departure) }
   }
 
   private final func takeObservers() -> [Handler] {
@@ -146,7 +131,6 @@ final class InputObserver<State: CombinatorState>: Handler, @unchecked Sendable 
   ) {
     self.state = state
     self.index = index
-    super.init(
-      input: Cell.Input.hearsAbandonment, source: source, target: nil, body: nil, run: run)
+    super.init(.observer, of: source, on: .inPlace, body: nil, run: run)
   }
 }

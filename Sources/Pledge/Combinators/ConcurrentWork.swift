@@ -14,19 +14,14 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   init(cancelsRest: Bool) {
     self.cancelsRest = cancelsRest
     (result, resolver) = Promise<[T]>.withResolvers()
-    result.cell.onCancel(producer: self) { [weak self] in
+    result.cell.onCancel(producer: .inputs(self)) { [weak self] in
       self?.end(with: CancellationError(), cancelling: true)
     }
   }
 
-  var needsEveryInput: Bool { true }
-
-  func pendingInputs(limit: Int) -> [Cell]? {
+  var pendingInputs: [Cell] {
     let (observers, feeding) = state.withLock { ($0.pending.values.compactMap { $0 }, $0.feeding) }
-    guard observers.count < limit else { return nil }
-    let inputs = observers.compactMap(\.pendingSource)
-    guard let feeding, feeding.isPending else { return inputs }
-    return inputs + [feeding.cell]
+    return observers.compactMap(\.pendingSource) + [feeding?.cell].compactMap { $0 }
   }
 
   /// Returns a promise that is fulfilled when fewer than `limit` promises are pending, and rejected
@@ -59,9 +54,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
       return index
     }
     guard let index else { return promise.cell.cancelIfUnconsumed() }
-    let observer = Handler(
-      input: Cell.Input.hearsAbandonment, source: promise.cell, target: nil, body: nil
-    ) { [self] _, source in receive(from: source, index: index) }
+    let observer = Handler(.observer, of: promise.cell, on: .inPlace, body: nil) { [self] _, source in receive(from: source, index: index) }
     if Instrumentation.isTracing { observer.noteObserving(for: result.cell) }
     // Attached first, because an observer can be removed only after it is attached.
     promise.cell.attach(observer)
@@ -69,7 +62,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
       if state.pending.keys.contains(index) { state.pending[index] = observer }
       return state.isOver
     }
-    if isOver, cancelsRest || result.isCancelled { observer.remove() }
+    if isOver, cancelsRest || result.isCancelled { observer.leave(.cancelled) }
   }
 
   /// Cancels `feeding` when the work ends, because an awaited element might never arrive, and no
@@ -135,7 +128,7 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     rest.room?.reject(CancellationError())
     rest.feeding?.cancel()
     guard cancelling else { return }
-    for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) { observer?.remove() }
+    for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) { observer?.leave(.cancelled) }
   }
 }
 

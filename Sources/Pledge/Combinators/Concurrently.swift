@@ -169,13 +169,3 @@ extension Promise {
     return work.result
   }
 }
-
-/// An iterator that is used by one turn on an executor after another.
-///
-/// `@unchecked Sendable`: a turn starts only when the previous one has ended.
-@usableFromInline
-final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
-  @usableFromInline var iterator: Iterator
-  @inlinable init(_ iterator: Iterator) { self.iterator = iterator }
-  @inlinable func next() -> Iterator.Element? { iterator.next() }
-}

@@ -27,9 +27,7 @@ extension Promise {
   ) -> Promise where Value == [Key: T] {
     let keys = Array(promises.keys)
     return Promise<[T]>.all(promises.values, cancellingRest: cancellingRest)
-      .mapped(HandlerTarget(programInPlace: ())) { values in
-        Dictionary(uniqueKeysWithValues: zip(keys, values))
-      }
+      .mapped(.inPlace { values in Dictionary(uniqueKeysWithValues: zip(keys, values)) })
   }
 
   /// Returns a promise for a tuple of all the values: any number of thenables, such as promises and
@@ -141,11 +139,12 @@ extension Guarantee {
     let all = Array(guarantees)
     if all.isEmpty { return .never }
     let winner = Promise.any(all.map(\.base), cancellingLosers: cancellingLosers)
-      .recoveredWithPromise(HandlerTarget(immediate: ())) { error in
-        // All are broken, so the result is broken with the error of one of them.
-        guard let errors = (error as? AggregateError)?.errors else { throw error }
-        throw errors.first { !($0 is CancellationError) } ?? CancellationError()
-      }
+      .recovered(
+        .inPlace { error in
+          // All are broken, so the result is broken with the error of one of them.
+          guard let errors = (error as? AggregateError)?.errors else { throw error }
+          throw errors.first { !($0 is CancellationError) } ?? CancellationError()
+        })
     return Guarantee(cell: winner.cell)
   }
 
@@ -154,23 +153,5 @@ extension Guarantee {
     _ guarantees: [Key: Guarantee<T>]
   ) -> Guarantee where Value == [Key: T] {
     Guarantee(cell: Promise<[Key: T]>.all(guarantees.mapValues(\.base)).cell)
-  }
-
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
-  /// fulfilled by `deadline`.
-  ///
-  /// See ``Promise/timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
-    base.deadline(deadline)
-  }
-
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
-  /// fulfilled by `deadline` on `clock`.
-  ///
-  /// See ``Promise/timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
-    base.deadline(deadline, clock: clock)
   }
 }

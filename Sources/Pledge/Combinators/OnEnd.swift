@@ -4,14 +4,12 @@ extension Promise {
   /// `body` is called once, when `promise` is fulfilled, rejected, cancelled, or abandoned. The
   /// library uses this to detect that work has ended.
   static func onEnd(
-    of promise: Promise, target: HandlerTarget = HandlerTarget(immediate: ()),
+    of promise: Promise, target: HandlerTarget = .inPlace,
     _ body: @escaping @Sendable () -> Void
   ) -> Promise {
-    let wants =
-      Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.hearsAbandonment
-    return Promise(
+    Promise(
       cell: promise.cell.derive(
-        Value.self, wants: wants, target: target, body: ErasedClosure(body)
+        Value.self, .end, on: target, body: ErasedClosure(body)
       ) { handler, source in
         handler.takeBody(as: (@Sendable () -> Void).self)()
         handler.copyResult(of: source, as: Value.self)

@@ -76,8 +76,6 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     var areAll: Bool { errors.count + abandonedCount == count }
   }
 
-  override var needsEveryInput: Bool { false }
-
   private init(count: Int, cancelsLosers: Bool) {
     result = Root<Value?>()
     self.cancelsLosers = cancelsLosers
@@ -107,7 +105,7 @@ final class RaceState<Value: Sendable>: CombinatorState, @unchecked Sendable {
     if source.rejection?.isAbandonment == true { return lose(nil, index: 0) }
     source.rejection?.markHandled()
     // First the losers, because code that receives the winner can rely on their cancellation.
-    guard finish(cancelsLosers ? .cancelling : .keeping) else { return }
+    guard finish(cancelsLosers ? .cancelled : .keeping) else { return }
     if let rejection = source.rejection {
       result.reject(rejection.passedOn())
     } else {

@@ -1,5 +1,4 @@
-/// Reports of unhandled errors, and tracing of promises.
-public enum PromiseDiagnostics {
+extension PromiseDiagnostics {
   /// An unhandled rejection.
   ///
   /// The last promise that was rejected with the error was deallocated, and no handler received the

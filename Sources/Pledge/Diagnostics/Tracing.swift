@@ -26,7 +26,10 @@ extension PromiseDiagnostics.TraceEvent.Kind {
     case .observes(let result):
       self = .observes(for: PromiseDiagnostics.PromiseID(result))
     case .handlerStarted(let source):
-      self = .handlerStarted(callsClosure: (cell as? Handler)?.callsClosure(for: source) ?? false)
+      let handler = cell as? Handler
+      self = .handlerStarted(
+        callsClosure: handler?.body != nil && handler?.receives(source.outcome) == true
+          && source.rejection?.isAbandonment != true)
     case .handlerReturned:
       self = .handlerReturned
     case .adopted(let inner, let isSettled):
@@ -47,15 +50,6 @@ extension PromiseDiagnostics.TraceEvent.Kind {
   }
 }
 
-extension Handler {
-  /// Returns whether this handler's closure receives the result of `source`.
-  fileprivate func callsClosure(for source: Cell) -> Bool {
-    if source.rejection?.isAbandonment == true { return false }
-    let wanted = source.isRejected ? Mark.wantsRejection : Mark.wantsValue
-    return body != nil && marks & wanted != 0
-  }
-}
-
 extension PromiseDiagnostics.Executor {
   /// Creates a description of where `handler` will run.
   fileprivate init(of handler: Handler) {
@@ -63,11 +57,12 @@ extension PromiseDiagnostics.Executor {
       self.init(name: "immediate", id: nil, isSerial: false)
       return
     }
-    if handler.marks & Cell.Mark.queueTarget != 0 {
-      let isGlobal = target === Queues.global
+    if handler.targetKind != .scheduler {
+      let (isGlobal, isMain) = (target === Queues.global, target === Queues.main)
+      let label = unsafeDowncast(target, to: DispatchQueue.self).label
       self.init(
-        name: isGlobal ? "global" : unsafeDowncast(target, to: DispatchQueue.self).label,
-        id: Self.address(of: target), isSerial: isGlobal ? false : nil)
+        name: isGlobal ? "global" : isMain ? "main" : label, id: Self.address(of: target),
+        isSerial: isGlobal ? false : isMain ? true : nil)
     } else {
       let scheduler = unsafeDowncast(target, to: Scheduler.self)
       self.init(
@@ -93,26 +88,5 @@ extension PromiseDiagnostics.Rejection {
 extension PromiseDiagnostics.PromiseID {
   init(_ cell: Cell) {
     rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
-  }
-}
-
-extension Cell {
-  /// Reports a promise that a resolver or a combinator settles.
-  @usableFromInline
-  final func noteCreation(_ origin: SourceLocation?) {
-    Instrumentation.note(self, .created(origin: origin))
-  }
-
-  /// Reports a promise that is created rejected.
-  @usableFromInline
-  final func noteRejection(_ rejection: Rejection) {
-    Instrumentation.note(self, .created(origin: rejection.origin))
-    Instrumentation.note(self, .settled(rejection))
-  }
-
-  /// Reports that this observer, which creates no promise, works for the promise of `result`.
-  @usableFromInline
-  final func noteObserving(for result: Cell) {
-    Instrumentation.note(self, .observes(result: result))
   }
 }

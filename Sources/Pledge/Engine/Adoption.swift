@@ -26,7 +26,7 @@ extension Handler {
     if !inner.isSettled, startWaiting(for: inner) { return }
     noteAdoption(of: inner, isSettled: true)
     if isCancelled {
-      inner.noteUnwanted()
+      inner.forgoRejection(isCounted: false)
       fail(.cancellation)
     } else {
       if inner.rejection != nil { inner.noteConsumerOfRejection() }
@@ -49,7 +49,7 @@ extension Handler {
     case .adopted:
       noteAdoption(of: inner, isSettled: false)
       Instrumentation.note(self, .waits(source: inner, handler: self))
-      if wasAdopted { breakCircles() }
+      if wasAdopted { breakCycles() }
       closeRow(around: inner)
     }
     return true
@@ -64,7 +64,7 @@ extension Handler {
       inner.cancel()
     } else if inner.isSettled {
       // It has settled since the attempt to adopt it.
-      inner.noteUnwanted()
+      inner.forgoRejection(isCounted: false)
     }
     fail(.cancellation)
   }
@@ -79,8 +79,8 @@ extension Handler {
   /// (Promises/A+ 2.3.1).
   ///
   /// Of the threads that close a cycle at the same time, the last one to adopt finds it closed.
-  private final func breakCircles() {
-    while let cell = memberOfCircle {
+  private final func breakCycles() {
+    while let cell = memberOfCycle {
       let error = Rejection(PromiseError.returnedItself, origin: nil)
       let replacement = Root<Never?>(rejection: error)
       let member = unsafeDowncast(cell, to: Handler.self)
@@ -90,7 +90,7 @@ extension Handler {
         continue
       }
       _ = source.remove(member, keepsProducer: true)
-      Delivery.deliver(member, wanted: 0)
+      Delivery.deliver(member, nil)
     }
   }
 
@@ -99,7 +99,7 @@ extension Handler {
   /// This is Brent's algorithm: a walk that looks for a cell that it has already visited. Even if
   /// other threads remove cells at the same time, each step leads farther along the row, so only a
   /// cycle leads back.
-  private final var memberOfCircle: Cell? {
+  private final var memberOfCycle: Cell? {
     var landmark: Cell = self
     var steps = 0
     var limit = 1

@@ -18,15 +18,10 @@ extension Cell {
         let handler = unsafeDowncast(cell, to: Handler.self)
         let removal = source.remove(
           handler, keepsProducer: isUncancellable, unlessOnly: !isUncancellable)
-        switch removal {
-        case .isOnly:
+        if case .isOnly = removal {
           cell = source
-        case .removed, .removedLast:
-          handler.cancelAlone()
-          return
-        case .notListed:
-          // The source has settled, or the handler was already removed.
-          handler.cancelAlone()?.noteUnheard()
+        } else {
+          handler.leaveRemoved(removal)
           return
         }
       }
@@ -46,107 +41,102 @@ extension Cell {
     if isUnconsumed { cancel() }
   }
 
-  /// Records what settles this cell: see ``CancelHooks/producer``.
-  final func noteProducer(_ producer: AnyObject?) {
+  /// Records what settles this cell.
+  final func noteProducer(_ producer: Producer) {
     _ = withCancelHooks { $0.producer = producer }
   }
 
-  /// Registers `handler` to be called when this promise is cancelled; calls it immediately if the
-  /// promise was already cancelled.
+  /// Registers `handler` to be called when this promise is cancelled, and records what settles it;
+  /// calls `handler` immediately if the promise was already cancelled.
   @usableFromInline
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    onCancel(producer: nil, handler)
+    onCancel(producer: .unknown, handler)
   }
 
-  /// Does what `onCancel(_:)` does and, unless `producer` is nil, `noteProducer(_:)`, in one step.
-  final func onCancel(producer: AnyObject?, _ handler: @escaping @Sendable () -> Void) {
+  final func onCancel(producer: Producer, _ handler: @escaping @Sendable () -> Void) {
     let result = withCancelHooks {
       $0.append(handler)
-      if let producer { $0.producer = producer }
+      if case .unknown = producer { return }
+      $0.producer = producer
     }
     if !result.added, result.isCancelled { handler() }
   }
 }
 
-/// What happens to a source when one of its observers is removed.
+/// How a consumer stops waiting for its source.
 @usableFromInline
 enum Departure {
-  /// It is cancelled, unless it has another consumer.
-  case cancelling
-  /// It continues, and its error counts as handled.
+  /// It is cancelled. The source is cancelled, too, unless it has another consumer.
+  case cancelled
+  /// Like `cancelled`, but the consumer finds this rejection.
+  case expired(Rejection)
+  /// It is never called; it has no promise. The source continues, and its error counts as handled.
   case keeping
 }
 
 extension Handler {
-  /// Replaces this handler's source with `replacement`, a settled cell, and removes the handler
-  /// from the source's observers.
+  /// Makes this handler stop waiting for its source.
   ///
   /// - Returns: False if the handler had already started.
   @usableFromInline @discardableResult
-  final func remove(
-    finding replacement: Cell = Cancellation.cancelledCell
-  ) -> Bool {
-    let isCancellation = replacement === Cancellation.cancelledCell
+  final func leave(_ departure: Departure) -> Bool {
+    var replacement = Self.cancelledCell
+    var isCancellation = false
+    switch departure {
+    case .cancelled: isCancellation = true
+    case .expired(let rejection): replacement = Root<Never?>(rejection: rejection)
+    case .keeping: break
+    }
     guard let source = detach(finding: replacement, isCancellation: isCancellation) else {
       return false
     }
+    if case .keeping = departure {
+      Instrumentation.note(self, .withdrawn)
+      // Started, so that it is never called.
+      _ = start(isInPlace: false, hasTarget: false)?.release()
+      if case .notListed = source.remove(self, keepsProducer: true) { source.keep() }
+      return true
+    }
     switch source.remove(self) {
-    case .notListed: source.noteUnheard()
+    case .notListed: source.forgoRejection(isCounted: true)
     case .removedLast: source.cancel()
     case .removed, .isOnly: break
     }
-    // It can settle at any time, and this can be the last reference to its value.
-    SharedThread.release(source)
     // Last, because code that receives the error may rely on the cancellation.
-    Delivery.deliver(self, wanted: Mark.wantsRejection)
+    Delivery.deliver(self, .rejection)
     return true
   }
 
-  /// Removes this handler, which has no promise, from the source's observers without calling it;
-  /// the source continues, and its error counts as handled.
-  final func removeKeeping() {
-    guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: false) else {
-      return
-    }
-    Instrumentation.note(self, .withdrawn)
-    // Started, so that it is never called.
-    _ = start(isInPlace: false, hasTarget: false)?.release()
-    if case .notListed = source.remove(self, keepsProducer: true) { source.keep() }
-  }
-
-  /// Cancels this handler, but not its source, which it no longer observes.
+  /// Rejects this handler, which was cancelled and removed from its source.
   ///
-  /// - Returns: The source, or nil if the handler had already started.
-  @discardableResult
-  fileprivate final func cancelAlone() -> Cell? {
-    guard let source = detach(finding: Cancellation.cancelledCell, isCancellation: true) else {
-      return nil
-    }
-    Delivery.deliver(self, wanted: Mark.wantsRejection)
-    return source
+  /// If it wasn't listed, the source has settled, or the handler was already removed.
+  fileprivate final func leaveRemoved(_ removal: Cell.Removal) {
+    guard let source = detach(finding: Self.cancelledCell, isCancellation: true) else { return }
+    Delivery.deliver(self, .rejection)
+    if case .notListed = removal { source.forgoRejection(isCounted: true) }
   }
+
+  /// The cell that replaces the source of a cancelled handler.
+  private static let cancelledCell: Cell = Root<Never?>(rejection: Rejection.cancellation)
 }
 
-extension Cell {
-  /// Marks this settled cell's rejection as handled if it has no consumer: the promise that was to
-  /// adopt it was cancelled.
-  @usableFromInline
-  final func noteUnwanted() {
-    if !hadConsumer { rejection?.markHandled() }
-  }
-
-  /// Marks this cell's rejection as handled if its only consumer, to which it was being delivered,
-  /// received another result.
-  fileprivate final func noteUnheard() {
-    if isSettled, !hadManyConsumers { rejection?.markHandled() }
-  }
+/// What settles the promise of a resolver, as far as it is known.
+enum Producer {
+  case unknown
+  /// A timer, which is released with the hooks.
+  case timer(AnyObject)
+  /// A closure that runs on this target.
+  case closure(HandlerTarget)
+  /// The result of this cell, and nothing else.
+  case cell(Cell)
+  /// A combinator that waits for all of its inputs.
+  case inputs(any CombinatorInputs)
 }
 
-/// The cell that replaces the source of a cancelled handler.
-@usableFromInline
-enum Cancellation {
-  @usableFromInline static let cancelledCell: Cell = Root<Never?>(
-    rejection: Rejection.cancellation)
+/// The inputs that a combinator waits for.
+protocol CombinatorInputs: AnyObject {
+  /// The inputs that haven't settled.
+  var pendingInputs: [Cell] { get }
 }
 
 /// The closures that notify the producer of a promise of cancellation.
@@ -159,10 +149,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   @exclusivity(unchecked) private var others: [@Sendable () -> Void] = []
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
-  /// What settles the promise, for the deadlock check of `wait()`: the scheduler or queue that its
-  /// producer's closure needs, the `CombinatorInputs` of its combinator, or the cell whose result
-  /// it receives, if nothing else settles it; or the timer, which is removed with the hooks.
-  @exclusivity(unchecked) var producer: AnyObject?
+  @exclusivity(unchecked) var producer = Producer.unknown
 
   func append(_ handler: @escaping @Sendable () -> Void) {
     if first == nil { first = handler } else { others.append(handler) }
@@ -182,23 +169,19 @@ final class CancelHooks: Job, @unchecked Sendable {
     Trampoline.perform(hooks, ThreadState.current)
   }
 
-  override var callsProgramInPlace: Bool { true }
-
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     exchange(&first, with: nil)?()
     if !others.isEmpty { for handler in exchange(&others, with: []) { handler() } }
     if !forwarders.isEmpty {
-      for forwarder in exchange(&forwarders, with: []) { forwarder.remove() }
+      for forwarder in exchange(&forwarders, with: []) { forwarder.leave(.cancelled) }
     }
-    producer = nil
+    producer = .unknown
     exchange(&cell, with: nil)?.reject(.cancellation)
   }
 
   /// Releases the hooks of a promise that was not cancelled.
   static func discard(_ object: Unmanaged<AnyObject>) {
     let hooks = unsafeDowncast(object.takeRetainedValue(), to: CancelHooks.self)
-    for forwarder in hooks.forwarders { forwarder.removeKeeping() }
-    if hooks.first == nil, hooks.producer is TimerHeap.Timer { return }
-    SharedThread.release(hooks)
+    for forwarder in hooks.forwarders { forwarder.leave(.keeping) }
   }
 }

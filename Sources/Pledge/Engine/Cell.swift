@@ -27,15 +27,117 @@
 // - open: `slot` is the `CancelHooks`, if any.
 // - waiting: `slot` is the source: the cell whose result starts the handler.
 // - started: the handler is running or has run; the thread that started it holds the source.
-// - `cancelled` (a mark in addition to any state): no consumer needs the result anymore.
+// - `cancelled` (in addition to any state): no consumer needs the result anymore.
 //
-// The consumers of a cell are the live observers in its list. A removed observer is unlinked
-// immediately if it is the newest; otherwise it is marked, and swept when marked observers
-// outnumber live ones. A watcher is in the list but isn't counted: it is never removed, and doesn't
-// affect cancellation.
+// The consumers of a cell are the observers in its list, except for watchers. Removing one takes
+// constant time.
 //
-// The lock is one bit of `word`, held for a few instructions. Only adoption holds two locks, and
-// contraction three; they acquire them in the order of the cells' addresses.
+// The lock is one bit of `word`, held for a constant number of instructions. Only adoption holds two
+// locks, and contraction three; they acquire them in the order of the cells' addresses.
+
+/// The state of a cell, in one atomic integer.
+private struct Word: OptionSet {
+  var rawValue: UInt64
+
+  @inline(__always) init(rawValue: UInt64) { self.rawValue = rawValue }
+  @inline(__always) private init(bit: UInt64) { rawValue = 1 << bit }
+
+  // The lock.
+  static let locked = Word(bit: 0)
+
+  // Settlement.
+  static let settled = Word(bit: 1)
+  static let delivering = Word(bit: 2)
+  /// A thread is about to settle the cell, and no other thread can.
+  static let claimed = Word(bit: 3)
+  /// The rejection of the settled cell was passed to a consumer, or to several.
+  static let consumed = Word(bit: 4)
+  static let consumedBySeveral = Word(bit: 5)
+
+  // The handler and its source.
+  static let started = Word(bit: 6)
+  /// The handler returned a promise and waits for it.
+  static let adopting = Word(bit: 7)
+  static let detached = Word(bit: 8)
+  static let cancelled = Word(bit: 9)
+
+  // The observers.
+  static let hasExecutor = Word(bit: 10)
+  static let hasWatcher = Word(bit: 11)
+  /// A cell that adopts this one has been among the observers.
+  static let adopted = Word(bit: 12)
+  /// A consumer was removed on purpose: if none remains, an error counts as handled.
+  static let wasLeft = Word(bit: 13)
+  /// A consumer was removed that needs the producer to continue.
+  static let kept = Word(bit: 14)
+
+  // Traits: set when the cell is created.
+  static let handler = Word(bit: 15)
+  static let wantsValue = Word(bit: 16)
+  static let wantsRejection = Word(bit: 17)
+  /// The handler is called for an abandoned source, too.
+  static let wantsAbandonment = Word(bit: 18)
+  /// Cancellation stops here and doesn't reach the source.
+  static let uncancellable = Word(bit: 19)
+  /// The handler only watches its source: it isn't a consumer.
+  static let watcher = Word(bit: 20)
+  /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
+  static let onQueue = Word(bit: 21)
+  /// The handler takes a separate turn on that queue.
+  static let alone = Word(bit: 22)
+
+  static let wants: Word = [.wantsValue, .wantsRejection]
+  /// A cell waits for one that it adopts if, of these, only `adopting` is set.
+  static let adopter: Word = [.adopting, .started, .detached, .cancelled, .settled]
+  /// Such a cell can be removed from the middle if only `adopting` and `adopted` are set.
+  static let middle: Word = adopter.union([.adopted, .kept, .hasWatcher])
+
+  /// The unit of the number of consumers.
+  private static let consumer: UInt64 = 1 << 32
+
+  @inline(__always) var consumers: UInt64 { rawValue >> 32 }
+  @inline(__always) var withoutConsumers: Word { Word(rawValue: rawValue & (Self.consumer - 1)) }
+  @inline(__always) var addingConsumer: Word { Word(rawValue: rawValue &+ Self.consumer) }
+  @inline(__always) var removingConsumer: Word { Word(rawValue: rawValue &- Self.consumer) }
+
+  /// Whether one of these flags is set.
+  @inline(__always) func has(_ flags: Word) -> Bool { rawValue & flags.rawValue != 0 }
+  /// Whether, of `flags`, exactly those in `expected` are set.
+  @inline(__always) func has(only expected: Word, of flags: Word) -> Bool {
+    rawValue & flags.rawValue == expected.rawValue
+  }
+  @inline(__always) func with(_ flags: Word) -> Word { Word(rawValue: rawValue | flags.rawValue) }
+  @inline(__always) func without(_ flags: Word) -> Word {
+    Word(rawValue: rawValue & ~flags.rawValue)
+  }
+  /// The word of a settled cell after its result is passed to one more consumer.
+  var noting1Consumer: Word { with(has(.consumed) ? .consumedBySeveral : .consumed) }
+}
+
+extension Role {
+  fileprivate var traits: Word {
+    switch self {
+    case .value: .wantsValue
+    case .error: .wantsRejection
+    case .result: .wants
+    case .end: [.wantsValue, .wantsRejection, .wantsAbandonment]
+    case .copy: []
+    case .observer: .wantsAbandonment
+    case .uncancellable: .uncancellable
+    case .watcher: [.wantsValue, .wantsRejection, .watcher]
+    case .watchingObserver: [.wantsAbandonment, .watcher]
+    }
+  }
+}
+
+/// The kind of result that a settled cell has.
+struct Outcome {
+  /// The flag of the handlers whose closure receives it.
+  fileprivate let flag: Word
+  static let value = Outcome(flag: .wantsValue)
+  static let rejection = Outcome(flag: .wantsRejection)
+  static let abandonment = Outcome(flag: .wantsAbandonment)
+}
 
 /// The part of a promise that doesn't depend on the type of its value.
 ///
@@ -44,12 +146,11 @@
 /// settles the cell, before the settled state is published.
 @usableFromInline
 class Cell: Job, @unchecked Sendable {
-  /// The marks below, and the two counts.
   private final let word: AtomicWord
   /// The newest observer, retained.
-  @exclusivity(unchecked) private final var list: Unmanaged<Handler>?
+  @exclusivity(unchecked) fileprivate final var list: Unmanaged<Handler>?
   /// The source, the cancel hooks, or the rejection, retained.
-  @exclusivity(unchecked) private final var slot: Unmanaged<AnyObject>?
+  @exclusivity(unchecked) fileprivate final var slot: Unmanaged<AnyObject>?
 
   /// Creates a pending cell that a resolver settles.
   @usableFromInline
@@ -61,123 +162,47 @@ class Cell: Job, @unchecked Sendable {
   /// Creates a settled cell.
   @usableFromInline
   init(settled rejection: Rejection?) {
-    word = AtomicWord(Mark.settled | Mark.started)
+    word = AtomicWord(Word.settled.with(.started).rawValue)
     super.init()
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
   }
 
   /// Creates a cell whose handler waits for `source`.
-  fileprivate init(traits: UInt64, source: __shared Cell?) {
-    word = AtomicWord(traits | Mark.handler)
+  init(_ role: Role, _ kind: HandlerTarget.Kind, source: __shared Cell) {
+    var traits = role.traits.with(.handler)
+    if kind == .queue { traits = traits.with(.onQueue) }
+    if kind == .queueAlone { traits = traits.with([.onQueue, .alone]) }
+    word = AtomicWord(traits.rawValue)
     super.init()
-    slot = source.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
+    slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
   }
 
   deinit {
     Instrumentation.note(self, .released)
     slot?.release()
-    // Live observers retain their source, so these were removed.
+    // Consumers retain their source, so these are watchers.
     if let list { ObserverList.release(list) }
-  }
-
-  /// The bits of `word`.
-  enum Mark {
-    static let locked: UInt64 = 1 << 0
-    static let settled: UInt64 = 1 << 1
-    static let delivering: UInt64 = 1 << 2
-    /// A thread is about to settle the cell, and no other thread can.
-    static let claimed: UInt64 = 1 << 3
-
-    static let started: UInt64 = 1 << 4
-    /// The handler returned a promise and waits for it.
-    static let adopting: UInt64 = 1 << 5
-    static let detached: UInt64 = 1 << 6
-    static let cancelled: UInt64 = 1 << 7
-
-    /// An observer has an executor.
-    static let hasExecutor: UInt64 = 1 << 8
-    /// A cell that adopts this one has been among the observers.
-    static let adopted: UInt64 = 1 << 9
-    /// A consumer was removed on purpose: if none remains, an error counts as handled.
-    static let left: UInt64 = 1 << 10
-    /// A consumer was removed that needs the producer to continue.
-    static let kept: UInt64 = 1 << 11
-
-    // Traits: set when the cell is created.
-    static let handler: UInt64 = 1 << 13
-    static let wantsValue: UInt64 = 1 << 14
-    static let wantsRejection: UInt64 = 1 << 15
-    static let wants = wantsValue | wantsRejection
-    /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
-    static let queueTarget: UInt64 = 1 << 16
-    /// The handler takes a separate turn on that queue.
-    static let visit: UInt64 = 1 << 12
-    /// Cancellation stops here and doesn't reach the source.
-    static let uncancellable: UInt64 = 1 << 17
-    /// The handler is called for an abandoned source, too.
-    static let hearsAbandonment: UInt64 = 1 << 18
-    /// The closure is user code and runs in place.
-    static let programInPlace: UInt64 = 1 << 19
-    /// The handler only watches its source: it isn't a consumer.
-    static let watcher: UInt64 = 1 << 20
-
-    /// A cell waits for one that it adopts if, of these marks, only `adopting` is set.
-    static let adopter = adopting | started | detached | cancelled | settled
-    /// Such a cell can be removed from the middle if only `adopting` and `adopted` are set.
-    static let middle = adopter | adopted | kept | watched
-
-    /// The rejection of the settled cell was passed to a consumer.
-    static let hadOne: UInt64 = 1 << 21
-    /// It was passed to several consumers.
-    static let hadMany: UInt64 = 1 << 22
-    /// A watcher has been among the observers.
-    static let watched: UInt64 = 1 << 23
-    /// The unit of the count of removed observers that are still in the list.
-    static let removed: UInt64 = 1 << 24
-    /// The unit of the count of consumers.
-    static let living: UInt64 = 1 << 35
-
-    static let maximumRemoved: UInt64 = 0x7FF
-    static func removedCount(_ word: UInt64) -> UInt64 { (word >> 24) & maximumRemoved }
-    static func livingCount(_ word: UInt64) -> UInt64 { word >> 35 }
-    /// The word of a settled cell after its result is passed to one more consumer.
-    static func addingConsumer(_ word: UInt64) -> UInt64 {
-      word | (word & hadOne == 0 ? hadOne : hadMany)
-    }
-    /// All bits except the counts.
-    static let marks = removed - 1
-  }
-
-  /// The traits that an operator can give its handler, as in `Mark`.
-  @usableFromInline
-  enum Input {
-    @usableFromInline static let wantsValue: UInt64 = 1 << 14
-    @usableFromInline static let wantsRejection: UInt64 = 1 << 15
-    @usableFromInline static let queueTarget: UInt64 = 1 << 16
-    @usableFromInline static let uncancellable: UInt64 = 1 << 17
-    @usableFromInline static let hearsAbandonment: UInt64 = 1 << 18
-    @usableFromInline static let programInPlace: UInt64 = 1 << 19
-    @usableFromInline static let watcher: UInt64 = 1 << 20
   }
 
   // MARK: - The lock
 
+  @inline(__always)
+  fileprivate final func read() -> Word { Word(rawValue: word.load(ordering: .acquiring)) }
+
   /// Locks the cell and returns the word without the lock bit.
   @inline(__always)
-  private final func lock() -> UInt64 { lock(word.load(ordering: .relaxed)) }
+  private final func lock() -> Word { lock(Word(rawValue: word.load(ordering: .relaxed))) }
 
   /// Locks the cell; `seen` is a recently read word.
   @inline(__always)
-  private final func lock(_ seen: UInt64) -> UInt64 {
-    tryLock(seen) ?? lockSlowly()
-  }
+  private final func lock(_ seen: Word) -> Word { tryLock(seen) ?? lockSlowly() }
 
   @inline(never)
-  private final func lockSlowly() -> UInt64 {
+  private final func lockSlowly() -> Word {
     var backoff = Backoff()
     while true {
-      let seen = word.load(ordering: .relaxed)
-      if seen & Mark.locked != 0 {
+      let seen = Word(rawValue: word.load(ordering: .relaxed))
+      if seen.has(.locked) {
         backoff.wait()
       } else if let now = tryLock(seen) {
         return now
@@ -187,11 +212,11 @@ class Cell: Job, @unchecked Sendable {
 
   /// Locks the cell if it is unlocked; `seen` is a recently read word.
   @inline(__always)
-  private final func tryLock(_ seen: UInt64) -> UInt64? {
-    guard seen & Mark.locked == 0 else { return nil }
+  private final func tryLock(_ seen: Word) -> Word? {
+    guard !seen.has(.locked) else { return nil }
     let (done, now) = word.weakCompareExchange(
-      expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
-    return done ? now : nil
+      expected: seen.rawValue, desired: seen.with(.locked).rawValue, ordering: .acquiring)
+    return done ? Word(rawValue: now) : nil
   }
 
   /// Locks the cell in addition to other locked cells, the highest of which has the address
@@ -199,60 +224,55 @@ class Cell: Job, @unchecked Sendable {
   ///
   /// Threads wait for locks only in the order of addresses. Returns nil if this thread would have
   /// to wait out of order: it must unlock the others and start over.
-  fileprivate final func lock(above highest: UInt) -> UInt64? {
+  fileprivate final func lock(above highest: UInt) -> Word? {
     if address > highest { return lock() }
     // Not `tryLock`, which can read an outdated word: a thread that retries must see that the lock
     // is free.
-    let seen = word.bitwiseOr(Mark.locked, ordering: .acquiring).oldValue
-    return seen & Mark.locked == 0 ? seen : nil
+    let seen = Word(
+      rawValue: word.bitwiseOr(Word.locked.rawValue, ordering: .acquiring).oldValue)
+    return seen.has(.locked) ? nil : seen
   }
 
   @inline(__always)
-  fileprivate final var address: UInt {
+  private final var address: UInt {
     UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
   }
 
   /// Unlocks the cell and stores `next` as its word.
   @inline(__always)
-  fileprivate final func unlock(_ next: UInt64) {
-    word.unlock(storing: next)
-  }
+  fileprivate final func unlock(_ next: Word) { word.unlock(storing: next.rawValue) }
 
   // MARK: - Reading
 
   /// Whether the result can be read.
   @usableFromInline
-  final var isSettled: Bool { word.load(ordering: .acquiring) & Mark.settled != 0 }
+  final var isSettled: Bool { read().has(.settled) }
 
-  /// What a cell holds, if it is settled.
+  /// What a cell contains.
   @usableFromInline
-  enum Glance {
-    case notSettled
-    case rejected
+  enum Content {
+    case nothing
+    case rejection
     case resolverValue
     case handlerValue
   }
 
-  /// What the cell holds now.
+  /// What the cell contains now.
   @usableFromInline
-  final var glance: Glance {
-    let seen = word.load(ordering: .acquiring)
-    if seen & Mark.settled == 0 { return .notSettled }
-    if slot != nil { return .rejected }
-    return seen & Mark.handler != 0 ? .handlerValue : .resolverValue
+  final var content: Content {
+    let seen = read()
+    if !seen.has(.settled) { return .nothing }
+    if slot != nil { return .rejection }
+    return seen.has(.handler) ? .handlerValue : .resolverValue
   }
 
-  /// Whether the result can be read and every observer has been handed over.
-  final var isQuiet: Bool {
-    word.load(ordering: .acquiring) & (Mark.settled | Mark.delivering) == Mark.settled
+  /// Whether the cell has a value, and every observer has been handed over.
+  final var isDelivered: Bool {
+    read().has(only: .settled, of: [.settled, .delivering]) && slot == nil
   }
 
-  /// A snapshot of the word.
-  @inline(__always)
-  final var marks: UInt64 { word.load(ordering: .acquiring) }
-
   @usableFromInline
-  final var isHandler: Bool { word.load(ordering: .relaxed) & Mark.handler != 0 }
+  final var isHandler: Bool { Word(rawValue: word.load(ordering: .relaxed)).has(.handler) }
 
   /// The rejection of this cell, which must be settled; nil if it was fulfilled.
   @usableFromInline
@@ -264,32 +284,34 @@ class Cell: Job, @unchecked Sendable {
   /// Whether this cell, which must be settled, was rejected.
   final var isRejected: Bool { slot != nil }
 
-  /// Whether this settled cell's rejection was passed to at least one consumer.
-  final var hadConsumer: Bool { marks & Mark.hadOne != 0 }
-  final var hadManyConsumers: Bool { marks & Mark.hadMany != 0 }
+  /// Whether this settled cell's rejection was passed to several consumers.
+  final var hadManyConsumers: Bool { read().has(.consumedBySeveral) }
+
+  /// Whether cancellation of this promise was requested.
+  @usableFromInline
+  final var isCancelled: Bool { read().has(.cancelled) }
+
+  /// The number of consumers in the list.
+  final var consumerCount: Int { Int(read().consumers) }
+
+  /// Whether the cell is pending and has no consumer.
+  final var isUnconsumed: Bool {
+    let seen = read()
+    return seen.consumers == 0 && !seen.has([.settled, .kept])
+  }
 
   // MARK: - Settling
 
-  /// Claims the right to settle a resolver's cell; false if it is already claimed or settled.
+  /// Claims the right to settle a resolver's cell; false if it is already claimed or settled, or,
+  /// `unlessCancelled`, a thread that cancels it is about to reject it.
   ///
   /// If this returns true, the cell is locked: the caller must write the value and call `publish`
   /// without running user code in between.
   @usableFromInline
-  final func claim() -> Bool {
-    if word.load(ordering: .relaxed) & Mark.settled != 0 { return false }
+  final func claim(unlessCancelled: Bool = false) -> Bool {
+    if word.load(ordering: .relaxed) & Word.settled.rawValue != 0 { return false }
     let seen = lock()
-    if seen & (Mark.settled | Mark.claimed) != 0 {
-      unlock(seen)
-      return false
-    }
-    return true
-  }
-
-  /// Claims like `claim`, but fails if the promise was cancelled: the thread that cancels it
-  /// rejects it.
-  final func claimUnlessCancelled() -> Bool {
-    let seen = lock()
-    if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
+    if seen.has([.settled, .claimed]) || (unlessCancelled && seen.has(.cancelled)) {
       unlock(seen)
       return false
     }
@@ -299,7 +321,7 @@ class Cell: Job, @unchecked Sendable {
   /// Settles the claimed cell.
   @usableFromInline
   final func publish(_ rejection: Rejection? = nil) {
-    settle(word.load(ordering: .relaxed) & ~Mark.locked, rejection)
+    settle(Word(rawValue: word.load(ordering: .relaxed)).without(.locked), rejection)
   }
 
   /// Settles the cell of a handler that has run.
@@ -310,16 +332,16 @@ class Cell: Job, @unchecked Sendable {
   final func settleOperator(_ rejection: Rejection? = nil) -> Bool {
     let seen = lock()
     if rejection == nil {
-      if seen & Mark.cancelled != 0 {
+      if seen.has(.cancelled) {
         unlock(seen)
         return false
       }
       // The most frequent case: a value, and one observer, which runs in place.
-      if seen & (Mark.hasExecutor | Mark.watched) == 0, Mark.livingCount(seen) == 1,
-        Mark.removedCount(seen) == 0, !Instrumentation.isTracing, let only = list
+      if !seen.has([.hasExecutor, .hasWatcher]), seen.consumers == 1, !Instrumentation.isTracing,
+        let only = list
       {
         list = nil
-        unlock(seen & Mark.marks | Mark.settled)
+        unlock(seen.withoutConsumers.with(.settled))
         Delivery.deliverOnly(only)
         return true
       }
@@ -330,11 +352,11 @@ class Cell: Job, @unchecked Sendable {
 
   /// Publishes the result of the locked cell and delivers it.
   @inline(__always)
-  private final func settle(_ seen: UInt64, _ rejection: Rejection?) {
+  private final func settle(_ seen: Word, _ rejection: Rejection?) {
     var seen = seen
     if Instrumentation.isTracing {
       // Traced before other threads can see it, and without the lock.
-      unlock(seen | Mark.claimed)
+      unlock(seen.with(.claimed))
       Instrumentation.note(self, .settled(rejection))
       seen = lock()
     }
@@ -342,18 +364,17 @@ class Cell: Job, @unchecked Sendable {
     let hooks = slot
     list = nil
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
-    var settled = seen & Mark.marks | Mark.settled
-    // Its consumers were removed on purpose.
-    if let rejection, seen & Mark.left != 0, Mark.livingCount(seen) == 0 { rejection.markHandled() }
+    var settled = seen.withoutConsumers.with(.settled)
+    if let rejection {
+      if seen.consumers > 0 { settled = settled.with(.consumed) }
+      if seen.consumers > 1 { settled = settled.with(.consumedBySeveral) }
+      // Its consumers were removed on purpose.
+      if seen.has(.wasLeft), seen.consumers == 0 { rejection.markHandled() }
+    }
     if let observers {
-      if rejection != nil {
-        if Mark.livingCount(seen) > 0 { settled |= Mark.hadOne }
-        if Mark.livingCount(seen) > 1 { settled |= Mark.hadMany }
-      }
-      let mustKeepOrder = seen & Mark.hasExecutor != 0
-      unlock(mustKeepOrder ? settled | Mark.delivering : settled)
-      Delivery.deliver(
-        observers, of: self, wanted: Delivery.wanted(rejection), inOrder: mustKeepOrder)
+      let mustKeepOrder = seen.has(.hasExecutor)
+      unlock(mustKeepOrder ? settled.with(.delivering) : settled)
+      Delivery.deliver(observers, of: self, outcome(rejection), inOrder: mustKeepOrder)
     } else {
       unlock(settled)
     }
@@ -367,47 +388,56 @@ class Cell: Job, @unchecked Sendable {
     let seen = lock()
     let late = list
     list = nil
-    unlock(late == nil ? seen & Mark.marks & ~Mark.delivering : seen & Mark.marks)
+    unlock((late == nil ? seen.without(.delivering) : seen).withoutConsumers)
     return late
+  }
+
+  /// The kind of result of this settled cell.
+  final var outcome: Outcome { outcome(rejection) }
+
+  @inline(__always)
+  private final func outcome(_ rejection: Rejection?) -> Outcome {
+    guard let rejection else { return .value }
+    return rejection.isAbandonment ? .abandonment : .rejection
   }
 
   // MARK: - Observers
 
   /// Adds an observer; false if the result already exists and must be delivered to it.
   final func add(_ observer: Handler) -> Bool {
-    let isWatcher = observer.marks & Mark.watcher != 0
-    var seen = word.load(ordering: .acquiring)
-    if seen & (Mark.settled | Mark.delivering) == Mark.settled {
-      if !isWatcher { noteConsumer() }
+    let isConsumer = !observer.isWatcher
+    var seen = read()
+    if seen.has(only: .settled, of: [.settled, .delivering]) {
+      if isConsumer, slot != nil { noteConsumerOfRejection() }
       return false
     }
     seen = lock(seen)
-    if seen & Mark.settled != 0 {
+    if seen.has(.settled) {
       // An observer that runs in place has no order to preserve, and doesn't wait.
-      if !isWatcher { seen = Mark.addingConsumer(seen) }
-      if seen & Mark.delivering == 0 || observer.target == nil {
+      if isConsumer { seen = seen.noting1Consumer }
+      if !seen.has(.delivering) || observer.target == nil {
         unlock(seen)
         return false
       }
     }
-    observer.next = HandlerLink(list, .listed)
-    list = .passRetained(observer)
-    var next = isWatcher ? seen | Mark.watched : seen &+ Mark.living
-    if observer.target != nil { next |= Mark.hasExecutor }
+    push(.passRetained(observer))
+    var next = isConsumer ? seen.addingConsumer : seen.with(.hasWatcher)
+    if observer.target != nil { next = next.with(.hasExecutor) }
     unlock(next)
     return true
   }
 
-  /// Records that the result of this settled cell is passed to a consumer, if it is a rejection.
   @inline(__always)
-  private final func noteConsumer() {
-    if slot != nil { noteConsumerOfRejection() }
+  private final func push(_ observer: Unmanaged<Handler>) {
+    ObserverList.link(observer, before: list)
+    list = observer
   }
 
+  /// Records that this settled cell's rejection is passed to a consumer.
   @usableFromInline @inline(never)
   final func noteConsumerOfRejection() {
     let seen = lock()
-    unlock(Mark.addingConsumer(seen))
+    unlock(seen.noting1Consumer)
   }
 
   /// The effect of removing an observer.
@@ -415,7 +445,7 @@ class Cell: Job, @unchecked Sendable {
     /// The observer wasn't in the list: the cell has settled, or the observer isn't attached yet or
     /// was already removed.
     case notListed
-    /// Other consumers remain.
+    /// The producer continues: there are other consumers, or the removed one needs it to.
     case removed
     /// No consumer remains.
     case removedLast
@@ -431,58 +461,41 @@ class Cell: Job, @unchecked Sendable {
   final func remove(
     _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
   ) -> Removal {
+    let node = Unmanaged.passUnretained(observer)
     let seen = lock()
-    if seen & Mark.settled != 0 || observer.next.state != .listed {
+    if seen.has(.settled) || !ObserverList.contains(node, list) {
       unlock(seen)
       return .notListed
     }
-    let isLast = Mark.livingCount(seen) == 1 && seen & Mark.kept == 0
+    let isLast = seen.consumers == 1 && !seen.has(.kept)
     if unlessOnly, isLast {
       unlock(seen)
       return .isOnly
     }
-    var next = (seen &- Mark.living) | Mark.left
-    if keepsProducer { next |= Mark.kept }
-    observer.next.state = .removed
-    let unlinked = unlinkRemoved(&next, list.unsafelyUnwrapped)
-    unlock(next)
-    if let unlinked { ObserverList.release(unlinked) }
+    list = ObserverList.unlink(node, list)
+    let next = seen.removingConsumer.with(.wasLeft)
+    unlock(keepsProducer ? next.with(.kept) : next)
+    node.release()
     return isLast && !keepsProducer ? .removedLast : .removed
   }
 
-  /// Counts a removed observer, and unlinks removed observers from the list: all of them if there
-  /// are many, otherwise those at the front.
-  private final func unlinkRemoved(_ word: inout UInt64, _ newest: Unmanaged<Handler>)
-    -> Unmanaged<Handler>?
-  {
-    word &+= Mark.removed
-    let removed = Mark.removedCount(word)
-    let isMany =
-      removed == Mark.maximumRemoved || (removed > 16 && removed > Mark.livingCount(word))
-    let (rest, unlinked, count) = ObserverList.unlinkRemoved(newest, all: isMany)
-    list = rest
-    word &-= Mark.removed &* UInt64(count)
-    return unlinked
-  }
-
-  /// Records that a consumer that was never in the list needs the producer to continue, and that
-  /// its rejection counts as handled.
+  /// Records that a consumer that isn't in the list needs the producer to continue, and that an
+  /// error counts as handled.
   final func keep() {
     let seen = lock()
-    unlock(seen & Mark.settled == 0 ? seen | Mark.kept | Mark.left : seen)
-    if seen & Mark.settled != 0 { rejection?.markHandled() }
+    unlock(seen.has(.settled) ? seen : seen.with([.kept, .wasLeft]))
+    if seen.has(.settled) { rejection?.markHandled() }
   }
 
-  /// The number of consumers in the list, including those that were removed but not yet unlinked.
-  final var listedObserverCount: Int {
-    let seen = word.load(ordering: .acquiring)
-    return Int(Mark.livingCount(seen) + Mark.removedCount(seen))
-  }
-
-  /// Whether the cell is pending and has no consumer.
-  final var isUnconsumed: Bool {
-    let seen = word.load(ordering: .acquiring)
-    return Mark.livingCount(seen) == 0 && seen & (Mark.settled | Mark.kept) == 0
+  /// Marks this settled cell's rejection as handled if a consumer that doesn't receive it is the
+  /// only one.
+  ///
+  /// - Parameter isCounted: Whether the rejection was already being passed to that consumer.
+  @usableFromInline
+  final func forgoRejection(isCounted: Bool) {
+    let seen = read()
+    guard seen.has(.settled), !seen.has(isCounted ? .consumedBySeveral : .consumed) else { return }
+    rejection?.markHandled()
   }
 
   // MARK: - The handler
@@ -494,16 +507,16 @@ class Cell: Job, @unchecked Sendable {
   @inline(__always)
   final func start(isInPlace: Bool, hasTarget: Bool) -> Unmanaged<Cell>? {
     let seen = lock()
-    if seen & (Mark.started | Mark.detached) != 0 {
-      let isForExecutor = isInPlace && hasTarget && seen & Mark.wantsRejection != 0
-      if seen & Mark.started != 0 || isForExecutor {
+    if seen.has([.started, .detached]) {
+      let isForExecutor = isInPlace && hasTarget && seen.has(.wantsRejection)
+      if seen.has(.started) || isForExecutor {
         unlock(seen)
         return nil
       }
     }
     let source = slot
     slot = nil
-    unlock(seen | Mark.started)
+    unlock(seen.with(.started))
     return source.map { .fromOpaque($0.toOpaque()) }
   }
 
@@ -513,50 +526,35 @@ class Cell: Job, @unchecked Sendable {
   ///   handler has started, was already detached, or has settled.
   final func detach(finding replacement: Cell, isCancellation: Bool) -> Cell? {
     let seen = lock()
-    if seen & (Mark.started | Mark.detached | Mark.settled) != 0 {
+    if seen.has([.started, .detached, .settled]) {
       unlock(seen)
       return nil
     }
     let source = slot
     slot = .fromOpaque(Unmanaged.passRetained(replacement).toOpaque())
-    unlock(seen | Mark.detached | (isCancellation ? Mark.cancelled : 0))
+    unlock(seen.with(isCancellation ? [.detached, .cancelled] : .detached))
     return source.map { unsafeDowncast($0.takeRetainedValue(), to: Cell.self) }
-  }
-
-  /// Makes the running handler wait again until it is detached, without adding it to a list; false
-  /// if it was cancelled while it ran.
-  final func waitToBeDetached(from source: Cell) -> Bool {
-    let seen = lock()
-    if seen & Mark.cancelled != 0 {
-      unlock(seen)
-      return false
-    }
-    slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
-    unlock(seen & ~(Mark.started | Mark.wants))
-    return true
   }
 
   /// What a pending cell is waiting for.
   enum Upstream {
-    /// The handler waits for its source, or for its executor; `marks` tells for which results it
-    /// needs the executor.
-    case source(Cell, marks: UInt64)
-    /// What settles a resolver's cell; see ``CancelHooks/producer``.
-    case producer(AnyObject)
-    /// The cell has settled, its handler runs, or nothing is known.
-    case unknown
+    /// Its source. If `callsClosure`, the handler has a closure for the source's value or error.
+    case source(Cell, callsClosure: Bool)
+    /// What settles a resolver's cell.
+    case producer(Producer)
+    /// The cell has settled, or its handler runs.
+    case nothing
   }
 
   final var upstream: Upstream {
     let seen = lock()
     defer { unlock(seen) }
-    guard seen & (Mark.settled | Mark.started) == 0, let object = slot?.takeUnretainedValue() else {
-      return .unknown
+    guard !seen.has([.settled, .started]), let object = slot?.takeUnretainedValue() else {
+      return .nothing
     }
-    if seen & Mark.handler != 0 {
-      return .source(unsafeDowncast(object, to: Cell.self), marks: seen)
-    }
-    return unsafeDowncast(object, to: CancelHooks.self).producer.map { .producer($0) } ?? .unknown
+    return seen.has(.handler)
+      ? .source(unsafeDowncast(object, to: Cell.self), callsClosure: seen.has(.wants))
+      : .producer(unsafeDowncast(object, to: CancelHooks.self).producer)
   }
 
   // MARK: - Adoption
@@ -579,37 +577,35 @@ class Cell: Job, @unchecked Sendable {
     let second = (isFirst ? inner : self).lock()
     let (mine, its) = isFirst ? (first, second) : (second, first)
     let refusal: Adoption? =
-      mine & Mark.cancelled != 0 ? .refused : its & Mark.settled != 0 ? .settled : nil
+      mine.has(.cancelled) ? .refused : its.has(.settled) ? .settled : nil
     if let refusal {
       inner.unlock(its)
       unlock(mine)
       return refusal
     }
     slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
-    let observer = unsafeDowncast(self, to: Handler.self)
-    observer.next = HandlerLink(inner.list, .listed)
-    inner.list = .passRetained(observer)
+    inner.push(.passRetained(unsafeDowncast(self, to: Handler.self)))
     // Its result is passed on in place, even if the handler has an executor.
-    inner.unlock((its &+ Mark.living) | Mark.adopted)
-    unlock((mine & ~(Mark.started | Mark.wants)) | Mark.adopting)
+    inner.unlock(its.addingConsumer.with(.adopted))
+    unlock(mine.without([.started, .wantsValue, .wantsRejection]).with(.adopting))
     return .adopted
   }
 
   /// Whether a cell that adopts this one has been among its observers.
-  final var wasAdopted: Bool { marks & Mark.adopted != 0 }
+  final var wasAdopted: Bool { read().has(.adopted) }
 
   /// The cell that this one adopts, while it waits for it.
   final var adoptedSource: Cell? {
     // With the lock: if several threads close a cycle together, the last one must detect it.
     let seen = lock()
-    let isWaiting = seen & (Mark.adopting | Mark.started | Mark.detached) == Mark.adopting
+    let isWaiting = seen.has(only: .adopting, of: [.adopting, .started, .detached])
     let source = isWaiting ? slot?.takeUnretainedValue() : nil
     unlock(seen)
     return source.map { unsafeDowncast($0, to: Cell.self) }
   }
 
   /// Whether the cell was adopting another one when it was last read.
-  final var wasAdopting: Bool { marks & Mark.adopting != 0 }
+  final var wasAdopting: Bool { read().has(.adopting) }
 
   /// The result of an attempt to remove an observer from the middle.
   enum Contraction {
@@ -631,85 +627,57 @@ class Cell: Job, @unchecked Sendable {
   final func takeOutObserver() -> Contraction {
     // Without the lock, because most cells aren't adopted; a thread that adopts this one checks
     // again.
-    if marks & (Mark.adopted | Mark.settled) != Mark.adopted { return .notInTheMiddle }
+    if !read().has(only: .adopted, of: [.adopted, .settled]) { return .notInTheMiddle }
     var backoff = Backoff()
     while true {
       let seen = lock()
-      guard seen & Mark.settled == 0, let middle = list else {
-        unlock(seen)
-        return .notInTheMiddle
-      }
-      guard let middleSeen = ObserverList.lock(middle, above: address) else {
-        unlock(seen)
-        backoff.wait()
-        continue
-      }
-      guard let outer = onlyAdopter(of: middle, middleSeen) else {
-        ObserverList.unlock(middle, middleSeen)
-        unlock(seen)
-        return .notInTheMiddle
-      }
-      let highest = max(address, middle._withUnsafeGuaranteedRef { $0.address })
-      guard let outerSeen = ObserverList.lock(outer, above: highest) else {
-        ObserverList.unlock(middle, middleSeen)
-        unlock(seen)
-        backoff.wait()
-        continue
-      }
-      let (result, unlinked) = takeOut(middle, between: outer, outerSeen)
-      ObserverList.unlock(outer, outerSeen)
-      ObserverList.unlock(middle, middleSeen)
+      let attempt = seen.has(.settled) ? .done(.notInTheMiddle) : takeOutNewest()
       unlock(seen)
-      if case .takenOut = result { middle.release() }
-      if let unlinked { ObserverList.release(unlinked) }
-      return result
+      switch attempt {
+      case .mustRetry: backoff.wait()
+      case .done(let contraction, let removed):
+        removed?.release()
+        return contraction
+      }
     }
   }
 
-  /// The only observer of `middle` if `middle`, an observer of this cell, can be in the middle.
-  ///
-  /// Both cells must be locked.
-  private final func onlyAdopter(of middle: Unmanaged<Handler>, _ seen: UInt64)
-    -> Unmanaged<Handler>?
-  {
-    guard seen & Mark.middle == Mark.adopting | Mark.adopted, Mark.livingCount(seen) == 1,
-      let outer = middle._withUnsafeGuaranteedRef({ $0.list }),
-      outer.toOpaque() != Unmanaged.passUnretained(self).toOpaque()
-    else { return nil }
-    return outer
+  /// The result of trying to lock the two cells below this one.
+  private enum Attempt {
+    /// A lock would have been acquired out of order.
+    case mustRetry
+    /// The caller must release `removed` after unlocking this cell.
+    case done(Contraction, removed: Unmanaged<Handler>? = nil)
   }
 
-  /// Replaces `middle`, an observer of this cell, with its only observer `outer`, if nothing else
-  /// refers to `middle`.
-  ///
-  /// All three cells must be locked.
-  ///
-  /// - Returns: The result, and removed observers of `middle`. The caller must release these, and
-  ///   `middle` if it was removed.
-  private final func takeOut(
-    _ middle: Unmanaged<Handler>, between outer: Unmanaged<Handler>, _ outerSeen: UInt64
-  ) -> (Contraction, unlinked: Unmanaged<Handler>?) {
-    let isInTheMiddle =
-      outerSeen & Mark.adopter == Mark.adopting
-      && outer._withUnsafeGuaranteedRef { $0.slot?.toOpaque() } == middle.toOpaque()
-    guard isInTheMiddle else { return (.notInTheMiddle, nil) }
+  /// Tries to do what `takeOutObserver()` does for this locked cell.
+  private final func takeOutNewest() -> Attempt {
+    guard let middle = list else { return .done(.notInTheMiddle) }
+    guard let middleSeen = middle.lock(above: address) else { return .mustRetry }
+    defer { middle.unlock(middleSeen) }
+    guard middleSeen.has(only: [.adopting, .adopted], of: .middle), middleSeen.consumers == 1,
+      let outer = middle.newestObserver,
+      outer.toOpaque() != Unmanaged.passUnretained(self).toOpaque()
+    else { return .done(.notInTheMiddle) }
+    guard let outerSeen = outer.lock(above: max(address, UInt(bitPattern: middle.toOpaque())))
+    else { return .mustRetry }
+    defer { outer.unlock(outerSeen) }
+    guard outerSeen.has(only: .adopting, of: .adopter), outer.slotContains(middle) else {
+      return .done(.notInTheMiddle)
+    }
     // The engine holds two references: one in this cell's list, and one in the slot of `outer`.
     middle.release()
     guard ObserverList.isUniquelyReferenced(middle) else {
-      return (.held(middle.retain().takeUnretainedValue()), nil)
+      return .done(.held(middle.retain().takeUnretainedValue()))
     }
-    return middle._withUnsafeGuaranteedRef { middle in
-      outer._withUnsafeGuaranteedRef { outer in
-        let unlinked = outer.next.pointer
-        outer.next = HandlerLink(middle.next.pointer, .listed)
-        // References move with the pointers.
-        outer.slot = middle.slot
-        list = middle.list
-        middle.slot = nil
-        middle.list = nil
-        return (.takenOut, unlinked)
-      }
+    // References move with the pointers.
+    list = ObserverList.replace(middle, with: outer)
+    middle._withUnsafeGuaranteedRef { middle in
+      outer._withUnsafeGuaranteedRef { $0.slot = middle.slot }
+      middle.slot = nil
+      middle.list = nil
     }
+    return .done(.takenOut, removed: middle)
   }
 
   // MARK: - Cancellation
@@ -728,26 +696,22 @@ class Cell: Job, @unchecked Sendable {
   /// Marks the cell as cancelled.
   final func requestCancellation() -> CancellationStep {
     let seen = lock()
-    if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
+    if seen.has([.settled, .claimed, .cancelled]) {
       unlock(seen)
       return .done
     }
-    if seen & Mark.handler == 0 {
+    if !seen.has(.handler) {
       let hooks = slot
       slot = nil
-      unlock(seen | Mark.cancelled)
+      unlock(seen.with(.cancelled))
       return .producer(hooks.map { unsafeDowncast($0.takeRetainedValue(), to: CancelHooks.self) })
     }
-    let source = seen & Mark.started == 0 ? slot?.takeUnretainedValue() : nil
-    unlock(seen | Mark.cancelled)
+    let source = seen.has(.started) ? nil : slot?.takeUnretainedValue()
+    unlock(seen.with(.cancelled))
     guard let source else { return .done }
     return .source(
-      unsafeDowncast(source, to: Cell.self), isUncancellable: seen & Mark.uncancellable != 0)
+      unsafeDowncast(source, to: Cell.self), isUncancellable: seen.has(.uncancellable))
   }
-
-  /// Whether cancellation of this promise was requested.
-  @usableFromInline
-  final var isCancelled: Bool { word.load(ordering: .acquiring) & Mark.cancelled != 0 }
 
   /// Passes the cancel hooks of a resolver's cell to `change`, unless they are no longer needed.
   ///
@@ -755,9 +719,9 @@ class Cell: Job, @unchecked Sendable {
   final func withCancelHooks(_ change: (CancelHooks) -> Void) -> (added: Bool, isCancelled: Bool) {
     let fresh = CancelHooks()
     let seen = lock()
-    if seen & (Mark.settled | Mark.claimed | Mark.cancelled) != 0 {
+    if seen.has([.settled, .claimed, .cancelled]) {
       unlock(seen)
-      return (false, seen & Mark.cancelled != 0)
+      return (false, seen.has(.cancelled))
     }
     if slot == nil { slot = .fromOpaque(Unmanaged.passRetained(fresh).toOpaque()) }
     change(unsafeDowncast(slot.unsafelyUnwrapped.takeUnretainedValue(), to: CancelHooks.self))
@@ -766,198 +730,45 @@ class Cell: Job, @unchecked Sendable {
   }
 }
 
-/// A cell that a handler settles: both the promise that an operator returns and the observer that
-/// waits in the list of the promise on which the operator was called.
-///
-/// One object per link.
-///
-/// `target` is retained manually, so that reading it doesn't change its reference count. `run` and
-/// `body` replace one generic closure: `run` is a closure without captures that contains the types,
-/// and `body` is the user's closure with its type erased.
-///
-/// `@unchecked Sendable`: `next` is guarded by the lock of the source, and belongs to the thread
-/// that has taken the source's list; `body` belongs to the thread that starts the handler; the rest
-/// is immutable.
-@usableFromInline
-class Handler: Cell, @unchecked Sendable {
-  @exclusivity(unchecked) fileprivate final var next = HandlerLink(nil, .unlisted)
-  final let target: Unmanaged<AnyObject>?
-  @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
-  @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
-
-  /// `source` and `target` are `__shared`, so that each is retained only once.
-  @usableFromInline
-  init(
-    input: UInt64, source: __shared Cell, target: __shared AnyObject?,
-    body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
-  ) {
-    self.target = target.map { .passRetained($0) }
-    // Only a user's closure can read the task-local values.
-    if Instrumentation.capturesContext, body != nil {
-      self.run = Instrumentation.capturingContext(run)
-      self.body = body
-      // The functions that restore the context are user code, too.
-      super.init(traits: input | Input.programInPlace, source: source)
-    } else {
-      self.run = run
-      self.body = body
-      super.init(traits: input, source: source)
-    }
-  }
-
-  deinit { target?.release() }
-
-  override final func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    runHandler(state, isInPlace: isInPlace)
-  }
-
-  override final var queue: Unmanaged<AnyObject>? {
-    if marks & Mark.queueTarget != 0 { return target }
-    return target?._withUnsafeGuaranteedRef { unsafeDowncast($0, to: Scheduler.self).dispatchQueue }
-  }
-
-  override final var callsProgramInPlace: Bool { marks & Mark.programInPlace != 0 }
-}
-
-/// The link of an observer to the next older one, and whether it was removed.
-struct HandlerLink {
-  enum State: UInt {
-    case unlisted
-    case listed
-    case removed
-  }
-
-  private var bits: UInt
-
+// Access without references, which would change the counts that contraction checks.
+extension Unmanaged<Handler> {
   @inline(__always)
-  init(_ pointer: Unmanaged<Handler>?, _ state: State) {
-    bits = UInt(bitPattern: pointer?.toOpaque()) | state.rawValue
+  fileprivate func lock(above highest: UInt) -> Word? {
+    _withUnsafeGuaranteedRef { $0.lock(above: highest) }
   }
 
   @inline(__always)
-  var pointer: Unmanaged<Handler>? {
-    UnsafeRawPointer(bitPattern: bits & ~3).map { .fromOpaque($0) }
-  }
+  fileprivate func unlock(_ next: Word) { _withUnsafeGuaranteedRef { $0.unlock(next) } }
 
   @inline(__always)
-  var state: State {
-    get { State(rawValue: bits & 3).unsafelyUnwrapped }
-    set { bits = bits & ~3 | newValue.rawValue }
+  fileprivate var newestObserver: Unmanaged? { _withUnsafeGuaranteedRef { $0.list } }
+
+  @inline(__always)
+  fileprivate func slotContains(_ other: Unmanaged) -> Bool {
+    _withUnsafeGuaranteedRef { $0.slot?.toOpaque() == other.toOpaque() }
   }
 }
 
-/// Operations on observers that are linked by `next`.
-///
-/// The caller holds the lock of the cell that owns the list, or has taken the list.
-enum ObserverList {
-  typealias Node = Unmanaged<Handler>
+// MARK: - Traits of a handler
 
-  // Fields are accessed inside the closures, because returning the handler would retain it.
+extension Handler {
+  /// Whether the handler only watches its source.
+  final var isWatcher: Bool { traits.has(.watcher) }
 
-  /// The next older observer.
+  /// Whether the handler's closure receives a result of this kind.
   @inline(__always)
-  static func next(_ node: Node) -> Node? { node._withUnsafeGuaranteedRef { $0.next.pointer } }
+  final func receives(_ outcome: Outcome) -> Bool { traits.has(outcome.flag) }
 
-  @inline(__always)
-  static func setNext(_ node: Node, _ next: Node?, _ state: HandlerLink.State = .unlisted) {
-    node._withUnsafeGuaranteedRef { $0.next = HandlerLink(next, state) }
-  }
+  /// Whether the handler calls a user's closure, rather than only passing a result on.
+  final var callsClosure: Bool { traits.has(.wants) && !traits.has(.wantsAbandonment) }
 
+  /// How the handler reaches its target.
   @inline(__always)
-  static func isRemoved(_ node: Node) -> Bool {
-    node._withUnsafeGuaranteedRef { $0.next.state == .removed }
-  }
-
-  /// Calls `Cell.lock(above:)`.
-  @inline(__always)
-  static func lock(_ node: Node, above highest: UInt) -> UInt64? {
-    node._withUnsafeGuaranteedRef { $0.lock(above: highest) }
+  final var targetKind: HandlerTarget.Kind {
+    if target == nil { return .inPlace }
+    return traits.has(.alone) ? .queueAlone : traits.has(.onQueue) ? .queue : .scheduler
   }
 
   @inline(__always)
-  static func unlock(_ node: Node, _ word: UInt64) {
-    node._withUnsafeGuaranteedRef { $0.unlock(word) }
-  }
-
-  /// Whether there is one strong reference to the observer.
-  ///
-  /// The pointer is rebound to a reference in place, so that the check doesn't retain the observer.
-  @inline(__always)
-  static func isUniquelyReferenced(_ node: Node) -> Bool {
-    var node = node
-    return withUnsafeMutablePointer(to: &node) {
-      $0.withMemoryRebound(to: Handler.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
-    }
-  }
-
-  /// Turns a stack, newest first, into a list, oldest first, and releases its removed observers.
-  @inline(__always)
-  static func oldestFirst(_ newest: Node) -> Node? {
-    var rest: Node? = newest
-    var reversed: Node?
-    while let node = rest {
-      rest = next(node)
-      if isRemoved(node) {
-        node.release()
-      } else {
-        setNext(node, reversed)
-        reversed = node
-      }
-    }
-    return reversed
-  }
-
-  /// Unlinks removed observers from a stack: all of them, or those newer than the newest live one.
-  static func unlinkRemoved(
-    _ newest: Node, all: Bool
-  ) -> (rest: Node?, unlinked: Node?, count: Int) {
-    var rest: Node?
-    var last: Node?
-    var unlinked: Node?
-    var count = 0
-    var current: Node? = newest
-    while let node = current {
-      let following = next(node)
-      if isRemoved(node) {
-        setNext(node, unlinked, .removed)
-        unlinked = node
-        count += 1
-      } else {
-        if let last { setNext(last, node, .listed) } else { rest = node }
-        last = node
-        if !all { return (rest, unlinked, count) }
-      }
-      current = following
-    }
-    if let last { setNext(last, nil, .listed) }
-    return (rest, unlinked, count)
-  }
-
-  /// Whether the executor of an observer is user code, in a list that the caller has taken.
-  static func needsProgram(_ newest: Node) -> Bool {
-    var rest: Node? = newest
-    while let node = rest {
-      let needsProgram = node._withUnsafeGuaranteedRef { observer in
-        guard let target = observer.target, observer.marks & Cell.Mark.queueTarget == 0 else {
-          return false
-        }
-        return target._withUnsafeGuaranteedRef {
-          unsafeDowncast($0, to: Scheduler.self).callsProgram
-        }
-      }
-      if needsProgram { return true }
-      rest = next(node)
-    }
-    return false
-  }
-
-  /// Releases all observers of a list.
-  static func release(_ list: Node) {
-    var rest: Node? = list
-    while let node = rest {
-      rest = next(node)
-      setNext(node, nil)
-      node.release()
-    }
-  }
+  private final var traits: Word { read() }
 }

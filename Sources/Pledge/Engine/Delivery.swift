@@ -1,12 +1,5 @@
 /// Handing observers of a settled cell to their executors.
 enum Delivery {
-  /// The mark of handlers whose closure receives `rejection`, or a value if `rejection` is nil.
-  @inline(__always)
-  static func wanted(_ rejection: Rejection?) -> UInt64 {
-    guard let rejection else { return Cell.Mark.wantsValue }
-    return rejection.isAbandonment ? Cell.Mark.hearsAbandonment : Cell.Mark.wantsRejection
-  }
-
   /// Delivers the observers of `cell`, which has just settled; the list starts with the newest.
   ///
   /// First, all observers with an executor are handed over, in order, which runs no user code
@@ -14,7 +7,7 @@ enum Delivery {
   /// others run in place: those of the library first, because threads can wait for them while a
   /// user's closure blocks.
   static func deliver(
-    _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64, inOrder: Bool
+    _ newest: Unmanaged<Handler>, of cell: Cell, _ outcome: Outcome, inOrder: Bool
   ) {
     let state = ThreadState.current
     // If the cell's own handler is running on this thread, its closure has returned.
@@ -22,14 +15,13 @@ enum Delivery {
       state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
     if isRunning { state.pointee.closuresOnStack &-= 1 }
     if inOrder {
-      deliverInOrder(newest, of: cell, wanted: wanted, state)
-    } else if ObserverList.next(newest) == nil, !ObserverList.isRemoved(newest) {
+      deliverInOrder(newest, of: cell, outcome, state)
+    } else if ObserverList.next(newest) == nil {
       // The most frequent case by far: one observer.
-      ObserverList.setNext(newest, nil)
       newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       newest.release()
-    } else if let oldest = ObserverList.oldestFirst(newest) {
-      var inPlace = InPlaceList(oldest)
+    } else {
+      var inPlace = InPlaceList(ObserverList.oldestFirst(newest))
       inPlace.run(state)
     }
     if isRunning { state.pointee.closuresOnStack &+= 1 }
@@ -40,41 +32,34 @@ enum Delivery {
   static func deliverOnly(_ observer: Unmanaged<Handler>) {
     let state = ThreadState.current
     state.pointee.closuresOnStack &-= 1
-    ObserverList.setNext(observer, nil)
     observer._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
     observer.release()
     state.pointee.closuresOnStack &+= 1
   }
 
   private static func deliverInOrder(
-    _ newest: Unmanaged<Handler>, of cell: Cell, wanted: UInt64,
-    after waiting: InPlaceList = InPlaceList(nil), _ state: UnsafeMutablePointer<ThreadState>
+    _ newest: Unmanaged<Handler>, of cell: Cell, _ outcome: Outcome,
+    _ state: UnsafeMutablePointer<ThreadState>
   ) {
     // One level of nesting, so that what executors drop waits until all observers are handed over.
     state.pointee.depth += 1
     defer { Trampoline.leave(state) }
-    var inPlace = waiting
+    var inPlace = InPlaceList(nil)
     var batch: Unmanaged<Handler>? = newest
     var isFirst = true
     while let newest = batch {
-      // The cell stays in the state `delivering`, so that no later observer overtakes these.
-      if state.pointee.isShared, ObserverList.needsProgram(newest) {
-        nonisolated(unsafe) let waiting = inPlace
-        state.pointee.postponed.append {
-          deliverInOrder(newest, of: cell, wanted: wanted, after: waiting, ThreadState.current)
-        }
-        return
-      }
-      var rest = ObserverList.oldestFirst(newest)
+      var rest: Unmanaged<Handler>? = ObserverList.oldestFirst(newest)
       while let node = rest {
         rest = ObserverList.next(node)
         ObserverList.setNext(node, nil)
         let isSole = isFirst && rest == nil
         isFirst = false
-        let isHandedOver = node._withUnsafeGuaranteedRef { observer in
-          handOver(observer, wanted: wanted, isSole: isSole, state)
+        let isForTarget = node._withUnsafeGuaranteedRef { handler in
+          guard handler.target != nil, handler.receives(outcome) else { return false }
+          handler.sendToTarget(isSole: isSole, state)
+          return true
         }
-        if isHandedOver { node.release() } else { inPlace.append(node) }
+        if isForTarget { node.release() } else { inPlace.append(node) }
       }
       // Observers that were attached while these were handed over.
       batch = cell.takeLateObservers()
@@ -83,34 +68,13 @@ enum Delivery {
   }
 
   /// Delivers a handler whose source has settled, or was replaced by a settled cell.
-  static func deliver(_ handler: Handler, wanted: UInt64) {
+  static func deliver(_ handler: Handler, _ outcome: Outcome?) {
     let state = ThreadState.current
-    if !handOver(handler, wanted: wanted, isSole: false, state) {
+    if let outcome, handler.target != nil, handler.receives(outcome) {
+      handler.sendToTarget(isSole: false, state)
+    } else {
       Trampoline.perform(handler, state)
     }
-  }
-
-  /// Hands `handler` over to its executor; false if it has none, or doesn't need it for this
-  /// result.
-  @inline(__always)
-  private static func handOver(
-    _ handler: Handler, wanted: UInt64, isSole: Bool,
-    _ state: UnsafeMutablePointer<ThreadState>
-  ) -> Bool {
-    let marks = handler.marks
-    guard marks & wanted != 0, let target = handler.target else { return false }
-    target._withUnsafeGuaranteedRef { target in
-      if marks & Cell.Mark.queueTarget != 0 {
-        if marks & Cell.Mark.visit != 0 {
-          QueueTurn.visit(handler, on: target)
-        } else {
-          QueueTurn.enqueue(handler, on: target, isSole: isSole, state)
-        }
-      } else {
-        unsafeDowncast(target, to: Scheduler.self).enqueue(handler)
-      }
-    }
-    return true
   }
 
   /// Runs all in-place jobs that would otherwise wait for this thread's stack to unwind.
@@ -126,97 +90,95 @@ enum Delivery {
     }
     Trampoline.drainBeforeBlocking(state)
   }
-
-  /// Handlers to run in place, oldest first, linked by `next` as in the list of observers.
-  private struct InPlaceList {
-    private var oldest: Unmanaged<Handler>?
-    private var newest: Unmanaged<Handler>?
-    /// The list of the enclosing delivery on the thread's stack.
-    private(set) var outer: UnsafeMutableRawPointer?
-
-    init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
-
-    var isEmpty: Bool { oldest == nil }
-
-    /// Appends `node` and takes ownership of the reference to it.
-    mutating func append(_ node: Unmanaged<Handler>) {
-      if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
-      newest = node
-    }
-
-    mutating func popFirst() -> Unmanaged<Handler>? {
-      guard let node = oldest else { return nil }
-      oldest = ObserverList.next(node)
-      if oldest == nil { newest = nil }
-      ObserverList.setNext(node, nil)
-      return node
-    }
-
-    @inline(__always)
-    mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
-      guard let first = oldest else { return }
-      guard ObserverList.next(first) != nil else { return Self.run(first, isLast: true, state) }
-      putLibraryFirst()
-      // While one of them runs, a closure that is about to block can run the others; see
-      // `runPendingInPlace`.
-      withUnsafeMutablePointer(to: &self) { list in
-        let outer = state.pointee.jobsOfCaller
-        list.pointee.outer = outer
-        state.pointee.jobsOfCaller = UnsafeMutableRawPointer(list)
-        while let node = list.pointee.popFirst() {
-          Self.run(node, isLast: list.pointee.isEmpty, state)
-        }
-        state.pointee.jobsOfCaller = outer
-      }
-    }
-
-    /// Moves the handlers that call users' closures behind the others.
-    private mutating func putLibraryFirst() {
-      var (library, closures) = (InPlaceList(nil), InPlaceList(nil))
-      while let node = popFirst() {
-        if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
-          closures.append(node)
-        } else {
-          library.append(node)
-        }
-      }
-      if let first = closures.oldest { library.append(first) }
-      (oldest, newest) = (library.oldest, closures.newest ?? library.newest)
-    }
-
-    @inline(__always)
-    private static func run(
-      _ node: Unmanaged<Handler>, isLast: Bool, _ state: UnsafeMutablePointer<ThreadState>
-    ) {
-      // While more of them wait, no turn may keep a job for itself: they could block until it has
-      // run.
-      if !isLast { state.pointee.closuresOnStack &+= 1 }
-      node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
-      node.release()
-      if !isLast { state.pointee.closuresOnStack &-= 1 }
-    }
-  }
 }
 
-extension Handler {
-  /// Whether this handler calls a user's closure in place, rather than only passing a result on.
-  fileprivate final var callsClosureInPlace: Bool {
-    let marks = marks
-    return marks & Mark.programInPlace != 0 && marks & Mark.wants != 0
+/// Handlers to run in place, oldest first, linked by `next` as in the list of observers.
+private struct InPlaceList {
+  private var oldest: Unmanaged<Handler>?
+  private var newest: Unmanaged<Handler>?
+  /// The list of the enclosing delivery on the thread's stack.
+  private(set) var outer: UnsafeMutableRawPointer?
+
+  init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
+
+  /// Appends `node` and takes ownership of the reference to it.
+  mutating func append(_ node: Unmanaged<Handler>) {
+    if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
+    newest = node
+  }
+
+  mutating func popFirst() -> Unmanaged<Handler>? {
+    guard let node = oldest else { return nil }
+    oldest = ObserverList.next(node)
+    if oldest == nil { newest = nil }
+    ObserverList.setNext(node, nil)
+    return node
+  }
+
+  @inline(__always)
+  mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
+    guard let first = oldest else { return }
+    guard ObserverList.next(first) != nil else { return Self.run(first, isLast: true, state) }
+    putLibraryFirst()
+    // While one of them runs, a closure that is about to block can run the others; see
+    // `runPendingInPlace`.
+    withUnsafeMutablePointer(to: &self) { list in
+      let outer = state.pointee.jobsOfCaller
+      list.pointee.outer = outer
+      state.pointee.jobsOfCaller = UnsafeMutableRawPointer(list)
+      while let node = list.pointee.popFirst() {
+        Self.run(node, isLast: list.pointee.oldest == nil, state)
+      }
+      state.pointee.jobsOfCaller = outer
+    }
+  }
+
+  /// Moves the handlers that call users' closures behind the others.
+  private mutating func putLibraryFirst() {
+    var (library, closures) = (InPlaceList(nil), InPlaceList(nil))
+    while let node = popFirst() {
+      if node._withUnsafeGuaranteedRef({ $0.callsClosure }) {
+        closures.append(node)
+      } else {
+        library.append(node)
+      }
+    }
+    if let first = closures.oldest { library.append(first) }
+    (oldest, newest) = (library.oldest, closures.newest ?? library.newest)
+  }
+
+  @inline(__always)
+  private static func run(
+    _ node: Unmanaged<Handler>, isLast: Bool, _ state: UnsafeMutablePointer<ThreadState>
+  ) {
+    // While more of them wait, no turn may keep a job for itself: they could block until it has
+    // run.
+    if !isLast { state.pointee.closuresOnStack &+= 1 }
+    node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+    node.release()
+    if !isLast { state.pointee.closuresOnStack &-= 1 }
   }
 }
 
 extension Cell {
-  /// The mark of handlers whose closure receives this settled cell's result.
-  final var wanted: UInt64 { Delivery.wanted(rejection) }
-
   /// Adds `handler` to the observers of this cell, or delivers it immediately if the cell has
   /// settled.
   ///
   /// - Complexity: O(1).
   @usableFromInline
   final func attach(_ handler: Handler) {
-    if Instrumentation.isTracing { Instrumentation.noteAttachment(of: handler, to: self) }
-    if !add(handler) { Delivery.deliver(handler, wanted: wanted) }
+    Instrumentation.note(handler, .attached(source: self, observer: handler))
+    if !add(handler) { Delivery.deliver(handler, outcome) }
+  }
+
+  /// Attaches a handler that produces a `U` from this cell's result; returns the handler's cell.
+  @inlinable
+  final func derive<U>(
+    _ type: U.Type, _ role: Role, on target: HandlerTarget = .inPlace,
+    body: __owned ErasedClosure? = nil, run: @escaping @Sendable (Handler, Cell) -> Void
+  ) -> Cell {
+    let cell = Derived<U?>(role, of: self, on: target, body: body, run: run)
+    attach(cell)
+    return cell
   }
 }

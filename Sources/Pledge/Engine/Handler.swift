@@ -1,18 +1,98 @@
-extension Handler {
-  /// Runs the handler, once: later calls do nothing.
+/// What a handler is for its source, and which results it calls a closure with.
+@usableFromInline
+enum Role {
+  /// Its closure receives the value; a rejection is passed on.
+  case value
+  /// Its closure receives the error; a value is passed on.
+  case error
+  /// Its closure receives the result.
+  case result
+  /// A closure of the library that is called whenever the source ends, even if it's abandoned.
+  case end
+  /// It passes the result on, without a closure.
+  case copy
+  /// It observes every end of the source for the library, without a closure.
+  case observer
+  /// It passes the result on, and cancellation stops here.
+  case uncancellable
+  /// Its closure receives the result, but it isn't a consumer.
+  case watcher
+  /// An observer that isn't a consumer.
+  case watchingObserver
+}
+
+/// A cell that a handler settles: both the promise that an operator returns and the observer that
+/// waits in the list of the promise on which the operator was called.
+///
+/// One object per link.
+///
+/// `target` is retained manually, so that reading it doesn't change its reference count. `run` and
+/// `body` replace one generic closure: `run` is a closure without captures that contains the types,
+/// and `body` is the user's closure with its type erased.
+///
+/// `@unchecked Sendable`: the links are guarded by the lock of the source, and belong to the thread
+/// that has taken the source's list; `body` belongs to the thread that starts the handler; the rest
+/// is immutable.
+@usableFromInline
+class Handler: Cell, @unchecked Sendable {
+  /// The next older observer of the source, and the next newer one; only `ObserverList` uses them.
+  @exclusivity(unchecked) final var next: Unmanaged<Handler>?
+  @exclusivity(unchecked) final var previous: Unmanaged<Handler>?
+  final let target: Unmanaged<AnyObject>?
+  @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
+  @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
+
+  /// `source` is `__shared`, so that it is retained only once.
+  @usableFromInline
+  init(
+    _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
+    body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
+  ) {
+    self.target = target.object.map { .passRetained($0) }
+    // Only a user's closure can read the task-local values.
+    if Instrumentation.capturesContext, body != nil {
+      self.run = Instrumentation.capturingContext(run)
+    } else {
+      self.run = run
+    }
+    self.body = body
+    super.init(role, target.kind, source: source)
+  }
+
+  deinit { target?.release() }
+
+  /// Where the handler's closure runs; nil if it runs in place.
+  final var place: HandlerTarget? {
+    target.map { HandlerTarget($0.takeUnretainedValue(), targetKind) }
+  }
+
+  override final var queue: Unmanaged<AnyObject>? {
+    if targetKind != .scheduler { return target }
+    return target?._withUnsafeGuaranteedRef { unsafeDowncast($0, to: Scheduler.self).dispatchQueue }
+  }
+
+  /// Sends this handler to its target, unless it has none.
   ///
-  /// `isInPlace` means that this isn't necessarily the handler's executor.
-  final func runHandler(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+  /// `isSole` is true if it is the only observer of a promise that was settled on this thread.
+  @inline(__always)
+  final func sendToTarget(isSole: Bool, _ state: UnsafeMutablePointer<ThreadState>) {
+    target?._withUnsafeGuaranteedRef {
+      HandlerTarget.send(self, to: $0, targetKind, isSole: isSole, state)
+    }
+  }
+
+  /// Runs the handler, once: later calls do nothing.
+  override final func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     guard let source = start(isInPlace: isInPlace, hasTarget: target != nil) else { return }
     if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
     let outer = (state.pointee.running, state.pointee.closuresOnStack)
     state.pointee.running = .passUnretained(self)
     state.pointee.closuresOnStack = outer.1 &+ 1
     source._withUnsafeGuaranteedRef { source in
-      if !source.isRejected, !Instrumentation.isTracing {
-        run(self, source)
-      } else {
+      if source.isRejected || Instrumentation.isTracing {
         runCarefully(source)
+      } else {
+        run(self, source)
       }
     }
     source.release()
@@ -22,50 +102,28 @@ extension Handler {
 
   @inline(never)
   private final func runCarefully(_ source: Cell) {
-    if Instrumentation.isTracing { Instrumentation.noteStart(of: self, source: source) }
+    Instrumentation.note(self, .handlerStarted(source: source))
     if let rejection = source.rejection {
-      if rejection.isAbandonment, marks & Mark.hearsAbandonment == 0 { return abandonUncalled() }
+      if rejection.isAbandonment, !receives(.abandonment) { return abandonUncalled() }
       // A consumer that has cancelled doesn't wait for an error; other consumers can.
       if isCancelled, !source.hadManyConsumers { rejection.markHandled() }
     }
     run(self, source)
   }
 
-  /// Takes the user's closure out of `body`, so that its captures are released before the promise
-  /// settles.
-  @inlinable
-  final func takeBody<Closure>(as type: Closure.Type) -> Closure {
-    // Moved out, which doesn't change the closure's reference count.
-    withUnsafeMutablePointer(to: &body) { body in
-      let closure = body.withMemoryRebound(to: ErasedClosure.Wrapped<Closure>.self, capacity: 1) {
-        $0.move().closure
-      }
-      body.initialize(to: nil)
-      return closure
-    }
+  /// Rejects the promise of this handler, which its executor has dropped, unless the handler has
+  /// started.
+  override final func drop() {
+    guard let source = start(isInPlace: false, hasTarget: false) else { return }
+    dropBody()
+    fail(BrokenPromiseError(origin: nil, reason: .executorDroppedJob))
+    source.release()
   }
+}
 
-  /// Releases the closure of a handler that is skipped.
-  ///
-  /// A closure that is isolated to an actor is released on that actor, because the objects that it
-  /// captured, and their `deinit`, can be isolated to the actor. Otherwise, if the thread is shared,
-  /// it's released on the global queue.
-  @usableFromInline
-  final func dropBody() {
-    guard body?.hasContext == true else {
-      body = nil
-      return
-    }
-    ErasedClosure.release(exchange(&body, with: nil), in: isolation)
-  }
+// MARK: - Ending
 
-  /// The scheduler of the actor to which the closure is isolated, if any.
-  private final var isolation: Scheduler? {
-    guard let target, marks & Mark.queueTarget == 0 else { return nil }
-    let scheduler = unsafeDowncast(target.takeUnretainedValue(), to: Scheduler.self)
-    return scheduler.isIsolation ? scheduler : nil
-  }
-
+extension Handler {
   /// Fulfills this handler's promise with the value that its closure returned, unless the promise
   /// was cancelled while the closure ran.
   @inlinable
@@ -96,31 +154,31 @@ extension Handler {
   }
 }
 
+// MARK: - The closure
+
 extension Handler {
-  /// Rejects the promise of this handler, which its executor has dropped, unless the handler has
-  /// started.
-  final func breakUncalled() {
-    guard let source = start(isInPlace: false, hasTarget: false) else { return }
-    dropBody()
-    fail(
-      Rejection(BrokenPromiseError(origin: nil, reason: .executorDroppedJob), origin: nil))
-    source.release()
+  /// Takes the user's closure out of `body`, so that its captures are released before the promise
+  /// settles.
+  @inlinable
+  final func takeBody<Closure>(as type: Closure.Type) -> Closure {
+    // Moved out, which doesn't change the closure's reference count.
+    withUnsafeMutablePointer(to: &body) { body in
+      let closure = body.withMemoryRebound(to: ErasedClosure.Wrapped<Closure>.self, capacity: 1) {
+        $0.move().closure
+      }
+      body.initialize(to: nil)
+      return closure
+    }
   }
-}
 
-/// A job that releases a closure.
-///
-/// `@unchecked Sendable`: only `perform`, which is called once, touches the closure.
-private final class ClosureRelease: Job, @unchecked Sendable {
-  private var closure: ErasedClosure?
-
-  /// The closure is moved, so that this thread keeps no reference that could become the last one.
-  init(_ closure: consuming ErasedClosure?) { self.closure = closure }
-
-  override var callsProgramInPlace: Bool { true }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    closure = nil
+  /// Releases the closure of a handler that is skipped, in its isolation.
+  @usableFromInline
+  final func dropBody() {
+    guard body?.hasContext == true, let place else {
+      body = nil
+      return
+    }
+    place.release(exchange(&body, with: nil))
   }
 }
 
@@ -148,18 +206,6 @@ struct ErasedClosure {
   /// A copy of the closure.
   func copy<Closure>(as type: Closure.Type) -> Closure {
     unsafeBitCast(wrapped, to: Wrapped<Closure>.self).closure
-  }
-
-  /// Releases `closure` on `isolation`, or on the current thread if `isolation` is nil.
-  static func release(_ closure: consuming ErasedClosure?, in isolation: Scheduler?) {
-    let release = ClosureRelease(closure)
-    let state = ThreadState.current
-    let current = state.pointee.scheduler?.toOpaque()
-    if let isolation, current != Unmanaged.passUnretained(isolation).toOpaque() {
-      isolation.enqueue(release)
-    } else {
-      Trampoline.perform(release, state)
-    }
   }
 
   /// Whether the closure captures anything.

@@ -7,9 +7,7 @@ extension Cell {
   ///
   /// This is false for a rejection, because a rejected cell counts its consumers.
   @usableFromInline
-  final func isReady(for target: HandlerTarget) -> Bool {
-    target.object == nil && isQuiet && !isRejected
-  }
+  final func isReady(for target: HandlerTarget) -> Bool { target.object == nil && isDelivered }
 }
 
 /// A call of a closure in place, without a handler.
@@ -21,14 +19,14 @@ struct InPlaceCall {
 
   /// Begins a call, which `end()` must end.
   ///
-  /// Nil if a handler is needed: because calls are nested so deeply that this one must wait,
-  /// because an instrument observes handlers, or because this is a shared thread.
+  /// Nil if a handler is needed: because calls are nested so deeply that this one must wait, or
+  /// because an instrument observes handlers.
   @usableFromInline
   init?() {
     state = ThreadState.current
-    guard Instrumentation.flags == 0, state.pointee.depth < Trampoline.maximumDepth,
-      !state.pointee.isShared
-    else { return nil }
+    guard Instrumentation.flags == 0, state.pointee.depth < Trampoline.maximumDepth else {
+      return nil
+    }
     if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
     state.pointee.depth += 1
     state.pointee.closuresOnStack &+= 1

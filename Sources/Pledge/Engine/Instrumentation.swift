@@ -104,16 +104,6 @@ enum Instrumentation {
     hooks.withLock { $0.tracer }?(cell, step)
   }
 
-  @inline(never)
-  static func noteAttachment(of handler: Handler, to source: Cell) {
-    tell(handler, .attached(source: source, observer: handler))
-  }
-
-  @inline(never)
-  static func noteStart(of handler: Handler, source: Cell) {
-    tell(handler, .handlerStarted(source: source))
-  }
-
   /// The current context, as a function that restores it while it calls its argument.
   static func snapshot() -> (@Sendable (() -> Void) -> Void)? {
     guard capturesContext else { return nil }
@@ -136,18 +126,33 @@ enum Instrumentation {
   }
 
   private static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
-    // The report and the error's description are user code, which can't run on a shared thread.
-    let state = ThreadState.current
-    if state.pointee.isShared {
-      state.pointee.postponed.append { reportUnhandled(error, origin) }
-      return
-    }
-    Monitoring.policies.note(.unhandledRejection)
+    Monitoring.unhandledRejections.note(())
     if let report = hooks.withLock({ $0.report }) {
       report(error, origin)
     } else {
       StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
     }
+  }
+}
+
+extension Cell {
+  /// Reports a promise that a resolver or a combinator settles.
+  @usableFromInline
+  final func noteCreation(_ origin: SourceLocation?) {
+    Instrumentation.note(self, .created(origin: origin))
+  }
+
+  /// Reports a promise that is created rejected.
+  @usableFromInline
+  final func noteRejection(_ rejection: Rejection) {
+    Instrumentation.note(self, .created(origin: rejection.origin))
+    Instrumentation.note(self, .settled(rejection))
+  }
+
+  /// Reports that this observer, which creates no promise, works for the promise of `result`.
+  @usableFromInline
+  final func noteObserving(for result: Cell) {
+    Instrumentation.note(self, .observes(result: result))
   }
 }
 

@@ -38,11 +38,11 @@ final class Derived<Storage>: Handler, @unchecked Sendable {
 
   @inlinable
   init<Value>(
-    input: UInt64, source: __shared Cell, target: __shared AnyObject?, body: __owned ErasedClosure?,
-    run: @escaping @Sendable (Handler, Cell) -> Void
+    _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
+    body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) where Storage == Value? {
     value = nil
-    super.init(input: input, source: source, target: target, body: body, run: run)
+    super.init(role, of: source, on: target, body: body, run: run)
   }
 }
 

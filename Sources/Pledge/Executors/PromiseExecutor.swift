@@ -45,40 +45,21 @@ public struct PromiseJob: Sendable {
     func run() {
       if hasRun.exchange(true, ordering: .acquiringAndReleasing) { return }
       let state = ThreadState.current
+      let job = job
       if state.pointee.enqueueDepth > 0 {
-        Trampoline.perform(DeferredJob(job), state)
+        let work = ClosureJob { job.perform(ThreadState.current, isInPlace: false) }
+        Trampoline.perform(work, state)
       } else {
         job.perform(state, isInPlace: false)
       }
     }
 
+    // After the executor's `enqueue` has returned and the other handlers have been delivered,
+    // because handlers in place of the rejected promise can wait for those.
     deinit {
       if hasRun.load(ordering: .acquiring) { return }
-      DroppedJob.reject(job)
+      job.dropAfterEnqueue()
     }
-  }
-}
-
-/// Rejects the promise of a handler that an executor dropped.
-final class DroppedJob: Job, @unchecked Sendable {
-  private let job: Job
-
-  private init(_ job: Job) { self.job = job }
-
-  /// Rejects the promise of `job`: after the executor's `enqueue` has returned and the other
-  /// handlers have been delivered, because handlers in place of that promise can wait for those.
-  static func reject(_ job: Job) {
-    let state = ThreadState.current
-    if state.pointee.enqueueDepth > 0 {
-      state.pointee.deferred.append(DroppedJob(job))
-    } else {
-      // The trampoline limits nesting if an executor drops the jobs of a whole chain at once.
-      Trampoline.perform(DroppedJob(job), state)
-    }
-  }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    (job as? Handler)?.breakUncalled()
   }
 }
 
@@ -89,8 +70,7 @@ final class DroppedJob: Job, @unchecked Sendable {
 ///
 /// If such a handler settles another promise, the handlers in place of that promise run inside it,
 /// up to 24 levels deep; deeper handlers run after the outermost one has returned. If a timer of
-/// the continuous clock, or another thread of the library, settles the promise, handlers run on the
-/// global queue.
+/// the continuous clock settles the promise, handlers run on a thread of the library, and can block it.
 public struct ImmediateExecutor: PromiseExecutor {
   @inlinable init() {}
 
@@ -112,8 +92,6 @@ public struct ImmediateExecutor: PromiseExecutor {
 
 /// Runs handlers concurrently on the global queue.
 public struct GlobalExecutor: PromiseExecutor {
-  @usableFromInline static var queue: DispatchQueue { Queues.global }
-
   /// Schedules the job on the global concurrent queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.global) { job.run() } }
 }
@@ -129,7 +107,7 @@ public struct ActorExecutor: PromiseExecutor {
   let actor: any Actor
 
   /// Schedules the job on the actor.
-  public func enqueue(_ job: PromiseJob) { ActorScheduler.hop(to: actor) { job.run() } }
+  public func enqueue(_ job: PromiseJob) { ActorScheduler.hop(to: actor, Task.currentPriority) { job.run() } }
 }
 
 extension PromiseExecutor where Self == ImmediateExecutor {

@@ -6,13 +6,7 @@ import Dispatch
 /// executor submits a block for each handler, so that other work submitted to the queue can run
 /// between them. On a serial queue, handlers run in the order in which they were attached.
 public struct QueueExecutor: PromiseExecutor {
-  private enum Submission {
-    case inPlace
-    case plain(DispatchQueue)
-    case withOptions(VisitScheduler)
-  }
-
-  private let submission: Submission
+  @usableFromInline let target: HandlerTarget
 
   /// Creates an executor for `queue`.
   ///
@@ -24,31 +18,24 @@ public struct QueueExecutor: PromiseExecutor {
   public init(
     _ queue: DispatchQueue?, group: DispatchGroup? = nil, flags: DispatchWorkItemFlags = []
   ) {
-    if let queue {
-      submission =
-        group == nil && flags.isEmpty
-        ? .plain(queue) : .withOptions(VisitScheduler(queue: queue, group: group, flags: flags))
+    guard let queue else {
+      target = .inPlace
+      return
+    }
+    let alone = HandlerTarget(queue: queue, .queueAlone)
+    if group == nil, flags.isEmpty {
+      target = alone
     } else {
-      submission = .inPlace
+      target = HandlerTarget(OptionScheduler(alone.object, group, flags), .scheduler)
     }
   }
 
   /// Submits the job to the queue, or runs it in place.
   public func enqueue(_ job: PromiseJob) {
-    switch submission {
+    switch target.kind {
     case .inPlace: job.run()
-    case .plain(let queue): Queues.async(on: queue) { job.run() }
-    case .withOptions(let scheduler):
-      scheduler.send { job.run() }
-    }
-  }
-
-  /// The target that reaches the queue without a wrapper for each job.
-  @usableFromInline var target: HandlerTarget {
-    switch submission {
-    case .inPlace: HandlerTarget(programInPlace: ())
-    case .plain(let queue): HandlerTarget(visiting: queue)
-    case .withOptions(let scheduler): HandlerTarget(scheduler: scheduler)
+    case .scheduler: (target.object as? OptionScheduler)?.send { job.run() }
+    case .queue, .queueAlone: (target.object as? DispatchQueue)?.enqueue(job)
     }
   }
 }
@@ -56,26 +43,26 @@ public struct QueueExecutor: PromiseExecutor {
 /// Submits jobs to a queue one by one, with a group and flags.
 ///
 /// `@unchecked Sendable`: all properties are immutable; the queue and the group are thread-safe.
-private final class VisitScheduler: Scheduler, @unchecked Sendable {
-  private let object: DispatchQueue
+private final class OptionScheduler: Scheduler, @unchecked Sendable {
+  private let queue: DispatchQueue
   private let group: DispatchGroup?
   private let flags: DispatchWorkItemFlags
 
-  init(queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags) {
-    object = queue
+  init(_ queue: AnyObject?, _ group: DispatchGroup?, _ flags: DispatchWorkItemFlags) {
+    self.queue = unsafeDowncast(queue.unsafelyUnwrapped, to: DispatchQueue.self)
     self.group = group
     self.flags = flags
   }
 
   func send(_ work: @escaping @Sendable () -> Void) {
-    Queues.async(on: object, group: group, flags: flags, work)
+    Queues.async(on: queue, group: group, flags: flags, work)
   }
 
   override func enqueue(_ job: Job) {
-    QueueTurn.visit(job, on: object, group: group, flags: flags)
+    QueueTurn.enqueueAlone(job, on: queue, group: group, flags: flags)
   }
 
-  override var dispatchQueue: Unmanaged<AnyObject>? { .passUnretained(object) }
-  override var name: String { object.label }
-  override var identity: AnyObject? { object }
+  override var dispatchQueue: Unmanaged<AnyObject>? { .passUnretained(queue) }
+  override var name: String { queue.label }
+  override var identity: AnyObject? { queue }
 }

@@ -15,7 +15,7 @@
 /// Create one `TurnExecutor` for each executor and reuse it: handlers run in order only within the
 /// same `TurnExecutor`.
 public struct TurnExecutor: PromiseExecutor {
-  private let scheduler: RequestedTurnScheduler
+  private let scheduler: TurnScheduler
 
   /// Creates an executor whose turns are scheduled by `schedule`.
   ///
@@ -32,42 +32,38 @@ public struct TurnExecutor: PromiseExecutor {
     name: String, isCurrent: @escaping @Sendable () -> Bool = { false },
     schedule: @escaping @Sendable (_ turn: @escaping @Sendable () -> Void) -> Void
   ) {
-    scheduler = RequestedTurnScheduler(
-      name: name, isCurrent: isCurrent, schedule: schedule, owner: nil)
+    scheduler = TurnScheduler(name, isCurrent, schedule, owner: nil)
   }
 
-  private init(_ scheduler: RequestedTurnScheduler) { self.scheduler = scheduler }
+  private init(_ scheduler: TurnScheduler) { self.scheduler = scheduler }
 
   /// Schedules the job to run in a turn.
-  public func enqueue(_ job: PromiseJob) { scheduler.enqueue(EnqueuedJob(job)) }
+  public func enqueue(_ job: PromiseJob) { scheduler.enqueue(ClosureJob { job.run() }) }
 
   /// The target that reaches the scheduler without a wrapper for each job.
-  @usableFromInline var target: HandlerTarget { HandlerTarget(scheduler: scheduler) }
+  @usableFromInline var target: HandlerTarget { HandlerTarget(scheduler, .scheduler) }
 
   /// Returns the executor for `owner`, which is the same one while it is in use.
   ///
-  /// `schedule` must keep `owner` alive, because the executor is found by the address of `owner`.
+  /// If `owner` is also the serial executor of actors, handlers on both run in order. `schedule`
+  /// must keep `owner` alive, because the executor is found by the address of `owner`.
   package static func shared(
     by owner: AnyObject, name: @autoclosure () -> String,
     isCurrent: @escaping @Sendable () -> Bool,
     schedule: @escaping @Sendable (_ turn: @escaping @Sendable () -> Void) -> Void
   ) -> TurnExecutor {
     let id = ObjectIdentifier(owner)
-    let registry = RequestedTurnScheduler.registry
-    if let scheduler = registry.existing(for: id) { return TurnExecutor(scheduler) }
-    // The closures belong to the program, so they're created and released outside the lock.
-    let new = RequestedTurnScheduler(
-      name: name(), isCurrent: isCurrent, schedule: schedule, owner: id)
-    return TurnExecutor(registry.registered(new, for: id))
+    if let scheduler = TurnScheduler.registry.existing(for: id) { return TurnExecutor(scheduler) }
+    // User code creates and releases the closures, so this is done outside the lock.
+    let new = TurnScheduler(name(), isCurrent, schedule, owner: id)
+    return TurnExecutor(TurnScheduler.registry.registered(new, for: id))
   }
 }
 
 /// The scheduler of a `TurnExecutor`, whose turns run where `schedule` runs them.
 ///
-/// `@unchecked Sendable`: guarded like `TurnScheduler`; the added properties are immutable. The
-/// queue is safe even if the executor isn't serial, because at most one turn is outstanding at any
-/// time.
-private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
+/// `@unchecked Sendable`: all properties are immutable.
+private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
   private let label: String
   private let isCurrent: @Sendable () -> Bool
   private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
@@ -75,34 +71,28 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
   private let owner: ObjectIdentifier?
 
   init(
-    name: String, isCurrent: @escaping @Sendable () -> Bool,
-    schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
+    _ name: String, _ isCurrent: @escaping @Sendable () -> Bool,
+    _ schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void,
     owner: ObjectIdentifier?
   ) {
     label = name
     self.isCurrent = isCurrent
     self.schedule = schedule
     self.owner = owner
-    super.init()
-    BlockingChecks.noteExecutorWithThread()
+    super.init(owner.map { .of($0) } ?? SerialQueue(canNest: true))
   }
 
   override var name: String { label }
   override var occupiesCurrentThread: Bool { isCurrent() }
 
-  override func scheduleTurn() {
-    let state = ThreadState.current
-    guard !state.pointee.isShared else {
-      state.pointee.postponed.append { self.scheduleTurn() }
-      return
-    }
-    Trampoline.callExecutor(state) {
-      let turn = RequestedTurn(self)
+  override func requestTurn(_ urgency: Urgency) {
+    Trampoline.callExecutor(ThreadState.current) {
+      let turn = RequestedTurn(self, urgency)
       schedule { turn.run() }
     }
   }
 
-  static let registry = SchedulerRegistry<RequestedTurnScheduler>()
+  static let registry = SchedulerRegistry<TurnScheduler>()
 
   deinit {
     if let owner { Self.registry.remove(ObjectIdentifier(self), for: owner) }
@@ -112,48 +102,28 @@ private final class RequestedTurnScheduler: TurnScheduler, @unchecked Sendable {
 /// A requested turn, which runs once or, if it's dropped, rejects the promises of the waiting
 /// handlers.
 private final class RequestedTurn: Sendable {
-  private let scheduler: RequestedTurnScheduler
+  private let scheduler: TurnScheduler
+  private let urgency: Urgency
   private let hasRun = AtomicFlag(false)
 
-  init(_ scheduler: RequestedTurnScheduler) { self.scheduler = scheduler }
+  init(_ scheduler: TurnScheduler, _ urgency: Urgency) {
+    self.scheduler = scheduler
+    self.urgency = urgency
+  }
 
   func run() {
     if hasRun.exchange(true, ordering: .acquiringAndReleasing) { return }
+    let (queue, urgency) = (scheduler.queue, urgency)
+    // `schedule` can call its argument before it returns.
     let state = ThreadState.current
     if state.pointee.enqueueDepth > 0 {
-      // `schedule` has called its argument before returning.
-      Trampoline.perform(InnerTurn(scheduler), state)
+      Trampoline.perform(ClosureJob { queue.runTurn(urgency) }, state)
     } else {
-      scheduler.runTurn()
+      queue.runTurn(urgency)
     }
   }
 
   deinit {
-    if hasRun.load(ordering: .acquiring) { return }
-    for job in scheduler.takeJobs() { DroppedJob.reject(job) }
+    if !hasRun.load(ordering: .acquiring) { scheduler.queue.dropTurn(urgency, of: scheduler) }
   }
-}
-
-/// A turn as a job for the trampoline.
-private final class InnerTurn: Job, @unchecked Sendable {
-  // Immutable.
-  private let scheduler: RequestedTurnScheduler
-
-  init(_ scheduler: RequestedTurnScheduler) { self.scheduler = scheduler }
-
-  override var callsProgramInPlace: Bool { true }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    scheduler.runTurn()
-  }
-}
-
-/// A job that was passed to `TurnExecutor.enqueue`.
-private final class EnqueuedJob: Job, @unchecked Sendable {
-  // Immutable.
-  private let job: PromiseJob
-
-  init(_ job: PromiseJob) { self.job = job }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) { job.run() }
 }

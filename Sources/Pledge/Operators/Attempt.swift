@@ -85,3 +85,23 @@ extension Guarantee {
   @inlinable
   public static var never: Guarantee { Guarantee(cell: Root<Value?>()) }
 }
+
+extension Promise {
+  /// Creates a promise for the result of `work`, which runs on `executor`.
+  ///
+  /// Cancelling the promise before `work` has started prevents it from running.
+  @inlinable @_disfavoredOverload
+  public init(
+    on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
+  ) {
+    self = Promise<Void>.value(()).map(on: executor) { try work() }
+  }
+}
+
+extension Guarantee {
+  /// Creates a guarantee for the value of `work`, which runs on `executor`.
+  @inlinable @_disfavoredOverload
+  public init(on executor: some PromiseExecutor, _ work: @escaping @Sendable () -> Value) {
+    self = Guarantee<Void>.value(()).map(on: executor) { work() }
+  }
+}

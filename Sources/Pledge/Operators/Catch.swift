@@ -10,8 +10,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Void
   ) -> Guarantee<Void> {
     caught(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Void).self))
+      Placed(body))
   }
 
   /// Handles the error and ends the chain.
@@ -24,17 +23,16 @@ extension Promise {
   public func `catch`(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void
   ) -> Guarantee<Void> {
-    caught(HandlerTarget(executor), body)
+    caught(Placed(body, on: executor))
   }
 
   @inlinable
   func caught(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Void
+    _ body: Placed<@Sendable (any Error) -> Void>
   ) -> Guarantee<Void> {
     Guarantee<Void>(
       cell: cell.derive(
-        Void.self, wants: Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(ErrorAction(body))
+        Void.self, .error, on: body.target, body: ErasedClosure(ErrorAction(body.closure))
       ) { handler, source in
         if let rejection = source.rejection {
           rejection.markHandled()
@@ -56,8 +54,7 @@ extension Promise {
     only: E.Type, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) -> Void
   ) -> Promise<Void> {
     caughtOnly(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (E) -> Void).self))
+      Placed(body))
   }
 
   /// Handles errors of the type `only`; other errors pass through.
@@ -69,7 +66,7 @@ extension Promise {
   public func `catch`<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) -> Void
   ) -> Promise<Void> {
-    caughtOnly(HandlerTarget(executor), body)
+    caughtOnly(Placed(body, on: executor))
   }
 
   /// Handles the error `only`; other errors pass through.
@@ -82,8 +79,7 @@ extension Promise {
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
   ) -> Promise<Void> {
     caughtEqual(
-      only, HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () -> Void).self))
+      only, Placed(body))
   }
 
   /// Handles the error `only`; other errors pass through.
@@ -95,29 +91,35 @@ extension Promise {
   public func `catch`<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () -> Void
   ) -> Promise<Void> {
-    caughtEqual(only, HandlerTarget(executor), body)
+    caughtEqual(only, Placed(body, on: executor))
   }
 
   @inlinable
   func caughtOnly<E: Error>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (E) -> Void
+    _ body: Placed<@Sendable (E) -> Void>
   ) -> Promise<Void> {
-    caughtIfWanted(target) { error in
-      guard let error = error as? E else { return false }
-      body(error)
-      return true
-    }
+    caughtIfWanted(
+      body.map { body in
+        { error in
+          guard let error = error as? E else { return false }
+          body(error)
+          return true
+        }
+      })
   }
 
   @inlinable
   func caughtEqual<E: Error & Equatable>(
-    _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () -> Void
+    _ only: E, _ body: Placed<@Sendable () -> Void>
   ) -> Promise<Void> {
-    caughtIfWanted(target) { error in
-      guard error as? E == only else { return false }
-      body()
-      return true
-    }
+    caughtIfWanted(
+      body.map { body in
+        { error in
+          guard error as? E == only else { return false }
+          body()
+          return true
+        }
+      })
   }
 
   /// Handles the errors for which `body` returns true.
@@ -126,11 +128,11 @@ extension Promise {
   /// order with the other handlers of this promise.
   @inlinable
   func caughtIfWanted(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Bool
+    _ body: Placed<@Sendable (any Error) -> Bool>
   ) -> Promise<Void> {
     Promise<Void>(
       cell: cell.derive(
-        Void.self, wants: Cell.Input.wantsRejection, target: target, body: ErasedClosure(body)
+        Void.self, .error, on: body.target, body: ErasedClosure(body.closure)
       ) { handler, source in
         guard let rejection = source.rejection else {
           handler.dropBody()
@@ -148,5 +150,5 @@ extension Promise {
 
   /// Ends the chain and ignores its error, if any.
   @inlinable
-  public func cauterize() { _ = caught(HandlerTarget(immediate: ())) { _ in } }
+  public func cauterize() { _ = caught(.inPlace { _ in }) }
 }

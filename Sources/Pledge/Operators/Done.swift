@@ -9,8 +9,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Void> {
     mapped(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
+      Placed(body))
   }
 
   /// Calls `body` with the value; the returned promise has no value.
@@ -22,7 +21,7 @@ extension Thenable {
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Void> {
-    mapped(HandlerTarget(executor), body)
+    mapped(Placed(body, on: executor))
   }
 
   /// Calls `body` with the value, and passes the value on.
@@ -35,8 +34,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Value> {
     gotten(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
+      Placed(body))
   }
 
   /// Calls `body` with the value, and passes the value on.
@@ -48,17 +46,20 @@ extension Thenable {
   public func get(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
   ) -> Promise<Value> {
-    gotten(HandlerTarget(executor), body)
+    gotten(Placed(body, on: executor))
   }
 
   @inlinable
   func gotten(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Void
+    _ body: Placed<@Sendable (Value) throws -> Void>
   ) -> Promise<Value> {
-    mapped(target) { value in
-      try body(value)
-      return value
-    }
+    mapped(
+      body.map { body in
+        { value in
+          try body(value)
+          return value
+        }
+      })
   }
 
   /// Calls `body` with the result, and passes it on.
@@ -72,8 +73,7 @@ extension Thenable {
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
     tapped(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
+      Placed(body))
   }
 
   /// Calls `body` with the result, and passes it on.
@@ -86,17 +86,16 @@ extension Thenable {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
-    tapped(HandlerTarget(executor), body)
+    tapped(Placed(body, on: executor))
   }
 
   @inlinable
   func tapped(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
+    _ body: Placed<@Sendable (Result<Value, any Error>) -> Void>
   ) -> Promise<Value> {
     Promise(
       cell: source.cell.derive(
-        Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(ResultAction(body))
+        Value.self, .result, on: body.target, body: ErasedClosure(ResultAction(body.closure))
       ) { handler, source in
         if let rejection = source.rejection {
           handler.takeBody(as: ResultAction<Value>.self).call(.failure(rejection.error))
@@ -119,8 +118,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Void> {
     guaranteedMap(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Void).self))
+      Placed(body))
   }
 
   /// Calls `body` with the value; the returned promise has no value.
@@ -130,7 +128,7 @@ extension Guarantee {
   public func done(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Void> {
-    guaranteedMap(HandlerTarget(executor), body)
+    guaranteedMap(Placed(body, on: executor))
   }
 
   /// Calls `body` with the value, and passes the value on.
@@ -141,8 +139,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
   ) -> Guarantee<Value> {
     guaranteedGet(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Void).self))
+      Placed(body))
   }
 
   /// Calls `body` with the value, and passes the value on.
@@ -152,17 +149,20 @@ extension Guarantee {
   public func get(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
   ) -> Guarantee<Value> {
-    guaranteedGet(HandlerTarget(executor), body)
+    guaranteedGet(Placed(body, on: executor))
   }
 
   @inlinable
   func guaranteedGet(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) -> Void
+    _ body: Placed<@Sendable (Value) -> Void>
   ) -> Guarantee<Value> {
-    guaranteedMap(target) { value in
-      body(value)
-      return value
-    }
+    guaranteedMap(
+      body.map { body in
+        { value in
+          body(value)
+          return value
+        }
+      })
   }
 }
 
@@ -177,9 +177,7 @@ extension Thenable {
   public func done(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Bool
   ) -> Promise<Void> {
-    let target = HandlerTarget(isolation: body.isolation)
-    let body = Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Bool).self)
-    return mapped(target) { _ = try body($0) }
+    mapped(Placed(body).map { body in { _ = try body($0) } })
   }
 }
 
@@ -191,8 +189,6 @@ extension Promise {
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool
   ) -> Guarantee<Void> {
-    let target = HandlerTarget(isolation: body.isolation)
-    let body = Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Bool).self)
-    return caught(target) { _ = body($0) }
+    caught(Placed(body).map { body in { _ = body($0) } })
   }
 }

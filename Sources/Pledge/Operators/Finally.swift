@@ -15,8 +15,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Result
   ) -> Promise<Value> {
     finishedWaiting(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Result).self))
+      Placed(body))
   }
 
   /// Calls `body` when this promise has settled, and passes the result on.
@@ -28,7 +27,7 @@ extension Promise {
   public func finally<Result>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Result
   ) -> Promise<Value> {
-    finishedWaiting(HandlerTarget(executor), body)
+    finishedWaiting(Placed(body, on: executor))
   }
 
   /// Returns a promise with the same result, which waits for the result of `body` if that is a
@@ -38,20 +37,19 @@ extension Promise {
   /// closures that return a promise, the compiler would try every combination along a chain.
   @inlinable
   func finishedWaiting<Result>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Result
+    _ body: Placed<@Sendable () throws -> Result>
   ) -> Promise<Value> {
-    if Result.self == Void.self { return finished(target) { _ = try body() } }
-    return finishedAfter(target) { Promise<Void>.end(of: try body()) }
+    if Result.self == Void.self { return finished(body.map { body in { _ = try body() } }) }
+    return finishedAfter(body.map { body in { Promise<Void>.end(of: try body()) } })
   }
 
   @inlinable
   func finished(
-    _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Void
+    _ body: Placed<@Sendable () throws -> Void>
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(CleanUpAction(body))
+        Value.self, .result, on: body.target, body: ErasedClosure(CleanUpAction(body.closure))
       ) { handler, source in
         do {
           try handler.takeBody(as: CleanUpAction.self).call()
@@ -69,12 +67,11 @@ extension Promise {
 
   @inlinable
   func finishedAfter<T: Thenable>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> T
+    _ body: Placed<@Sendable () throws -> T>
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(body)
+        Value.self, .result, on: body.target, body: ErasedClosure(body.closure)
       ) { handler, source in
         guard handler.body != nil else {
           handler.copyResult(of: source, as: Value.self)
@@ -84,10 +81,8 @@ extension Promise {
         let outcome = Promise(cell: source)
         do {
           // The cleanup must not be cancelled along with the work that it follows.
-          let inner = try body().source.uncancellable().chained(HandlerTarget(immediate: ())) {
-            _ in
-            outcome
-          }
+          let inner = try body().source.uncancellable().chained(
+            .inPlace { _ in outcome })
           handler.adopt(inner.cell, as: Value.self)
         } catch {
           handler.fail(error)
@@ -112,7 +107,7 @@ extension Promise where Value == Void {
   static func endIgnoringErrors(of result: Any) -> Promise<Void> {
     guard let thenable = result as? any Thenable else { return .value(()) }
     let (promise, resolver) = Promise<Void>.withResolvers()
-    _ = thenable.erased().tapped(HandlerTarget(immediate: ())) { _ in resolver.fulfill() }
+    _ = thenable.erased().tapped(.inPlace { _ in resolver.fulfill() })
     return promise
   }
 }
@@ -134,8 +129,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Result
   ) -> Guarantee<Value> {
     guaranteedFinallyWaiting(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () -> Result).self))
+      Placed(body))
   }
 
   /// Calls `body` when this guarantee is fulfilled or broken, and passes the value on.
@@ -147,22 +141,18 @@ extension Guarantee {
   public func finally<Result>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Result
   ) -> Guarantee<Value> {
-    guaranteedFinallyWaiting(HandlerTarget(executor), body)
+    guaranteedFinallyWaiting(Placed(body, on: executor))
   }
 
   @inlinable
   func guaranteedFinallyWaiting<Result>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable () -> Result
+    _ body: Placed<@Sendable () -> Result>
   ) -> Guarantee<Value> {
-    if Result.self == Void.self { return guaranteedFinally(target) { _ = body() } }
-    return Guarantee(
-      cell: base.finishedAfter(target) { Promise<Void>.endIgnoringErrors(of: body()) }.cell)
-  }
-
-  @inlinable
-  func guaranteedFinally(
-    _ target: HandlerTarget, _ body: @escaping @Sendable () -> Void
-  ) -> Guarantee<Value> {
-    Guarantee(cell: base.finished(target, body).cell)
+    if Result.self == Void.self {
+      return Guarantee(cell: base.finished(body.map { body in { _ = body() } }).cell)
+    }
+    let waiting = base.finishedAfter(
+      body.map { body in { Promise<Void>.endIgnoringErrors(of: body()) } })
+    return Guarantee(cell: waiting.cell)
   }
 }

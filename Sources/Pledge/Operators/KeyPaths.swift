@@ -12,8 +12,7 @@ extension Thenable {
   public func map<U: Sendable>(
     _ keyPath: KeyPath<Value, U>, isolation: isolated any Actor = #isolation
   ) -> Promise<U> {
-    let property = IsolatedKeyPath(keyPath)
-    return mapped(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    mapped(Placed(keyPath, on: isolation))
   }
 
   /// Returns a promise for the value's property at `keyPath`, unless that is nil.
@@ -25,8 +24,7 @@ extension Thenable {
   public func compactMap<U: Sendable>(
     _ keyPath: KeyPath<Value, U?>, isolation: isolated any Actor = #isolation
   ) -> Promise<U> {
-    let property = IsolatedKeyPath(keyPath)
-    return compactMapped(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    compactMapped(Placed(keyPath, on: isolation))
   }
 }
 
@@ -38,45 +36,7 @@ extension Guarantee {
   public func map<U: Sendable>(
     _ keyPath: KeyPath<Value, U>, isolation: isolated any Actor = #isolation
   ) -> Guarantee<U> {
-    let property = IsolatedKeyPath(keyPath)
-    return guaranteedMap(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
-  }
-}
-
-extension Thenable where Value: Sequence, Value.Element: Sendable {
-  /// Returns a promise for each element's property at `keyPath`.
-  ///
-  /// **Execution.** The properties are read on the actor that calls this method.
-  @inlinable @_disfavoredOverload
-  public func mapValues<U: Sendable>(
-    _ keyPath: KeyPath<Value.Element, U>, isolation: isolated any Actor = #isolation
-  ) -> Promise<[U]> {
-    let property = IsolatedKeyPath(keyPath)
-    return mappedValues(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
-  }
-
-  /// Returns a promise for each element's property at `keyPath`, without the nils.
-  ///
-  /// **Execution.** The properties are read on the actor that calls this method.
-  @inlinable @_disfavoredOverload
-  public func compactMapValues<U: Sendable>(
-    _ keyPath: KeyPath<Value.Element, U?>, isolation: isolated any Actor = #isolation
-  ) -> Promise<[U]> {
-    let property = IsolatedKeyPath(keyPath)
-    return compactMappedValues(HandlerTarget(isolation: isolation)) {
-      $0[keyPath: property.keyPath]
-    }
-  }
-
-  /// Returns a promise for the elements whose property at `keyPath` is true.
-  ///
-  /// **Execution.** The properties are read on the actor that calls this method.
-  @inlinable @_disfavoredOverload
-  public func filterValues(
-    _ keyPath: KeyPath<Value.Element, Bool>, isolation: isolated any Actor = #isolation
-  ) -> Promise<[Value.Element]> {
-    let property = IsolatedKeyPath(keyPath)
-    return filteredValues(HandlerTarget(isolation: isolation)) { $0[keyPath: property.keyPath] }
+    guaranteedMap(Placed(keyPath, on: isolation))
   }
 }
 
@@ -87,4 +47,14 @@ extension Thenable where Value: Sequence, Value.Element: Sendable {
 struct IsolatedKeyPath<Root, Property>: @unchecked Sendable {
   @usableFromInline let keyPath: KeyPath<Root, Property>
   @inlinable init(_ keyPath: KeyPath<Root, Property>) { self.keyPath = keyPath }
+}
+
+extension Placed {
+  /// Creates the place of a closure that reads `keyPath` on `isolation`.
+  @inlinable
+  init<Root, Property>(_ keyPath: KeyPath<Root, Property>, on isolation: any Actor)
+  where Closure == @Sendable (Root) throws -> Property {
+    let property = IsolatedKeyPath(keyPath)
+    self.init({ $0[keyPath: property.keyPath] }, at: HandlerTarget(isolation: isolation))
+  }
 }

@@ -9,8 +9,7 @@ extension Thenable {
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U
   ) -> Promise<U> {
     mapped(
-      HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
+      Placed(transform))
   }
 
   /// Returns a promise for the result of applying `transform` to this promise's value.
@@ -22,21 +21,21 @@ extension Thenable {
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U
   ) -> Promise<U> {
-    mapped(HandlerTarget(executor), transform)
+    mapped(Placed(transform, on: executor))
   }
 
   @inlinable
   func mapped<U: Sendable>(
-    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U
+    _ transform: Placed<@Sendable (Value) throws -> U>
   ) -> Promise<U> {
     let cell = source.cell
-    if cell.isReady(for: target), let call = InPlaceCall() {
+    if cell.isReady(for: transform.target), let call = InPlaceCall() {
       defer { call.end() }
-      return mappedNow(cell, transform)
+      return mappedNow(cell, transform.closure)
     }
     return Promise(
       cell: cell.derive(
-        U.self, wants: Cell.Input.wantsValue, target: target, body: ErasedClosure(transform)
+        U.self, .value, on: transform.target, body: ErasedClosure(transform.closure)
       ) { handler, source in
         if let rejection = source.rejection {
           handler.dropBody()
@@ -79,8 +78,7 @@ extension Thenable {
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) throws -> U?
   ) -> Promise<U> {
     compactMapped(
-      HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(as: (@Sendable (Value) throws -> U?).self))
+      Placed(transform))
   }
 
   /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
@@ -93,22 +91,25 @@ extension Thenable {
   public func compactMap<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U?
   ) -> Promise<U> {
-    compactMapped(HandlerTarget(executor), transform)
+    compactMapped(Placed(transform, on: executor))
   }
 
   @inlinable
   func compactMapped<U: Sendable>(
-    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value) throws -> U?
+    _ transform: Placed<@Sendable (Value) throws -> U?>
   ) -> Promise<U> {
-    mapped(target) { value in
-      guard let result = try transform(value) else { throw PromiseError.noValue }
-      return result
-    }
+    mapped(
+      transform.map { transform in
+        { value in
+          guard let result = try transform(value) else { throw PromiseError.noValue }
+          return result
+        }
+      })
   }
 
   /// Returns a promise that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
-  public func asVoid() -> Promise<Void> { mapped(HandlerTarget(immediate: ())) { _ in } }
+  public func asVoid() -> Promise<Void> { mapped(.inPlace { _ in }) }
 }
 
 extension Guarantee {
@@ -120,8 +121,7 @@ extension Guarantee {
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) -> U
   ) -> Guarantee<U> {
     guaranteedMap(
-      HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(as: (@Sendable (Value) -> U).self))
+      Placed(transform))
   }
 
   /// Returns a guarantee for the result of applying `transform` to this guarantee's value.
@@ -131,17 +131,17 @@ extension Guarantee {
   public func map<U: Sendable>(
     on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) -> U
   ) -> Guarantee<U> {
-    guaranteedMap(HandlerTarget(executor), transform)
+    guaranteedMap(Placed(transform, on: executor))
   }
 
   @inlinable
   func guaranteedMap<U: Sendable>(
-    _ target: HandlerTarget, _ transform: @escaping @Sendable (Value) -> U
+    _ transform: Placed<@Sendable (Value) throws -> U>
   ) -> Guarantee<U> {
-    Guarantee<U>(cell: mapped(target, transform).cell)
+    Guarantee<U>(cell: mapped(transform).cell)
   }
 
   /// Returns a guarantee that is fulfilled, without a value, when this one is fulfilled.
   @inlinable
-  public func asVoid() -> Guarantee<Void> { guaranteedMap(HandlerTarget(immediate: ())) { _ in } }
+  public func asVoid() -> Guarantee<Void> { guaranteedMap(.inPlace { _ in }) }
 }

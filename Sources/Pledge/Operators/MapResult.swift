@@ -12,9 +12,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
     resultMapped(
-      HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(
-        as: (@Sendable (Result<Value, any Error>) throws -> U).self))
+      Placed(transform))
   }
 
   /// Returns a promise for the result of applying `transform` to this promise's result.
@@ -27,7 +25,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
   ) -> Promise<U> {
-    resultMapped(HandlerTarget(executor), transform)
+    resultMapped(Placed(transform, on: executor))
   }
 
   /// Returns a promise for the result of applying `transform`, on the main actor, to this promise's
@@ -44,13 +42,11 @@ extension Promise {
   /// order with the other handlers of this promise.
   @inlinable
   func resultMapped<U: Sendable>(
-    _ target: HandlerTarget,
-    _ transform: @escaping @Sendable (Result<Value, any Error>) throws -> U
+    _ transform: Placed<@Sendable (Result<Value, any Error>) throws -> U>
   ) -> Promise<U> {
     Promise<U>(
       cell: cell.derive(
-        U.self, wants: Cell.Input.wantsValue | Cell.Input.wantsRejection, target: target,
-        body: ErasedClosure(transform)
+        U.self, .result, on: transform.target, body: ErasedClosure(transform.closure)
       ) { handler, source in
         let result: U
         do {
@@ -70,9 +66,7 @@ extension Promise {
   func settled() -> Promise<Result<Value, any Error>> {
     Promise<Result<Value, any Error>>(
       cell: cell.derive(
-        Result<Value, any Error>.self,
-        wants: Cell.Input.wantsValue | Cell.Input.wantsRejection,
-        target: HandlerTarget(immediate: ()), body: nil
+        Result<Value, any Error>.self, .copy
       ) { handler, source in
         handler.finish(source.handledResult() as Result<Value, any Error>)
       })

@@ -198,13 +198,6 @@ extension Promise {
     on executor: MainExecutor,
     _ handler: @escaping @MainActor @Sendable (Result<Value, any Error>) -> Void
   ) {
-    // A generic parameter: a call with a `MainExecutor` would call this method again.
-    func observe(on executor: some PromiseExecutor) {
-      self.observe(
-        on: executor,
-        Isolated(handler).assumingIsolated(
-          as: (@Sendable (Result<Value, any Error>) -> Void).self))
-    }
-    observe(on: executor)
+    observed(.result, Placed(handler))
   }
 }

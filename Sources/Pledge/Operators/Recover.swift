@@ -22,8 +22,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
     recoveredWithPromise(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (any Error) throws -> Promise<Value>).self))
+      Placed(body))
   }
 
   /// Replaces an error with the promise that `body` returns.
@@ -36,7 +35,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredWithPromise(HandlerTarget(executor), body)
+    recoveredWithPromise(Placed(body, on: executor))
   }
 
   /// Replaces an error with the guarantee that `body` returns.
@@ -48,9 +47,7 @@ extension Promise {
   public func recover(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
-    recoveredWithGuarantee(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Guarantee<Value>).self))
+    Guarantee(cell: recovered(Placed(body).map { body in { body($0).base } }).cell)
   }
 
   /// Replaces an error with the guarantee that `body` returns.
@@ -64,7 +61,7 @@ extension Promise {
     on executor: some PromiseExecutor, as type: Guarantee<Value>.Type = Guarantee<Value>.self,
     _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
   ) -> Guarantee<Value> {
-    recoveredWithGuarantee(HandlerTarget(executor), body)
+    Guarantee(cell: recovered(Placed(body, on: executor).map { body in { body($0).base } }).cell)
   }
 
   /// Replaces an error of the type `only` with the promise that `body` returns.
@@ -78,9 +75,8 @@ extension Promise {
     only: E.Type,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredOnlyWithPromise(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Promise<Value>).self))
+    recoveredOnly(
+      Placed(body))
   }
 
   /// Replaces an error of the type `only` with the promise that `body` returns.
@@ -94,7 +90,7 @@ extension Promise {
     on executor: some PromiseExecutor, only: E.Type,
     _ body: @escaping @Sendable (E) throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredOnlyWithPromise(HandlerTarget(executor), body)
+    recoveredOnly(Placed(body, on: executor))
   }
 
   /// Replaces the error `only` with the promise that `body` returns.
@@ -108,9 +104,8 @@ extension Promise {
     only: E,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredEqualWithPromise(
-      only, HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
+    recoveredEqual(
+      only, Placed(body))
   }
 
   /// Replaces the error `only` with the promise that `body` returns.
@@ -124,36 +119,21 @@ extension Promise {
     on executor: some PromiseExecutor, only: E,
     _ body: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
-    recoveredEqualWithPromise(only, HandlerTarget(executor), body)
+    recoveredEqual(only, Placed(body, on: executor))
   }
 }
 
 // MARK: - Implementation
 
 extension Promise {
-  /// Replaces the errors that `isWanted` accepts; `isWanted` also runs on the executor.
+  /// Replaces each error for which `body` doesn't return nil; other errors are passed on.
   @inlinable
   func recovered(
-    _ target: HandlerTarget,
-    when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
-    _ body: @escaping @Sendable (any Error) throws -> Value
+    _ body: Placed<@Sendable (any Error) throws -> Promise<Value>?>
   ) -> Promise<Value> {
-    recoveredWithPromise(target, when: isWanted) { .value(try body($0)) }
-  }
-
-  @inlinable
-  func recoveredWithPromise(
-    _ target: HandlerTarget,
-    when isWanted: @escaping @Sendable (any Error) -> Bool = { _ in true },
-    _ body: @escaping @Sendable (any Error) throws -> Promise<Value>
-  ) -> Promise<Value> {
-    // The closure returns nil for an error that `isWanted` doesn't accept.
-    let attempt: @Sendable (any Error) throws -> Promise<Value>? = { error in
-      isWanted(error) ? try body(error) : nil
-    }
-    return Promise(
+    Promise(
       cell: cell.derive(
-        Value.self, wants: Cell.Input.wantsRejection, target: target, body: ErasedClosure(attempt)
+        Value.self, .error, on: body.target, body: ErasedClosure(body.closure)
       ) { handler, source in
         guard let rejection = source.rejection, handler.body != nil else {
           handler.dropBody()
@@ -181,47 +161,23 @@ extension Promise {
   }
 
   @inlinable
-  func recoveredWithGuarantee(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
-  ) -> Guarantee<Value> {
-    Guarantee(cell: recoveredWithPromise(target) { body($0).base }.cell)
-  }
-
-  @inlinable
-  func guaranteedRecover(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (any Error) -> Value
-  ) -> Guarantee<Value> {
-    Guarantee(cell: recovered(target, body).cell)
+  func recoveredWithPromise(
+    _ body: Placed<@Sendable (any Error) throws -> Promise<Value>>
+  ) -> Promise<Value> {
+    recovered(body.map { body in { try body($0) } })
   }
 
   @inlinable
   func recoveredOnly<E: Error>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (E) throws -> Value
+    _ body: Placed<@Sendable (E) throws -> Promise<Value>>
   ) -> Promise<Value> {
-    recoveredOnlyWithPromise(target) { .value(try body($0)) }
-  }
-
-  @inlinable
-  func recoveredOnlyWithPromise<E: Error>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (E) throws -> Promise<Value>
-  ) -> Promise<Value> {
-    recoveredWithPromise(target, when: { $0 is E }) { error in
-      guard let error = error as? E else { throw error }
-      return try body(error)
-    }
+    recovered(body.map { body in { error in try (error as? E).map { try body($0) } } })
   }
 
   @inlinable
   func recoveredEqual<E: Error & Equatable>(
-    _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Value
+    _ only: E, _ body: Placed<@Sendable () throws -> Promise<Value>>
   ) -> Promise<Value> {
-    recovered(target, when: { $0 as? E == only }) { _ in try body() }
-  }
-
-  @inlinable
-  func recoveredEqualWithPromise<E: Error & Equatable>(
-    _ only: E, _ target: HandlerTarget, _ body: @escaping @Sendable () throws -> Promise<Value>
-  ) -> Promise<Value> {
-    recoveredWithPromise(target, when: { $0 as? E == only }) { _ in try body() }
+    recovered(body.map { body in { error in error as? E == only ? try body() : nil } })
   }
 }

@@ -15,9 +15,7 @@ extension Thenable {
       @escaping @Sendable @isolated(any) (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
     reduced(
-      elements, HandlerTarget(isolation: combine.isolation),
-      Isolated(combine).assumingIsolated(
-        as: (@Sendable (Value, S.Element) throws -> Promise<Value>).self))
+      elements, Placed(combine))
   }
 
   /// Combines the value with each of `elements`, one after the other.
@@ -34,19 +32,29 @@ extension Thenable {
     on executor: some PromiseExecutor, _ elements: S,
     _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>
   ) -> Promise<Value> where S.Element: Sendable {
-    reduced(elements, HandlerTarget(executor), combine)
+    reduced(elements, Placed(combine, on: executor))
   }
 
   @inlinable
   func reduced<S: Sequence & Sendable>(
-    _ elements: S, _ target: HandlerTarget,
-    _ combine: @escaping @Sendable (Value, S.Element) throws -> Promise<Value>
+    _ elements: S, _ combine: Placed<@Sendable (Value, S.Element) throws -> Promise<Value>>
   ) -> Promise<Value> where S.Element: Sendable {
     let iterator = SerialIterator(elements.makeIterator())
     @Sendable func fold(_ promise: Promise<Value>) -> Promise<Value> {
       guard let element = iterator.next() else { return promise }
-      return promise.chained(target) { value in fold(try combine(value, element)) }
+      return promise.chained(
+        combine.map { combine in { value in fold(try combine(value, element)) } })
     }
     return fold(promise)
   }
+}
+
+/// An iterator that is used by one turn on an executor after another.
+///
+/// `@unchecked Sendable`: a turn starts only when the previous one has ended.
+@usableFromInline
+final class SerialIterator<Iterator: IteratorProtocol>: @unchecked Sendable {
+  @usableFromInline var iterator: Iterator
+  @inlinable init(_ iterator: Iterator) { self.iterator = iterator }
+  @inlinable func next() -> Iterator.Element? { iterator.next() }
 }

@@ -8,7 +8,7 @@ extension Promise {
   /// ```
   @inlinable @_disfavoredOverload
   public func replaceError(with value: Value) -> Guarantee<Value> {
-    guaranteedRecover(HandlerTarget(immediate: ())) { _ in value }
+    guaranteedRecover(.inPlace { _ in value })
   }
 
   /// Replaces an error with the value that `body` returns.
@@ -26,8 +26,7 @@ extension Promise {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Value
   ) -> Guarantee<Value> {
     guaranteedRecover(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (any Error) -> Value).self))
+      Placed(body))
   }
 
   /// Replaces an error with the value that `body` returns.
@@ -39,7 +38,7 @@ extension Promise {
   public func replaceError(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
   ) -> Guarantee<Value> {
-    guaranteedRecover(HandlerTarget(executor), body)
+    guaranteedRecover(Placed(body, on: executor))
   }
 
   /// Replaces an error of the type `only` with the value that `body` returns.
@@ -53,9 +52,7 @@ extension Promise {
     only: E.Type,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (E) throws -> Value
   ) -> Promise<Value> {
-    recoveredOnly(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (E) throws -> Value).self))
+    recoveredOnly(Placed(body).map { body in { .value(try body($0)) } })
   }
 
   /// Replaces an error of the type `only` with the value that `body` returns.
@@ -68,7 +65,7 @@ extension Promise {
   public func replaceError<E: Error>(
     on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
   ) -> Promise<Value> {
-    recoveredOnly(HandlerTarget(executor), body)
+    recoveredOnly(Placed(body, on: executor).map { body in { .value(try body($0)) } })
   }
 
   /// Replaces the error `only` with the value that `body` returns.
@@ -81,9 +78,7 @@ extension Promise {
   public func replaceError<E: Error & Equatable>(
     only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
   ) -> Promise<Value> {
-    recoveredEqual(
-      only, HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable () throws -> Value).self))
+    recoveredEqual(only, Placed(body).map { body in { .value(try body()) } })
   }
 
   /// Replaces the error `only` with the value that `body` returns.
@@ -96,7 +91,7 @@ extension Promise {
   public func replaceError<E: Error & Equatable>(
     on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
   ) -> Promise<Value> {
-    recoveredEqual(only, HandlerTarget(executor), body)
+    recoveredEqual(only, Placed(body, on: executor).map { body in { .value(try body()) } })
   }
 
   /// Replaces an error with the error that `transform` returns.
@@ -111,8 +106,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (any Error) throws -> any Error
   ) -> Promise<Value> {
     mappedError(
-      HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(as: (@Sendable (any Error) throws -> any Error).self))
+      Placed(transform))
   }
 
   /// Replaces an error with the error that `transform` returns.
@@ -125,13 +119,18 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ transform: @escaping @Sendable (any Error) throws -> any Error
   ) -> Promise<Value> {
-    mappedError(HandlerTarget(executor), transform)
+    mappedError(Placed(transform, on: executor))
   }
 
   @inlinable
   func mappedError(
-    _ target: HandlerTarget, _ transform: @escaping @Sendable (any Error) throws -> any Error
+    _ transform: Placed<@Sendable (any Error) throws -> any Error>
   ) -> Promise<Value> {
-    recoveredWithPromise(target) { throw try transform($0) }
+    recovered(transform.map { transform in { throw try transform($0) } })
+  }
+
+  @inlinable
+  func guaranteedRecover(_ body: Placed<@Sendable (any Error) -> Value>) -> Guarantee<Value> {
+    Guarantee(cell: recovered(body.map { body in { .value(body($0)) } }).cell)
   }
 }

@@ -13,8 +13,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Promise<U>
   ) -> Promise<U> {
     chained(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
+      Placed(body))
   }
 
   /// Returns a promise for the result of the promise that `body` returns.
@@ -30,7 +29,7 @@ extension Thenable {
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Promise<U>
   ) -> Promise<U> {
-    chained(HandlerTarget(executor), body)
+    chained(Placed(body, on: executor))
   }
 
   /// Returns a promise for the result of the thenable that `body` returns.
@@ -43,8 +42,7 @@ extension Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> T
   ) -> Promise<T.Value> {
     chainedThenable(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> T).self))
+      Placed(body))
   }
 
   /// Returns a promise for the result of the thenable that `body` returns.
@@ -56,16 +54,16 @@ extension Thenable {
   public func then<T: Thenable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> T
   ) -> Promise<T.Value> {
-    chainedThenable(HandlerTarget(executor), body)
+    chainedThenable(Placed(body, on: executor))
   }
 
   @inlinable
   func chained<U: Sendable>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) throws -> Promise<U>
+    _ body: Placed<@Sendable (Value) throws -> Promise<U>>
   ) -> Promise<U> {
     Promise(
       cell: self.source.cell.derive(
-        U.self, wants: Cell.Input.wantsValue, target: target, body: ErasedClosure(body)
+        U.self, .value, on: body.target, body: ErasedClosure(body.closure)
       ) { handler, source in
         if let rejection = source.rejection {
           handler.dropBody()
@@ -91,9 +89,9 @@ extension Thenable {
 
   @inlinable
   func chainedThenable<T: Thenable>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) throws -> T
+    _ body: Placed<@Sendable (Value) throws -> T>
   ) -> Promise<T.Value> {
-    chained(target) { try body($0).source }
+    chained(body.map { body in { try body($0).source } })
   }
 }
 
@@ -106,8 +104,7 @@ extension Guarantee {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
     guaranteedThen(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) -> Guarantee<U>).self))
+      Placed(body))
   }
 
   /// Returns a guarantee for the value of the guarantee that `body` returns.
@@ -117,13 +114,13 @@ extension Guarantee {
   public func then<U: Sendable>(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Guarantee<U>
   ) -> Guarantee<U> {
-    guaranteedThen(HandlerTarget(executor), body)
+    guaranteedThen(Placed(body, on: executor))
   }
 
   @inlinable
   func guaranteedThen<U: Sendable>(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Value) -> Guarantee<U>
+    _ body: Placed<@Sendable (Value) throws -> Guarantee<U>>
   ) -> Guarantee<U> {
-    Guarantee<U>(cell: chained(target) { body($0).base }.cell)
+    Guarantee<U>(cell: chained(body.map { body in { try body($0).base } }).cell)
   }
 }

@@ -10,8 +10,7 @@ extension Thenable {
     @_inheritActorContext _ isValid: @escaping @Sendable @isolated(any) (Value) throws -> Bool
   ) -> Promise<Value> {
     validated(
-      HandlerTarget(isolation: isValid.isolation),
-      Isolated(isValid).assumingIsolated(as: (@Sendable (Value) throws -> Bool).self))
+      Placed(isValid))
   }
 
   /// Passes the value on if `isValid` accepts it.
@@ -24,16 +23,19 @@ extension Thenable {
   public func validate(
     on executor: some PromiseExecutor, _ isValid: @escaping @Sendable (Value) throws -> Bool
   ) -> Promise<Value> {
-    validated(HandlerTarget(executor), isValid)
+    validated(Placed(isValid, on: executor))
   }
 
   @inlinable
   func validated(
-    _ target: HandlerTarget, _ isValid: @escaping @Sendable (Value) throws -> Bool
+    _ isValid: Placed<@Sendable (Value) throws -> Bool>
   ) -> Promise<Value> {
-    mapped(target) { value in
-      guard try isValid(value) else { throw PromiseError.validationFailed }
-      return value
-    }
+    mapped(
+      isValid.map { isValid in
+        { value in
+          guard try isValid(value) else { throw PromiseError.validationFailed }
+          return value
+        }
+      })
   }
 }

@@ -21,8 +21,7 @@ extension Thenable {
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
   ) {
     watched(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Result<Value, any Error>) -> Void).self))
+      Placed(body))
   }
 
   /// Calls `body` with the result, without being a consumer of the promise.
@@ -35,19 +34,17 @@ extension Thenable {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    watched(HandlerTarget(executor), body)
+    watched(Placed(body, on: executor))
   }
 
   @inlinable
   func watched(
-    _ target: HandlerTarget, _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
+    _ body: Placed<@Sendable (Result<Value, any Error>) -> Void>
   ) {
     let cell = source.cell
-    let input =
-      Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.watcher | target.flags
     cell.attach(
       Handler(
-        input: input, source: cell, target: target.object, body: ErasedClosure(body),
+        .watcher, of: cell, on: body.target, body: ErasedClosure(body.closure),
         run: { watcher, source in
           typealias Body = @Sendable (Result<Value, any Error>) -> Void
           let body = watcher.takeBody(as: Body.self)

@@ -9,8 +9,18 @@ enum Queues {
     cached(in: &globalQueueWord, globalQueue).takeUnretainedValue()
   }
 
-  /// The main queue.
-  static var main: DispatchQueue { DispatchQueue.main }
+  private static let mainQueue = DispatchQueue.main
+
+  /// The main queue, for which Dispatch returns a new object each time on Linux.
+  static var main: DispatchQueue {
+    cached(in: &mainQueueWord, mainQueue).takeUnretainedValue()
+  }
+
+  /// Returns a new serial queue, which has a thread even if all threads of the global queue are
+  /// blocked.
+  static func serial(label: String) -> DispatchQueue {
+    DispatchQueue(label: label, qos: .userInitiated)
+  }
 
   @inline(__always)
   static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
@@ -25,6 +35,11 @@ enum Queues {
     queue.async(group: group, flags: flags, execute: work)
   }
 }
+
+/// The cached address of the main queue's object.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var mainQueueWord: UInt = 0
 
 /// The cached address of the global queue's object.
 ///

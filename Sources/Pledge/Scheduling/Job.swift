@@ -14,11 +14,26 @@ class Job: @unchecked Sendable {
     fatalError("Pledge: abstract")
   }
 
+  /// Ends this job, which no executor will run.
+  func drop() {}
+
   /// The dispatch queue that this job was sent to, if any.
   var queue: Unmanaged<AnyObject>? { nil }
+}
 
-  /// Whether this job runs user code when it runs in place.
-  ///
-  /// Such jobs don't run on a shared thread.
-  var callsProgramInPlace: Bool { false }
+/// A job that calls a closure once, and releases it.
+///
+/// `@unchecked Sendable`: only `perform`, which is called once, accesses `work`.
+final class ClosureJob: Job, @unchecked Sendable {
+  /// A struct, because a closure that is used directly as a generic argument needs one more thunk
+  /// at each access.
+  private struct Work { let call: () -> Void }
+
+  private var work: Work?
+
+  init(_ work: @escaping () -> Void) { self.work = Work(call: work) }
+
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    exchange(&work, with: nil)?.call()
+  }
 }

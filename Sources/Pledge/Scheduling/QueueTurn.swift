@@ -46,14 +46,10 @@ struct QueueTurn {
     }
   }
 
-  /// Sends `job` to `object`, a `DispatchQueue`, to run in a turn without any other job.
-  static func visit(_ job: Job, on object: AnyObject) {
-    visit(job, on: unsafeDowncast(object, to: DispatchQueue.self), group: nil, flags: [])
-  }
-
-  /// Sends `job` to `queue` with options, to run in a turn without any other job.
-  static func visit(
-    _ job: Job, on queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags
+  /// Sends `job` to `queue`, to run in a turn without any other job.
+  static func enqueueAlone(
+    _ job: Job, on queue: DispatchQueue, group: DispatchGroup? = nil,
+    flags: DispatchWorkItemFlags = []
   ) {
     OutstandingTurns.add(to: .passUnretained(queue))
     Queues.async(on: queue, group: group, flags: flags) { run(job, budget: 0) }

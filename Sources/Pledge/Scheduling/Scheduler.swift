@@ -2,9 +2,6 @@
 class Scheduler: @unchecked Sendable {
   // No stored properties; each subclass documents what guards its own.
 
-  /// Whether `enqueue` calls user code, which doesn't run on a shared thread.
-  var callsProgram: Bool { false }
-
   /// Schedules `job`, in order.
   func enqueue(_ job: Job) { fatalError("Pledge: abstract") }
 

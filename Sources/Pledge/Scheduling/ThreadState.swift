@@ -25,10 +25,6 @@ struct ThreadState {
   var adoptions: UInt = 0
   /// The number of calls of custom executors' `enqueue` on this thread's stack.
   var enqueueDepth = 0
-  /// Whether this is a thread that runs no user code; see `SharedThread`.
-  var isShared = false
-  /// Work that runs user code and was created on a shared thread.
-  var postponed: [@Sendable () -> Void] = []
 
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadState> {

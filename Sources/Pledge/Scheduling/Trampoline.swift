@@ -5,25 +5,6 @@ enum Trampoline {
 
   @inline(__always)
   static func perform(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
-    if state.pointee.depth >= maximumDepth || state.pointee.isShared {
-      return performElsewhere(job, state)
-    }
-    state.pointee.depth += 1
-    job.perform(state, isInPlace: true)
-    leave(state)
-  }
-
-  @inline(never)
-  private static func performElsewhere(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
-    if state.pointee.isShared {
-      if job.callsProgramInPlace {
-        state.pointee.postponed.append { perform(job, ThreadState.current) }
-        return
-      }
-      // The job is released elsewhere, because its value and its captures can have a `deinit` of
-      // the user.
-      state.pointee.postponed.append { withExtendedLifetime(job) {} }
-    }
     if state.pointee.depth >= maximumDepth {
       state.pointee.deferred.append(job)
     } else {
@@ -33,7 +14,7 @@ enum Trampoline {
     }
   }
 
-  /// Calls `enqueue`, a function of a program's executor.
+  /// Calls `enqueue`, a function of a user-defined executor.
   ///
   /// It counts as one level of nesting: what it drops is rejected after it has returned.
   @inline(__always)
@@ -83,13 +64,16 @@ enum Trampoline {
   }
 }
 
-/// A job that runs `job` after the stack has unwound, as if `job` had been sent to its executor.
-final class DeferredJob: Job, @unchecked Sendable {
-  private let job: Job
-
-  init(_ job: Job) { self.job = job }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    job.perform(state, isInPlace: false)
+extension Job {
+  /// Ends this job, which an executor dropped: after the executor's `enqueue` has returned.
+  func dropAfterEnqueue() {
+    let state = ThreadState.current
+    let job = ClosureJob { self.drop() }
+    if state.pointee.enqueueDepth > 0 {
+      state.pointee.deferred.append(job)
+    } else {
+      // The trampoline limits nesting if an executor drops the jobs of a whole chain at once.
+      Trampoline.perform(job, state)
+    }
   }
 }

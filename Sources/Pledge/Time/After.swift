@@ -21,11 +21,7 @@ extension Guarantee where Value == Void {
     let timer = time.startTimer(after: span) { [weak cell] in
       cell?.fulfill(())
     }
-    if timer is TimerHeap.Timer {
-      cell.noteProducer(timer)
-    } else {
-      cell.onCancel { withExtendedLifetime(timer) {} }
-    }
+    cell.noteProducer(.timer(timer))
     return Guarantee(cell: cell)
   }
 }
@@ -58,9 +54,8 @@ extension Promise {
   }
 
   func delayed(_ span: TimeSpan, _ time: TimeSource) -> Promise {
-    chained(time.target) { value in
-      Promise<Void>.after(span, time).mapped(HandlerTarget(immediate: ())) { value }
-    }
+    chained(
+      .inPlace { value in Promise<Void>.after(span, time).mapped(.inPlace { value }) })
   }
 }
 

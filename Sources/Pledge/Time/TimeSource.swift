@@ -18,15 +18,12 @@ package struct TimeSource: Sendable {
   func startTimer(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
-    if Monitoring.policies.areMissing { return start(after: span, action) }
+    if Monitoring.timers.areMissing { return start(after: span, action) }
     return MonitoredTimer({ start(after: span, $0) }, action)
   }
 
-  /// The target for closures of the library that run in place and use this time source: another
-  /// clock is user code.
-  var target: HandlerTarget {
-    other == nil ? HandlerTarget(immediate: ()) : HandlerTarget(programInPlace: ())
-  }
+  /// TEMPORARY
+  var target: HandlerTarget { .inPlace }
 
   /// Starts a timer that monitors don't count; see `startTimer(after:_:)`.
   package func start(

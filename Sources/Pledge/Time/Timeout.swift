@@ -43,17 +43,17 @@ extension Promise {
     if !isPending { return self }
     let timer = TimerSlot(span)
     let result = cell.derive(
-      Value.self, wants: Cell.Input.hearsAbandonment, target: time.target,
+      Value.self, .observer,
       body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
     ) { handler, source in
       typealias Body = @Sendable () -> TimerSlot
       if source.rejection?.isAbandonment == true {
         guard let timer = handler.body?.copy(as: Body.self)() else { return }
         // The timer rejects the promise later. If it fired while this handler ran, it couldn't.
-        if handler.waitToBeDetached(from: source) {
-          if timer.hasFired { handler.expire(after: timer.span) }
-          return
+        if handler.startWaiting(for: Root<Value?>()), timer.hasFired {
+          handler.expire(after: timer.span)
         }
+        return
       }
       // The timer is cancelled first, because code that sees the result may rely on that.
       handler.takeBody(as: Body.self)().cancel()
@@ -105,15 +105,31 @@ extension Guarantee {
   }
 }
 
+extension Guarantee {
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
+  /// fulfilled by `deadline`.
+  ///
+  /// See ``Promise/timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
+    base.deadline(deadline)
+  }
+
+  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
+  /// fulfilled by `deadline` on `clock`.
+  ///
+  /// See ``Promise/timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
+    base.deadline(deadline, clock: clock)
+  }
+}
+
 extension Handler {
   fileprivate final func expire(after span: TimeSpan) {
     let rejection = Rejection(TimeoutError(span), origin: nil)
     // If it's too late, no handler will receive the error.
-    if !remove(finding: Root<Never?>(rejection: rejection)) {
-      rejection.markHandled()
-      // The timer can hold the last reference to the value.
-      SharedThread.release(self)
-    }
+    if !leave(.expired(rejection)) { rejection.markHandled() }
   }
 }
 

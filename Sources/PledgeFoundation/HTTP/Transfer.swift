@@ -186,7 +186,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
       return settled
     }
     // The session's queue serves all of its transfers, so no handler in place runs on it.
-    SharedThread.perform { settle?.call(outcome) }
+    Background.run { settle?.call(outcome) }
   }
 
   private func finish(_ state: inout State, _ error: (any Error)?) throws -> Arrival {

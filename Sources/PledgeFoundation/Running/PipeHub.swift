@@ -108,7 +108,7 @@ import Pledge
         wait(for: jobs, alarmed, &buffer)
         for (id, job) in jobs where job.isFinished {
           jobs[id] = nil
-          SharedThread.perform { job.completion(job.bytes) }
+          Background.run { job.completion(job.bytes) }
         }
       }
     }

@@ -369,23 +369,6 @@ import Testing
     try await expectRejection(of: late, with: TimeoutError.self)
   }
 
-  @Test func sequencesOfGuarantees_stayGuarantees() async {
-    let numbers = Guarantee.value([3, 1, 2])
-    let texts: Guarantee<[String]> = numbers.sortedValues().filterValues { $0 > 1 }
-      .mapValues { "\($0)" }
-    #expect(await texts.value == ["2", "3"])
-    let seen = Recorder<Int>()
-    let odd: Guarantee<[Int]> = numbers.tap { seen.record((try? $0.get().count) ?? 0) }
-      .compactMapValues(on: .immediate) { $0 % 2 == 1 ? $0 : nil }
-    #expect(await odd.value == [3, 1])
-    #expect(seen.events == [3])
-    let thrown: Promise<[Int]> = numbers.mapValues { number in
-      if number == 1 { throw Boom() }
-      return number
-    }
-    await #expect(throws: Boom()) { try await thrown.value }
-  }
-
   @Test func dictionaries() async throws {
     let all = Promise.all(["a": Promise.value(1), "b": Promise.value(2)])
     try await expectFulfillment(of: all, with: ["a": 1, "b": 2])

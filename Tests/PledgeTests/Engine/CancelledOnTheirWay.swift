@@ -9,16 +9,16 @@ import Testing
 @Suite(.apart) struct CancelledOnTheirWay {
   static let rounds = 200_000
 
-  @Test func onTheGlobalQueue() throws {
+  @Test func onTheGlobalQueue() async throws {
     let settled = Promise.value(1)
     for _ in 0..<Self.rounds { settled.map(on: .global) { $0 }.cancel() }
-    #expect(try settled.map(on: .global) { $0 + 1 }.wait() == 2)
+    #expect(try await settled.map(on: .global) { $0 + 1 }.value == 2)
   }
 
-  @Test func onASerialQueue() throws {
+  @Test func onASerialQueue() async throws {
     let queue = DispatchQueue(label: "serial")
     let settled = Promise.value(1)
     for _ in 0..<Self.rounds { settled.tap(on: queue) { _ in }.cancel() }
-    #expect(try settled.map(on: queue) { $0 + 1 }.wait() == 2)
+    #expect(try await settled.map(on: queue) { $0 + 1 }.value == 2)
   }
 }

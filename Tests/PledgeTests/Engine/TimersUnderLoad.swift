@@ -99,9 +99,10 @@ import Testing
       }
       let values = [2, 1].map(Patient.init)
       let (start, resolver) = Promise<Void>.withResolvers()
-      let promise = start.map(on: .immediate) { values }.delay(.milliseconds(1)).sortedValues()
+      let promise = start.map(on: .immediate) { values }.delay(.milliseconds(1))
+        .map(on: .immediate) { $0.sorted() }
       let guarantee = start.replaceError(with: ()).map(on: .immediate) { values }
-        .delay(.milliseconds(1)).sortedValues()
+        .delay(.milliseconds(1)).map(on: .immediate) { $0.sorted() }
       let keyed = Promise<[Patient: Int]>.all([
         values[0]: start.map(on: .immediate) { 3 }.delay(.milliseconds(1))
       ])

@@ -184,6 +184,6 @@ import Testing
   }
 
   private func observerCount(of promise: Promise<Int>) -> Int {
-    promise.cell.listedObserverCount
+    promise.cell.consumerCount
   }
 }

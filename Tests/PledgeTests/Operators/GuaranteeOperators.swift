@@ -4,42 +4,6 @@ import Testing
 
 /// The operators of guarantees, which return guarantees unless something can fail.
 @Suite struct GuaranteeOperators {
-  @Test func sequenceOperators_stayGuarantees() async {
-    let numbers = Guarantee.value([3, 1, 2])
-    let twice: Guarantee<[Int]> = numbers.flatMapValues { [$0, $0] }
-    #expect(await twice.value == [3, 3, 1, 1, 2, 2])
-    let later: Guarantee<[String]> = numbers.thenMap { number in
-      Guarantee.value(()).map { "\(number)" }
-    }
-    #expect(await later.value == ["3", "1", "2"])
-    let sum: Guarantee<Int> = numbers.reduceValues(10) { $0 + $1 }
-    #expect(await sum.value == 16)
-    let sorted: Guarantee<[Int]> = numbers.sortedValues { $0 > $1 }
-    #expect(await sorted.value == [3, 2, 1])
-  }
-
-  @Test func sequenceOperators_runOnTheirExecutor() async {
-    let probe = Place.global.probe
-    let numbers = Guarantee.value([1])
-    let onGlobal = numbers.flatMapValues(on: .global) { number in
-      (try? probe.expectCurrent()) != nil ? [number] : []
-    }
-    #expect(await onGlobal.value == [1])
-    #expect(await numbers.reduceValues(on: .immediate, 1, +).value == 2)
-    let onMain = numbers.thenMap(on: .main) { number in
-      MainActor.assertIsolated()
-      return Guarantee.value(number)
-    }
-    #expect(await onMain.value == [1])
-  }
-
-  @Test func sequenceOperators_withAThrowingClosure_makePromises() async {
-    let failed: Promise<[Int]> = Guarantee.value([1]).flatMapValues { _ -> [Int] in throw Boom() }
-    await #expect(throws: Boom()) { try await failed.value }
-    let sum: Promise<Int> = Guarantee.value([1]).reduceValues(0) { _, _ in throw Boom() }
-    await #expect(throws: Boom()) { try await sum.value }
-  }
-
   @Test func race_ofASequence() async {
     let slow = Guarantee<Int>.withResolvers()
     let isCancelled = CallCounter()

@@ -1,4 +1,5 @@
 import Dispatch
+import Foundation
 import Pledge
 import PledgeTesting
 import Testing
@@ -163,3 +164,13 @@ extension Promise {
 
 /// Whether to run the long forms of the tests.
 let isFullRun = environment("PLEDGE_FULL") == "1"
+
+/// Runs `body` outside of any task, on the main queue or on a thread of its own.
+func outsideTasks<T: Sendable>(
+  onMain: Bool = false, _ body: @escaping @Sendable () throws -> T
+) async -> Result<T, any Error> {
+  await withCheckedContinuation { continuation in
+    let run: @Sendable () -> Void = { continuation.resume(returning: Result { try body() }) }
+    if onMain { DispatchQueue.main.async(execute: run) } else { Thread.detachNewThread(run) }
+  }
+}

@@ -31,7 +31,7 @@ extension Promise {
     }
     // This observer stays until the acquisition settles, so cancelling the result doesn't reach it.
     let (gate, resolver) = Promise<Resource>.withResolvers()
-    if acquisition.isPending { gate.cell.noteProducer(acquisition.cell) }
+    if acquisition.isPending { gate.cell.noteProducer(.cell(acquisition.cell)) }
     acquisition.observe { result in
       let isWanted = resolver.resolve(result)
       if !isWanted, case .success(let resource) = result { _ = give(resource) }
@@ -70,7 +70,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Resource) async throws -> Value
   ) -> Promise {
-    let (acquiring, using) = (scheduler(of: acquire.isolation), scheduler(of: body.isolation))
+    let (acquiring, using) = (isolatedTarget(acquire.isolation), isolatedTarget(body.isolation))
     let acquire = keeping(acquire, in: acquiring)
     let body = keeping(body, in: using)
     let give = startingTasks(release)
@@ -84,7 +84,7 @@ extension Promise {
       }
     }
     resolver.onCancel { task.cancel() }
-    gate.cell.noteProducer(acquiring)
+    if let acquiring { gate.cell.noteProducer(.closure(acquiring)) }
     let end = TaskEnd()
     return use(
       gate, release: give,

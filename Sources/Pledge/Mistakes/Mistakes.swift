@@ -128,8 +128,7 @@ extension Thenable where Value: Thenable {
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) throws -> Void
   ) -> Promise<Void> {
     mapped(
-      HandlerTarget(isolation: body.isolation),
-      Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Void).self))
+      Placed(body))
   }
 }
 

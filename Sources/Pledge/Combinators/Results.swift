@@ -16,7 +16,7 @@ extension Promise {
     return AsyncStream { continuation in
       let state = CombinatorState(count: inputs.count)
       let remaining = Countdown(inputs.count)
-      continuation.onTermination = { _ in state.finish(.cancelling) }
+      continuation.onTermination = { _ in state.finish(.cancelled) }
       if inputs.isEmpty { continuation.finish() }
       for (index, input) in inputs.enumerated() {
         let observer = InputObserver(state, index: index, source: input.cell) { _, source in

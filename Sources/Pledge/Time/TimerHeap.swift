@@ -1,8 +1,7 @@
 /// All pending timers of the continuous clock.
 ///
-/// A timer that is released is removed from the heap immediately. Actions run on a dedicated
-/// thread, which no blocked thread pool can delay, so they must not block. It is a shared thread:
-/// work that would run user code is postponed.
+/// A timer that is released is removed from the heap immediately. A dedicated thread, which no
+/// blocked thread pool can delay, passes the actions of due timers to `Background`, in order.
 final class TimerHeap: Sendable {
   static let shared = TimerHeap()
 
@@ -60,7 +59,7 @@ final class TimerHeap: Sendable {
 
   private func fire() {
     let now = SystemClock.now
-    var due: [(@Sendable () -> Void)?] = []
+    var due: [@Sendable () -> Void] = []
     state.withLock { state in
       state.armedFor = nil
       while let first = state.heap.first, first.deadline <= now {
@@ -68,13 +67,7 @@ final class TimerHeap: Sendable {
       }
       arm(&state)
     }
-    for index in due.indices {
-      SharedThread.perform {
-        // The action is released here, because a `deinit` of a captured object can also postpone
-        // work.
-        exchange(&due[index], with: nil)?()
-      }
-    }
+    Background.run(due)
   }
 
   private func arm(_ state: inout State) {

@@ -18,7 +18,7 @@ extension Thenable {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value) async throws -> U
   ) -> Promise<U> {
-    chained(HandlerTarget(immediate: ()), startingTasks(transform))
+    chained(.inPlace(startingTasks(transform)))
   }
 }
 
@@ -34,7 +34,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) async throws -> Value
   ) -> Promise<Value> {
-    recoveredWithPromise(HandlerTarget(immediate: ()), startingTasks(body))
+    recoveredWithPromise(.inPlace(startingTasks(body)))
   }
 
   /// Calls an asynchronous `body` when this promise has settled, waits for it, and passes the
@@ -47,7 +47,7 @@ extension Promise {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
   ) -> Promise<Value> {
-    finishedAfter(HandlerTarget(immediate: ()), startingTasks(body))
+    finishedAfter(.inPlace(startingTasks(body)))
   }
 }
 
@@ -59,7 +59,7 @@ extension Guarantee {
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
   ) -> Guarantee<U> {
-    guaranteedThen(HandlerTarget(immediate: ()), startingTasks(nonthrowing: transform))
+    guaranteedThen(.inPlace(startingTasks(nonthrowing: transform)))
   }
 
   /// Calls an asynchronous `body` when this guarantee is fulfilled or broken, waits for it, and
@@ -70,6 +70,6 @@ extension Guarantee {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void
   ) -> Guarantee<Value> {
-    Guarantee(cell: base.finishedAfter(HandlerTarget(immediate: ()), startingTasks(body)).cell)
+    Guarantee(cell: base.finishedAfter(.inPlace(startingTasks(body))).cell)
   }
 }

@@ -167,8 +167,7 @@ public final class Limiter: Sendable {
         // Last, because code that waits for the limiter to be idle may rely on the results.
         ended.cell.attach(
           Handler(
-            input: Cell.Input.watcher | Cell.Input.hearsAbandonment, source: ended.cell,
-            target: nil, body: nil, run: { _, _ in limiter.tellIfIdle() }))
+            .watchingObserver, of: ended.cell, on: .inPlace, body: nil, run: { _, _ in limiter.tellIfIdle() }))
       },
       reject: { resolver.reject($0) })
     // Before another thread can start it, so that the number of waiting operations isn't negative.
@@ -292,7 +291,7 @@ extension Limiter {
     priority: Int, checking check: @escaping @Sendable () throws -> Void,
     _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    let isolation = scheduler(of: operation.isolation)
+    let isolation = isolatedTarget(operation.isolation)
     let operation = keeping(operation, in: isolation)
     let end = TaskEnd()
     let task = WaitingTask(end, operation, in: isolation)

@@ -1,3 +1,6 @@
+/// Reports of unhandled errors, and tracing of promises.
+public enum PromiseDiagnostics {}
+
 extension PromiseDiagnostics {
   /// A line of a source file, such as the one that created a promise.
   ///

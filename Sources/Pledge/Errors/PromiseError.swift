@@ -1,0 +1,37 @@
+/// An error with which operators, combinators, and resolvers reject promises.
+public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// A handler returned the promise that is waiting for that handler (Promises/A+ 2.3.1).
+  case returnedItself
+  /// A combinator that selects one promise received none.
+  case emptyInput
+  /// A count, a limit, or a duration is invalid; the text explains which one and why.
+  case invalidArgument(String)
+  /// A callback delivered neither a value nor an error.
+  case noValueAndNoError
+  /// `validate` did not accept the value.
+  case validationFailed
+  /// A sequence was empty, or had no matching element.
+  case noElement
+  /// A `compactMap` closure returned nil.
+  case noValue
+
+  /// A description of the error.
+  public var description: String {
+    switch self {
+    case .returnedItself:
+      "A handler returned the promise that is waiting for it; it would never settle. Return another promise."
+    case .emptyInput:
+      "No promise was given to choose from; pass at least one."
+    case .invalidArgument(let text):
+      text
+    case .noValueAndNoError:
+      "A callback delivered neither a value nor an error."
+    case .validationFailed:
+      "The value was not accepted by `validate`."
+    case .noElement:
+      "The sequence has no such element."
+    case .noValue:
+      "The closure of `compactMap` returned nil."
+    }
+  }
+}

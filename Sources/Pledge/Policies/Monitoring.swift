@@ -1,0 +1,40 @@
+// Events of the library's policies, which integrations count.
+
+/// An event of a policy, counted for the whole process.
+package enum PolicyEvent: Sendable {
+  /// Another attempt starts after a failed one.
+  case retried
+  /// An operation failed permanently: it is rejected with a `RetryError`.
+  case gaveUp
+  /// A second or later request was started before an earlier one succeeded.
+  case hedged
+}
+
+/// An event of one limiter.
+package enum LimiterEvent: Sendable {
+  /// The number of waiting operations changed by this much.
+  case waiting(Int)
+  /// The number of running operations changed by this much.
+  case running(Int)
+  /// An operation was rejected because the queue was full.
+  case rejected
+}
+
+/// How a coalescer served a request, or what happened to a cached value.
+package enum CoalescerEvent: Sendable {
+  /// The coalescer started work for the request.
+  case started
+  /// The request joined work in progress.
+  case joined
+  /// The request was served a cached value.
+  case cached
+  /// The request was served a stale value, which is being refreshed.
+  case stale
+  /// A stale value couldn't be refreshed.
+  case refreshFailed
+}
+
+extension Monitoring {
+  /// The monitors of the process.
+  package static let policies = Monitors<PolicyEvent>()
+}

@@ -1,0 +1,91 @@
+import Dispatch
+
+/// Runs work of the library that no thread of the program is there for: the actions of timers that
+/// are due, and what the callbacks of system services settle.
+///
+/// Work starts in the order in which it was added. It settles promises, and so can run user code
+/// that blocks. A piece of work that has run for 2 ms therefore doesn't delay those that wait:
+/// another thread starts to run them.
+package enum Background {
+  private struct State {
+    /// The waiting work, from `next` on.
+    var work: [(@Sendable () -> Void)?] = []
+    var next = 0
+    /// The number of pieces of work that were started, to detect that a thread is blocked.
+    var startCount = 0
+    var startCountAtWatch = 0
+    var isWatching = false
+    /// The number of threads that run work.
+    var runners = 0
+    /// Queues whose threads have run out of work.
+    var idle: [DispatchQueue] = []
+  }
+
+  private static let state = Mutex(State())
+  private static let watch = WakeUp { lookForBlockedThreads() }
+  private static let patience: Int64 = 2_000_000
+
+  /// Adds `work`, which can settle promises.
+  package static func run(_ work: @escaping @Sendable () -> Void) { run([work]) }
+
+  /// Adds pieces of work in order.
+  static func run(_ work: [@Sendable () -> Void]) {
+    let (starts, watches) = state.withLock { state in
+      state.work.append(contentsOf: work)
+      if state.runners == 0 {
+        state.runners = 1
+        return (true, false)
+      }
+      return (false, beginWatching(&state))
+    }
+    if starts { startRunner() }
+    if watches { watch.arm(afterNanoseconds: patience) }
+  }
+
+  private static func beginWatching(_ state: inout State) -> Bool {
+    if state.isWatching || state.next == state.work.count { return false }
+    state.isWatching = true
+    state.startCountAtWatch = state.startCount
+    return true
+  }
+
+  private static func lookForBlockedThreads() {
+    let (starts, watches) = state.withLock { state in
+      let isBlocked = state.isWatching && state.startCount == state.startCountAtWatch
+      state.isWatching = false
+      let watches = beginWatching(&state)
+      if isBlocked, watches { state.runners += 1 }
+      return (isBlocked && watches, watches)
+    }
+    if starts { startRunner() }
+    if watches { watch.arm(afterNanoseconds: patience) }
+  }
+
+  private static func startRunner() {
+    // A serial queue has a thread even if all threads of the global queue are blocked.
+    let queue = state.withLock { $0.idle.popLast() } ?? Queues.serial(label: "Pledge.background")
+    Queues.async(on: queue) {
+      while let work = nextWork(of: queue) { work() }
+    }
+  }
+
+  private static func nextWork(of queue: DispatchQueue) -> (@Sendable () -> Void)? {
+    let (work, watches) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
+      guard state.next < state.work.count else {
+        state.runners -= 1
+        if state.idle.count < 4 { state.idle.append(queue) }
+        return (nil, false)
+      }
+      let work = exchange(&state.work[state.next], with: nil)
+      state.next += 1
+      state.startCount &+= 1
+      if state.next == state.work.count {
+        state.work = []
+        state.next = 0
+      }
+      return (work, beginWatching(&state))
+    }
+    if watches { watch.arm(afterNanoseconds: patience) }
+    return work
+  }
+}

@@ -1,0 +1,95 @@
+import Dispatch
+
+/// Where a closure runs, and where it is released if it never runs.
+///
+/// `@unchecked Sendable`: an immutable reference to a queue or a scheduler, which are thread-safe.
+@usableFromInline
+struct HandlerTarget: @unchecked Sendable {
+  /// How jobs reach the target.
+  @usableFromInline
+  enum Kind {
+    /// On the current thread.
+    case inPlace
+    /// Through a `Scheduler`.
+    case scheduler
+    /// Through a `DispatchQueue`.
+    case queue
+    /// Through a `DispatchQueue`, each job in a turn of its own.
+    case queueAlone
+  }
+
+  /// The scheduler or the queue.
+  @usableFromInline let object: AnyObject?
+  @usableFromInline let kind: Kind
+
+  @inlinable
+  init(_ object: AnyObject?, _ kind: Kind) {
+    self.object = object
+    self.kind = kind
+  }
+
+  /// The target for closures that run on the current thread.
+  @inlinable static var inPlace: HandlerTarget { HandlerTarget(nil, .inPlace) }
+
+  /// Sends `job` to `object`, a target of this kind.
+  ///
+  /// `isSole` is true if it is the only observer of a promise that was settled on this thread.
+  @inline(__always)
+  static func send(
+    _ job: Job, to object: AnyObject, _ kind: Kind, isSole: Bool,
+    _ state: UnsafeMutablePointer<ThreadState>
+  ) {
+    switch kind {
+    case .inPlace: Trampoline.perform(job, state)
+    case .scheduler: unsafeDowncast(object, to: Scheduler.self).enqueue(job)
+    case .queue: QueueTurn.enqueue(job, on: object, isSole: isSole, state)
+    case .queueAlone: QueueTurn.enqueueAlone(job, on: unsafeDowncast(object, to: DispatchQueue.self))
+    }
+  }
+
+  /// Whether closures for this target can be isolated to it: it is an actor or a `TurnExecutor`.
+  var isIsolation: Bool {
+    switch kind {
+    case .inPlace: false
+    case .scheduler: object.map { unsafeDowncast($0, to: Scheduler.self).isIsolation } ?? false
+    case .queue, .queueAlone: object === Queues.main
+    }
+  }
+
+  /// Whether the current thread runs a turn of this target.
+  func isCurrent(_ state: UnsafeMutablePointer<ThreadState>) -> Bool {
+    guard let object else { return true }
+    if object === Queues.main { return MainThread.isCurrent }
+    let current = kind == .scheduler ? state.pointee.scheduler : state.pointee.turn.queue
+    return current?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
+  }
+
+  /// Releases `closure` here if closures can be isolated to this target, because the objects that
+  /// it captured, and their `deinit`, can be, too; otherwise, on the current thread.
+  func release<Closure>(_ closure: consuming Closure) {
+    let state = ThreadState.current
+    let isHere = !isIsolation || isCurrent(state)
+    if isHere, state.pointee.depth < Trampoline.maximumDepth {
+      state.pointee.depth += 1
+      Self.end(closure)
+      return Trampoline.leave(state)
+    }
+    let holder = Holder(closure)
+    let release = ClosureJob { holder.closure = nil }
+    if isHere {
+      Trampoline.perform(release, state)
+    } else if kind == .scheduler, let object {
+      unsafeDowncast(object, to: Scheduler.self).enqueue(release)
+    } else {
+      Queues.async(on: Queues.main) { release.perform(ThreadState.current, isInPlace: false) }
+    }
+  }
+
+  @inline(never)
+  private static func end<Closure>(_ closure: consuming Closure) { _ = consume closure }
+
+  private final class Holder<Closure> {
+    var closure: Closure?
+    init(_ closure: consuming Closure) { self.closure = closure }
+  }
+}

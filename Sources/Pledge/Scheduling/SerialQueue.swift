@@ -1,0 +1,262 @@
+// A serial executor, such as an actor or an event loop, runs jobs in turns. Its queue determines the
+// order; a turn is only permission to run jobs from the front of the queue. Therefore, a turn that
+// is requested twice, at different priorities, neither repeats nor reorders anything.
+
+/// How urgent a job is: one of a few classes of task priorities.
+struct Urgency: Comparable {
+  private let rank: UInt8
+
+  /// The class of all jobs on an executor without priorities.
+  static let none = Urgency(rank: 0)
+
+  private init(rank: UInt8) { self.rank = rank }
+
+  init(_ priority: TaskPriority) {
+    switch priority.rawValue {
+    case ...TaskPriority.background.rawValue: rank = 0
+    case ...TaskPriority.utility.rawValue: rank = 1
+    case ...TaskPriority.medium.rawValue: rank = 2
+    case ...TaskPriority.high.rawValue: rank = 3
+    default: rank = 4
+    }
+  }
+
+  /// The priority of a task that runs jobs of this class.
+  var priority: TaskPriority {
+    switch rank {
+    case 0: .background
+    case 1: .utility
+    case 2: .medium
+    case 3: .high
+    default: TaskPriority(rawValue: 33)
+    }
+  }
+
+  static func < (first: Urgency, second: Urgency) -> Bool { first.rank < second.rank }
+
+  /// A set of classes.
+  struct Set {
+    private var bits: UInt8 = 0
+
+    mutating func insert(_ urgency: Urgency) { bits |= 1 << urgency.rank }
+    mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.rank) }
+    /// Whether the set contains this class or a more urgent one.
+    func covers(_ urgency: Urgency) -> Bool { bits >> urgency.rank != 0 }
+  }
+}
+
+/// The jobs that wait for one serial executor, in order.
+///
+/// All schedulers of an executor share one queue: those of two actors with the same executor, or of
+/// an event loop and an actor that runs on it.
+final class SerialQueue: Sendable {
+  private struct Entry {
+    let job: Job
+    let scheduler: SerialScheduler
+  }
+
+  private struct State {
+    /// The waiting jobs, from `next` on.
+    var entries: [Entry?] = []
+    var next = 0
+    /// The number of turns that are running: nested event loops run turns inside a turn.
+    var turns = 0
+    /// The classes for which a turn was requested that hasn't begun.
+    var requests = Urgency.Set()
+    /// The most urgent class of the jobs that were added since the queue was last empty.
+    var urgency = Urgency.none
+
+    mutating func add(_ entry: Entry, _ urgency: Urgency) {
+      entries.append(entry)
+      self.urgency = max(self.urgency, urgency)
+    }
+
+    mutating func removeFirst() -> Entry? {
+      guard next < entries.count else { return nil }
+      defer {
+        next += 1
+        if next == entries.count {
+          entries.removeAll(keepingCapacity: entries.capacity <= 1024)
+          next = 0
+          urgency = .none
+        } else if next >= 64, next >= entries.count / 2 {
+          // By halves, so that this takes constant time per job.
+          entries.removeFirst(next)
+          next = 0
+        }
+      }
+      return exchange(&entries[next], with: nil)
+    }
+
+    /// Requests a turn for `urgency`; false if one that is at least as urgent will begin anyway.
+    mutating func request(_ urgency: Urgency) -> Bool {
+      if requests.covers(urgency) { return false }
+      requests.insert(urgency)
+      return true
+    }
+  }
+
+  private let state = Mutex(State())
+  /// The executor that the queue is registered for, if any.
+  private let executor: ObjectIdentifier?
+  /// Whether the executor can run turns inside a turn; an actor that is its own executor can't.
+  private let canNest: Bool
+
+  init(canNest: Bool, executor: ObjectIdentifier? = nil) {
+    self.canNest = canNest
+    self.executor = executor
+  }
+
+  deinit { if let executor { Self.registry.remove(ObjectIdentifier(self), for: executor) } }
+
+  private static let registry = SchedulerRegistry<SerialQueue>()
+
+  /// Returns the queue of the executor with this identity, which is the same one while it is in use.
+  static func of(_ executor: ObjectIdentifier) -> SerialQueue {
+    registry.existing(for: executor)
+      ?? registry.registered(SerialQueue(canNest: true, executor: executor), for: executor)
+  }
+
+  /// Adds a job of `scheduler`; the caller must request a turn if this returns true.
+  ///
+  /// - Parameter continuesTurn: Whether the turn of this queue that runs on the current thread will
+  ///   run the job. On an event loop, any other turn might itself wait for the job, in a nested run
+  ///   of the loop.
+  func add(
+    _ job: Job, of scheduler: SerialScheduler, _ urgency: Urgency, continuesTurn: Bool
+  ) -> Bool {
+    state.withLock { state in
+      state.add(Entry(job: job, scheduler: scheduler), urgency)
+      if state.turns > 0, continuesTurn || !canNest { return false }
+      return state.request(urgency)
+    }
+  }
+
+  /// Runs the turn that was requested for `urgency`: jobs from the front of the queue, until none
+  /// is left or the budget is spent; O(1) per job.
+  ///
+  /// Must be called on the executor.
+  func runTurn(_ urgency: Urgency) {
+    let thread = ThreadState.current
+    let outer = (thread.pointee.scheduler, thread.pointee.turn, thread.pointee.closuresOnStack)
+    thread.pointee.turn = QueueTurn()
+    thread.pointee.closuresOnStack = 0
+    state.withLock { state in
+      state.requests.remove(urgency)
+      state.turns += 1
+    }
+    for _ in 0..<TurnBudget.jobs {
+      guard let entry = state.withLock({ $0.removeFirst() }) else { break }
+      thread.pointee.scheduler = .passUnretained(entry.scheduler)
+      entry.job.perform(thread, isInPlace: false)
+    }
+    let (next, rest): (SerialScheduler?, Urgency) = state.withLock { state in
+      state.turns -= 1
+      guard state.next < state.entries.count, state.request(state.urgency) else {
+        return (nil, .none)
+      }
+      return (state.entries[state.next]?.scheduler, state.urgency)
+    }
+    (thread.pointee.scheduler, thread.pointee.turn, thread.pointee.closuresOnStack) = outer
+    next?.requestTurn(rest)
+  }
+
+  /// Drops the jobs of `scheduler`, because the turn that was requested for `urgency` never begins.
+  func dropTurn(_ urgency: Urgency, of scheduler: SerialScheduler) {
+    let dropped = state.withLock { state in
+      state.requests.remove(urgency)
+      let waiting = state.entries[state.next...].compactMap { $0 }
+      state.entries = waiting.filter { $0.scheduler !== scheduler }
+      state.next = 0
+      return waiting.filter { $0.scheduler === scheduler }
+    }
+    for entry in dropped { entry.job.dropAfterEnqueue() }
+  }
+}
+
+/// A scheduler whose jobs run in the turns of a serial executor.
+class SerialScheduler: Scheduler, @unchecked Sendable {
+  // Immutable.
+  final let queue: SerialQueue
+
+  init(_ queue: SerialQueue) { self.queue = queue }
+
+  /// Makes the executor call `runTurn` with `urgency` of this scheduler's queue later.
+  ///
+  /// Subclasses must override this method.
+  func requestTurn(_ urgency: Urgency) { fatalError("Pledge: abstract") }
+
+  /// How urgent a job is that the current thread adds.
+  var currentUrgency: Urgency { .none }
+
+  override final var isIsolation: Bool { true }
+
+  override final func enqueue(_ job: Job) {
+    let urgency = currentUrgency
+    let state = ThreadState.current
+    // In a chain, the user's closure has returned, and the turn goes on.
+    let continuesTurn =
+      state.pointee.scheduler?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+      && state.pointee.closuresOnStack == 0
+    if queue.add(job, of: self, urgency, continuesTurn: continuesTurn) { requestTurn(urgency) }
+  }
+}
+
+/// An actor's scheduler.
+///
+/// There is one for each actor with waiting handlers.
+final class ActorScheduler: SerialScheduler, @unchecked Sendable {
+  // Immutable.
+  private let actor: any Actor
+
+  private init(_ actor: any Actor) {
+    self.actor = actor
+    let executor = Self.executor(of: actor)
+    super.init(executor == ObjectIdentifier(actor) ? SerialQueue(canNest: false) : .of(executor))
+  }
+
+  deinit { Self.registry.remove(ObjectIdentifier(self), for: ObjectIdentifier(actor)) }
+
+  override var name: String { "\(type(of: actor))" }
+
+  override var currentUrgency: Urgency { Urgency(Task.currentPriority) }
+
+  override func requestTurn(_ urgency: Urgency) {
+    Self.hop(to: actor, urgency.priority) { [queue] in queue.runTurn(urgency) }
+  }
+
+  static func hop(
+    to actor: any Actor, _ priority: TaskPriority, _ work: @escaping @Sendable () -> Void
+  ) {
+    // Detached, so that handlers don't see the task-local values of the code that happened to
+    // request the turn.
+    Task.detached(priority: priority) { await Self.run(on: actor, work) }
+  }
+
+  private static func run(on actor: isolated any Actor, _ work: @Sendable () -> Void) {
+    work()
+  }
+
+  private static let registry = SchedulerRegistry<ActorScheduler>()
+
+  /// Returns the scheduler of `actor`, which is the same one while it is in use.
+  static func of(_ actor: any Actor) -> ActorScheduler {
+    let id = ObjectIdentifier(actor)
+    return registry.existing(for: id) ?? registry.registered(ActorScheduler(actor), for: id)
+  }
+
+  /// Returns the identity of an actor's executor: the actor itself, or its custom executor.
+  private static func executor(of actor: any Actor) -> ObjectIdentifier {
+    // An executor reference consists of the address of an object and a witness table. The actor
+    // retains its executor, or is the executor.
+    unsafeBitCast(actor.unownedExecutor, to: (ObjectIdentifier, UInt).self).0
+  }
+
+  /// Whether the actor runs on the main actor's executor.
+  static func isOnMainExecutor(_ actor: any Actor) -> Bool {
+    actor === MainActor.shared
+      || executor(of: actor) == unsafeBitCast(
+        MainActor.sharedUnownedExecutor, to: (ObjectIdentifier, UInt).self
+      ).0
+  }
+}
