@@ -189,7 +189,7 @@ class Cell: Job, @unchecked Sendable {
   @inline(__always)
   private final func tryLock(_ seen: UInt64) -> UInt64? {
     guard seen & Mark.locked == 0 else { return nil }
-    let (done, now) = word.weakCompareExchange(
+    let (done, now) = word.compareExchange(
       expected: seen, desired: seen | Mark.locked, ordering: .acquiring)
     return done ? now : nil
   }
@@ -203,7 +203,7 @@ class Cell: Job, @unchecked Sendable {
     if address > highest { return lock() }
     // Not `tryLock`, which can read an outdated word: a thread that retries must see that the lock
     // is free.
-    let seen = word.bitwiseOr(Mark.locked, ordering: .acquiring).oldValue
+    let seen = word.bitwiseOr(Mark.locked, ordering: .acquiring)
     return seen & Mark.locked == 0 ? seen : nil
   }
 

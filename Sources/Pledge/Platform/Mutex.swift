@@ -50,7 +50,10 @@ package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
 }
 
 /// A value with a stable address that can be changed while it is borrowed.
-@_staticExclusiveOnly @_rawLayout(like: Value, movesAsLike)
+///
+/// It must be movable as bytes, which everything is but a struct with a weak reference. (With
+/// `movesAsLike`, which lifts this restriction, a debug build of Swift 6.3 never destroys the value.)
+@_staticExclusiveOnly @_rawLayout(like: Value)
 private struct InPlace<Value: ~Copyable>: ~Copyable {
   var address: UnsafeMutablePointer<Value> {
     UnsafeMutablePointer(Builtin.addressOfRawLayout(self))

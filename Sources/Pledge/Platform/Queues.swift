@@ -29,4 +29,4 @@ enum Queues {
 /// The cached address of the global queue's object.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt64 = 0

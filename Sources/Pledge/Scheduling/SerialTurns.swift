@@ -96,7 +96,7 @@ final class MainScheduler: TurnScheduler, @unchecked Sendable {
 /// The cached address of the main actor's scheduler.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var mainSchedulerWord: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var mainSchedulerWord: UInt64 = 0
 
 /// An actor's scheduler.
 ///
