@@ -1,3 +1,6 @@
+// The documentation of a protocol's requirement applies to all implementations.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+
 import Builtin
 
 // All atomic operations of the library. Every access to state that another thread can see or wait
