@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// The traces that are recording, and the events that each of them receives.
 ///

@@ -1,6 +1,6 @@
 #if Metrics
   import Metrics
-  import Pledge
+  @_spi(DropIns) import Pledge
 
   extension Limiter {
     /// Counts the operations of this limiter in metrics.

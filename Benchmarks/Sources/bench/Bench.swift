@@ -10,7 +10,9 @@ struct Bench: ParsableCommand {
       round; the result is the median. Allocations and peak memory come from a process for each \
       cell. Compare the ratios of one run, never times of two runs.
       """,
-    subcommands: [Check.self, SelfTest.self, RunCell.self, Rounds.self, Count.self])
+    subcommands: [
+      Check.self, Contention.self, SelfTest.self, RunCell.self, Rounds.self, Count.self,
+    ])
 
   @Option(help: "Only cells whose 'workload/library' matches this regular expression.")
   var filter: String?

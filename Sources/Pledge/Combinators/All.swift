@@ -82,7 +82,7 @@ extension Promise {
 final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
   @usableFromInline let result: Cell
   @usableFromInline let values: UnsafeMutableBufferPointer<T?>
-  @usableFromInline let remaining: AtomicCounter
+  private let remaining: AtomicCounter
   /// Whether an input was abandoned, so that its value will never arrive.
   private let isIncomplete = AtomicFlag(false)
   @usableFromInline let cancelsRest: Bool
@@ -133,7 +133,7 @@ final class AllState<T: Sendable>: CombinatorState, @unchecked Sendable {
 
   @usableFromInline
   func countDown() {
-    guard remaining.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 else { return }
+    guard remaining.wrappingSubtract(1, ordering: .acquiringAndReleasing) == 1 else { return }
     if isIncomplete.load(ordering: .relaxed) {
       result.abandon()
     } else {

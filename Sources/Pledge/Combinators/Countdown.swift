@@ -6,6 +6,6 @@ final class Countdown: Sendable {
 
   /// Decrements the count; returns true for the call that reaches zero.
   func reachesZero() -> Bool {
-    count.subtract(1, ordering: .acquiringAndReleasing).newValue == 0
+    count.wrappingSubtract(1, ordering: .acquiringAndReleasing) == 1
   }
 }

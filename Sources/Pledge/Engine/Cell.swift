@@ -214,7 +214,7 @@ class Cell: Job, @unchecked Sendable {
   @inline(__always)
   private final func tryLock(_ seen: Word) -> Word? {
     guard !seen.has(.locked) else { return nil }
-    let (done, now) = word.weakCompareExchange(
+    let (done, now) = word.compareExchange(
       expected: seen.rawValue, desired: seen.with(.locked).rawValue, ordering: .acquiring)
     return done ? Word(rawValue: now) : nil
   }
@@ -228,8 +228,7 @@ class Cell: Job, @unchecked Sendable {
     if address > highest { return lock() }
     // Not `tryLock`, which can read an outdated word: a thread that retries must see that the lock
     // is free.
-    let seen = Word(
-      rawValue: word.bitwiseOr(Word.locked.rawValue, ordering: .acquiring).oldValue)
+    let seen = Word(rawValue: word.bitwiseOr(Word.locked.rawValue, ordering: .acquiring))
     return seen.has(.locked) ? nil : seen
   }
 

@@ -1,8 +1,8 @@
 /// The tools that observe the engine, which cost one load of a flag while none is installed.
 @usableFromInline
 enum Instrumentation {
-  static let tracing: UInt = 1
-  static let context: UInt = 2
+  static let tracing: UInt64 = 1
+  static let context: UInt64 = 2
 
   /// What happened to a cell.
   enum Step {
@@ -76,7 +76,7 @@ enum Instrumentation {
 
   /// The instruments that are installed.
   @inline(__always)
-  static var flags: UInt { withAtomic(&instrumentationWord) { $0.load(ordering: .relaxed) } }
+  static var flags: UInt64 { withAtomic(&instrumentationWord) { $0.load(ordering: .relaxed) } }
 
   @inline(__always)
   static var isTracing: Bool { flags & tracing != 0 }
@@ -84,11 +84,12 @@ enum Instrumentation {
   @inline(__always)
   static var capturesContext: Bool { flags & context != 0 }
 
-  private static func set(_ flag: UInt, _ isOn: Bool) {
-    _ = withAtomic(&instrumentationWord) { word in
-      isOn
-        ? word.bitwiseOr(flag, ordering: .acquiringAndReleasing)
-        : word.bitwiseAnd(~flag, ordering: .acquiringAndReleasing)
+  private static func set(_ flag: UInt64, _ isOn: Bool) {
+    hooks.withLock { _ in
+      withAtomic(&instrumentationWord) { word in
+        let flags = word.load(ordering: .relaxed)
+        word.store(isOn ? flags | flag : flags & ~flag, ordering: .releasing)
+      }
     }
   }
 
@@ -159,4 +160,4 @@ extension Cell {
 /// The flags of the instruments that are installed.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var instrumentationWord: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var instrumentationWord: UInt64 = 0

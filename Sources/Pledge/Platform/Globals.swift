@@ -3,11 +3,11 @@
 // initial values instead, whose use costs a load.
 
 /// Calls `body` with a global variable as an atomic one, which has the same layout.
-@inlinable @inline(__always)
+@inline(__always)
 func withAtomic<Result>(
-  _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
+  _ word: UnsafeMutablePointer<UInt64>, _ body: (borrowing AtomicWord) -> Result
 ) -> Result {
-  body(UnsafeRawPointer(word).assumingMemoryBound(to: Atomic<UInt>.self).pointee)
+  body(UnsafeRawPointer(word).assumingMemoryBound(to: AtomicWord.self).pointee)
 }
 
 /// Returns the object in `constant`, a `static let`, which `word` caches on first use.
@@ -15,7 +15,7 @@ func withAtomic<Result>(
 /// `word` must initially be zero.
 @inline(__always)
 func cached<Object: AnyObject>(
-  in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> Object
+  in word: UnsafeMutablePointer<UInt64>, _ constant: @autoclosure () -> Object
 ) -> Unmanaged<Object> {
   .fromOpaque(
     cached(in: word, UnsafeRawPointer(Unmanaged.passUnretained(constant()).toOpaque())))
@@ -26,11 +26,11 @@ func cached<Object: AnyObject>(
 /// `word` must initially be zero.
 @inline(__always)
 func cached(
-  in word: UnsafeMutablePointer<UInt>, _ constant: @autoclosure () -> UnsafeRawPointer
+  in word: UnsafeMutablePointer<UInt64>, _ constant: @autoclosure () -> UnsafeRawPointer
 ) -> UnsafeRawPointer {
   let address = withAtomic(word) { $0.load(ordering: .acquiring) }
-  if let pointer = UnsafeRawPointer(bitPattern: address) { return pointer }
+  if let pointer = UnsafeRawPointer(bitPattern: UInt(address)) { return pointer }
   let pointer = constant()
-  withAtomic(word) { $0.store(UInt(bitPattern: pointer), ordering: .releasing) }
+  withAtomic(word) { $0.store(UInt64(UInt(bitPattern: pointer)), ordering: .releasing) }
   return pointer
 }

@@ -52,5 +52,5 @@ enum MainThread {
   /// The cached address of the main queue's mark.
   ///
   /// `nonisolated(unsafe)`: only accessed atomically.
-  @exclusivity(unchecked) nonisolated(unsafe) private var mainMarkWord: UInt = 0
+  @exclusivity(unchecked) nonisolated(unsafe) private var mainMarkWord: UInt64 = 0
 #endif

@@ -39,9 +39,9 @@ enum Queues {
 /// The cached address of the main queue's object.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var mainQueueWord: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var mainQueueWord: UInt64 = 0
 
 /// The cached address of the global queue's object.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var globalQueueWord: UInt64 = 0

@@ -42,7 +42,7 @@ enum ThreadLocal {
       if let pointer { destructor.destroy?(pointer) }
     }
     precondition(failure == 0, "Pledge: the process has no thread-specific key left")
-    withAtomic(&threadLocalKey) { $0.store(UInt(key) + 1, ordering: .relaxed) }
+    withAtomic(&threadLocalKey) { $0.store(UInt64(key) + 1, ordering: .relaxed) }
     return key
   }()
 }
@@ -50,4 +50,4 @@ enum ThreadLocal {
 /// `ThreadLocal.key` plus one, or zero before the key exists; fast to read.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var threadLocalKey: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var threadLocalKey: UInt64 = 0

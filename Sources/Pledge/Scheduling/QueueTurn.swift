@@ -129,4 +129,4 @@ private enum OutstandingTurns {
 /// The cached address of the counters of `OutstandingTurns`.
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
-@exclusivity(unchecked) nonisolated(unsafe) private var outstandingTurnsWord: UInt = 0
+@exclusivity(unchecked) nonisolated(unsafe) private var outstandingTurnsWord: UInt64 = 0

@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 import Testing
 
 /// Tests that count the resources of the process, and therefore run one at a time.
@@ -45,7 +45,7 @@ final class TemporaryFolder: Sendable {
 final class Counter: Sendable {
   private let count = Atomic(0)
 
-  func raise() { count.add(1, ordering: .relaxed) }
+  func raise() { count.wrappingAdd(1, ordering: .relaxed) }
 
   var value: Int { count.load(ordering: .acquiring) }
 }

@@ -2,7 +2,6 @@ public import VirtualPlatform
 
 @usableFromInline package typealias Atomic = VirtualPlatform.Atomic
 @usableFromInline typealias AtomicWord = VirtualPlatform.Atomic<UInt64>
-@usableFromInline typealias AtomicPointerBits = VirtualPlatform.Atomic<UInt>
 @usableFromInline typealias AtomicCounter = VirtualPlatform.Atomic<Int>
 @usableFromInline typealias AtomicFlag = VirtualPlatform.Atomic<Bool>
 

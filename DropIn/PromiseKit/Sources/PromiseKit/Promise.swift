@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// The eventual result of an operation: a value or an error.
 ///
@@ -21,7 +21,7 @@ public final class Promise<T>: Thenable, CatchMixin {
   /// The engine's promise, which several promises can share.
   @usableFromInline let core: Core<T>
   /// The number of attached handlers, for `debugDescription`.
-  @usableFromInline let handlerCount = _Atomic<Int>(0)
+  private let handlerCount = Atomic(0)
   /// The write side, retained as long as handlers can be attached; nil for derived promises.
   @usableFromInline let openBox: Box<T>?
 
@@ -39,6 +39,9 @@ public final class Promise<T>: Thenable, CatchMixin {
 
   @usableFromInline
   convenience init(_: PMKUnambiguousInitializer) { self.init(Box<T>()) }
+
+  @usableFromInline
+  func noteHandler() { handlerCount.wrappingAdd(1, ordering: .relaxed) }
 
   var box: Box<T> { openBox ?? Box(sealedBy: core) }
 

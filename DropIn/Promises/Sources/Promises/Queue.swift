@@ -4,8 +4,7 @@ import Pledge
 
 /// `@unchecked Sendable`: `queue` is guarded by `lock`.
 ///
-/// The lock is Foundation's, because ThreadSanitizer doesn't support `Synchronization.Mutex` on
-/// Linux.
+/// The lock is Foundation's, because `Synchronization.Mutex` needs macOS 15 and iOS 18.
 private final class DefaultQueue: @unchecked Sendable {
   private let lock = NSLock()
   private var queue = DispatchQueue.main

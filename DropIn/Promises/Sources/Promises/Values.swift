@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 // Values that are errors, or nil, at run time.
 
@@ -44,25 +44,22 @@ enum ValueTypes {
   /// The cache, with the address of one type's metadata at each index.
   ///
   /// `nonisolated(unsafe)`: the pointer is immutable, and its memory is atomic.
-  @usableFromInline nonisolated(unsafe) static let known: UnsafePointer<KnownType> = {
-    let places = UnsafeMutablePointer<KnownType>.allocate(capacity: 64)
-    for index in 0..<64 { (places + index).initialize(to: KnownType()) }
+  private nonisolated(unsafe) static let known: UnsafePointer<Atomic<UInt>> = {
+    let places = UnsafeMutablePointer<Atomic<UInt>>.allocate(capacity: 64)
+    for index in 0..<64 { (places + index).initialize(to: Atomic(0)) }
     return UnsafePointer(places)
   }()
 
-  @usableFromInline
-  struct KnownType: ~Copyable {
-    @usableFromInline let address = _Atomic<UInt>(0)
-    @inlinable init() {}
-  }
-
-  @inlinable
-  static func place(of address: UInt) -> Int { Int((address >> 4 ^ address >> 10) & 63) }
+  private static func place(of address: UInt) -> Int { Int((address >> 4 ^ address >> 10) & 63) }
 
   @inlinable
   static func isKnown<Value>(_ type: Value.Type) -> Bool {
-    let address = UInt(bitPattern: unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self))
-    return known[place(of: address)].address.load(ordering: .relaxed) == address
+    isKnown(at: UInt(bitPattern: unsafeBitCast(type as Any.Type, to: UnsafeRawPointer.self)))
+  }
+
+  @usableFromInline
+  static func isKnown(at address: UInt) -> Bool {
+    known[place(of: address)].load(ordering: .relaxed) == address
   }
 
   /// Records that `value` isn't an error, if that is true for all values of its type.
@@ -74,7 +71,7 @@ enum ValueTypes {
       !(Value.self is AnyClass), Value.self != AnyHashable.self, !(Value.self is any Error.Type)
     else { return }
     let address = UInt(bitPattern: unsafeBitCast(Value.self as Any.Type, to: UnsafeRawPointer.self))
-    known[place(of: address)].address.store(address, ordering: .relaxed)
+    known[place(of: address)].store(address, ordering: .relaxed)
   }
 }
 

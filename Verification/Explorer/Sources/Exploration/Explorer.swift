@@ -70,9 +70,6 @@ package enum Explorer {
       isUpdate: isUpdate)
   }
 
-  /// Whether a weak compare-and-exchange fails spuriously.
-  package static func failsForNoReason() -> Bool { Memory.failsForNoReason() }
-
   /// Must be called when the last reference to an object has been released.
   ///
   /// Other threads' accesses to the object happened before. The scheduler doesn't see references,

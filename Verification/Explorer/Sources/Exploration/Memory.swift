@@ -113,13 +113,6 @@ enum Memory {
     }
   }
 
-  static func failsForNoReason() -> Bool {
-    guard Scheduler.hasStaleLoads, explorer_self() >= 0 else { return false }
-    let age = Scheduler.strategy.chooseAge(2)
-    if Scheduler.stepCount > 0 { Scheduler.steps[Scheduler.stepCount - 1].age = age }
-    return age == 1
-  }
-
   static func fence() {
     let current = Int(explorer_self())
     guard Scheduler.hasStaleLoads, current >= 0 else { return }

@@ -52,7 +52,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
 
   public func exchange(_ desired: consuming Value, ordering: AtomicUpdateOrdering) -> Value {
     let bits = desired.explorerBits
-    return Value(explorerBits: update(ordering) { _ in bits }.old)
+    return Value(explorerBits: update(ordering) { (_: UInt64) in bits })
   }
 
   public func compareExchange(
@@ -60,44 +60,6 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
   ) -> (exchanged: Bool, original: Value) {
     Explorer.willUpdate(identity)
     return exchangeNow(expected.explorerBits, desired.explorerBits, ordering)
-  }
-
-  public func compareExchange(
-    expected: consuming Value, desired: consuming Value,
-    successOrdering: AtomicUpdateOrdering, failureOrdering: AtomicLoadOrdering
-  ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(identity)
-    let result = exchangeNow(expected.explorerBits, desired.explorerBits, successOrdering)
-    if !result.exchanged, failureOrdering.strength > 0 { _ = real.load(ordering: .acquiring) }
-    return result
-  }
-
-  public func weakCompareExchange(
-    expected: consuming Value, desired: consuming Value, ordering: AtomicUpdateOrdering
-  ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(identity)
-    return weakExchangeNow(expected.explorerBits, desired.explorerBits, ordering)
-  }
-
-  public func weakCompareExchange(
-    expected: consuming Value, desired: consuming Value,
-    successOrdering: AtomicUpdateOrdering, failureOrdering: AtomicLoadOrdering
-  ) -> (exchanged: Bool, original: Value) {
-    Explorer.willUpdate(identity)
-    let result = weakExchangeNow(expected.explorerBits, desired.explorerBits, successOrdering)
-    if !result.exchanged, failureOrdering.strength > 0 { _ = real.load(ordering: .acquiring) }
-    return result
-  }
-
-  private func weakExchangeNow(
-    _ expected: UInt64, _ desired: UInt64, _ ordering: AtomicUpdateOrdering
-  ) -> (exchanged: Bool, original: Value) {
-    if Explorer.hasStaleLoads, real.load(ordering: .relaxed) == expected,
-      Explorer.failsForNoReason()
-    {
-      return (false, Value(explorerBits: expected))
-    }
-    return exchangeNow(expected, desired, ordering)
   }
 
   private func exchangeNow(
@@ -110,7 +72,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
 
   fileprivate func update(
     _ ordering: AtomicUpdateOrdering, _ change: (UInt64) -> UInt64
-  ) -> (old: UInt64, new: UInt64) {
+  ) -> UInt64 {
     Explorer.willUpdate(identity)
     var old = real.load(ordering: .relaxed)
     while true {
@@ -118,7 +80,7 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
       let (exchanged, now) = swap(old, new, ordering)
       if exchanged {
         note(old, new, ordering)
-        return (old, new)
+        return old
       }
       old = now
     }
@@ -153,41 +115,27 @@ public struct Atomic<Value: AtomicRepresentable>: ~Copyable {
 extension Atomic: @unchecked Sendable {}
 
 extension Atomic where Value: FixedWidthInteger {
-  private func update(
-    _ ordering: AtomicUpdateOrdering, to change: (Value) -> Value
-  ) -> (oldValue: Value, newValue: Value) {
-    let (old, new) = update(ordering) { change(Value(explorerBits: $0)).explorerBits }
-    return (Value(explorerBits: old), Value(explorerBits: new))
+  @discardableResult
+  public func wrappingAdd(_ operand: Value, ordering: AtomicUpdateOrdering) -> Value {
+    update(ordering) { $0 &+ operand }
   }
 
   @discardableResult
-  public func wrappingAdd(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 &+ operand }) }
+  public func wrappingSubtract(_ operand: Value, ordering: AtomicUpdateOrdering) -> Value {
+    update(ordering) { $0 &- operand }
+  }
+
   @discardableResult
-  public func wrappingSubtract(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 &- operand }) }
-  @discardableResult
-  public func add(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 + operand }) }
-  @discardableResult
-  public func subtract(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 - operand }) }
-  @discardableResult
-  public func bitwiseOr(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 | operand }) }
-  @discardableResult
-  public func bitwiseAnd(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 & operand }) }
-  @discardableResult
-  public func bitwiseXor(
-    _ operand: Value, ordering: AtomicUpdateOrdering
-  ) -> (oldValue: Value, newValue: Value) { update(ordering, to: { $0 ^ operand }) }
+  public func bitwiseOr(_ operand: Value, ordering: AtomicUpdateOrdering) -> Value {
+    update(ordering) { $0 | operand }
+  }
+
+  private func update(_ ordering: AtomicUpdateOrdering, _ change: (Value) -> Value) -> Value {
+    let old = update(ordering) { (bits: UInt64) in
+      change(Value(explorerBits: bits)).explorerBits
+    }
+    return Value(explorerBits: old)
+  }
 }
 
 public func atomicMemoryFence(ordering: AtomicUpdateOrdering) {
@@ -197,13 +145,13 @@ public func atomicMemoryFence(ordering: AtomicUpdateOrdering) {
 
 /// Calls `body` with the global variable at `word`, which is initially zero, as an atomic one.
 public func withGlobalAtomic<Result>(
-  _ word: UnsafeMutablePointer<UInt>, _ body: (borrowing Atomic<UInt>) -> Result
+  _ word: UnsafeMutablePointer<UInt64>, _ body: (borrowing Atomic<UInt64>) -> Result
 ) -> Result {
   let object = Explorer.global(UnsafeRawPointer(word)) { GlobalWord() }
   return body(unsafeDowncast(object, to: GlobalWord.self).value)
 }
 
-private final class GlobalWord: Sendable { let value = Atomic<UInt>(0) }
+private final class GlobalWord: Sendable { let value = Atomic<UInt64>(0) }
 
 // MARK: - Values
 
@@ -262,5 +210,4 @@ public struct AtomicUpdateOrdering: Sendable {
   public static var acquiring: Self { Self(acquires: true, releases: false) }
   public static var releasing: Self { Self(acquires: false, releases: true) }
   public static var acquiringAndReleasing: Self { Self(acquires: true, releases: true) }
-  public static var sequentiallyConsistent: Self { Self(acquires: true, releases: true) }
 }

@@ -24,7 +24,7 @@ extension Thenable {
     // Both classes are final. Comparing types takes a fraction of the time of a cast.
     if Self.self == Promise<T>.self {
       let promise = unsafeDowncast(self, to: Promise<T>.self)
-      promise.handlerCount.wrappingAdd(1, ordering: .relaxed)
+      promise.noteHandler()
       return promise.core
     }
     if Self.self == Guarantee<T>.self { return unsafeDowncast(self, to: Guarantee<T>.self).core }

@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// An object that logs ``LogEvent/pendingPromiseDeallocated`` when it is deallocated, unless it is
 /// cancelled.
@@ -6,7 +6,7 @@ import Pledge
 /// It is retained by the handlers that resolve a promise that, in PromiseKit, has its own resolver.
 @usableFromInline
 final class LossLog: Sendable {
-  private let isCancelled = _Atomic<Bool>(false)
+  private let isCancelled = Atomic(false)
 
   @usableFromInline
   init() {}

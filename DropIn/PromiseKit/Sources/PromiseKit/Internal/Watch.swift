@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// An object that logs if a guarantee is deallocated before it is resolved.
 ///
@@ -19,7 +19,7 @@ class Watch: @unchecked Sendable {
   /// thread can access them in `deinit`.
   private final class Fate: @unchecked Sendable {
     var count = 1
-    let isKept = _Atomic(false)
+    let isKept = Atomic(false)
 
     deinit {
       if isKept.load(ordering: .acquiring) { return }
@@ -27,18 +27,18 @@ class Watch: @unchecked Sendable {
     }
   }
 
-  private static let kept: UInt8 = 1
+  private static let kept: UInt64 = 1
   /// The flag of a watch that has a fate, which must be notified and does the logging.
-  private static let shared: UInt8 = 2
+  private static let shared: UInt64 = 2
 
   /// The lock for merging fates.
   ///
   /// All watches share one lock, so that two threads that merge the same fates in opposite order
   /// can't cause a guarantee to be logged as deallocated. The lock is Foundation's, because
-  /// ThreadSanitizer doesn't support `Synchronization.Mutex` on Linux.
+  /// `Synchronization.Mutex` needs macOS 15 and iOS 18.
   private static let sharing = NSLock()
 
-  private let flags = _Atomic<UInt8>(0)
+  private let flags = Atomic<UInt64>(0)
   private var fate: Fate?
 
   @usableFromInline
@@ -54,7 +54,7 @@ class Watch: @unchecked Sendable {
   /// Records that the guarantee is resolved, so that its deallocation isn't logged.
   @usableFromInline
   final func keep() {
-    let old = flags.bitwiseOr(Self.kept, ordering: .acquiringAndReleasing).oldValue
+    let old = flags.bitwiseOr(Self.kept, ordering: .acquiringAndReleasing)
     guard old & Self.shared != 0 else { return }
     Self.sharing.withLock { fate }?.isKept.store(true, ordering: .releasing)
   }
@@ -84,7 +84,7 @@ class Watch: @unchecked Sendable {
     if let fate { return fate }
     let fate = Fate()
     self.fate = fate
-    let old = flags.bitwiseOr(Self.shared, ordering: .acquiringAndReleasing).oldValue
+    let old = flags.bitwiseOr(Self.shared, ordering: .acquiringAndReleasing)
     if old & Self.kept != 0 { fate.isKept.store(true, ordering: .releasing) }
     return fate
   }

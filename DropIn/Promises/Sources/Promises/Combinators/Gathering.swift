@@ -88,7 +88,7 @@ extension Promise {
 /// succeeds only once, so it takes linear time in total.
 ///
 /// `@unchecked Sendable`: `count` is guarded by `lock`, which is one of Foundation's, because
-/// ThreadSanitizer doesn't support `Synchronization.Mutex` on Linux.
+/// `Synchronization.Mutex` needs macOS 15 and iOS 18.
 @usableFromInline
 final class Progress: @unchecked Sendable {
   @usableFromInline let lock = NSLock()

@@ -1,0 +1,360 @@
+import Dispatch
+import Pledge
+
+/// A kind of work that several threads do at once.
+struct ContentionRow: Sendable {
+  /// Does one unit of work and calls `done` when it has ended.
+  typealias Work =
+    @Sendable (_ thread: Int, _ unit: Int, _ done: @escaping @Sendable () -> Void) -> Void
+
+  let name: String
+  /// Each makes the work for a number of threads.
+  let pledge: (@Sendable (Int) -> Work)?
+  let actor: (@Sendable (Int) -> Work)?
+  let mutex: (@Sendable (Int) -> Work)?
+
+  private static func key(_ thread: Int, _ unit: Int) -> Int { thread << 40 | unit }
+
+  static let all: [ContentionRow] = [
+    ContentionRow(
+      name: "coalescer, distinct keys",
+      pledge: { _ in
+        let coalescer = RequestCoalescer<Int, Int>()
+        return { thread, unit, done in
+          coalescer.promise(for: key(thread, unit)) { .value(unit) }
+            .done(on: .immediate) { _ in done() }.cauterize()
+        }
+      },
+      actor: { _ in
+        let coalescer = HandCoalescer()
+        return { thread, unit, done in
+          Task {
+            _ = await coalescer.value(key(thread, unit)) { unit }
+            done()
+          }
+        }
+      },
+      mutex: { _ in
+        let running = Locked<[Int: [@Sendable () -> Void]]>([:])
+        return { thread, unit, done in
+          let key = key(thread, unit)
+          running.with { $0[key, default: []].append(done) }
+          for done in running.with({ $0.removeValue(forKey: key) }) ?? [] { done() }
+        }
+      }),
+    ContentionRow(
+      name: "coalescer, one cached key",
+      pledge: { _ in
+        let coalescer = RequestCoalescer<Int, Int>(
+          caching: CoalescerCaching(lifetime: .seconds(3600)))
+        return { _, _, done in
+          coalescer.promise(for: 1) { .value(1) }.done(on: .immediate) { _ in done() }.cauterize()
+        }
+      },
+      actor: { _ in
+        let cache = HandCache()
+        return { _, _, done in
+          Task {
+            _ = await cache.value(1) { 1 }
+            done()
+          }
+        }
+      },
+      mutex: { _ in
+        let values = Locked([1: 1])
+        return { _, _, done in
+          consume(values.with { $0[1] } ?? 0)
+          done()
+        }
+      }),
+    ContentionRow(
+      name: "Limiter.run",
+      pledge: { _ in
+        let limiter = Limiter(8)
+        return { _, _, done in
+          limiter.run(on: .immediate) { Promise.value(1) }
+            .done(on: .immediate) { _ in done() }.cauterize()
+        }
+      },
+      actor: { _ in
+        let semaphore = HandSemaphore(8)
+        return { _, _, done in
+          Task {
+            await semaphore.wait()
+            done()
+            await semaphore.signal()
+          }
+        }
+      },
+      mutex: { _ in
+        let free = Locked((count: 8, waiting: [@Sendable () -> Void]()))
+        return { _, _, done in
+          let mayRun = free.with { free in
+            if free.count == 0 {
+              free.waiting.append(done)
+              return false
+            }
+            free.count -= 1
+            return true
+          }
+          guard mayRun else { return }
+          var next: (@Sendable () -> Void)? = done
+          while let run = next {
+            run()
+            next = free.with { free in
+              if free.waiting.isEmpty { free.count += 1 }
+              return free.waiting.popLast()
+            }
+          }
+        }
+      }),
+    ContentionRow(
+      name: "bound(to:)",
+      pledge: { _ in
+        let scope = PromiseScope()
+        return { _, unit, done in
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          promise.bound(to: scope).done(on: .immediate) { _ in done() }.cauterize()
+          resolver.fulfill(unit)
+        }
+      },
+      actor: { _ in
+        let scope = HandScope()
+        return { thread, unit, done in
+          Task {
+            await scope.add(key(thread, unit)) {}
+            await scope.remove(key(thread, unit))
+            done()
+          }
+        }
+      },
+      mutex: { _ in
+        let scope = Locked<[Int: @Sendable () -> Void]>([:])
+        return { thread, unit, done in
+          scope.with { $0[key(thread, unit)] = done }
+          scope.with { $0.removeValue(forKey: key(thread, unit)) }?()
+        }
+      }),
+    ContentionRow(
+      name: "Promise.after, cancelled",
+      pledge: { _ in
+        { _, _, done in
+          let promise = Promise<Void>.after(.seconds(3600))
+          promise.finally(on: .immediate) { done() }.cauterize()
+          promise.cancel()
+        }
+      },
+      actor: { _ in
+        { _, _, done in
+          let task = Task {
+            try? await Task.sleep(for: .seconds(3600))
+            done()
+          }
+          task.cancel()
+        }
+      },
+      mutex: { _ in
+        let timers = Locked<[Int: @Sendable () -> Void]>([:])
+        return { thread, unit, done in
+          timers.with { $0[key(thread, unit)] = done }
+          timers.with { $0.removeValue(forKey: key(thread, unit)) }?()
+        }
+      }),
+    ContentionRow(
+      name: "timeout",
+      pledge: { _ in
+        { _, unit, done in
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          promise.timeout(after: .seconds(3600)).done(on: .immediate) { _ in done() }.cauterize()
+          resolver.fulfill(unit)
+        }
+      },
+      actor: { _ in
+        { _, unit, done in
+          Task {
+            _ = await withTaskGroup(of: Int?.self) { group in
+              group.addTask { unit }
+              group.addTask {
+                try? await Task.sleep(for: .seconds(3600))
+                return nil
+              }
+              defer { group.cancelAll() }
+              return await group.next() ?? nil
+            }
+            done()
+          }
+        }
+      },
+      mutex: { _ in
+        let timers = Locked<[Int: @Sendable () -> Void]>([:])
+        return { thread, unit, done in
+          timers.with { $0[key(thread, unit)] = done }
+          timers.with { $0.removeValue(forKey: key(thread, unit)) }?()
+        }
+      }),
+    ContentionRow(
+      name: "retry",
+      pledge: { _ in
+        { _, unit, done in
+          Promise<Int>.retry(on: .immediate, .fixed(attempts: 3)) { .value(unit) }
+            .done(on: .immediate) { _ in done() }.cauterize()
+        }
+      },
+      actor: { _ in
+        { _, unit, done in
+          Task {
+            for _ in 0..<3 where await attempt(unit) { break }
+            done()
+          }
+        }
+      },
+      mutex: nil),
+    onActors("actor for each thread", isShared: false),
+    onActors("one shared actor", isShared: true),
+    ContentionRow(
+      name: "queue for each thread",
+      pledge: { threads in
+        let queues = (0..<threads).map { DispatchQueue(label: "bench.\($0)") }
+        return { thread, unit, done in
+          Promise.value(unit).done(on: queues[thread]) { _ in done() }.cauterize()
+        }
+      },
+      actor: { threads in
+        let actors = (0..<threads).map { _ in HandCache() }
+        return { thread, unit, done in
+          Task { await actors[thread].run(done) }
+        }
+      },
+      mutex: nil),
+    ContentionRow(
+      name: "one shared promise",
+      pledge: { _ in
+        let shared = Locked(Promise<Void>.withResolvers())
+        // The last one stays pending.
+        shared.with { $0.promise }.cauterize()
+        return { _, unit, done in
+          let (promise, resolver) = shared.with { $0 }
+          promise.done(on: .immediate) { done() }.cauterize()
+          if unit % Lane.batch == Lane.batch - 1 {
+            resolver.fulfill()
+            shared.with { shared in
+              if shared.promise == promise {
+                shared = Promise<Void>.withResolvers()
+                shared.promise.cauterize()
+              }
+            }
+          }
+        }
+      },
+      actor: { _ in
+        let shared = HandPromise()
+        return { _, unit, done in
+          Task {
+            await shared.observe(done)
+            // The units of a batch can run in any order.
+            await shared.settle()
+          }
+        }
+      },
+      mutex: { _ in
+        let observers = Locked<[@Sendable () -> Void]>([])
+        return { _, unit, done in
+          observers.with { $0.append(done) }
+          if unit % Lane.batch == Lane.batch - 1 {
+            for observer in observers.with({ list in
+              defer { list = [] }
+              return list
+            }) { observer() }
+          }
+        }
+      }),
+  ]
+
+  private static func onActors(_ name: String, isShared: Bool) -> ContentionRow {
+    ContentionRow(
+      name: name,
+      pledge: { threads in
+        let actors = (0..<(isShared ? 1 : threads)).map { _ in HandCache() }
+        return { thread, unit, done in
+          Promise.value(unit).done(on: .actor(actors[thread % actors.count])) { _ in done() }
+            .cauterize()
+        }
+      },
+      actor: { threads in
+        let actors = (0..<(isShared ? 1 : threads)).map { _ in HandCache() }
+        return { thread, unit, done in
+          Task { await actors[thread % actors.count].run(done) }
+        }
+      },
+      mutex: { threads in
+        let locks = (0..<(isShared ? 1 : threads)).map { _ in Locked(()) }
+        return { thread, unit, done in
+          locks[thread % locks.count].with { _ in done() }
+        }
+      })
+  }
+}
+
+// MARK: - Written by hand
+
+private actor HandCoalescer {
+  private var running: [Int: Task<Int, Never>] = [:]
+
+  func value(_ key: Int, _ work: @escaping @Sendable () async -> Int) async -> Int {
+    if let task = running[key] { return await task.value }
+    let task = Task { await work() }
+    running[key] = task
+    defer { running[key] = nil }
+    return await task.value
+  }
+}
+
+private actor HandCache {
+  private var values: [Int: Int] = [:]
+
+  func value(_ key: Int, _ work: () -> Int) -> Int {
+    if let value = values[key] { return value }
+    let value = work()
+    values[key] = value
+    return value
+  }
+
+  func run(_ body: () -> Void) { body() }
+}
+
+private actor HandSemaphore {
+  private var free: Int
+  private var waiting: [CheckedContinuation<Void, Never>] = []
+
+  init(_ count: Int) { free = count }
+
+  func wait() async {
+    if free > 0 { return free -= 1 }
+    await withCheckedContinuation { waiting.append($0) }
+  }
+
+  func signal() {
+    if waiting.isEmpty { free += 1 } else { waiting.removeFirst().resume() }
+  }
+}
+
+private actor HandScope {
+  private var cancels: [Int: @Sendable () -> Void] = [:]
+
+  func add(_ id: Int, _ cancel: @escaping @Sendable () -> Void) { cancels[id] = cancel }
+  func remove(_ id: Int) { cancels[id] = nil }
+}
+
+private actor HandPromise {
+  private var observers: [@Sendable () -> Void] = []
+
+  func observe(_ observer: @escaping @Sendable () -> Void) { observers.append(observer) }
+
+  func settle() {
+    let all = observers
+    observers = []
+    for observer in all { observer() }
+  }
+}
+
+@Sendable private func attempt(_ unit: Int) async -> Bool { unit >= 0 }
