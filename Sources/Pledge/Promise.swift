@@ -122,7 +122,7 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    observed(.result, Placed(handler, on: executor))
+    observed(.result, Placed(ResultAction(handler), on: executor))
   }
 
   /// Calls `handler` on `executor` once, with the result, which for an abandoned promise is a
@@ -134,18 +134,18 @@ extension Promise {
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    observed(.end, Placed(handler, on: executor))
+    observed(.end, Placed(ResultAction(handler), on: executor))
   }
 
   @inlinable
-  func observed(_ role: Role, _ handler: Placed<@Sendable (Result<Value, any Error>) -> Void>) {
+  func observed(_ role: Role, _ handler: Placed<ResultAction<Value>>) {
     if cell.isReady(for: handler.target), let call = InPlaceCall() {
       defer { call.end() }
-      return handler.closure(cell.handledResult())
+      return handler.closure.call(cell.handledResult())
     }
     cell.attach(
       Handler(
-        role, of: cell, on: handler.target, body: ErasedClosure(ResultAction(handler.closure)),
+        role, of: cell, on: handler.target, body: handler.erased,
         run: { observer, source in
           let body = observer.takeBody(as: ResultAction<Value>.self)
           body.call(source.handledResult())

@@ -29,7 +29,10 @@
     ///
     /// - Parameter factory: The factory that creates the metrics.
     public static func start(factory: any MetricsFactory = MetricsSystem.factory) {
-      Monitoring.policies.add(ProcessMetrics(factory).note)
+      let metrics = ProcessMetrics(factory)
+      Monitoring.policies.add(metrics.note)
+      Monitoring.timers.add(metrics.note)
+      Monitoring.unhandledRejections.add { metrics.unhandled.increment() }
     }
   }
 
@@ -39,7 +42,7 @@
     private let hedges: Counter
     private let timersPending: Meter
     private let timersFired: Counter
-    private let unhandled: Counter
+    let unhandled: Counter
 
     init(_ factory: any MetricsFactory) {
       retries = RetryMetrics(dimensions: [], factory)
@@ -53,10 +56,14 @@
       switch event {
       case .retried, .gaveUp: retries.note(event)
       case .hedged: hedges.increment()
-      case .timerStarted: timersPending.increment()
-      case .timerFired: timersFired.increment()
-      case .timerEnded: timersPending.decrement()
-      case .unhandledRejection: unhandled.increment()
+      }
+    }
+
+    func note(_ event: TimerEvent) {
+      switch event {
+      case .started: timersPending.increment()
+      case .fired: timersFired.increment()
+      case .ended: timersPending.decrement()
       }
     }
   }
@@ -76,7 +83,7 @@
       switch event {
       case .retried: retries.increment()
       case .gaveUp: exhausted.increment()
-      case .hedged, .timerStarted, .timerFired, .timerEnded, .unhandledRejection: break
+      case .hedged: break
       }
     }
   }

@@ -13,22 +13,21 @@
     ///
     /// - Complexity: O(1), with a lookup under a lock. If many handlers use the executor, store it.
     public static func eventLoop(_ loop: any EventLoop) -> TurnExecutor {
-      TurnExecutor.shared(
+      _ = BlockingOnLoops.isForbidden
+      return TurnExecutor.shared(
         by: loop, name: "\(loop)", isCurrent: { loop.inEventLoop }, schedule: { loop.execute($0) })
     }
   }
 
   /// Makes `wait()` throw on the threads of event loops, where it would block their channels.
-  ///
-  /// Pledge finds this class by its name.
-  package final class BlockingOnLoops: BlockingCheck {
-    package static func objection() -> String? {
-      guard let loop = MultiThreadedEventLoopGroup.currentEventLoop else { return nil }
-      return """
-        wait() must not be called on the thread of an event loop (\(loop)): until it returns, the \
-        loop doesn't run its channels, timers, or handlers, and the promise may wait for one of them. \
-        Use `then` or `await`, or wait on another thread.
-        """
-    }
+  @usableFromInline
+  enum BlockingOnLoops {
+    /// Has this effect when it's first used, by the functions of this module.
+    @usableFromInline static let isForbidden: Bool = {
+      BlockingPlaces.add {
+        MultiThreadedEventLoopGroup.currentEventLoop.map { "on the thread of an event loop (\($0))" }
+      }
+      return true
+    }()
   }
 #endif

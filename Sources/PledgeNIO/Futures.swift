@@ -39,6 +39,7 @@
     public func promise(
       onCancel: @escaping @Sendable () -> Void, fileID: StaticString = #fileID, line: UInt = #line
     ) -> Promise<Value> {
+      _ = BlockingOnLoops.isForbidden
       let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
       resolver.onCancel(onCancel)
       whenComplete { result in
@@ -105,6 +106,7 @@
     public func eventLoopPromise(
       on loop: any EventLoop, fileID: StaticString = #fileID, line: UInt = #line
     ) -> EventLoopPromise<Value> {
+      _ = BlockingOnLoops.isForbidden
       let promise = loop.makePromise(of: Value.self, file: fileID, line: line)
       promise.futureResult.whenComplete { self.resolve($0) }
       return promise

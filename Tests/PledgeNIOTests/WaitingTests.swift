@@ -20,13 +20,6 @@
       }
     }
 
-    @Test func waitOnALoop_inAProgramThatHasCalledNothingOfTheModule_throws() async {
-      await #expect(processExitsWith: .success) {
-        let waiting = someLoop.submit { try Promise<Void>.after(.seconds(1)).wait() }
-        await #expect(throws: DeadlockError.self) { try await waiting.get() }
-      }
-    }
-
     @Test func waitInAHandlerOnALoop_forAnotherHandlerThere_throws() async throws {
       try await withLoop { loop in
         let promise = Promise.value(1).map(on: .eventLoop(loop)) { value in
@@ -55,6 +48,7 @@
     @Test func waitOnTheThreadOfALoopThatIsRunByHand_forItsHandler_throws() throws {
       let loop = EmbeddedEventLoop()
       let promise = Promise.value(1).map(on: .eventLoop(loop)) { $0 }
+      // In a task, as in any other place that the promise needs.
       #expect(throws: DeadlockError.self) { try promise.wait() }
       loop.run()
       #expect(try promise.wait() == 1)

@@ -108,7 +108,7 @@ private struct BlockingWait {
         }
         switch cell.upstream {
         case .source(let source, let callsClosure):
-          if callsClosure, isHere((cell as? Handler)?.place) { return true }
+          if callsClosure, isHere(unsafeDowncast(cell, to: Handler.self).place) { return true }
           cell = source
         case .producer(.cell(let source)) where forwards < 100:
           forwards += 1
@@ -127,8 +127,8 @@ private struct BlockingWait {
     return false
   }
 
-  private func isHere(_ place: HandlerTarget?) -> Bool {
-    guard let place, let object = place.object, object !== Queues.global else { return false }
+  private func isHere(_ place: HandlerTarget) -> Bool {
+    guard let object = place.object, object !== Queues.global else { return false }
     if place.isCurrent(state) { return true }
     guard place.kind == .scheduler else { return false }
     let scheduler = unsafeDowncast(object, to: Scheduler.self)

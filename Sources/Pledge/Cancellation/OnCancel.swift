@@ -16,12 +16,13 @@ extension Resolver {
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) {
     let isIsolated = handler.isolation != nil
-    let handler = Placed(handler).map {
-      Instrumentation.restoringContext(in: $0)
+    let action = Placed<CleanUpAction>(handler).map { Instrumentation.restoringContext(in: $0) }
+    if isIsolated {
+      let kept = action.kept()
+      cell.onCancel { _ = Promise<Void>.value(()).finished(kept) }
+    } else {
+      cell.onCancel(action.closure)
     }
-    guard isIsolated else { return cell.onCancel(handler.closure) }
-    let kept = Placed<@Sendable () throws -> Void>(handler.kept().closure, at: handler.target)
-    cell.onCancel { _ = Promise<Void>.value(()).finished(kept) }
   }
 }
 

@@ -40,7 +40,9 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
 
   /// Finishes the combinator when `result`, which it settles, is cancelled.
   final func cancel(with result: Cell) {
-    result.onCancel(producer: waitsForAll ? .inputs(self) : .unknown) { self.finish(.cancelled) }
+    result.onCancel(
+      producer: waitsForAll ? .inputs(self) : .unknown,
+      CleanUpAction { self.finish(.cancelled) })
   }
 
   final var pendingInputs: [Cell] {

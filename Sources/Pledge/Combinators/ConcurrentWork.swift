@@ -14,9 +14,9 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   init(cancelsRest: Bool) {
     self.cancelsRest = cancelsRest
     (result, resolver) = Promise<[T]>.withResolvers()
-    result.cell.onCancel(producer: .inputs(self)) { [weak self] in
-      self?.end(with: CancellationError(), cancelling: true)
-    }
+    result.cell.onCancel(
+      producer: .inputs(self),
+      CleanUpAction { [weak self] in self?.end(with: CancellationError(), cancelling: true) })
   }
 
   var pendingInputs: [Cell] {

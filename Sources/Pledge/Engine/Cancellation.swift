@@ -50,16 +50,16 @@ extension Cell {
   /// calls `handler` immediately if the promise was already cancelled.
   @usableFromInline
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    onCancel(producer: .unknown, handler)
+    onCancel(producer: .unknown, CleanUpAction(handler))
   }
 
-  final func onCancel(producer: Producer, _ handler: @escaping @Sendable () -> Void) {
+  final func onCancel(producer: Producer = .unknown, _ action: CleanUpAction) {
     let result = withCancelHooks {
-      $0.append(handler)
+      $0.append(action)
       if case .unknown = producer { return }
       $0.producer = producer
     }
-    if !result.added, result.isCancelled { handler() }
+    if !result.added, result.isCancelled { try? action.call() }
   }
 }
 
@@ -145,14 +145,14 @@ protocol CombinatorInputs: AnyObject {
 /// takes it out of the slot and has exclusive access to it.
 final class CancelHooks: Job, @unchecked Sendable {
   /// The first closure, stored separately because there is usually only one.
-  @exclusivity(unchecked) private var first: (@Sendable () -> Void)?
-  @exclusivity(unchecked) private var others: [@Sendable () -> Void] = []
+  @exclusivity(unchecked) private var first: CleanUpAction?
+  @exclusivity(unchecked) private var others: [CleanUpAction] = []
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
   @exclusivity(unchecked) var producer = Producer.unknown
 
-  func append(_ handler: @escaping @Sendable () -> Void) {
-    if first == nil { first = handler } else { others.append(handler) }
+  func append(_ action: CleanUpAction) {
+    if first == nil { first = action } else { others.append(action) }
   }
 
   /// Adds a handler that is removed when the promise is cancelled or settled.
@@ -170,8 +170,8 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    exchange(&first, with: nil)?()
-    if !others.isEmpty { for handler in exchange(&others, with: []) { handler() } }
+    try? exchange(&first, with: nil)?.call()
+    if !others.isEmpty { for action in exchange(&others, with: []) { try? action.call() } }
     if !forwarders.isEmpty {
       for forwarder in exchange(&forwarders, with: []) { forwarder.leave(.cancelled) }
     }

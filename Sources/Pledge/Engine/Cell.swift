@@ -168,13 +168,24 @@ class Cell: Job, @unchecked Sendable {
   }
 
   /// Creates a cell whose handler waits for `source`.
-  init(_ role: Role, _ kind: HandlerTarget.Kind, source: __shared Cell) {
-    var traits = role.traits.with(.handler)
-    if kind == .queue { traits = traits.with(.onQueue) }
-    if kind == .queueAlone { traits = traits.with([.onQueue, .alone]) }
-    word = AtomicWord(traits.rawValue)
+  @inline(__always)
+  init(_ traits: Traits, source: __shared Cell) {
+    word = AtomicWord(traits.word.rawValue)
     super.init()
     slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
+  }
+
+  /// The flags of a handler's cell that never change.
+  struct Traits {
+    fileprivate let word: Word
+
+    init(_ role: Role, _ kind: HandlerTarget.Kind) {
+      switch kind {
+      case .inPlace, .scheduler: word = role.traits.with(.handler)
+      case .queue: word = role.traits.with([.handler, .onQueue])
+      case .queueAlone: word = role.traits.with([.handler, .onQueue, .alone])
+      }
+    }
   }
 
   deinit {

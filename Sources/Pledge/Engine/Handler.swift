@@ -48,23 +48,24 @@ class Handler: Cell, @unchecked Sendable {
     _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
+    let traits = Traits(role, target.kind)
     self.target = target.object.map { .passRetained($0) }
     // Only a user's closure can read the task-local values.
     if Instrumentation.capturesContext, body != nil {
       self.run = Instrumentation.capturingContext(run)
+      self.body = body
+      super.init(traits, source: source)
     } else {
       self.run = run
+      self.body = body
+      super.init(traits, source: source)
     }
-    self.body = body
-    super.init(role, target.kind, source: source)
   }
 
   deinit { target?.release() }
 
-  /// Where the handler's closure runs; nil if it runs in place.
-  final var place: HandlerTarget? {
-    target.map { HandlerTarget($0.takeUnretainedValue(), targetKind) }
-  }
+  /// Where the handler's closure runs.
+  final var place: HandlerTarget { HandlerTarget(target?.takeUnretainedValue(), targetKind) }
 
   override final var queue: Unmanaged<AnyObject>? {
     if targetKind != .scheduler { return target }
@@ -174,7 +175,7 @@ extension Handler {
   /// Releases the closure of a handler that is skipped, in its isolation.
   @usableFromInline
   final func dropBody() {
-    guard body?.hasContext == true, let place else {
+    guard body?.hasContext == true else {
       body = nil
       return
     }
@@ -203,7 +204,14 @@ struct ErasedClosure {
     wrapped = unsafeBitCast(Wrapped(closure), to: Wrapped<() -> Void>.self)
   }
 
+  /// Takes the bits of `function`, a struct that contains only a closure.
+  @inlinable
+  init<Function>(bits function: Function) {
+    wrapped = unsafeBitCast(function, to: Wrapped<() -> Void>.self)
+  }
+
   /// A copy of the closure.
+  @inlinable
   func copy<Closure>(as type: Closure.Type) -> Closure {
     unsafeBitCast(wrapped, to: Wrapped<Closure>.self).closure
   }
@@ -240,7 +248,7 @@ struct ErrorAction {
 
 /// A closure that receives and returns nothing, but can throw: see `ResultAction`.
 @usableFromInline
-struct CleanUpAction {
+struct CleanUpAction: Sendable {
   @usableFromInline let call: @Sendable () throws -> Void
 
   @inlinable

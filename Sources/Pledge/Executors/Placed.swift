@@ -6,64 +6,33 @@
 /// `@unchecked Sendable`: immutable; the closures are `@Sendable`.
 @usableFromInline
 struct Placed<Closure>: @unchecked Sendable {
-  @usableFromInline let closure: Closure
+  /// The closure without its type, so that passing it on needs no conversion.
+  @usableFromInline let erased: ErasedClosure
   @usableFromInline let target: HandlerTarget
+
+  /// The closure; call it only in its place.
+  @inlinable var closure: Closure { erased.copy(as: Closure.self) }
+
+  @inlinable
+  init(erased: ErasedClosure, at target: HandlerTarget) {
+    self.erased = erased
+    self.target = target
+  }
 
   @inlinable
   init(_ closure: Closure, at target: HandlerTarget) {
-    self.closure = closure
-    self.target = target
+    self.init(erased: ErasedClosure(closure), at: target)
   }
 
   /// Creates the place of a closure that runs on `executor`.
   @inlinable
   init(_ closure: Closure, on executor: some PromiseExecutor) {
-    self.init(closure, at: HandlerTarget(executor))
+    self.init(erased: ErasedClosure(closure), at: HandlerTarget(executor))
   }
 
   /// Returns the place of a closure of the library, which runs in place.
   @inlinable
   static func inPlace(_ closure: Closure) -> Placed { Placed(closure, at: .inPlace) }
-
-  /// Creates the place of a closure without parameters, which runs in its own isolation.
-  @inlinable
-  init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
-  where Closure == @Sendable () throws -> Result {
-    self.init(Isolated(closure).plain, at: HandlerTarget(isolation: closure.isolation))
-  }
-
-  /// Creates the place of a closure with one parameter, which runs in its own isolation.
-  @inlinable
-  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
-  where Closure == @Sendable (A) throws -> Result {
-    self.init(Isolated(closure).plain, at: HandlerTarget(isolation: closure.isolation))
-  }
-
-  /// Creates the place of a closure with two parameters, which runs in its own isolation.
-  @inlinable
-  init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
-  where Closure == @Sendable (A, B) throws -> Result {
-    self.init(Isolated(closure).plain, at: HandlerTarget(isolation: closure.isolation))
-  }
-
-  /// Creates the place of a closure without parameters that doesn't throw, which runs in its own
-  /// isolation.
-  @inlinable
-  init<Result>(_ closure: @escaping @Sendable @isolated(any) () -> Result)
-  where Closure == @Sendable () -> Result {
-    self.init(
-      unsafeBitCast(Isolated(closure), to: Isolated<Closure>.self).plain,
-      at: HandlerTarget(isolation: closure.isolation))
-  }
-
-  /// Creates the place of a closure that doesn't throw, which runs in its own isolation.
-  @inlinable
-  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) -> Result)
-  where Closure == @Sendable (A) -> Result {
-    self.init(
-      unsafeBitCast(Isolated(closure), to: Isolated<Closure>.self).plain,
-      at: HandlerTarget(isolation: closure.isolation))
-  }
 
   /// Returns `change(closure)`, in the same place.
   @inlinable
@@ -75,7 +44,84 @@ struct Placed<Closure>: @unchecked Sendable {
   /// times.
   ///
   /// The engine itself releases the closure of a handler there.
-  func keeper() -> ClosureKeeper<Closure> { ClosureKeeper(closure, target) }
+  func keeper() -> ClosureKeeper<Closure> { ClosureKeeper(erased, target) }
+}
+
+// A closure without `on:` runs in the isolation in which it was written.
+//
+// An `@isolated(any)` closure can only be called with `await`. The engine sends the handler to the
+// executor that the closure is isolated to, so a call as a plain function respects that isolation.
+// Both function types are two words, a function and a context, and have the same calling convention.
+//
+// A generic argument of `@isolated(any)` type requires the runtime of macOS 15. A stored property of
+// that type doesn't, so there is a structure for each number of parameters.
+extension Placed {
+  @inlinable
+  init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
+  where Closure == @Sendable () throws -> Result {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedFunction0(function: closure)),
+      at: HandlerTarget(isolation: closure.isolation))
+  }
+
+  @inlinable
+  init<Result>(_ closure: @escaping @Sendable @isolated(any) () -> Result)
+  where Closure == @Sendable () -> Result {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedFunction0(function: closure)),
+      at: HandlerTarget(isolation: closure.isolation))
+  }
+
+  @inlinable
+  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
+  where Closure == @Sendable (A) throws -> Result {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedFunction1(function: closure)),
+      at: HandlerTarget(isolation: closure.isolation))
+  }
+
+  @inlinable
+  init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) -> Result)
+  where Closure == @Sendable (A) -> Result {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedFunction1(function: closure)),
+      at: HandlerTarget(isolation: closure.isolation))
+  }
+
+  @inlinable
+  init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
+  where Closure == @Sendable (A, B) throws -> Result {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedFunction2(function: closure)),
+      at: HandlerTarget(isolation: closure.isolation))
+  }
+}
+
+// Closures that return nothing are wrapped: see `ResultAction`.
+extension Placed {
+  @inlinable
+  init<Value>(_ body: @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void)
+  where Closure == ResultAction<Value> {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedResultAction(function: body)),
+      at: HandlerTarget(isolation: body.isolation))
+  }
+
+  @inlinable
+  init(_ body: @escaping @Sendable @isolated(any) (any Error) -> Void)
+  where Closure == ErrorAction {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedErrorAction(function: body)),
+      at: HandlerTarget(isolation: body.isolation))
+  }
+
+  @inlinable
+  init(_ body: @escaping @Sendable @isolated(any) () throws -> Void)
+  where Closure == CleanUpAction {
+    self.init(
+      erased: ErasedClosure(bits: IsolatedCleanUpAction(function: body)),
+      at: HandlerTarget(isolation: body.isolation))
+  }
 }
 
 extension Placed {
@@ -87,10 +133,10 @@ extension Placed {
   }
 
   /// The same closure, as one that releases its captures in its place.
-  func kept() -> Placed where Closure == @Sendable () -> Void {
+  func kept() -> Placed where Closure == CleanUpAction {
     guard target.isIsolation else { return self }
     let keeper = keeper()
-    return Placed({ keeper.closure() }, at: target)
+    return Placed(CleanUpAction { try keeper.closure.call() }, at: target)
   }
 
   /// The same closure, as one that releases its captures in its place.
@@ -109,8 +155,8 @@ package final class ClosureKeeper<Closure>: @unchecked Sendable {
   private var stored: ErasedClosure?
   private let target: HandlerTarget
 
-  fileprivate init(_ closure: Closure, _ target: HandlerTarget) {
-    stored = ErasedClosure(closure)
+  fileprivate init(_ closure: ErasedClosure, _ target: HandlerTarget) {
+    stored = closure
     self.target = target
   }
 
@@ -125,36 +171,33 @@ package final class ClosureKeeper<Closure>: @unchecked Sendable {
   package var closure: Closure { stored.unsafelyUnwrapped.copy(as: Closure.self) }
 }
 
-/// A closure that carries its isolation, as one of the plain function type `Closure`.
-///
-/// An `@isolated(any)` closure can only be called with `await`. The engine has already sent the
-/// handler to the executor that the closure is isolated to, so a call as a plain function respects
-/// that isolation. Both function types are two words, a function and a context, and have the same
-/// calling convention.
-///
-/// A generic argument of `@isolated(any)` type requires the runtime of macOS 15. A stored property
-/// of that type doesn't, so there is a structure for each number of parameters.
 @usableFromInline
-package struct Isolated<Closure> {
-  /// The closure; call it only on the executor that it is isolated to.
-  @usableFromInline package let plain: Closure
+struct IsolatedResultAction<Value> {
+  @usableFromInline let function: @Sendable @isolated(any) (Result<Value, any Error>) -> Void
 
   @inlinable
-  package init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
-  where Closure == @Sendable () throws -> Result {
-    self = unsafeBitCast(IsolatedFunction0(function: closure), to: Self.self)
+  init(function: @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void) {
+    self.function = function
   }
+}
+
+@usableFromInline
+struct IsolatedErrorAction {
+  @usableFromInline let function: @Sendable @isolated(any) (any Error) -> Void
 
   @inlinable
-  package init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
-  where Closure == @Sendable (A) throws -> Result {
-    self = unsafeBitCast(IsolatedFunction1(function: closure), to: Self.self)
+  init(function: @escaping @Sendable @isolated(any) (any Error) -> Void) {
+    self.function = function
   }
+}
+
+@usableFromInline
+struct IsolatedCleanUpAction {
+  @usableFromInline let function: @Sendable @isolated(any) () throws -> Void
 
   @inlinable
-  package init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
-  where Closure == @Sendable (A, B) throws -> Result {
-    self = unsafeBitCast(IsolatedFunction2(function: closure), to: Self.self)
+  init(function: @escaping @Sendable @isolated(any) () throws -> Void) {
+    self.function = function
   }
 }
 

@@ -23,16 +23,16 @@ extension Promise {
   public func `catch`(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Void
   ) -> Guarantee<Void> {
-    caught(Placed(body, on: executor))
+    caught(Placed(ErrorAction(body), on: executor))
   }
 
   @inlinable
   func caught(
-    _ body: Placed<@Sendable (any Error) -> Void>
+    _ body: Placed<ErrorAction>
   ) -> Guarantee<Void> {
     Guarantee<Void>(
       cell: cell.derive(
-        Void.self, .error, on: body.target, body: ErasedClosure(ErrorAction(body.closure))
+        Void.self, .error, on: body.target, body: body.erased
       ) { handler, source in
         if let rejection = source.rejection {
           rejection.markHandled()
@@ -132,7 +132,7 @@ extension Promise {
   ) -> Promise<Void> {
     Promise<Void>(
       cell: cell.derive(
-        Void.self, .error, on: body.target, body: ErasedClosure(body.closure)
+        Void.self, .error, on: body.target, body: body.erased
       ) { handler, source in
         guard let rejection = source.rejection else {
           handler.dropBody()
@@ -150,5 +150,5 @@ extension Promise {
 
   /// Ends the chain and ignores its error, if any.
   @inlinable
-  public func cauterize() { _ = caught(.inPlace { _ in }) }
+  public func cauterize() { _ = caught(.inPlace(ErrorAction { _ in })) }
 }

@@ -86,16 +86,16 @@ extension Thenable {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> {
-    tapped(Placed(body, on: executor))
+    tapped(Placed(ResultAction(body), on: executor))
   }
 
   @inlinable
   func tapped(
-    _ body: Placed<@Sendable (Result<Value, any Error>) -> Void>
+    _ body: Placed<ResultAction<Value>>
   ) -> Promise<Value> {
     Promise(
       cell: source.cell.derive(
-        Value.self, .result, on: body.target, body: ErasedClosure(ResultAction(body.closure))
+        Value.self, .result, on: body.target, body: body.erased
       ) { handler, source in
         if let rejection = source.rejection {
           handler.takeBody(as: ResultAction<Value>.self).call(.failure(rejection.error))
@@ -189,6 +189,6 @@ extension Promise {
   public func `catch`(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (any Error) -> Bool
   ) -> Guarantee<Void> {
-    caught(Placed(body).map { body in { _ = body($0) } })
+    caught(Placed(body).map { body in ErrorAction { _ = body($0) } })
   }
 }

@@ -39,17 +39,17 @@ extension Promise {
   func finishedWaiting<Result>(
     _ body: Placed<@Sendable () throws -> Result>
   ) -> Promise<Value> {
-    if Result.self == Void.self { return finished(body.map { body in { _ = try body() } }) }
+    if Result.self == Void.self { return finished(body.map { body in CleanUpAction { _ = try body() } }) }
     return finishedAfter(body.map { body in { Promise<Void>.end(of: try body()) } })
   }
 
   @inlinable
   func finished(
-    _ body: Placed<@Sendable () throws -> Void>
+    _ body: Placed<CleanUpAction>
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
-        Value.self, .result, on: body.target, body: ErasedClosure(CleanUpAction(body.closure))
+        Value.self, .result, on: body.target, body: body.erased
       ) { handler, source in
         do {
           try handler.takeBody(as: CleanUpAction.self).call()
@@ -71,7 +71,7 @@ extension Promise {
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
-        Value.self, .result, on: body.target, body: ErasedClosure(body.closure)
+        Value.self, .result, on: body.target, body: body.erased
       ) { handler, source in
         guard handler.body != nil else {
           handler.copyResult(of: source, as: Value.self)
@@ -107,7 +107,7 @@ extension Promise where Value == Void {
   static func endIgnoringErrors(of result: Any) -> Promise<Void> {
     guard let thenable = result as? any Thenable else { return .value(()) }
     let (promise, resolver) = Promise<Void>.withResolvers()
-    _ = thenable.erased().tapped(.inPlace { _ in resolver.fulfill() })
+    _ = thenable.erased().tapped(.inPlace(ResultAction { _ in resolver.fulfill() }))
     return promise
   }
 }
@@ -149,7 +149,7 @@ extension Guarantee {
     _ body: Placed<@Sendable () -> Result>
   ) -> Guarantee<Value> {
     if Result.self == Void.self {
-      return Guarantee(cell: base.finished(body.map { body in { _ = body() } }).cell)
+      return Guarantee(cell: base.finished(body.map { body in CleanUpAction { _ = body() } }).cell)
     }
     let waiting = base.finishedAfter(
       body.map { body in { Promise<Void>.endIgnoringErrors(of: body()) } })

@@ -35,7 +35,7 @@ extension Thenable {
     }
     return Promise(
       cell: cell.derive(
-        U.self, .value, on: transform.target, body: ErasedClosure(transform.closure)
+        U.self, .value, on: transform.target, body: transform.erased
       ) { handler, source in
         if let rejection = source.rejection {
           handler.dropBody()

@@ -46,7 +46,7 @@ extension Promise {
   ) -> Promise<U> {
     Promise<U>(
       cell: cell.derive(
-        U.self, .result, on: transform.target, body: ErasedClosure(transform.closure)
+        U.self, .result, on: transform.target, body: transform.erased
       ) { handler, source in
         let result: U
         do {

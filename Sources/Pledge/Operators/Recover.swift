@@ -133,7 +133,7 @@ extension Promise {
   ) -> Promise<Value> {
     Promise(
       cell: cell.derive(
-        Value.self, .error, on: body.target, body: ErasedClosure(body.closure)
+        Value.self, .error, on: body.target, body: body.erased
       ) { handler, source in
         guard let rejection = source.rejection, handler.body != nil else {
           handler.dropBody()

@@ -63,7 +63,7 @@ extension Thenable {
   ) -> Promise<U> {
     Promise(
       cell: self.source.cell.derive(
-        U.self, .value, on: body.target, body: ErasedClosure(body.closure)
+        U.self, .value, on: body.target, body: body.erased
       ) { handler, source in
         if let rejection = source.rejection {
           handler.dropBody()

@@ -34,24 +34,23 @@ extension Thenable {
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) {
-    watched(Placed(body, on: executor))
+    watched(Placed(ResultAction(body), on: executor))
   }
 
   @inlinable
   func watched(
-    _ body: Placed<@Sendable (Result<Value, any Error>) -> Void>
+    _ body: Placed<ResultAction<Value>>
   ) {
     let cell = source.cell
     cell.attach(
       Handler(
-        .watcher, of: cell, on: body.target, body: ErasedClosure(body.closure),
+        .watcher, of: cell, on: body.target, body: body.erased,
         run: { watcher, source in
-          typealias Body = @Sendable (Result<Value, any Error>) -> Void
-          let body = watcher.takeBody(as: Body.self)
+          let body = watcher.takeBody(as: ResultAction<Value>.self)
           if let rejection = source.rejection {
-            body(.failure(rejection.error))
+            body.call(.failure(rejection.error))
           } else {
-            body(.success(source.value(as: Value.self)))
+            body.call(.success(source.value(as: Value.self)))
           }
         }))
   }

@@ -14,10 +14,12 @@ extension HandlerTarget {
     return { keeper.closure($0) }
   }
 }
-extension Isolated {
-  @usableFromInline func assumingIsolated<Plain>(as type: Plain.Type) -> Plain {
-    unsafeBitCast(self, to: Isolated<Plain>.self).plain
-  }
+@usableFromInline package struct Isolated<Closure> {
+  let p: ErasedClosure
+  @usableFromInline package init<R>(_ c: @escaping @Sendable @isolated(any) () throws -> R) where Closure == @Sendable () throws -> R { p = Placed(c).erased }
+  @usableFromInline package init<A, R>(_ c: @escaping @Sendable @isolated(any) (A) throws -> R) where Closure == @Sendable (A) throws -> R { p = Placed(c).erased }
+  @usableFromInline package init<A, B, R>(_ c: @escaping @Sendable @isolated(any) (A, B) throws -> R) where Closure == @Sendable (A, B) throws -> R { p = Placed(c).erased }
+  @usableFromInline package func assumingIsolated<Plain>(as type: Plain.Type) -> Plain { p.copy(as: Plain.self) }
 }
 enum SharedThread {
   static func runUserCode(_ work: @escaping @Sendable () -> Void) { work() }
@@ -34,7 +36,7 @@ extension Thenable {
 extension Promise {
   @usableFromInline func caught(
     _ target: HandlerTarget, _ f: @escaping @Sendable (any Error) -> Void
-  ) -> Guarantee<Void> { caught(Placed(f, at: target)) }
+  ) -> Guarantee<Void> { caught(Placed(ErrorAction(f), at: target)) }
   func recoveredWithPromise(
     _ target: HandlerTarget, _ f: @escaping @Sendable (any Error) throws -> Promise<Value>
   ) -> Promise<Value> { recoveredWithPromise(Placed(f, at: target)) }
@@ -45,7 +47,7 @@ extension Promise {
 extension Thenable {
   func tapped(
     _ target: HandlerTarget, _ f: @escaping @Sendable (Result<Value, any Error>) -> Void
-  ) -> Promise<Value> { tapped(Placed(f, at: target)) }
+  ) -> Promise<Value> { tapped(Placed(ResultAction(f), at: target)) }
 }
 extension Promise {
   func recoveredWithPromise(
