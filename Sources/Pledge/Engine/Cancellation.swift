@@ -7,6 +7,7 @@ extension Cell {
   @usableFromInline
   final func cancel() {
     var cell = self
+    var steps = 0
     while true {
       switch cell.requestCancellation() {
       case .done:
@@ -21,6 +22,10 @@ extension Cell {
         switch removal {
         case .isOnly:
           cell = source
+          steps += 1
+          if steps == SharedThread.slice, ThreadState.current.pointee.isShared {
+            return SharedThread.runUserCode { source.cancel() }
+          }
         case .removed, .removedLast:
           handler.cancelAlone()
           return

@@ -933,10 +933,12 @@ enum ObserverList {
     return (rest, unlinked, count)
   }
 
-  /// Whether the executor of an observer is user code, in a list that the caller has taken.
-  static func needsProgram(_ newest: Node) -> Bool {
+  /// Whether a shared thread leaves the delivery of a list, which the caller has taken, to the
+  /// global queue: because the executor of an observer is user code, or the list is long.
+  static func isForElsewhere(_ newest: Node) -> Bool {
     var rest: Node? = newest
-    while let node = rest {
+    for _ in 0..<SharedThread.slice {
+      guard let node = rest else { return false }
       let needsProgram = node._withUnsafeGuaranteedRef { observer in
         guard let target = observer.target, observer.marks & Cell.Mark.queueTarget == 0 else {
           return false
@@ -948,7 +950,7 @@ enum ObserverList {
       if needsProgram { return true }
       rest = next(node)
     }
-    return false
+    return rest != nil
   }
 
   /// Releases all observers of a list.

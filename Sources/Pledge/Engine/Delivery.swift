@@ -28,11 +28,21 @@ enum Delivery {
       ObserverList.setNext(newest, nil)
       newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       newest.release()
-    } else if let oldest = ObserverList.oldestFirst(newest) {
-      var inPlace = InPlaceList(oldest)
-      inPlace.run(state)
+    } else if state.pointee.isShared, ObserverList.isForElsewhere(newest) {
+      // The closure, which is called once, owns the list.
+      state.pointee.postponed.append { runInPlace(newest, ThreadState.current) }
+    } else {
+      runInPlace(newest, state)
     }
     if isRunning { state.pointee.closuresOnStack &+= 1 }
+  }
+
+  private static func runInPlace(
+    _ newest: Unmanaged<Handler>, _ state: UnsafeMutablePointer<ThreadState>
+  ) {
+    guard let oldest = ObserverList.oldestFirst(newest) else { return }
+    var inPlace = InPlaceList(oldest)
+    inPlace.run(state)
   }
 
   /// Runs the only observer of a cell whose own handler has just settled it on this thread.
@@ -58,7 +68,7 @@ enum Delivery {
     var isFirst = true
     while let newest = batch {
       // The cell stays in the state `delivering`, so that no later observer overtakes these.
-      if state.pointee.isShared, ObserverList.needsProgram(newest) {
+      if state.pointee.isShared, ObserverList.isForElsewhere(newest) {
         nonisolated(unsafe) let waiting = inPlace
         state.pointee.postponed.append {
           deliverInOrder(newest, of: cell, wanted: wanted, after: waiting, ThreadState.current)

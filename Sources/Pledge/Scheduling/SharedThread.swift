@@ -4,6 +4,17 @@
 /// would run or release user code is postponed and sent to the global queue, all work of one call of
 /// `perform` together and in order.
 package enum SharedThread {
+  /// The number of steps after which a cascade continues on the global queue.
+  static let slice = 1_000
+
+  /// Whether the current thread, which is shared, has done its part of a cascade.
+  ///
+  /// Each in-place job leaves something to postpone, so that no other count is needed.
+  @inline(__always)
+  static func isSpent(_ state: UnsafeMutablePointer<ThreadState>) -> Bool {
+    state.pointee.postponed.count >= slice
+  }
+
   /// Calls `work`, which can settle promises, on the current thread, which then counts as shared.
   package static func perform(_ work: () -> Void) {
     let thread = ThreadState.current

@@ -16,7 +16,7 @@ enum Trampoline {
   @inline(never)
   private static func performElsewhere(_ job: Job, _ state: UnsafeMutablePointer<ThreadState>) {
     if state.pointee.isShared {
-      if job.callsProgramInPlace {
+      if job.callsProgramInPlace || SharedThread.isSpent(state) {
         state.pointee.postponed.append { perform(job, ThreadState.current) }
         return
       }

@@ -46,6 +46,41 @@ import Testing
     #expect(calls.events == [1, 2])
   }
 
+  @Test func longChain_continuesElsewhere() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    var last = promise
+    for _ in 0..<10_000 { last = last.map { $0 } }
+    SharedThread.perform {
+      resolver.reject(Boom())
+      #expect(last.isPending)
+    }
+    try await expectRejection(of: last, with: Boom())
+  }
+
+  @Test func longListOfHandlers_continuesElsewhere() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let handlers = (0..<10_000).map { _ in promise.map { $0 } }
+    SharedThread.perform {
+      resolver.reject(Boom())
+      #expect(!handlers.contains { !$0.isPending })
+    }
+    for handler in handlers { try await expectRejection(of: handler, with: Boom()) }
+  }
+
+  @Test func longClimbOfACancellation_continuesElsewhere() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (reached, reachedResolver) = Promise<Void>.withResolvers()
+    resolver.onCancel { reachedResolver.fulfill() }
+    var last = promise
+    for _ in 0..<2_000 { last = last.map { $0 } }
+    SharedThread.perform {
+      last.cancel()
+      #expect(last.isPending)
+    }
+    try await expectFulfillment(of: reached)
+    try await expectCancellation(of: last)
+  }
+
   @Test func capturesOfOnCancel_areReleasedElsewhere() async throws {
     let tracker = LifetimeTracker()
     let (inner, innerResolver) = Promise<Int>.withResolvers()
