@@ -84,12 +84,11 @@ enum Instrumentation {
   @inline(__always)
   static var capturesContext: Bool { flags & context != 0 }
 
+  /// Must be called under the lock of `hooks`.
   private static func set(_ flag: UInt64, _ isOn: Bool) {
-    hooks.withLock { _ in
-      withAtomic(&instrumentationWord) { word in
-        let flags = word.load(ordering: .relaxed)
-        word.store(isOn ? flags | flag : flags & ~flag, ordering: .releasing)
-      }
+    withAtomic(&instrumentationWord) { word in
+      let flags = word.load(ordering: .relaxed)
+      word.store(isOn ? flags | flag : flags & ~flag, ordering: .releasing)
     }
   }
 

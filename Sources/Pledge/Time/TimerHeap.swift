@@ -44,7 +44,8 @@ final class TimerHeap: Sendable {
       timer.index = state.heap.count
       state.heap.append(.passUnretained(timer))
       Self.siftUp(&state.heap, from: timer.index)
-      arm(&state)
+      // Otherwise, the wake-up is armed for an earlier timer.
+      if timer.index == 0 { arm(&state) }
     }
   }
 

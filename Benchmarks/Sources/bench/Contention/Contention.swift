@@ -12,7 +12,7 @@ struct Contention: ParsableCommand {
       """)
 
   @Option(help: "Only rows whose name matches this regular expression.")
-  var filter: String?
+  var rows = ""
 
   @Option(help: "The numbers of threads.")
   var threads: [Int] = [1, 2, 4, 8, 32]
@@ -24,11 +24,11 @@ struct Contention: ParsableCommand {
   var rounds = 3
 
   func run() throws {
-    let pattern = try filter.map { try Regex($0) }
+    let pattern = try Regex(rows)
     let contenders = ["Pledge", "actor", "mutex"]
     print("| | | \(threads.map { "\($0)" }.joined(separator: " | ")) | 8 ÷ 1 | longest, ms |")
     print("|---|---|\(threads.map { _ in "---|" }.joined())---|---|")
-    for row in ContentionRow.all where pattern.map({ row.name.contains($0) }) ?? true {
+    for row in ContentionRow.all where row.name.contains(pattern) {
       for (contender, make) in zip(contenders, [row.pledge, row.actor, row.mutex]) {
         guard let make else { continue }
         let samples = threads.map { count in
