@@ -9,10 +9,14 @@ extension URLSession {
   /// Starts the task of `transfer`, which receives its events.
   func perform(_ transfer: Transfer) {
     #if canImport(ObjectiveC)
-      let task = transfer.task(for: transfer.request, in: self)
-      task.delegate = transfer
-      transfer.begin(cancel: { task.cancel() })
-      task.resume()
+      do {
+        let task = try transfer.task(for: transfer.request, in: self)
+        task.delegate = transfer
+        transfer.begin(cancel: { task.cancel() })
+        task.resume()
+      } catch {
+        transfer.complete(error)
+      }
     #else
       CompanionSession.perform(transfer, of: self)
     #endif
@@ -98,10 +102,14 @@ extension URLSession {
 
     private func start(_ entry: Running, _ request: URLRequest) {
       guard let session else { preconditionFailure("Pledge: a companion has a session") }
-      let task = entry.transfer.task(for: request, in: session)
-      running.withLock { $0[task.taskIdentifier] = entry }
-      entry.transfer.begin(cancel: { [self] in cancel(task) })
-      task.resume()
+      do {
+        let task = try entry.transfer.task(for: request, in: session)
+        running.withLock { $0[task.taskIdentifier] = entry }
+        entry.transfer.begin(cancel: { [self] in cancel(task) })
+        task.resume()
+      } catch {
+        end(entry, error)
+      }
     }
 
     private func cancel(_ task: URLSessionTask) {
@@ -152,6 +160,14 @@ extension URLSession {
       if let entry = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) {
         end(entry, error)
       }
+    }
+
+    // Called if libcurl sends the body again, for example on another connection.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      completionHandler(transfer(of: task)?.bodyStream)
     }
 
     // MARK: Events for the delegate of the user's session

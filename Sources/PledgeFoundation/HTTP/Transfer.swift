@@ -30,6 +30,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     var response: URLResponse?
     var body = Data()
     var bytes: Int64 = 0
+    var bytesToSend: Int64 = 0
     /// The error that the sink threw.
     var failure: (any Error)?
     /// The result; nil until the transfer ends.
@@ -73,13 +74,29 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   }
 
   /// Returns a task for `request`, which is the transfer's own or that of a redirect.
-  func task(for request: URLRequest, in session: URLSession) -> URLSessionTask {
+  func task(for request: URLRequest, in session: URLSession) throws -> URLSessionTask {
     // A redirect that changes the method drops the body.
-    switch request.httpMethod == self.request.httpMethod ? upload : nil {
-    case .data(let data): session.uploadTask(with: request, from: data)
-    case .file(let file): session.uploadTask(with: request, fromFile: file)
-    case nil: session.dataTask(with: request)
-    }
+    let upload = request.httpMethod == self.request.httpMethod ? upload : nil
+    #if canImport(ObjectiveC)
+      if case .file(let file) = upload {
+        return session.uploadTask(with: request, fromFile: file)
+      }
+    #else
+      var request = request
+      if case .file = self.upload { request.removeFile() }
+      if case .file(let file) = upload {
+        let length = try request.send(file)
+        state.withLock { $0.bytesToSend = length }
+      }
+    #endif
+    if case .data(let data) = upload { return session.uploadTask(with: request, from: data) }
+    return session.dataTask(with: request)
+  }
+
+  /// A stream of the file to send, if there is one.
+  var bodyStream: InputStream? {
+    guard case .file(let file) = upload else { return nil }
+    return InputStream(url: file)
   }
 
   /// Sets the closure that cancels the current task; calls it if the transfer has ended.
@@ -160,9 +177,9 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
   func send(_ count: Int64, of total: Int64) {
     guard upload != nil else { return }
-    let bytes = state.withLock { state in
+    let (bytes, total) = state.withLock { state in
       state.bytes += count
-      return state.bytes
+      return (state.bytes, max(total, state.bytesToSend))
     }
     progress?.expect(total)
     progress?.advance(to: total > 0 ? min(bytes, total) : bytes)

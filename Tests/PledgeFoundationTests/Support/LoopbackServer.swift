@@ -13,6 +13,7 @@ import Pledge
 /// | `/challenge` | 401 that requests a user name and a password |
 /// | `/redirect` | 302 to `/ok` |
 /// | `/nowhere` | 302 without a Location |
+/// | `/see-other` | 303 to `/echo` |
 /// | `/hop/N/PATH` | N times 307, then PATH; keeps the connection open |
 /// | `/echo` | 200 with the body of the request |
 /// | `/truncated` | announces 1000 bytes, sends 10, and closes the connection |
@@ -169,10 +170,12 @@ extension LoopbackServer {
     case "redirect":
       connection.send(status: 302, headers: ["Location: /ok"], body: Data())
     case "echo":
-      let type = request.headers["content-type"] ?? "none"
+      let sent = ["Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length"]
+        .map { "X-\($0): \(request.headers[$1] ?? "none")" }
       connection.send(
-        status: 200, headers: ["X-Method: \(request.method)", "X-Type: \(type)"],
-        body: request.body)
+        status: 200, headers: ["X-Method: \(request.method)"] + sent, body: request.body)
+    case "see-other":
+      connection.send(status: 303, headers: ["Location: /echo"], body: Data())
     case "truncated":
       connection.sendHead(status: 200, headers: ["Content-Length: 1000"])
       connection.send(Data(repeating: 0x78, count: 10))
