@@ -212,20 +212,20 @@ extension URLSession {
       let hasDefault =
         isBasic && challenge.proposedCredential != nil && challenge.previousFailureCount == 0
       askUser(about: task) { [self] user in
-        let answer:
-          @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = { [self] in
-            switch ($0, $1) {
-            case (.useCredential, let credential?) where isBasic:
-              completionHandler(.useCredential, credential)
-            case (.performDefaultHandling, _) where hasDefault:
-              completionHandler(.performDefaultHandling, nil)
-            case (let disposition, _):
-              // Without a credential, Foundation never ends the task. The result is the response.
-              guard let entry = abandon(task) else { return }
-              end(
-                entry, disposition == .cancelAuthenticationChallenge ? URLError(.cancelled) : nil)
-            }
+        let answer: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+          [self] in
+          switch ($0, $1) {
+          case (.useCredential, let credential?) where isBasic:
+            completionHandler(.useCredential, credential)
+          case (.performDefaultHandling, _) where hasDefault:
+            completionHandler(.performDefaultHandling, nil)
+          case (let disposition, _):
+            // Without a credential, Foundation never ends the task. The result is the response.
+            guard let entry = abandon(task) else { return }
+            end(
+              entry, disposition == .cancelAuthenticationChallenge ? URLError(.cancelled) : nil)
           }
+        }
         guard let user else { return answer(.performDefaultHandling, nil) }
         user.delegate.urlSession(
           user.session, task: task, didReceive: challenge, completionHandler: answer)

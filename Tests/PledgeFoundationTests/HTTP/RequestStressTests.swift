@@ -15,6 +15,8 @@ extension FoundationTests {
     let server: LoopbackServer
     let folder: TemporaryFolder
     let kept = URLSession(configuration: .ephemeral)
+    let delegated = URLSession(
+      configuration: .ephemeral, delegate: Following(), delegateQueue: OperationQueue())
     let body = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
     let count = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1" ? 10_000 : 400
 
@@ -39,7 +41,6 @@ extension FoundationTests {
         }
       }
       let outcomes = counts.withLock { $0 }
-      print("OUT", outcomes)
       #expect(outcomes.values.reduce(0, +) == count)
       #expect(outcomes.keys.allSatisfy { !$0.hasPrefix("wrong") }, "\(outcomes)")
       await eventually { server.openConnections <= 8 * 6 }
@@ -48,10 +49,21 @@ extension FoundationTests {
       #expect(try folder.names.allSatisfy { !$0.hasSuffix(".partial") })
     }
 
+    @Test func sessions_thatAreGone_holdFewDescriptors() async throws {
+      let before = try openDescriptors("")
+      for _ in 0..<count / 4 {
+        let session = URLSession(configuration: .ephemeral)
+        _ = try await session.load(server.url("/ok")).value
+        session.finishTasksAndInvalidate()
+      }
+      try await eventually { try openDescriptors("") <= before + 50 }
+    }
+
     private func session(_ random: inout SplitMix) -> (URLSession, isOwn: Bool) {
-      switch random.next(4) {
+      switch random.next(5) {
       case 0: (kept, false)
       case 1: (.shared, false)
+      case 2: (delegated, false)
       default: (URLSession(configuration: .ephemeral), true)
       }
     }
@@ -62,7 +74,8 @@ extension FoundationTests {
       let path = random.pick(["echo", "echo", "bytes/70000", "truncated", "hang", "slow"])
       let hops = random.next(4)
       guard
-        var request = try? URLRequest(url: server.url(hops > 0 ? "/hop/\(hops)/\(path)" : "/\(path)"))
+        var request = try? URLRequest(
+          url: server.url(hops > 0 ? "/hop/\(hops)/\(path)" : "/\(path)"))
       else { return "wrong: URL" }
       // Foundation on Linux rounds this down to the shortest possible timeout.
       let timesOut = random.next(4) == 0
@@ -87,7 +100,11 @@ extension FoundationTests {
       }
       if isOwn, random.next(3) == 0 {
         for _ in 0..<random.next(200) { await Task.yield() }
-        if random.next(2) == 0 { session.invalidateAndCancel() } else { session.finishTasksAndInvalidate() }
+        if random.next(2) == 0 {
+          session.invalidateAndCancel()
+        } else {
+          session.finishTasksAndInvalidate()
+        }
       }
       let neverEnds = path == "hang" || path == "slow"
       let result: Result<Data, any Error>
@@ -110,18 +127,30 @@ extension FoundationTests {
 
     private func name(of result: Result<Data, any Error>, _ path: String) -> String {
       switch result {
-      case .success(let data) where path == "echo": data == body || data.isEmpty ? path : "wrong body"
-      case .success(let data) where path == "bytes/70000": data.count == 70_000 ? path : "wrong body"
+      case .success(let data) where path == "echo":
+        data == body || data.isEmpty ? path : "wrong body"
+      case .success(let data) where path == "bytes/70000":
+        data.count == 70_000 ? path : "wrong body"
       case .success: "wrong success"
       case .failure(is CancellationError): "cancelled"
       case .failure(is TimeoutError): "TimeoutError"
       case .failure(let error as URLError) where error.code == .timedOut: "timed out"
-      case .failure(let error as URLError) where error.code == .unknown || error.code == .networkConnectionLost:
+      case .failure(let error as URLError)
+      where error.code == .unknown || error.code == .networkConnectionLost:
         path == "truncated" ? path : "wrong error"
       case .failure: "wrong error"
       }
     }
   }
+}
+
+/// Follows redirects, on a concurrent queue.
+private final class Following: NSObject, URLSessionTaskDelegate, Sendable {
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) { completionHandler(request) }
 }
 
 /// Vigna's SplitMix64.

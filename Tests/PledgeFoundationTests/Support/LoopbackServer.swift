@@ -170,8 +170,10 @@ extension LoopbackServer {
     case "redirect":
       connection.send(status: 302, headers: ["Location: /ok"], body: Data())
     case "echo":
-      let sent = ["Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length"]
-        .map { "X-\($0): \(request.headers[$1] ?? "none")" }
+      let sent = [
+        "Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length",
+      ]
+      .map { "X-\($0): \(request.headers[$1] ?? "none")" }
       connection.send(
         status: 200, headers: ["X-Method: \(request.method)"] + sent, body: request.body)
     case "see-other":
