@@ -77,6 +77,19 @@ private final class Account: Sendable {
     #expect(first.order == second.order && first.orderCount == second.orderCount)
   }
 
+  @Test(arguments: ["in the body", "on an executor", "in a detached task"])
+  func forgottenCatch_fails(place: String) async throws {
+    let failure = try await failure(patience: .seconds(60)) { simulation in
+      switch place {
+      case "in the body": _ = Promise<Int>.rejected(Boom()).map { $0 }
+      case "on an executor":
+        _ = Promise.value(1).map(on: simulation.executor("x")) { _ in throw Boom() }
+      default: await Task.detached { _ = Promise<Int>.rejected(Boom()).map { $0 } }.value
+      }
+    }
+    #expect("\(failure.error)".hasPrefix("unhandled rejection: Boom("), "\(failure)")
+  }
+
   @Test func correctProgram_passesInAllOrders() async throws {
     let report = try await explore { simulation in
       let account = Account(balance: 100)

@@ -7,6 +7,8 @@ import Testing
   let clock = TestClock()
   let never = Promise<Int>.withResolvers()
 
+  init() { never.promise.cauterize() }
+
   /// Starts `wait`, cancels it, and returns how it ended; also tests cancellation before the start.
   private func cancelled(
     _ wait: @escaping @Sendable () async throws -> Void

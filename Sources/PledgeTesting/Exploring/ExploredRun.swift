@@ -14,6 +14,7 @@ enum RunFailure: Error, CustomStringConvertible {
   case stuck
   case tooManySteps(Int)
   case notRepeatable
+  case unhandled(PromiseDiagnostics.UnhandledRejection)
 
   var description: String {
     switch self {
@@ -23,6 +24,8 @@ enum RunFailure: Error, CustomStringConvertible {
       "the test body had not ended after \(counted(limit, "step"))"
     case .notRepeatable:
       "the order chooses a step that does not exist: the program took other steps this time"
+    case .unhandled(let rejection):
+      "\(rejection)"
     }
   }
 }
@@ -98,6 +101,9 @@ final class ExploredRun: @unchecked Sendable {
         failure = error
       }
       tidyUp()
+    }
+    if failure == nil, let rejection = simulation.steps.unhandledRejection {
+      failure = RunFailure.unhandled(rejection)
     }
   }
 

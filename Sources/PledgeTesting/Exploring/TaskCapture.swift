@@ -1,4 +1,5 @@
 import Pledge
+import PledgeDiagnostics
 
 #if canImport(Darwin)
   import Darwin
@@ -47,8 +48,8 @@ enum TaskCapture {
     let variable = symbol.assumingMemoryBound(to: Hook?.self)
     previous = variable.pointee
     variable.pointee = { job, original in
-      if let context = pthread_getspecific(TaskCapture.key) {
-        Unmanaged<StepQueue>.fromOpaque(context).takeUnretainedValue().add("a task", after: nil) {
+      if let steps = TaskCapture.current {
+        steps.add("a task", after: nil) {
           job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
         }
       } else if let previous = TaskCapture.previous {
@@ -60,12 +61,26 @@ enum TaskCapture {
     return true
   }()
 
+  /// Installed once. A rejection whose last reference a step releases belongs to the simulation.
+  private static let claim: Void = Claims.add(first: true) { rejection in
+    guard let steps = current else { return false }
+    steps.note(rejection)
+    return true
+  }
+
+  /// The steps of the simulation that the current thread runs.
+  private static var current: StepQueue? {
+    pthread_getspecific(key).map { Unmanaged<StepQueue>.fromOpaque($0).takeUnretainedValue() }
+  }
+
   /// Runs `body`, and turns the jobs that it enqueues on this thread into steps.
   static func capturing(by steps: StepQueue, _ body: () -> Void) {
+    claim
+    _ = isAvailable
     steps.claim()
-    if isAvailable { pthread_setspecific(key, Unmanaged.passUnretained(steps).toOpaque()) }
+    pthread_setspecific(key, Unmanaged.passUnretained(steps).toOpaque())
     body()
-    if isAvailable { pthread_setspecific(key, nil) }
+    pthread_setspecific(key, nil)
     steps.close()
   }
 }
