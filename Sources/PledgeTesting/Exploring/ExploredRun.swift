@@ -93,7 +93,8 @@ final class ExploredRun: @unchecked Sendable {
 
   /// Runs all steps on the calling thread, which it blocks.
   func run() {
-    TaskCapture.capturing(by: simulation.steps) {
+    simulation.steps.claim()
+    Following.run(as: simulation.clock.work, steps: simulation.steps) {
       do {
         while try takeStep() {}
         try outcome.value?.get()
@@ -102,6 +103,7 @@ final class ExploredRun: @unchecked Sendable {
       }
       tidyUp()
     }
+    simulation.steps.close()
     if failure == nil, let rejection = simulation.steps.unhandledRejection {
       failure = RunFailure.unhandled(rejection)
     }
@@ -113,6 +115,12 @@ final class ExploredRun: @unchecked Sendable {
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.value != nil
     let ready = simulation.steps.candidates()
+    if ready.isEmpty, !hasEnded, !simulation.clock.work.isIdle {
+      // Work on the main queue, or announced work, which can add steps.
+      simulation.steps.noteWorkFromOutside()
+      simulation.clock.work.waitUntilIdle()
+      return true
+    }
     let passesTime = !hasEnded && (ready.isEmpty || settings.time == .passesAnytime)
     let sleepers = passesTime ? simulation.clock.dueSleeperCount : 0
     if ready.isEmpty, sleepers == 0 {
@@ -139,8 +147,7 @@ final class ExploredRun: @unchecked Sendable {
   private func run(_ step: StepQueue.Step) {
     let cause = log.firstIndex { $0.step == step.cause }.map { ", made by step \($0 + 1)" } ?? ""
     log.append((step.number, step.name + cause))
-    // If the step puts a task to sleep, that is part of the step.
-    simulation.clock.wokenTasks.runInPlace { simulation.steps.run(step) }
+    simulation.steps.run(step)
   }
 
   private func wake(_ index: Int) {
@@ -152,10 +159,10 @@ final class ExploredRun: @unchecked Sendable {
   /// Ends unfinished work, so that no task stays suspended forever.
   private func tidyUp() {
     if outcome.value == nil { task.cancel() }
-    simulation.clock.wokenTasks.runInPlace { simulation.clock.close() }
+    simulation.clock.close()
     for _ in 0..<max(settings.stepLimit, 0) {
       guard let step = simulation.steps.candidates().first else { return }
-      simulation.clock.wokenTasks.runInPlace { simulation.steps.run(step) }
+      simulation.steps.run(step)
     }
   }
 }

@@ -109,6 +109,8 @@ final class StepQueue: Sendable {
     state.withLock { $0.unhandled }
   }
 
+  func noteWorkFromOutside() { state.withLock { $0.hasWorkFromOutside = true } }
+
   var hasWorkFromOutside: Bool { state.withLock { $0.hasWorkFromOutside } }
 
   /// Wakes this queue's thread if another thread has added a sleeper to the clock.
