@@ -11,7 +11,7 @@ extension TestClock {
   /// The clock follows the handlers and tasks of code that has used the clock, and everything that
   /// these start, on Dispatch queues, actors, and the main actor. It can't follow work that doesn't
   /// go through the library or Swift's concurrency, such as `DispatchQueue.async`, a real timer, or
-  /// a connection: announce such work with ``hold(until:)``.
+  /// a connection: pass a promise for such work to ``follow(_:)``.
   ///
   /// If a handler or task blocks its thread for a second, the time passes nevertheless. Concurrent
   /// calls run one after another, and their durations add up.
@@ -45,10 +45,7 @@ extension TestClock {
 
   /// Advances the time from one sleeper to the next until `promise` has settled.
   ///
-  /// If there is no sleeper, it waits until work in progress settles the promise or starts a sleep,
-  /// and continues as soon as there is one sleeper. If two timers sleep at the same time, such as a
-  /// deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)`` and
-  /// advance the clock yourself.
+  /// If there is no sleeper, it waits until work in progress settles the promise or starts a sleep.
   ///
   /// It returns with the promise pending only if the calling task is cancelled.
   public func run(until promise: Promise<some Sendable>) async {
@@ -56,8 +53,11 @@ extension TestClock {
     _ = promise.tap(on: .immediate) { [weak self] _ in self?.recheckWaiters() }
     while promise.isPending, !Task.isCancelled {
       await wait { sleeperCount in sleeperCount > 0 || !promise.isPending }
-      guard promise.isPending, !Task.isCancelled else { return }
-      if let next = nextDeadline { await advance(to: next) }
+      await drive { clock, isCancelled in
+        clock.work.waitUntilIdle()
+        guard promise.isPending, let next = clock.nextDeadline else { return }
+        clock.pass(to: next, isCancelled)
+      }
     }
   }
 
@@ -90,21 +90,26 @@ extension TestClock {
     if count > 0 { await sleepers(atLeast: count) } else { await noSleepers() }
   }
 
-  /// Lets no time pass until `promise` has settled.
+  /// Returns a promise with the result of `promise`, and lets no time pass until it has settled.
   ///
   /// Use it for work that the clock can't follow, such as a request to a real server:
   ///
   /// ```swift
-  /// let answer = session.load(url)
-  /// clock.hold(until: answer)
-  /// let limited = answer.timeout(after: .seconds(10), clock: clock)
+  /// let answer = clock.follow(session.load(url)).timeout(after: .seconds(10), clock: clock)
   /// await clock.advance(by: .seconds(20))
   /// ```
   ///
-  /// A rejection doesn't count as handled.
-  public func hold(until promise: Promise<some Sendable>) {
+  /// **Cancellation.** Cancelling the result cancels `promise` if it has no other consumer.
+  public func follow<T: Sendable>(_ promise: Promise<T>) -> Promise<T> {
     work.begin(isAnnounced: true)
-    _ = promise.tap(on: .immediate) { [work] _ in work.end(isAnnounced: true) }
+    let (result, resolver) = Promise<T>.withResolvers()
+    let waiting = promise.tap(on: .immediate) { [work] outcome in
+      Following.run(as: work) { resolver.resolve(outcome) }
+      work.end(isAnnounced: true)
+    }
+    waiting.cauterize()
+    resolver.onCancel { waiting.cancel() }
+    return result
   }
 
   /// Waits until no followed work is running, in the same way as between two sleepers.

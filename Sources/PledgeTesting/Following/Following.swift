@@ -92,7 +92,7 @@ enum Following {
         return nil
       }
       guard let work else { return body }
-      work.begin()
+      work.begin(onMain: queue === DispatchQueue.main)
       return {
         run(as: work, body)
         work.end()
@@ -109,11 +109,12 @@ enum Following {
   /// Takes over a job for the global executor; returns whether it does.
   fileprivate static func takeGlobal(_ job: UnownedJob) -> Bool {
     if let steps {
-      steps.add("a task", after: nil) { perform(job) }
-    } else if let work {
+      steps.add("a task", after: nil) { executor.perform(job) }
+    } else if let work = work ?? Members.work(of: job) {
       work.begin()
+      Members.add(job, to: work)
       DispatchQueue.global(qos: .init(job.priority)).async {
-        run(as: work) { perform(job) }
+        run(as: work) { executor.perform(job) }
         work.end()
       }
     } else {
@@ -122,20 +123,65 @@ enum Following {
     return true
   }
 
-  private static func perform(_ job: UnownedJob) {
-    job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
-  }
-
   /// Takes over a job for the main actor; returns whether it does.
   fileprivate static func takeMain(_ job: UnownedJob) -> Bool {
-    guard let work else { return false }
-    work.begin()
+    guard let work = work ?? Members.work(of: job) else { return false }
+    work.begin(onMain: true)
+    Members.add(job, to: work)
     DispatchQueue.main.async {
       run(as: work) { job.runSynchronously(on: MainActor.sharedUnownedExecutor) }
       work.end()
     }
     return true
   }
+
+  private static let executor = FollowingExecutor()
+}
+
+/// Runs jobs of the global executor that are followed, and follows the job of `Task.yield()`, which
+/// goes to the executor on which the task runs.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private final class FollowingExecutor: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    if !Following.takeGlobal(job) { globalConcurrentExecutor.enqueue(job) }
+  }
+
+  func perform(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
+}
+
+/// The tasks that belong to the work of clocks, also after code that isn't followed resumes them.
+///
+/// A task is identified by the address of its job. An address can be used again; that a foreign task
+/// is followed is harmless.
+enum Members {
+  private struct Member {
+    weak var work: WorkInProgress?
+  }
+
+  private static let members = Mutex<[UnownedJob.Address: Member]>([:])
+
+  static func add(_ job: UnownedJob, to work: WorkInProgress) {
+    members.withLock { $0[job.address] = Member(work: work) }
+    work.add(job.address)
+  }
+
+  static func work(of job: UnownedJob) -> WorkInProgress? {
+    members.withLock { $0[job.address]?.work }
+  }
+
+  static func remove(_ addresses: Set<UnownedJob.Address>) {
+    members.withLock { members in
+      for address in addresses where members[address]?.work == nil { members[address] = nil }
+    }
+  }
+}
+
+extension UnownedJob {
+  typealias Address = UInt
+
+  /// The address of the job, which is its only field.
+  var address: Address { unsafeBitCast(self, to: UInt.self) }
 }
 
 extension DispatchQoS.QoSClass {

@@ -15,13 +15,22 @@ final class WorkInProgress: Sendable {
     /// Increases with each beginning and end.
     var changes = 0
     var isAwaited = false
+    /// Whether some of it has run on the main queue since the last wait.
+    var usesMain = false
+    /// The addresses of its tasks' jobs.
+    var members: Set<UInt> = []
   }
 
   private let state = Mutex(State())
   private let idle = DispatchSemaphore(value: 0)
 
-  func begin(isAnnounced: Bool = false) {
+  deinit { Members.remove(state.withLock { $0.members }) }
+
+  func add(_ member: UInt) { state.withLock { _ = $0.members.insert(member) } }
+
+  func begin(isAnnounced: Bool = false, onMain: Bool = false) {
     state.withLock { state in
+      if onMain { state.usesMain = true }
       state.count += 1
       if isAnnounced { state.announced += 1 }
       state.changes += 1
@@ -48,12 +57,16 @@ final class WorkInProgress: Sendable {
   /// A handler that blocks its thread until time has passed, for example, never ends.
   func waitUntilIdle() {
     while true {
-      let changes: Int? = state.withLock { state in
-        if state.count <= state.stuck { return nil }
+      let (changes, usesMain): (Int?, Bool) = state.withLock { state in
+        if state.count <= state.stuck { return (nil, exchange(&state.usesMain, with: false)) }
         state.isAwaited = true
-        return state.changes
+        return (state.changes, false)
       }
-      guard let changes else { return }
+      guard let changes else {
+        // The job of a `Task.yield()` on the main actor goes to the main queue unseen.
+        if usesMain, waitForMain() { continue }
+        return
+      }
       if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
       let isStuck = state.withLock { state in
         guard state.changes == changes, state.announced == 0 else { return false }
@@ -62,5 +75,12 @@ final class WorkInProgress: Sendable {
       }
       if isStuck { return }
     }
+  }
+
+  /// Blocks until the main queue has run what it contains; returns whether it has in a second.
+  private func waitForMain() -> Bool {
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue.main.async { done.signal() }
+    return done.wait(timeout: .now() + .seconds(1)) == .success
   }
 }
