@@ -25,12 +25,17 @@ enum Following {
   /// What a thread runs.
   private final class Thread {
     var steps: StepQueue?
-    weak var work: WorkInProgress?
-    /// Whether it runs followed work, until whose end `work` is valid.
-    var isInside = false
-    /// Otherwise, the task for which `work` is valid.
-    var task: Int?
+    /// What the work that it runs now belongs to; nil outside of followed work.
+    var work: WorkInProgress?
+    var isMain = false
   }
+
+  private struct Latest {
+    weak var work: WorkInProgress?
+  }
+
+  /// The work of the clock that was used last.
+  private static let latest = Mutex(Latest())
 
   private static let key: pthread_key_t = {
     var key = pthread_key_t()
@@ -52,35 +57,41 @@ enum Following {
     return thread
   }
 
-  private static var task: Int? { withUnsafeCurrentTask { $0?.hashValue } }
-
   /// The steps of the simulation that the current thread runs.
   static var steps: StepQueue? { existing?.steps }
 
   /// The work to which the calling code belongs.
   static var work: WorkInProgress? {
-    guard let thread = existing, let work = thread.work else { return nil }
-    return thread.isInside || thread.task != nil && thread.task == task ? work : nil
+    let thread = existing
+    if let work = thread?.work { return work }
+    if let task = currentTask, let work = Members.work(of: task) { return work }
+    // The runtime sends jobs to the main actor unseen.
+    return thread?.isMain == true ? latest.withLock { $0.work } : nil
+  }
+
+  /// The address of the current task, which is that of its jobs.
+  private static var currentTask: UnownedJob.Address? {
+    withUnsafeCurrentTask { $0.map { unsafeBitCast($0, to: UnownedJob.Address.self) } }
   }
 
   /// Notes that the calling code uses the clock of `work`, to which it belongs from now on.
   static func join(_ work: WorkInProgress) {
-    let thread = thread
-    if !thread.isInside {
-      guard let task else { return }
-      thread.task = task
-    }
-    if thread.work !== work { thread.work = work }
+    if let thread = existing, thread.work != nil { thread.work = work }
+    if let task = currentTask { Members.add(task, to: work) }
+    latest.withLock { $0.work = work }
   }
 
   /// Calls `body`; what it starts belongs to `work`.
   static func run(as work: WorkInProgress?, steps: StepQueue? = nil, _ body: () -> Void) {
     let thread = thread
-    let outer = (thread.steps, thread.work, thread.isInside)
-    (thread.steps, thread.work, thread.isInside) = (steps ?? outer.0, work, true)
+    let outer = (thread.steps, thread.work)
+    (thread.steps, thread.work) = (steps ?? outer.0, work)
     body()
-    (thread.steps, thread.work, thread.isInside) = outer
+    (thread.steps, thread.work) = outer
   }
+
+  /// Notes that the current thread is the main thread.
+  static func noteMainThread() { thread.isMain = true }
 
   /// Installs the hooks, once.
   static let start: Void = {
@@ -92,7 +103,7 @@ enum Following {
         return nil
       }
       guard let work else { return body }
-      work.begin(onMain: queue === DispatchQueue.main)
+      work.begin()
       return {
         run(as: work, body)
         work.end()
@@ -110,27 +121,15 @@ enum Following {
   fileprivate static func takeGlobal(_ job: UnownedJob) -> Bool {
     if let steps {
       steps.add("a task", after: nil) { executor.perform(job) }
-    } else if let work = work ?? Members.work(of: job) {
+    } else if let work = work ?? Members.work(of: job.address) {
       work.begin()
-      Members.add(job, to: work)
+      Members.add(job.address, to: work)
       DispatchQueue.global(qos: .init(job.priority)).async {
         run(as: work) { executor.perform(job) }
         work.end()
       }
     } else {
       return false
-    }
-    return true
-  }
-
-  /// Takes over a job for the main actor; returns whether it does.
-  fileprivate static func takeMain(_ job: UnownedJob) -> Bool {
-    guard let work = work ?? Members.work(of: job) else { return false }
-    work.begin(onMain: true)
-    Members.add(job, to: work)
-    DispatchQueue.main.async {
-      run(as: work) { job.runSynchronously(on: MainActor.sharedUnownedExecutor) }
-      work.end()
     }
     return true
   }
@@ -154,25 +153,38 @@ private final class FollowingExecutor: TaskExecutor {
 ///
 /// A task is identified by the address of its job. An address can be used again; that a foreign task
 /// is followed is harmless.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum Members {
-  private struct Member {
-    weak var work: WorkInProgress?
+  /// A class, because a struct with a weak reference and another field isn't copied correctly inside
+  /// an optional (Swift 6.3).
+  ///
+  /// `@unchecked Sendable`: written once, in the initializer.
+  private final class Member: @unchecked Sendable {
+    private(set) weak var work: WorkInProgress?
+    /// The identity of `work`, which can be compared without a reference that could be the last.
+    let id: ObjectIdentifier
+
+    init(_ work: WorkInProgress) {
+      self.work = work
+      id = ObjectIdentifier(work)
+    }
   }
 
   private static let members = Mutex<[UnownedJob.Address: Member]>([:])
 
-  static func add(_ job: UnownedJob, to work: WorkInProgress) {
-    members.withLock { $0[job.address] = Member(work: work) }
-    work.add(job.address)
+  static func add(_ task: UnownedJob.Address, to work: WorkInProgress) {
+    members.withLock { $0[task] = Member(work) }
+    work.add(task)
   }
 
-  static func work(of job: UnownedJob) -> WorkInProgress? {
-    members.withLock { $0[job.address]?.work }
+  static func work(of task: UnownedJob.Address) -> WorkInProgress? {
+    members.withLock { $0[task]?.work }
   }
 
-  static func remove(_ addresses: Set<UnownedJob.Address>) {
+  /// Removes the tasks of a work that is being deallocated.
+  static func remove(_ tasks: Set<UnownedJob.Address>, of id: ObjectIdentifier) {
     members.withLock { members in
-      for address in addresses where members[address]?.work == nil { members[address] = nil }
+      for task in tasks where members[task]?.id == id { members[task] = nil }
     }
   }
 }
@@ -196,42 +208,30 @@ extension DispatchQoS.QoSClass {
   }
 }
 
-/// The hooks of the concurrency runtime, which receive the jobs for an executor.
+/// The hook of the concurrency runtime that receives the jobs for the global executor.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 private enum Hook {
   typealias Original = @convention(thin) (UnownedJob) -> Void
   typealias Function = @convention(thin) (UnownedJob, Original) -> Void
 
-  /// The functions that another library had installed.
+  /// The function that another library had installed.
   ///
-  /// `nonisolated(unsafe)`: written once, before the hooks that read them are set.
-  private nonisolated(unsafe) static var earlierGlobal: Function?
-  private nonisolated(unsafe) static var earlierMain: Function?
+  /// `nonisolated(unsafe)`: written once, before the hook that reads it is set.
+  private nonisolated(unsafe) static var earlier: Function?
 
-  /// Sets the hooks. The runtime reads them without a lock, because they are meant to be set once.
+  /// Sets the hook. The runtime reads it without a lock, because it's meant to be set once.
   static func install() {
-    if let hook = hook("swift_task_enqueueGlobal_hook") {
-      earlierGlobal = hook.pointee
-      hook.pointee = { job, original in
-        if Following.takeGlobal(job) { return }
-        if let earlier = Hook.earlierGlobal { earlier(job, original) } else { original(job) }
-      }
-    }
-    if let hook = hook("swift_task_enqueueMainExecutor_hook") {
-      earlierMain = hook.pointee
-      hook.pointee = { job, original in
-        if Following.takeMain(job) { return }
-        if let earlier = Hook.earlierMain { earlier(job, original) } else { original(job) }
-      }
-    }
-  }
-
-  private static func hook(_ name: String) -> UnsafeMutablePointer<Function?>? {
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)
     #else
       let everywhere: UnsafeMutableRawPointer? = nil
     #endif
-    return dlsym(everywhere, name)?.assumingMemoryBound(to: Function?.self)
+    guard let symbol = dlsym(everywhere, "swift_task_enqueueGlobal_hook") else { return }
+    let hook = symbol.assumingMemoryBound(to: Function?.self)
+    earlier = hook.pointee
+    hook.pointee = { job, original in
+      if Following.takeGlobal(job) { return }
+      if let earlier = Hook.earlier { earlier(job, original) } else { original(job) }
+    }
   }
 }

@@ -5,6 +5,7 @@ import Pledge
 /// of tasks and actors.
 ///
 /// Time passes only when it has ended; see `Following`, which counts it.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class WorkInProgress: Sendable {
   private struct State {
     var count = 0
@@ -15,8 +16,8 @@ final class WorkInProgress: Sendable {
     /// Increases with each beginning and end.
     var changes = 0
     var isAwaited = false
-    /// Whether some of it has run on the main queue since the last wait.
-    var usesMain = false
+    /// The number of changes before the last wait for the main queue.
+    var changesBeforeMain = -1
     /// The addresses of its tasks' jobs.
     var members: Set<UInt> = []
   }
@@ -24,13 +25,12 @@ final class WorkInProgress: Sendable {
   private let state = Mutex(State())
   private let idle = DispatchSemaphore(value: 0)
 
-  deinit { Members.remove(state.withLock { $0.members }) }
+  deinit { Members.remove(state.withLock { $0.members }, of: ObjectIdentifier(self)) }
 
-  func add(_ member: UInt) { state.withLock { _ = $0.members.insert(member) } }
+  func add(_ task: UInt) { state.withLock { _ = $0.members.insert(task) } }
 
-  func begin(isAnnounced: Bool = false, onMain: Bool = false) {
+  func begin(isAnnounced: Bool = false) {
     state.withLock { state in
-      if onMain { state.usesMain = true }
       state.count += 1
       if isAnnounced { state.announced += 1 }
       state.changes += 1
@@ -57,14 +57,16 @@ final class WorkInProgress: Sendable {
   /// A handler that blocks its thread until time has passed, for example, never ends.
   func waitUntilIdle() {
     while true {
-      let (changes, usesMain): (Int?, Bool) = state.withLock { state in
-        if state.count <= state.stuck { return (nil, exchange(&state.usesMain, with: false)) }
-        state.isAwaited = true
-        return (state.changes, false)
+      let (changes, mayUseMain): (Int?, Bool) = state.withLock { state in
+        if state.count > state.stuck {
+          state.isAwaited = true
+          return (state.changes, false)
+        }
+        let before = exchange(&state.changesBeforeMain, with: state.changes)
+        return (nil, before != state.changes)
       }
       guard let changes else {
-        // The job of a `Task.yield()` on the main actor goes to the main queue unseen.
-        if usesMain, waitForMain() { continue }
+        if mayUseMain, MainQueue.wait() { continue }
         return
       }
       if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
@@ -76,11 +78,25 @@ final class WorkInProgress: Sendable {
       if isStuck { return }
     }
   }
+}
+
+/// Waits for the main queue, to which the runtime sends jobs of the main actor unseen.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private enum MainQueue {
+  /// Whether the main thread is blocked, or serves no queue.
+  private static let isStuck = Mutex(false)
 
   /// Blocks until the main queue has run what it contains; returns whether it has in a second.
-  private func waitForMain() -> Bool {
+  static func wait() -> Bool {
+    if isStuck.withLock({ $0 }) { return false }
     let done = DispatchSemaphore(value: 0)
-    DispatchQueue.main.async { done.signal() }
-    return done.wait(timeout: .now() + .seconds(1)) == .success
+    DispatchQueue.main.async {
+      Following.noteMainThread()
+      isStuck.withLock { $0 = false }
+      done.signal()
+    }
+    if done.wait(timeout: .now() + .seconds(1)) == .success { return true }
+    isStuck.withLock { $0 = true }
+    return false
   }
 }
