@@ -8,19 +8,21 @@ import Testing
 /// queues, and tasks.
 ///
 /// `PLEDGE_FULL=1` runs each of them 1,000 times.
-@Suite(.serialized) struct VirtualTime {
-  @Test(arguments: Array(programs.keys).sorted())
-  func program_hasTheSameResultEachTime(name: String) async throws {
-    let program = try #require(programs[name])
-    let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
-    let rounds = isFull ? 1_000 : 20
-    var wrong: [String: Int] = [:]
-    for _ in 0..<rounds {
-      let clock = TestClock()
-      let found = await program.run(clock)
-      if found != program.expected { wrong[found, default: 0] += 1 }
+@Suite struct VirtualTime {
+  // In a process of its own, because handlers of other tests on the main actor can share a turn.
+  @Test func programs_haveTheSameResultsEachTime() async {
+    await #expect(processExitsWith: .success) {
+      let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
+      let rounds = isFull ? 1_000 : 20
+      for (name, program) in programs.sorted(by: { $0.key < $1.key }) {
+        var wrong: [String: Int] = [:]
+        for _ in 0..<rounds {
+          let found = await program.run(TestClock())
+          if found != program.expected { wrong[found, default: 0] += 1 }
+        }
+        #expect(wrong.isEmpty, "\(name): expected \(program.expected) \(rounds) times")
+      }
     }
-    #expect(wrong.isEmpty, "\(name): expected \(program.expected) \(rounds) times")
   }
 }
 

@@ -101,11 +101,10 @@ extension TestClock {
   ///
   /// **Cancellation.** Cancelling the result cancels `promise` if it has no other consumer.
   public func follow<T: Sendable>(_ promise: Promise<T>) -> Promise<T> {
-    work.begin(isAnnounced: true)
+    work.add()
     let (result, resolver) = Promise<T>.withResolvers()
     let waiting = promise.tap(on: .immediate) { [work] outcome in
-      Following.run(as: work) { resolver.resolve(outcome) }
-      work.end(isAnnounced: true)
+      Following.perform(for: work) { resolver.resolve(outcome) }
     }
     waiting.cauterize()
     resolver.onCancel { waiting.cancel() }

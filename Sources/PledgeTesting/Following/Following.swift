@@ -103,11 +103,8 @@ enum Following {
         return nil
       }
       guard let work else { return body }
-      work.begin()
-      return {
-        run(as: work, body)
-        work.end()
-      }
+      work.add()
+      return { perform(for: work, body) }
     }
     Hook.install()
     // A rejection whose last reference a step releases belongs to the simulation.
@@ -120,18 +117,26 @@ enum Following {
   /// Takes over a job for the global executor; returns whether it does.
   fileprivate static func takeGlobal(_ job: UnownedJob) -> Bool {
     if let steps {
-      steps.add("a task", after: nil) { executor.perform(job) }
+      steps.add("a task", after: nil) {
+        job.runSynchronously(on: globalConcurrentExecutor.asUnownedTaskExecutor())
+      }
     } else if let work = work ?? Members.work(of: job.address) {
-      work.begin()
+      work.add()
       Members.add(job.address, to: work)
       DispatchQueue.global(qos: .init(job.priority)).async {
-        run(as: work) { executor.perform(job) }
-        work.end()
+        perform(for: work) { job.runSynchronously(on: executor.asUnownedTaskExecutor()) }
       }
     } else {
       return false
     }
     return true
+  }
+
+  /// Runs work that was added.
+  static func perform(for work: WorkInProgress, _ body: () -> Void) {
+    work.begin()
+    run(as: work, body)
+    work.end()
   }
 
   private static let executor = FollowingExecutor()
@@ -145,8 +150,6 @@ private final class FollowingExecutor: TaskExecutor {
     let job = UnownedJob(job)
     if !Following.takeGlobal(job) { globalConcurrentExecutor.enqueue(job) }
   }
-
-  func perform(_ job: UnownedJob) { job.runSynchronously(on: asUnownedTaskExecutor()) }
 }
 
 /// The tasks that belong to the work of clocks, also after code that isn't followed resumes them.

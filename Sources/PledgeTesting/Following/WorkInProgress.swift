@@ -9,8 +9,8 @@ import Pledge
 final class WorkInProgress: Sendable {
   private struct State {
     var count = 0
-    /// The promises for which the test holds the time.
-    var announced = 0
+    /// How much of it hasn't begun to run, or is announced: it doesn't wait for time to pass.
+    var waiting = 0
     /// The work that didn't end in time, for which no later wait waits.
     var stuck = 0
     /// Increases with each beginning and end.
@@ -29,18 +29,26 @@ final class WorkInProgress: Sendable {
 
   func add(_ task: UInt) { state.withLock { _ = $0.members.insert(task) } }
 
-  func begin(isAnnounced: Bool = false) {
+  /// Counts work that will run.
+  func add() {
     state.withLock { state in
       state.count += 1
-      if isAnnounced { state.announced += 1 }
+      state.waiting += 1
       state.changes += 1
     }
   }
 
-  func end(isAnnounced: Bool = false) {
+  /// Notes that work runs now.
+  func begin() {
+    state.withLock { state in
+      state.waiting -= 1
+      state.changes += 1
+    }
+  }
+
+  func end() {
     let isIdle = state.withLock { state in
       state.count -= 1
-      if isAnnounced { state.announced -= 1 }
       state.changes += 1
       state.stuck = min(state.stuck, state.count)
       guard state.isAwaited, state.count <= state.stuck else { return false }
@@ -52,7 +60,7 @@ final class WorkInProgress: Sendable {
 
   var isIdle: Bool { state.withLock { $0.count <= $0.stuck } }
 
-  /// Blocks until all work has ended, or none of it has begun or ended for a second.
+  /// Blocks until all work has ended, or nothing has changed for a second, and all of it is running.
   ///
   /// A handler that blocks its thread until time has passed, for example, never ends.
   func waitUntilIdle() {
@@ -71,7 +79,7 @@ final class WorkInProgress: Sendable {
       }
       if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
       let isStuck = state.withLock { state in
-        guard state.changes == changes, state.announced == 0 else { return false }
+        guard state.changes == changes, state.waiting == 0 else { return false }
         state.stuck = state.count
         return true
       }
