@@ -1,5 +1,6 @@
 import Dispatch
 import Pledge
+import PledgeDiagnostics
 import PledgeTesting
 import Testing
 
@@ -93,6 +94,7 @@ private func issues(
           return try await promise.value
         })
       _ = await waiting.result
+      try await waitUntil { Trace.current?.pendingTree().description.contains("a task") == true }
     }
     #expect(found.count == 1)
     #expect(found.first?.contains("a task waits") == true)

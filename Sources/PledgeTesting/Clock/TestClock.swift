@@ -51,7 +51,10 @@ public final class TestClock: Clock, Sendable {
   private let sleeperArrived: @Sendable () -> Void
 
   /// Creates a clock whose time is zero.
-  public convenience init() { self.init(sleeperArrived: {}) }
+  public convenience init() {
+    self.init(sleeperArrived: {})
+    Following.noteUse(of: work)
+  }
 
   init(sleeperArrived: @escaping @Sendable () -> Void) {
     self.sleeperArrived = sleeperArrived

@@ -1,3 +1,4 @@
+import Dispatch
 import Pledge
 
 /// The settings of all runs of an exploration.
@@ -91,8 +92,23 @@ final class ExploredRun: @unchecked Sendable {
     }
   }
 
+  /// Creates a run, and runs all its steps on `thread`.
+  static func run(
+    _ settings: ExplorationSettings, _ chooser: any Chooser,
+    _ body: @escaping @Sendable (Simulation) async throws -> Void, on thread: DispatchQueue
+  ) async -> ExploredRun {
+    let run = ExploredRun(settings, chooser, body)
+    await withCheckedContinuation { continuation in
+      thread.async {
+        run.run()
+        continuation.resume()
+      }
+    }
+    return run
+  }
+
   /// Runs all steps on the calling thread, which it blocks.
-  func run() {
+  private func run() {
     simulation.steps.claim()
     Following.run(as: simulation.clock.work, steps: simulation.steps) {
       do {

@@ -78,8 +78,10 @@ enum Following {
   static func join(_ work: WorkInProgress) {
     if let thread = existing, thread.work != nil { thread.work = work }
     if let task = currentTask { Members.add(task, to: work) }
-    latest.withLock { $0.work = work }
   }
+
+  /// Notes that a test uses the clock of `work` now, to which code of the main actor then belongs.
+  static func noteUse(of work: WorkInProgress) { latest.withLock { $0.work = work } }
 
   /// Calls `body`; what it starts belongs to `work`.
   static func run(as work: WorkInProgress?, steps: StepQueue? = nil, _ body: () -> Void) {
