@@ -82,11 +82,7 @@ enum RunningTraces {
   private static func apply(_ state: State) {
     let traces = state.all
     count.store(traces.count, ordering: .relaxed)
-    if traces.contains(where: \.claimsRejections) {
-      PromiseDiagnostics.setClaim { rejection, id in claim(rejection, id) }
-    } else {
-      PromiseDiagnostics.setClaim(nil)
-    }
+    if traces.contains(where: \.claimsRejections) { Claims.start() }
     guard !traces.isEmpty else { return PromiseDiagnostics.setTracer(nil) }
     PromiseDiagnostics.setTracer { event in record(event) }
   }
@@ -105,9 +101,7 @@ enum RunningTraces {
   }
 
   /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
-  private static func claim(
-    _ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt
-  ) -> Bool {
+  static func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
     let owners = state.withLock { $0.rejections.removeValue(forKey: id) } ?? []
     return owners.contains { $0.keep(rejection) }
   }

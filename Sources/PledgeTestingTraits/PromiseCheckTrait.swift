@@ -26,7 +26,10 @@
 
       /// A promise is rejected, and no handler has received the error.
       ///
-      /// The error isn't reported elsewhere.
+      /// The error isn't reported elsewhere. If it can't be determined to which test a rejection
+      /// belongs, for example because a detached task or a Dispatch queue created its promise, the
+      /// rejection is an issue of the test run, unless no test with the trait is running, or
+      /// `setUnhandledRejectionHandler` has set a handler.
       public static let unhandledRejections = Problems(rawValue: 1)
       /// A promise is pending, or a task or thread waits for one.
       ///
@@ -60,6 +63,8 @@
     public func provideScope(
       for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
     ) async throws {
+      if problems.contains(.unhandledRejections) { RunCheck.begin(test.name) }
+      defer { RunCheck.end(test.name) }
       try await check(function) { issue in
         Issue.record(Comment(rawValue: issue), sourceLocation: test.sourceLocation)
       }
@@ -108,7 +113,7 @@
       let leftovers = trace.leftovers()
       var issues: [String] = []
       if problems.contains(.unhandledRejections) {
-        issues += leftovers.unhandled.map { "\($0)".prefix(1).uppercased() + "\($0)".dropFirst() }
+        issues += leftovers.unhandled.map(capitalized)
       }
       if problems.contains(.pendingPromises), leftovers.pending > 0 {
         issues.append("The test leaves promises pending.\n\(trace.pendingTree())")
@@ -122,6 +127,52 @@
       }
       return issues
     }
+  }
+
+  /// The check for unhandled rejections that belong to no test that can be determined.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  enum RunCheck {
+    private struct State {
+      /// The names of the tests that are running; one with arguments can be running several times.
+      var tests: [String] = []
+      var record: @Sendable (String) -> Void = { Issue.record(Comment(rawValue: $0)) }
+    }
+
+    private static let state = Mutex(State())
+
+    /// Installed once.
+    private static let claim: Void = Claims.add { rejection in
+      let (tests, record) = state.withLock { ($0.tests, $0.record) }
+      if tests.isEmpty || PromiseDiagnostics.reportsElsewhere { return false }
+      // Not on this thread, because the description of an error is user code.
+      Task.detached {
+        record(
+          capitalized(rejection) + " It belongs to one of the tests that were running: "
+            + Set(tests).sorted().joined(separator: ", "))
+      }
+      return true
+    }
+
+    static func begin(_ test: String) {
+      state.withLock { $0.tests.append(test) }
+      claim
+    }
+
+    static func end(_ test: String) {
+      state.withLock { state in
+        if let index = state.tests.firstIndex(of: test) { state.tests.remove(at: index) }
+      }
+    }
+
+    /// Replaces `Issue.record`, to test the check itself.
+    static func setRecord(_ record: @escaping @Sendable (String) -> Void) {
+      state.withLock { $0.record = record }
+    }
+  }
+
+  private func capitalized(_ rejection: PromiseDiagnostics.UnhandledRejection) -> String {
+    let text = "\(rejection)"
+    return text.prefix(1).uppercased() + text.dropFirst()
   }
 
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

@@ -68,7 +68,7 @@ extension TraceTests {
         tracing(limit: limit, capturesPlaces: false) { trace in
           let promises = (0..<3).map { _ in Promise<Int>.withResolvers() }
           #expect(trace.count == 1)
-          withExtendedLifetime(promises) {}
+          for (promise, _) in promises { promise.cauterize() }
         }
       }
     }

@@ -77,6 +77,51 @@ private final class Account: Sendable {
     #expect(first.order == second.order && first.orderCount == second.orderCount)
   }
 
+  @Test(arguments: ["in the body", "on an executor", "in a detached task"])
+  func forgottenCatch_fails(place: String) async throws {
+    let failure = try await failure(patience: .seconds(60)) { simulation in
+      switch place {
+      case "in the body": _ = Promise<Int>.rejected(Boom()).map { $0 }
+      case "on an executor":
+        _ = Promise.value(1).map(on: simulation.executor("x")) { _ in throw Boom() }
+      default: await Task.detached { _ = Promise<Int>.rejected(Boom()).map { $0 } }.value
+      }
+    }
+    #expect("\(failure.error)".hasPrefix("unhandled rejection: Boom("), "\(failure)")
+  }
+
+  @Test func timeoutOfWorkOnDefaultExecutors_isNoFalseAlarm() async throws {
+    let queue = DispatchQueue(label: "queue")
+    for _ in 0..<20 {
+      let report = try await explore(.all(limit: 20)) { simulation in
+        let work = Promise.value(1).map { $0 + 1 }.map(on: queue) { number in
+          dispatchPrecondition(condition: .onQueue(queue))
+          return number + 1
+        }.then { number in Promise { number + 1 } }
+        let limited = work.timeout(after: .seconds(30), clock: simulation.clock)
+        try await expectFulfillment(of: limited, with: 4)
+        let main = Promise.value(1).map { @MainActor in $0 }
+          .timeout(after: .seconds(30), clock: simulation.clock)
+        try await expectFulfillment(of: main, with: 1)
+      }
+      #expect(report.orderCount > 0)
+    }
+  }
+
+  @Test func timeoutOfOutsideWork_isNoFalseAlarm_ifFollowed() async throws {
+    let slow: @Sendable () -> Promise<Int> = {
+      Promise { resolver in
+        // Sometimes in time, if virtual time didn't pass at once.
+        DispatchQueue.global().async { resolver.fulfill(1) }
+      }
+    }
+    try await explore(.all(limit: 20)) { simulation in
+      let work = simulation.clock.follow(slow()).timeout(
+        after: .seconds(30), clock: simulation.clock)
+      try await expectFulfillment(of: work, with: 1)
+    }
+  }
+
   @Test func correctProgram_passesInAllOrders() async throws {
     let report = try await explore { simulation in
       let account = Account(balance: 100)
@@ -253,7 +298,7 @@ private final class Account: Sendable {
       throw CancellationError()
     }
     #expect(!failure.isRepeatable)
-    #expect(failure.description.contains("may not be repeatable"))
+    #expect(failure.description.contains("isn't repeatable"))
   }
 
   @Test func timersStartedOutside_areSteps() async throws {

@@ -1,3 +1,4 @@
+import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -6,6 +7,8 @@ import Testing
 @Suite struct CancelledWaits {
   let clock = TestClock()
   let never = Promise<Int>.withResolvers()
+
+  init() { never.promise.cauterize() }
 
   /// Starts `wait`, cancels it, and returns how it ended; also tests cancellation before the start.
   private func cancelled(
@@ -107,5 +110,33 @@ import Testing
     async let waited: Void = waitForPromises(pairs.map(\.promise))
     for pair in pairs { pair.resolver.fulfill(1) }
     try await waited
+  }
+}
+
+@Suite struct WaitingForConditions {
+  @Test func conditionThatBecomesTrue_endsTheWait() async throws {
+    let counter = CallCounter()
+    DispatchQueue.global().async { for _ in 0..<3 { counter.call() } }
+    try await waitUntil { counter.count == 3 }
+  }
+
+  @Test @MainActor func condition_runsInTheIsolationOfTheCaller() async throws {
+    var checks = 0
+    try await waitUntil {
+      MainActor.assertIsolated()
+      checks += 1
+      return checks == 300
+    }
+  }
+
+  @Test func conditionThatStaysFalse_isAnError() async throws {
+    let error = await #expect(throws: ExpectationError.self) {
+      try await waitUntil(within: .zero) { false }
+    }
+    #expect(error?.message.contains("condition") == true)
+    await #expect(throws: Boom.self) { try await waitUntil { throw Boom() } }
+    let task = Task { try await waitUntil { false } }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import Pledge
+import PledgeDiagnostics
 import PledgeTesting
 import Testing
 
@@ -93,6 +94,7 @@ private func issues(
           return try await promise.value
         })
       _ = await waiting.result
+      try await waitUntil { Trace.current?.pendingTree().description.contains("a task") == true }
     }
     #expect(found.count == 1)
     #expect(found.first?.contains("a task waits") == true)
@@ -259,6 +261,29 @@ private func issues(
     }
     #expect(lines.events.allSatisfy { $0 == test.sourceLocation.line })
     #expect(lines.count > 0)
+  }
+}
+
+// In a process of its own, because the check is one of the process.
+@Suite struct RunTests {
+  @Test func rejectionThatBelongsToNoTest_isAnIssueOfTheRun() async {
+    await #expect(processExitsWith: .success) {
+      let issues = Recorder<String>()
+      RunCheck.setRecord { issues.record($0) }
+      RunCheck.begin("first()")
+      DispatchQueue.global().async { _ = Promise<Int>.rejected(Boom(id: 3)).map { $0 } }
+      _ = await issues.reaches(1).value
+      #expect(issues.events[0].hasPrefix("Unhandled rejection: Boom(id: 3)"))
+      #expect(issues.events[0].hasSuffix("that were running: first()"))
+      Task.detached { _ = Promise<Int>.rejected(Boom(id: 4)).map { $0 } }
+      _ = await issues.reaches(2).value
+
+      let handled = Recorder<String>()
+      PromiseDiagnostics.setUnhandledRejectionHandler { handled.record("\($0.error)") }
+      Task.detached { _ = Promise<Int>.rejected(Boom(id: 5)).map { $0 } }
+      _ = await handled.reaches(1).value
+      #expect(issues.count == 2)
+    }
   }
 }
 

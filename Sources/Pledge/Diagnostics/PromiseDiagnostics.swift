@@ -8,8 +8,12 @@ extension PromiseDiagnostics {
     public let error: any Error
     /// The source location that created the first promise that was rejected, if known.
     public let origin: SourceLocation?
-
   }
+
+  /// Whether a handler of unhandled rejections replaces the default.
+  package static var reportsElsewhere: Bool { hasHandler.load(ordering: .relaxed) }
+
+  private static let hasHandler = Atomic(false)
 
   /// Sends reports of unhandled rejections to `handler` instead of standard error; nil restores the
   /// default.
@@ -26,18 +30,18 @@ extension PromiseDiagnostics {
   public static func setUnhandledRejectionHandler(
     _ handler: (@Sendable (UnhandledRejection) -> Void)?
   ) {
+    hasHandler.store(handler != nil, ordering: .relaxed)
     guard let handler else { return Instrumentation.setReport(nil) }
     Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
-  /// Calls `claim` with each unhandled rejection and its ID in trace events; nil removes it.
+  /// Calls `claim` with each unhandled rejection and its ID in trace events.
   ///
   /// If `claim` returns true, it takes over the report. It runs on the thread that released the
   /// last reference to the rejection, which can be a shared thread, so it must not call user code.
   package static func setClaim(
-    _ claim: (@Sendable (UnhandledRejection, _ id: UInt) -> Bool)?
+    _ claim: @escaping @Sendable (UnhandledRejection, _ id: UInt) -> Bool
   ) {
-    guard let claim else { return Instrumentation.setClaim(nil) }
     Instrumentation.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
   }
 

@@ -1,7 +1,7 @@
 import Dispatch
 
 /// The library's only access to Dispatch's queues.
-enum Queues {
+package enum Queues {
   private static let globalQueue = DispatchQueue.global()
 
   /// The global concurrent queue.
@@ -24,7 +24,8 @@ enum Queues {
 
   @inline(__always)
   static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
-    queue.async(execute: work)
+    guard isFollowed else { return queue.async(execute: work) }
+    follow(queue, work).map { queue.async(execute: $0) }
   }
 
   @inline(__always)
@@ -32,7 +33,39 @@ enum Queues {
     on queue: DispatchQueue, group: DispatchGroup?, flags: DispatchWorkItemFlags,
     _ work: @escaping @Sendable () -> Void
   ) {
-    queue.async(group: group, flags: flags, execute: work)
+    guard isFollowed, group == nil else {
+      return queue.async(group: group, flags: flags, execute: work)
+    }
+    follow(queue, work).map { queue.async(flags: flags, execute: $0) }
+  }
+
+  // MARK: - Following
+
+  /// Returns the work to send to the queue in place of the given one; nil to send nothing.
+  package typealias Follower =
+    @Sendable (DispatchQueue, @escaping @Sendable () -> Void) -> (@Sendable () -> Void)?
+
+  private static let follower = Mutex<[Follower]>([])
+
+  @inline(__always)
+  private static var isFollowed: Bool {
+    withAtomic(&isFollowedWord) { $0.load(ordering: .relaxed) } != 0
+  }
+
+  @inline(never)
+  private static func follow(
+    _ queue: DispatchQueue, _ work: @escaping @Sendable () -> Void
+  ) -> (@Sendable () -> Void)? {
+    guard let follower = follower.withLock({ $0.first }) else { return work }
+    return follower(queue, work)
+  }
+
+  /// Passes all work on its way to a queue to `follower`, so that tests know when it has ended.
+  ///
+  /// It can be set once, and costs one load of a flag until then.
+  package static func setFollower(_ new: @escaping Follower) {
+    follower.withLock { $0 = [new] }
+    withAtomic(&isFollowedWord) { $0.store(1, ordering: .releasing) }
   }
 }
 
@@ -40,6 +73,11 @@ enum Queues {
 ///
 /// `nonisolated(unsafe)`: only accessed atomically.
 @exclusivity(unchecked) nonisolated(unsafe) private var mainQueueWord: UInt64 = 0
+
+/// Whether there is a follower.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var isFollowedWord: UInt64 = 0
 
 /// The cached address of the global queue's object.
 ///

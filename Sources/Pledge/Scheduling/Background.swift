@@ -30,6 +30,7 @@ package enum Background {
 
   /// Adds pieces of work in order.
   static func run(_ work: [@Sendable () -> Void]) {
+    if work.isEmpty { return }
     let (starts, watches) = state.withLock { state in
       state.work.append(contentsOf: work)
       if state.runners == 0 {

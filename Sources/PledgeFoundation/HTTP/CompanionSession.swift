@@ -5,141 +5,135 @@ import Pledge
   import FoundationNetworking
 #endif
 
-/// A task that hasn't been resumed, and a closure that cancels it.
-struct PreparedTask: Sendable {
-  let task: URLSessionTask
-  let cancel: @Sendable () -> Void
+extension URLSession {
+  /// Starts the task of `transfer`, which receives its events.
+  func perform(_ transfer: Transfer) {
+    #if canImport(ObjectiveC)
+      do {
+        let task = try transfer.task(for: transfer.request, in: self)
+        task.delegate = transfer
+        transfer.begin(cancel: { task.cancel() })
+        task.resume()
+      } catch {
+        transfer.complete(error)
+      }
+    #else
+      CompanionSession.perform(transfer, of: self)
+    #endif
+  }
 }
 
-#if canImport(ObjectiveC)
-  extension URLSession {
-    /// Returns a task that reports its events to `transfer`.
-    func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
-      let task = make(self)
-      task.delegate = transfer
-      return PreparedTask(task: task, cancel: { task.cancel() })
-    }
-  }
-#else
-  extension URLSession {
-    /// Returns a task that reports its events to `transfer`.
-    func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
-      CompanionSession.of(self).prepare(transfer, make)
-    }
-  }
-
-  /// A session with the user's configuration, and a delegate that reports the events of each task
-  /// to its transfer.
+#if !canImport(ObjectiveC)
+  /// A session with the user's configuration, which reports the events of its tasks to transfers.
   ///
-  /// In this Foundation, the delegates and the `progress` of tasks don't work, and the delegate of
-  /// a session can't be changed. A companion has no cache, because cancelling a task before the
-  /// cache has answered is a fatal error inside Foundation.
+  /// On the user's own session, the following faults of Foundation on Linux (6.3) would stop a
+  /// request or end the process; the companion avoids them:
   ///
-  /// A companion exists for some time after its last transfer, so that later transfers can reuse
-  /// its open connections. During that time, it doesn't retain the user's session.
+  /// - A session that has no delegate for a task with a completion handler, such as that of
+  ///   `data(for:)`, collects the whole body in memory, and never answers a request for a password.
+  /// - A session that has a delegate asks it about each redirect; if the task is cancelled or times
+  ///   out before the answer arrives, the answer is a fatal error.
+  /// - A task that is cancelled before its cache has answered never ends.
+  /// - Creating a task in a session that has been invalidated is a fatal error, also if another
+  ///   thread invalidates it in the meantime.
   ///
-  /// `@unchecked Sendable`: `transfers` and `refused` are mutexes; `users`, `original`, and
-  /// `closing` are guarded by `companions`; `session` is set once, before the companion is shared.
+  /// `@unchecked Sendable`: `users` and `configuration` are guarded by `companions`; `running` is a
+  /// mutex; `session` is set once, before the companion is shared.
   private final class CompanionSession: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    private static let companions = Mutex<[ObjectIdentifier: CompanionSession]>([:])
-    /// How long a companion without transfers is kept.
-    private static let idleTime = TimeSpan.seconds(15)
+    private struct Companions {
+      /// By the configuration of the user's session, which no other session has.
+      var all: [ObjectIdentifier: CompanionSession] = [:]
+      /// Those without tasks; they keep open connections for later requests.
+      var idle: [CompanionSession] = []
 
-    private let key: ObjectIdentifier
-    private weak var known: URLSession?
-    /// The user's session, retained while one of its transfers runs.
-    private var original: URLSession?
-    private var session: URLSession?
-    private var users = 0
-    private var closing: Promise<Void>?
-    private let transfers = Mutex<[Int: Transfer]>([:])
-    /// The tasks whose authentication challenge was rejected.
-    private let refused = Mutex<Set<Int>>([])
-
-    private init(_ original: URLSession) {
-      key = ObjectIdentifier(original)
-      known = original
-      super.init()
-      let configuration = original.configuration
-      configuration.urlCache = nil
-      // The user's delegate expects its calls on the user's queue.
-      let queue = original.delegate == nil ? nil : original.delegateQueue
-      session = URLSession(configuration: configuration, delegate: self, delegateQueue: queue)
-    }
-
-    /// Returns the companion of `original`, and adds one to its number of users.
-    static func of(_ original: URLSession) -> CompanionSession {
-      let (companion, stale, closing) = companions.withLock { companions in
-        let key = ObjectIdentifier(original)
-        var stale: CompanionSession?
-        // This session can have the address of one that has been deallocated.
-        if let old = companions[key], old.known !== original {
-          stale = old
-          companions[key] = nil
+      /// Removes idle companions that are too many, or whose user's session is gone.
+      mutating func removeSurplus() -> [CompanionSession] {
+        var surplus: [CompanionSession] = []
+        for companion in idle
+        where surplus.count < idle.count - CompanionSession.idleLimit
+          || isKnownUniquelyReferenced(&companion.configuration)
+        {
+          surplus.append(companion)
+          all[ObjectIdentifier(companion.configuration)] = nil
         }
-        let companion = companions[key] ?? CompanionSession(original)
-        companions[key] = companion
-        companion.original = original
+        idle.removeAll { companion in surplus.contains { $0 === companion } }
+        return surplus
+      }
+    }
+
+    private struct Running {
+      let transfer: Transfer
+      let original: URLSession
+      var redirects = 0
+    }
+
+    private static let companions = Mutex(Companions())
+    /// The maximum number of idle companions.
+    private static let idleLimit = 8
+    /// The maximum number of redirects of a request, as in Foundation.
+    private static let redirectLimit = 20
+
+    /// Retained, so that another session's can't have the same address.
+    private var configuration: URLSessionConfiguration
+    private var users = 0
+    private var session: URLSession?
+    private let running = Mutex<[Int: Running]>([:])
+
+    private init(_ configuration: URLSessionConfiguration) {
+      self.configuration = configuration
+      super.init()
+      let copy = configuration.copy() as? URLSessionConfiguration ?? configuration
+      copy.urlCache = nil
+      session = URLSession(configuration: copy, delegate: self, delegateQueue: nil)
+    }
+
+    /// Starts the task of `transfer` in the companion of `original`.
+    static func perform(_ transfer: Transfer, of original: URLSession) {
+      let companion = companions.withLock { companions in
+        let key = ObjectIdentifier(original.configuration)
+        let companion = companions.all[key] ?? CompanionSession(original.configuration)
+        companions.all[key] = companion
+        companions.idle.removeAll { $0 === companion }
         companion.users += 1
-        return (companion, stale, exchange(&companion.closing, with: nil))
+        return companion
       }
-      closing?.cancel()
-      stale?.session?.finishTasksAndInvalidate()
-      return companion
+      companion.start(Running(transfer: transfer, original: original), transfer.request)
     }
 
-    /// Returns a promise that is fulfilled after the time for which an idle companion is kept.
-    private static func idle() -> Promise<Void> {
-      if #available(macOS 13, iOS 16, tvOS 16, watchOS 9, *) {
-        // Time during which the system is suspended doesn't count.
-        return .after(idleTime.duration, clock: SuspendingClock())
-      }
-      return .after(idleTime, .continuous)
-    }
-
-    private func release() {
-      let released: (session: URLSession?, isUnused: Bool) = Self.companions.withLock { _ in
-        users -= 1
-        guard users == 0 else { return (nil, false) }
-        // Released outside the lock.
-        return (exchange(&original, with: nil), true)
-      }
-      withExtendedLifetime(released.session) {}
-      guard released.isUnused else { return }
-      let closing = Self.idle().done(on: .immediate) { self.closeIfUnused() }
-      closing.cauterize()
-      let isTooLate = Self.companions.withLock { _ in
-        guard users == 0, self.closing == nil else { return true }
-        self.closing = closing
-        return false
-      }
-      if isTooLate { closing.cancel() }
-    }
-
-    private func closeIfUnused() {
-      let isUnused = Self.companions.withLock { companions in
-        guard users == 0 else { return false }
-        if companions[key] === self { companions[key] = nil }
-        return true
-      }
-      // The session retains its delegate, this object, until it is invalidated.
-      if isUnused { session?.finishTasksAndInvalidate() }
-    }
-
-    func prepare(_ transfer: Transfer, _ make: (URLSession) -> URLSessionTask) -> PreparedTask {
+    private func start(_ entry: Running, _ request: URLRequest) {
       guard let session else { preconditionFailure("Pledge: a companion has a session") }
-      let task = make(session)
-      transfers.withLock { $0[task.taskIdentifier] = transfer }
-      // On the queue that also completes tasks, because cancelling a task while it completes is a
-      // fatal error inside Foundation.
-      return PreparedTask(task: task, cancel: { session.delegateQueue.addOperation(task.cancel) })
+      do {
+        let task = try entry.transfer.task(for: request, in: session)
+        running.withLock { $0[task.taskIdentifier] = entry }
+        entry.transfer.begin(cancel: { [self] in cancel(task) })
+        task.resume()
+      } catch {
+        end(entry, error)
+      }
     }
 
-    private func transfer(of task: URLSessionTask) -> Transfer? {
-      transfers.withLock { $0[task.taskIdentifier] }
+    private func cancel(_ task: URLSessionTask) {
+      // On the queue that also completes tasks, because cancelling a task while it completes, or
+      // twice concurrently, is a fatal error inside Foundation.
+      session?.delegateQueue.addOperation(task.cancel)
+    }
+
+    private func end(_ entry: Running, _ error: (any Error)?) {
+      let closing = Self.companions.withLock { companions in
+        users -= 1
+        if users == 0 { companions.idle.append(self) }
+        return companions.removeSurplus()
+      }
+      // A session retains its delegate, the companion, until it is invalidated.
+      for companion in closing { companion.session?.finishTasksAndInvalidate() }
+      entry.transfer.complete(error)
     }
 
     // MARK: Events for the transfer
+
+    private func transfer(of task: URLSessionTask) -> Transfer? {
+      running.withLock { $0[task.taskIdentifier] }?.transfer
+    }
 
     func urlSession(
       _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
@@ -163,31 +157,48 @@ struct PreparedTask: Sendable {
     func urlSession(
       _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
     ) {
-      let transfer = transfers.withLock { $0.removeValue(forKey: task.taskIdentifier) }
-      let isRefused = refused.withLock { $0.remove(task.taskIdentifier) != nil }
-      release()
-      transfer?.complete(isRefused ? nil : error)
+      if let entry = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) {
+        end(entry, error)
+      }
+    }
+
+    // Called if libcurl sends the body again, for example on another connection.
+    func urlSession(
+      _ session: URLSession, task: URLSessionTask,
+      needNewBodyStream completionHandler: @escaping @Sendable (InputStream?) -> Void
+    ) {
+      completionHandler(transfer(of: task)?.bodyStream)
     }
 
     // MARK: Events for the delegate of the user's session
-
-    private var user: (session: URLSession, delegate: any URLSessionTaskDelegate)? {
-      let original = Self.companions.withLock { _ in self.original }
-      guard let original, let delegate = original.delegate as? any URLSessionTaskDelegate else {
-        return nil
-      }
-      return (original, delegate)
-    }
 
     func urlSession(
       _ session: URLSession, task: URLSessionTask,
       willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
       completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-      guard let user else { return completionHandler(request) }
-      user.delegate.urlSession(
-        user.session, task: task, willPerformHTTPRedirection: response, newRequest: request,
-        completionHandler: completionHandler)
+      askUser(about: task) { [self] user in
+        let answer: @Sendable (URLRequest?) -> Void = { [self] in follow(task, response, to: $0) }
+        guard let user else { return answer(request) }
+        user.delegate.urlSession(
+          user.session, task: task, willPerformHTTPRedirection: response, newRequest: request,
+          completionHandler: answer)
+      }
+    }
+
+    /// Starts another task for the redirect.
+    ///
+    /// The completion handler isn't called, because that is a fatal error if the task has timed out
+    /// or was cancelled in the meantime.
+    private func follow(_ task: URLSessionTask, _ response: URLResponse, to request: URLRequest?) {
+      guard var entry = abandon(task) else { return }
+      entry.redirects += 1
+      if request == nil { entry.transfer.receive(response) }
+      if let request, entry.redirects <= Self.redirectLimit {
+        start(entry, request)
+      } else {
+        end(entry, request.map { _ in URLError(.httpTooManyRedirects) })
+      }
     }
 
     func urlSession(
@@ -195,20 +206,47 @@ struct PreparedTask: Sendable {
       completionHandler:
         @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
     ) {
-      guard let user else {
-        if challenge.proposedCredential != nil, challenge.previousFailureCount == 0 {
-          return completionHandler(.performDefaultHandling, nil)
+      // Foundation has no other method.
+      let isBasic =
+        challenge.protectionSpace.authenticationMethod == NSURLAuthenticationMethodHTTPBasic
+      let hasDefault =
+        isBasic && challenge.proposedCredential != nil && challenge.previousFailureCount == 0
+      askUser(about: task) { [self] user in
+        let answer: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
+          [self] in
+          switch ($0, $1) {
+          case (.useCredential, let credential?) where isBasic:
+            completionHandler(.useCredential, credential)
+          case (.performDefaultHandling, _) where hasDefault:
+            completionHandler(.performDefaultHandling, nil)
+          case (let disposition, _):
+            // Without a credential, Foundation never ends the task. The result is the response.
+            guard let entry = abandon(task) else { return }
+            end(
+              entry, disposition == .cancelAuthenticationChallenge ? URLError(.cancelled) : nil)
+          }
         }
-        // Without a credential, the default handling of this Foundation never ends. The result is
-        // the server's response, without its body.
-        if let response = challenge.failureResponse, let transfer = transfer(of: task) {
-          transfer.receive(response)
-          _ = refused.withLock { $0.insert(task.taskIdentifier) }
-        }
-        return completionHandler(.rejectProtectionSpace, nil)
+        guard let user else { return answer(.performDefaultHandling, nil) }
+        user.delegate.urlSession(
+          user.session, task: task, didReceive: challenge, completionHandler: answer)
       }
-      user.delegate.urlSession(
-        user.session, task: task, didReceive: challenge, completionHandler: completionHandler)
+    }
+
+    /// Calls `ask` with the delegate of the user's session, on its queue; with nil if it has none.
+    private func askUser(
+      about task: URLSessionTask,
+      _ ask:
+        @escaping @Sendable ((session: URLSession, delegate: any URLSessionTaskDelegate)?) -> Void
+    ) {
+      guard let original = running.withLock({ $0[task.taskIdentifier] })?.original else { return }
+      guard let delegate = original.delegate as? any URLSessionTaskDelegate else { return ask(nil) }
+      original.delegateQueue.addOperation { ask((original, delegate)) }
+    }
+
+    /// Cancels `task`, and returns its entry; nil if it has ended or been abandoned.
+    private func abandon(_ task: URLSessionTask) -> Running? {
+      cancel(task)
+      return running.withLock { $0.removeValue(forKey: task.taskIdentifier) }
     }
   }
 #endif

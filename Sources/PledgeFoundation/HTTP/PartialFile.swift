@@ -3,8 +3,8 @@ import Pledge
 
 /// A temporary file that replaces its destination when it's complete.
 ///
-/// It isn't thread-safe: its ``Transfer`` guards it.
-final class PartialFile {
+/// `@unchecked Sendable`: the state of its ``Transfer`` guards it.
+final class PartialFile: @unchecked Sendable {
   private let destination: URL
   private let path: URL
   private let handle: FileHandle

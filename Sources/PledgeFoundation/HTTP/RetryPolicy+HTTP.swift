@@ -24,7 +24,7 @@ extension RetryPolicy {
   /// | error | transient |
   /// |---|---|
   /// | ``HTTPStatusError`` | 408, 425, 429 and all of 500 to 599 |
-  /// | `URLError` | connections that failed, were lost, or timed out, and invalid responses |
+  /// | `URLError` | connections that failed, were lost, or timed out, invalid responses, and, on Linux, unknown errors, such as a body that ends early |
   /// | `POSIXError` | connections that were refused, reset, or aborted, and unreachable networks |
   /// | `TimeoutError` | always |
   /// | `AggregateError` | if one of its errors is |
@@ -62,11 +62,18 @@ extension RetryPolicy {
     return causes
   }
 
-  private static let transientCodes: Set<URLError.Code> = [
-    .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
-    .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .resourceUnavailable,
-    .zeroByteResource, .secureConnectionFailed, .cannotLoadFromNetwork,
-  ]
+  private static let transientCodes: Set<URLError.Code> = {
+    var codes: Set<URLError.Code> = [
+      .timedOut, .cannotFindHost, .cannotConnectToHost, .networkConnectionLost, .dnsLookupFailed,
+      .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .resourceUnavailable,
+      .zeroByteResource, .secureConnectionFailed, .cannotLoadFromNetwork,
+    ]
+    #if !canImport(ObjectiveC)
+      // This Foundation gives most failures of a connection no other code.
+      codes.insert(.unknown)
+    #endif
+    return codes
+  }()
 
   private static let transientErrorNumbers: Set<POSIXErrorCode> = [
     .ECONNREFUSED, .ECONNRESET, .ECONNABORTED, .EPIPE, .ETIMEDOUT, .ENETDOWN, .ENETUNREACH,

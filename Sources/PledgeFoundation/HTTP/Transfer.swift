@@ -7,96 +7,128 @@ import Pledge
 
 /// One request, whose body is received or sent in pieces.
 ///
-/// `@unchecked Sendable`: `state` and `settled` are mutexes.
+/// `@unchecked Sendable`: `state` is a mutex.
 final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   typealias Arrival = (data: Data, response: URLResponse)
 
-  enum Counting {
-    case sent
-    case received
+  /// A body that isn't part of the request.
+  enum Upload: Sendable {
+    case data(Data)
+    case file(URL)
   }
 
-  /// A closure that receives the pieces of the body.
-  struct Receiver: Sendable {
-    let call: @Sendable (Data) throws -> Void
+  /// Where the pieces of the response's body go if they aren't collected.
+  enum Sink: Sendable {
+    case file(PartialFile)
+    case receiver(@Sendable (Data) throws -> Void)
   }
 
   private struct State {
+    var settle: (@Sendable (Result<Arrival, any Error>) -> Void)?
     var cancel: (@Sendable () -> Void)?
+    var sink: Sink?
     var response: URLResponse?
     var body = Data()
-    var file: PartialFile?
-    var receiver: Receiver?
-    /// The error that `receiver` threw or that writing to `file` caused.
-    var failure: (any Error)?
     var bytes: Int64 = 0
+    var bytesToSend: Int64 = 0
+    /// The error that the sink threw.
+    var failure: (any Error)?
     /// The result; nil until the transfer ends.
     var outcome: Result<Arrival, any Error>?
-  }
-
-  private struct Settler {
-    let call: @Sendable (Result<Arrival, any Error>) -> Void
   }
 
   /// The maximum number of bytes of a rejected response's body that its error contains.
   private static let refusedBodyLimit = 65_536
 
-  private let state: Mutex<State>
-  private let progress: TransferProgress?
-  private let counting: Counting
-  /// Whether the body is passed to a file or a receiver, and not collected.
-  private let passesOn: Bool
+  let request: URLRequest
+  private let upload: Upload?
   private let acceptsAnyStatus: Bool
-  private let settled = Mutex<Settler?>(nil)
+  private let progress: TransferProgress?
+  private let state: Mutex<State>
 
   init(
-    progress: Progress?, counting: Counting, file: sending PartialFile? = nil,
-    receiver: Receiver? = nil, acceptsAnyStatus: Bool = true
+    _ request: URLRequest, sending upload: Upload? = nil, to sink: Sink? = nil,
+    acceptsAnyStatus: Bool = true, progress: Progress?
   ) {
-    self.progress = progress.map(TransferProgress.init)
-    self.counting = counting
+    self.request = request
+    self.upload = upload
+    state = Mutex(State(sink: sink))
     self.acceptsAnyStatus = acceptsAnyStatus
-    passesOn = file != nil || receiver != nil
-    state = Mutex(State(file: file, receiver: receiver))
+    self.progress = progress.map(TransferProgress.init)
   }
 
-  /// Starts the task that `make` returns, and returns a promise for its result.
+  /// Starts the transfer, and returns a promise for its result.
   func promise<Value: Sendable>(
     in session: URLSession, fileID: StaticString, line: UInt,
-    of transform: @escaping @Sendable (Arrival) -> Value = { $0 },
-    _ make: (URLSession) -> URLSessionTask
+    of transform: @escaping @Sendable (Arrival) -> Value = { $0 }
   ) -> Promise<Value> {
     let (promise, resolver) = Promise<Value>.withResolvers(fileID: fileID, line: line)
-    settled.withLock { $0 = Settler { resolver.resolve($0.map(transform)) } }
+    state.withLock { $0.settle = { resolver.resolve($0.map(transform)) } }
     resolver.onCancel {
       // The file may have been renamed in the meantime; then the transfer has succeeded.
       if let outcome = self.stop() { resolver.resolve(outcome.map(transform)) }
     }
-    let prepared = session.prepare(self, make)
-    state.withLock { $0.cancel = prepared.cancel }
     progress?.begin { promise.cancel() }
-    prepared.task.resume()
+    session.perform(self)
     return promise
   }
 
-  /// Stops the task; returns the result if the task had already ended.
-  private func stop() -> Result<Arrival, any Error>? {
-    // The receiver's captures and its error are released at the end, outside the lock.
-    let (cancel, receiver, failure, earlier) = state.withLock { state in
-      guard state.outcome == nil else {
-        return (
-          nil as (@Sendable () -> Void)?, nil as Receiver?, nil as (any Error)?, state.outcome
-        )
+  /// Returns a task for `request`, which is the transfer's own or that of a redirect.
+  func task(for request: URLRequest, in session: URLSession) throws -> URLSessionTask {
+    // A redirect that changes the method drops the body.
+    let upload = request.httpMethod == self.request.httpMethod ? upload : nil
+    #if canImport(ObjectiveC)
+      if case .file(let file) = upload {
+        return session.uploadTask(with: request, fromFile: file)
       }
-      state.file?.discard()
-      defer { state = State(outcome: .failure(CancellationError())) }
-      return (state.cancel, state.receiver, state.failure, nil)
+    #else
+      var request = request
+      if case .file = self.upload { request.removeFile() }
+      if case .file(let file) = upload {
+        let length = try request.send(file)
+        state.withLock { $0.bytesToSend = length }
+      }
+    #endif
+    if case .data(let data) = upload { return session.uploadTask(with: request, from: data) }
+    return session.dataTask(with: request)
+  }
+
+  /// A stream of the file to send, if there is one.
+  var bodyStream: InputStream? {
+    guard case .file(let file) = upload else { return nil }
+    return InputStream(url: file)
+  }
+
+  /// Sets the closure that cancels the current task; calls it if the transfer has ended.
+  func begin(cancel: @escaping @Sendable () -> Void) {
+    let isOver = state.withLock { state in
+      if state.outcome == nil { state.cancel = cancel }
+      return state.outcome != nil
     }
-    settled.withLock { $0 = nil }
-    progress?.end(successfully: false)
-    cancel?()
-    withExtendedLifetime((receiver, failure)) {}
-    return earlier
+    if isOver { cancel() }
+  }
+
+  /// Stops the task; returns the result if the transfer had already ended.
+  private func stop() -> Result<Arrival, any Error>? {
+    let (old, _) = end { _ in .failure(CancellationError()) }
+    old.cancel?()
+    return old.outcome
+  }
+
+  /// Ends the transfer with the result that `makeOutcome` returns, unless it has ended.
+  ///
+  /// Returns the earlier state, because it refers to user code, which must be released outside the
+  /// lock. If the transfer had ended, that state contains nothing but the earlier result.
+  private func end(
+    _ makeOutcome: (State) -> Result<Arrival, any Error>
+  ) -> (State, Result<Arrival, any Error>) {
+    let (old, outcome): (State, Result<Arrival, any Error>) = state.withLock { state in
+      let outcome = state.outcome ?? makeOutcome(state)
+      if case .file(let file) = state.sink { file.discard() }
+      return (exchange(&state, with: State(outcome: outcome)), outcome)
+    }
+    if old.outcome == nil { progress?.end(successfully: (try? outcome.get()) != nil) }
+    return (old, outcome)
   }
 
   // MARK: Events of the session
@@ -104,102 +136,72 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   func receive(_ response: URLResponse) {
     state.withLock { state in
       state.response = response
-      state.bytes = counting == .received ? 0 : state.bytes
       state.body = Data()
+      if upload == nil { state.bytes = 0 }
     }
-    if counting == .received { progress?.expect(response.lengthOfDecodedBody) }
+    if upload == nil { progress?.expect(response.lengthOfDecodedBody) }
   }
 
   func receive(_ data: Data) {
-    guard pass(data) else { return }
-    let (bytes, broken): (Int64?, (@Sendable () -> Void)?) = state.withLock { state in
-      guard state.outcome == nil, state.failure == nil else { return (nil, nil) }
-      if !passesOn {
-        state.body.append(data)
-      } else if accepts(state.response) {
-        do {
-          try state.file?.write(data)
-        } catch {
-          return (nil, fail(&state, error))
-        }
-      } else {
-        state.body.append(data.prefix(Self.refusedBodyLimit - state.body.count))
-      }
-      guard counting == .received else { return (nil, nil) }
-      state.bytes += Int64(data.count)
-      return (state.bytes, nil)
-    }
-    broken?()
-    if let bytes { progress?.advance(to: bytes) }
-  }
-
-  /// Passes `data` to the receiver if there is one; returns false if the receiver throws.
-  private func pass(_ data: Data) -> Bool {
-    let receiver = state.withLock { state in
-      accepts(state.response) && state.outcome == nil && state.failure == nil
-        ? state.receiver : nil
-    }
-    // The user's code must not run under the lock. The session delivers one piece at a time.
     do {
-      try receiver?.call(data)
-      return true
+      let sink = state.withLock { $0.outcome == nil && accepts($0.response) ? $0.sink : nil }
+      // The user's code must not run under the lock. The session delivers one piece at a time.
+      if case .receiver(let receive) = sink { try receive(data) }
+      let bytes: Int64? = try state.withLock { state in
+        guard state.outcome == nil, state.failure == nil else { return nil }
+        switch sink {
+        case .file(let file): try file.write(data)
+        case .receiver: break
+        case nil:
+          let limit = state.sink == nil ? data.count : Self.refusedBodyLimit - state.body.count
+          state.body.append(data.prefix(limit))
+        }
+        guard upload == nil else { return nil }
+        state.bytes += Int64(data.count)
+        return state.bytes
+      }
+      if let bytes { progress?.advance(to: bytes) }
     } catch {
-      state.withLock { fail(&$0, error) }?()
-      return false
+      fail(error)
     }
   }
 
-  /// Stores the error; returns the closure that stops the task.
-  private func fail(_ state: inout State, _ error: any Error) -> (@Sendable () -> Void)? {
-    state.failure = error
-    // Only one call receives it: cancelling a task twice concurrently crashes Foundation on Linux.
-    return exchange(&state.cancel, with: nil)
+  /// Stores the error that the sink threw, and stops the task.
+  private func fail(_ error: any Error) {
+    state.withLock { state -> (@Sendable () -> Void)? in
+      // The pieces that arrive until the task stops are dropped.
+      state.failure = error
+      return exchange(&state.cancel, with: nil)
+    }?()
   }
 
   func send(_ count: Int64, of total: Int64) {
-    guard counting == .sent else { return }
-    let bytes = state.withLock { state in
+    guard upload != nil else { return }
+    let (bytes, total) = state.withLock { state in
       state.bytes += count
-      return state.bytes
+      return (state.bytes, max(total, state.bytesToSend))
     }
     progress?.expect(total)
     progress?.advance(to: total > 0 ? min(bytes, total) : bytes)
   }
 
   func complete(_ error: (any Error)?) {
-    let (outcome, receiver): (Result<Arrival, any Error>?, Receiver?) = state.withLock { state in
-      guard state.outcome == nil else { return (nil, nil) }
-      let outcome = Result { try finish(&state, error) }
-      state.file?.discard()
-      defer { state = State(outcome: outcome) }
-      return (outcome, state.receiver)
-    }
-    withExtendedLifetime(receiver) {}
-    guard let outcome else { return }
-    if case .success = outcome {
-      progress?.end(successfully: true)
-    } else {
-      progress?.end(successfully: false)
-    }
-    let settle = settled.withLock { settled in
-      defer { settled = nil }
-      return settled
-    }
+    let (old, outcome) = end { state in Result { try result(of: state, error) } }
     // The session's queue serves all of its transfers, so no handler in place runs on it.
-    Background.run { settle?.call(outcome) }
+    Background.run { old.settle?(outcome) }
   }
 
-  private func finish(_ state: inout State, _ error: (any Error)?) throws -> Arrival {
+  private func result(of state: State, _ error: (any Error)?) throws -> Arrival {
     if let error = state.failure { throw error }
     if let error { throw (error as? URLError)?.readable ?? error }
     guard let response = state.response else {
       // For example, a redirect without a location.
       throw URLError(.badServerResponse).readable
     }
-    if passesOn, !accepts(response), let response = response as? HTTPURLResponse {
+    if state.sink != nil, !accepts(response), let response = response as? HTTPURLResponse {
       throw HTTPStatusError(response, body: state.body)
     }
-    try state.file?.commit()
+    if case .file(let file) = state.sink { try file.commit() }
     return (state.body, response)
   }
 

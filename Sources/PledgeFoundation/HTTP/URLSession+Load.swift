@@ -11,9 +11,9 @@ import Pledge
 // have other verbs or labels: `load(_:)`, `upload(_:to:)`, `download(_:to:)`.
 //
 // On Linux, a task runs in a session that Pledge creates, with the configuration of the user's
-// session except for the cache. The user's delegate handles redirects and authentication
-// challenges. Invalidating the user's session doesn't stop the task there; cancelling the promise
-// does.
+// session except for the cache; `CompanionSession` has the reasons. The user's delegate handles
+// redirects and authentication challenges. Invalidating the user's session doesn't stop the task
+// there; cancelling the promise does.
 
 extension URLSession {
   /// Loads the contents of `url`.
@@ -44,24 +44,12 @@ extension URLSession {
 
   /// Performs `request` and loads the body.
   ///
-  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status fulfills it.
-  ///
-  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
-  /// connection; the promise is then rejected with `CancellationError`.
-  ///
-  /// - Parameters:
-  ///   - request: The request.
-  ///   - progress: Counts the bytes as they arrive. Its total is negative (indeterminate)
-  ///     until the server states the length. Cancelling it cancels the promise.
-  ///   - fileID: The file to name in reports; the default is the caller's.
-  ///   - line: The line to name in reports; the default is the caller's.
+  /// The same as ``load(_:progress:fileID:line:)-(URL,_,_,_)``, for a request.
   public func load(
     _ request: URLRequest, progress: Progress? = nil, fileID: StaticString = #fileID,
     line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    let transfer = Transfer(progress: progress, counting: .received)
-    return transfer.promise(in: self, fileID: fileID, line: line) { $0.dataTask(with: request) }
+    Transfer(request, progress: progress).promise(in: self, fileID: fileID, line: line)
   }
 
   /// Sends `data` to `url` and loads the response.
@@ -88,28 +76,15 @@ extension URLSession {
     return upload(data, with: request, progress: progress, fileID: fileID, line: line)
   }
 
-  /// Sends `data` as the body of `request` and loads the response.
+  /// Sends `data` as the body of `request`, whose own body is ignored, and loads the response.
   ///
-  /// The request starts inside this call. The promise is rejected with `URLError` if it fails. Any
-  /// HTTP status fulfills it.
-  ///
-  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
-  /// connection; the promise is then rejected with `CancellationError`.
-  ///
-  /// - Parameters:
-  ///   - data: The body.
-  ///   - request: The request; its own body is ignored.
-  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
-  ///   - fileID: The file to name in reports; the default is the caller's.
-  ///   - line: The line to name in reports; the default is the caller's.
+  /// The same as ``upload(_:to:method:progress:fileID:line:)``, for a request.
   public func upload(
     _ data: Data, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    let transfer = Transfer(progress: progress, counting: .sent)
-    return transfer.promise(in: self, fileID: fileID, line: line) {
-      $0.uploadTask(with: request, from: data)
-    }
+    Transfer(request, sending: .data(data), progress: progress)
+      .promise(in: self, fileID: fileID, line: line)
   }
 
   /// Sends the file `file` to `url` and loads the response.
@@ -137,28 +112,15 @@ extension URLSession {
     return upload(fileAt: file, with: request, progress: progress, fileID: fileID, line: line)
   }
 
-  /// Sends the file `file` as the body of `request` and loads the response.
+  /// Sends the file `file` as the body of `request`, whose own body is ignored, and loads the
+  /// response.
   ///
-  /// The request starts inside this call, and the file is read as it is sent. The promise is
-  /// rejected with `URLError` if the file can't be read or the request fails. Any HTTP status
-  /// fulfills it.
-  ///
-  /// **Cancellation.** Cancelling the promise cancels the request immediately and closes its
-  /// connection; the promise is then rejected with `CancellationError`.
-  ///
-  /// - Parameters:
-  ///   - file: The file to send as the body.
-  ///   - request: The request; its own body is ignored.
-  ///   - progress: Counts the bytes as they are sent. Cancelling it cancels the promise.
-  ///   - fileID: The file to name in reports; the default is the caller's.
-  ///   - line: The line to name in reports; the default is the caller's.
+  /// The same as ``upload(fileAt:to:method:progress:fileID:line:)``, for a request.
   public func upload(
     fileAt file: URL, with request: URLRequest, progress: Progress? = nil,
     fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise<(data: Data, response: URLResponse)> {
-    let transfer = Transfer(progress: progress, counting: .sent)
-    return transfer.promise(in: self, fileID: fileID, line: line) {
-      $0.uploadTask(with: request, fromFile: file)
-    }
+    Transfer(request, sending: .file(file), progress: progress)
+      .promise(in: self, fileID: fileID, line: line)
   }
 }

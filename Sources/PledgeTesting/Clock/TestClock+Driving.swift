@@ -5,15 +5,16 @@ extension TestClock {
   /// Advances the time by `duration`, and wakes the sleepers whose deadlines pass, in the order of
   /// their deadlines.
   ///
-  /// While a sleeper's task runs, the clock's time is that sleeper's deadline. The next sleeper is
-  /// woken when the task is idle, that is, when it has ended or waits for something else; if it
-  /// sleeps again, its new sleep is part of the same advance. This method returns when the last
-  /// task is idle. By then, a promise that `timeout` or `after` settles is settled, and its
-  /// handlers on `.immediate` have run. Handlers on other executors, and tasks that are isolated to
-  /// an actor or prefer another executor, continue independently, so wait for their results.
+  /// Time passes only when nothing that the code under test has started can still run, so a delay
+  /// in a handler, or the next attempt of a retry, starts at the right time, and is part of the
+  /// same advance if it ends in it. When this method returns, the last of that work has ended, too.
+  /// The clock follows the handlers and tasks of code that has used the clock, and everything that
+  /// these start, on Dispatch queues, actors, and the main actor. It can't follow work that doesn't
+  /// go through the library or Swift's concurrency, such as `DispatchQueue.async`, a real timer, or
+  /// a connection: pass a promise for such work to ``follow(_:)``.
   ///
-  /// Woken tasks run on a thread of the clock and must not block it. Concurrent calls run one after
-  /// another, and their durations add up.
+  /// If a handler or task blocks its thread for a second, the time passes nevertheless. Concurrent
+  /// calls run one after another, and their durations add up.
   ///
   /// If the calling task is cancelled, no more sleepers are woken and the time doesn't advance.
   ///
@@ -37,16 +38,14 @@ extension TestClock {
   /// cancelled.
   public func run() async {
     await drive { clock, isCancelled in
-      while !isCancelled(), clock.wakeNext(by: nil) {}
+      clock.work.waitUntilIdle()
+      while !isCancelled(), clock.wakeNext(by: nil) { clock.work.waitUntilIdle() }
     }
   }
 
   /// Advances the time from one sleeper to the next until `promise` has settled.
   ///
-  /// If there is no sleeper, it waits until work in progress settles the promise or starts a sleep,
-  /// and continues as soon as there is one sleeper. If two timers sleep at the same time, such as a
-  /// deadline and the delay between two attempts, wait for both with ``sleepers(atLeast:)`` and
-  /// advance the clock yourself.
+  /// If there is no sleeper, it waits until work in progress settles the promise or starts a sleep.
   ///
   /// It returns with the promise pending only if the calling task is cancelled.
   public func run(until promise: Promise<some Sendable>) async {
@@ -54,8 +53,11 @@ extension TestClock {
     _ = promise.tap(on: .immediate) { [weak self] _ in self?.recheckWaiters() }
     while promise.isPending, !Task.isCancelled {
       await wait { sleeperCount in sleeperCount > 0 || !promise.isPending }
-      guard promise.isPending, !Task.isCancelled else { return }
-      if let next = nextDeadline { await advance(to: next) }
+      await drive { clock, isCancelled in
+        clock.work.waitUntilIdle()
+        guard promise.isPending, let next = clock.nextDeadline else { return }
+        clock.pass(to: next, isCancelled)
+      }
     }
   }
 
@@ -88,18 +90,44 @@ extension TestClock {
     if count > 0 { await sleepers(atLeast: count) } else { await noSleepers() }
   }
 
+  /// Returns a promise with the result of `promise`, and lets no time pass until it has settled.
+  ///
+  /// Use it for work that the clock can't follow, such as a request to a real server:
+  ///
+  /// ```swift
+  /// let answer = clock.follow(session.load(url)).timeout(after: .seconds(10), clock: clock)
+  /// await clock.advance(by: .seconds(20))
+  /// ```
+  ///
+  /// **Cancellation.** Cancelling the result cancels `promise` if it has no other consumer.
+  public func follow<T: Sendable>(_ promise: Promise<T>) -> Promise<T> {
+    work.add()
+    let (result, resolver) = Promise<T>.withResolvers()
+    let waiting = promise.tap(on: .immediate) { [work] outcome in
+      Following.perform(for: work) { resolver.resolve(outcome) }
+    }
+    waiting.cauterize()
+    resolver.onCancel { waiting.cancel() }
+    return result
+  }
+
+  /// Waits until no followed work is running, in the same way as between two sleepers.
+  public func settle() async { await drive { clock, _ in clock.work.waitUntilIdle() } }
+
   /// Runs `body` on the clock's queue, after earlier calls.
   ///
   /// `isCancelled` returns whether the calling task was cancelled.
   private func drive(
     _ body: @escaping @Sendable (TestClock, _ isCancelled: () -> Bool) -> Void
   ) async {
+    Following.join(work)
+    Following.noteUse(of: work)
     let isCancelled = Mutex(false)
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         driver.async {
           body(self) { isCancelled.withLock { $0 } }
-          continuation.resume()
+          Following.run(as: self.work) { continuation.resume() }
         }
       }
     } onCancel: {
@@ -108,8 +136,12 @@ extension TestClock {
   }
 
   private func pass(to instant: Instant, _ isCancelled: () -> Bool) {
+    work.waitUntilIdle()
     while !isCancelled() {
-      if wakeNext(by: instant) { continue }
+      if wakeNext(by: instant) {
+        work.waitUntilIdle()
+        continue
+      }
       setTime(to: instant)
       return
     }

@@ -43,20 +43,30 @@ public final class TestClock: Clock, Sendable {
 
   private let state = Mutex(State())
   private let changes = ChangeWaiters()
-  /// The executor on which woken tasks continue; see ``WokenTasks``.
-  let wokenTasks = WokenTasks()
+  /// What follows from the code that uses this clock.
+  let work = WorkInProgress()
   /// The queue that runs one advance at a time, in the order of the calls.
   let driver = DispatchQueue(label: "TestClock")
   /// A closure that is called when a task starts to sleep, or a timer starts.
   private let sleeperArrived: @Sendable () -> Void
 
   /// Creates a clock whose time is zero.
-  public init() { sleeperArrived = {} }
+  public convenience init() {
+    self.init(sleeperArrived: {})
+    Following.noteUse(of: work)
+  }
 
-  init(sleeperArrived: @escaping @Sendable () -> Void) { self.sleeperArrived = sleeperArrived }
+  init(sleeperArrived: @escaping @Sendable () -> Void) {
+    self.sleeperArrived = sleeperArrived
+    Following.start
+    Following.join(work)
+  }
 
   /// The current moment.
-  public var now: Instant { state.withLock { $0.now } }
+  public var now: Instant {
+    Following.join(work)
+    return state.withLock { $0.now }
+  }
 
   /// The minimum resolution, which is zero.
   public var minimumResolution: Duration { .zero }
@@ -70,11 +80,10 @@ public final class TestClock: Clock, Sendable {
   ///
   /// - Complexity: O(log of the number of sleepers).
   public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
+    Following.join(work)
     let sleeper = Sleeper(deadline: deadline)
     try await withTaskCancellationHandler {
-      try await withTaskExecutorPreference(wokenTasks) {
-        try await withCheckedThrowingContinuation { enter(sleeper, $0) }
-      }
+      try await withCheckedThrowingContinuation { enter(sleeper, $0) }
     } onCancel: {
       cancel(sleeper)
     }
@@ -117,6 +126,7 @@ extension TestClock: CallbackClock {
   package func schedule(
     at deadline: Instant, _ action: @escaping @Sendable () -> Void
   ) -> AnyObject & Sendable {
+    Following.join(work)
     let sleeper = Sleeper(deadline: deadline)
     let (isDue, isAdded) = state.withLock { state in
       if state.isClosed { return (false, false) }
@@ -190,9 +200,9 @@ extension TestClock {
         )
       }
     guard let woken else { return false }
-    woken.action?()
-    if let continuation = woken.continuation {
-      wokenTasks.runInPlace { continuation.resume() }
+    Following.run(as: work) {
+      woken.action?()
+      woken.continuation?.resume()
     }
     changes.tell()
     return true

@@ -29,9 +29,14 @@ public enum SimulatedTime: Sendable, Hashable {
 /// each order, so it must create everything that it uses. It fails if it throws, if it waits for
 /// something that never happens, or if it takes more than `steps` steps.
 ///
-/// Handlers on Dispatch queues and on the main actor, real timers, connections, and `Task.yield()`
-/// in tasks that the code under test creates run outside the simulation. An order in which they
-/// take part can't be replayed. Steps must not block their thread.
+/// Handlers on Dispatch queues are steps, too, except on the main queue. The main actor, real timers,
+/// connections, `DispatchQueue.async`, and `Task.yield()` in tasks that the code under test creates
+/// run outside the simulation. An order in which they take part can't be replayed. Virtual time
+/// doesn't pass while code on the main actor runs, or a promise is pending that you passed to
+/// ``TestClock/follow(_:)``; it does pass while other outside work is under way. Steps must not block
+/// their thread.
+///
+/// An order also fails if one of its steps releases a rejection that no handler has received.
 ///
 /// - Parameters:
 ///   - orders: The orders to try.
@@ -61,18 +66,16 @@ public func explore(
   let thread = DispatchQueue(label: "explore")
   while let chooser = exploration.next() {
     try Task.checkCancellation()
-    let run = ExploredRun(settings, chooser, body)
-    await withCheckedContinuation { continuation in
-      thread.async {
-        run.run()
-        continuation.resume()
-      }
-    }
+    let run = await ExploredRun.run(settings, chooser, body, on: thread)
     exploration.note(run)
     if let failure = run.failure {
+      // Work from outside that came after virtual time had passed leaves no trace in the run.
+      let again = await ExploredRun.run(settings, OrderFollower(run.order), body, on: thread)
+      let isRepeatable =
+        run.isRepeatable && again.isRepeatable && again.failure != nil && again.lines == run.lines
       throw FailingOrderError(
         order: run.order.description, error: failure, steps: run.lines,
-        orderCount: exploration.report.orderCount, isRepeatable: run.isRepeatable,
+        orderCount: exploration.report.orderCount, isRepeatable: isRepeatable,
         origin: SourceLocation(fileID: fileID, line: line))
     }
   }

@@ -1,3 +1,4 @@
+import Dispatch
 import Pledge
 
 /// The settings of all runs of an exploration.
@@ -14,6 +15,7 @@ enum RunFailure: Error, CustomStringConvertible {
   case stuck
   case tooManySteps(Int)
   case notRepeatable
+  case unhandled(PromiseDiagnostics.UnhandledRejection)
 
   var description: String {
     switch self {
@@ -23,6 +25,8 @@ enum RunFailure: Error, CustomStringConvertible {
       "the test body had not ended after \(counted(limit, "step"))"
     case .notRepeatable:
       "the order chooses a step that does not exist: the program took other steps this time"
+    case .unhandled(let rejection):
+      "\(rejection)"
     }
   }
 }
@@ -88,9 +92,25 @@ final class ExploredRun: @unchecked Sendable {
     }
   }
 
+  /// Creates a run, and runs all its steps on `thread`.
+  static func run(
+    _ settings: ExplorationSettings, _ chooser: any Chooser,
+    _ body: @escaping @Sendable (Simulation) async throws -> Void, on thread: DispatchQueue
+  ) async -> ExploredRun {
+    let run = ExploredRun(settings, chooser, body)
+    await withCheckedContinuation { continuation in
+      thread.async {
+        run.run()
+        continuation.resume()
+      }
+    }
+    return run
+  }
+
   /// Runs all steps on the calling thread, which it blocks.
-  func run() {
-    TaskCapture.capturing(by: simulation.steps) {
+  private func run() {
+    simulation.steps.claim()
+    Following.run(as: simulation.clock.work, steps: simulation.steps) {
       do {
         while try takeStep() {}
         try outcome.value?.get()
@@ -98,6 +118,10 @@ final class ExploredRun: @unchecked Sendable {
         failure = error
       }
       tidyUp()
+    }
+    simulation.steps.close()
+    if failure == nil, let rejection = simulation.steps.unhandledRejection {
+      failure = RunFailure.unhandled(rejection)
     }
   }
 
@@ -107,6 +131,12 @@ final class ExploredRun: @unchecked Sendable {
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.value != nil
     let ready = simulation.steps.candidates()
+    if ready.isEmpty, !hasEnded, !simulation.clock.work.isIdle {
+      // Work on the main queue, or announced work, which can add steps.
+      simulation.steps.noteWorkFromOutside()
+      simulation.clock.work.waitUntilIdle()
+      return true
+    }
     let passesTime = !hasEnded && (ready.isEmpty || settings.time == .passesAnytime)
     let sleepers = passesTime ? simulation.clock.dueSleeperCount : 0
     if ready.isEmpty, sleepers == 0 {
@@ -133,8 +163,7 @@ final class ExploredRun: @unchecked Sendable {
   private func run(_ step: StepQueue.Step) {
     let cause = log.firstIndex { $0.step == step.cause }.map { ", made by step \($0 + 1)" } ?? ""
     log.append((step.number, step.name + cause))
-    // If the step puts a task to sleep, that is part of the step.
-    simulation.clock.wokenTasks.runInPlace { simulation.steps.run(step) }
+    simulation.steps.run(step)
   }
 
   private func wake(_ index: Int) {
@@ -146,10 +175,10 @@ final class ExploredRun: @unchecked Sendable {
   /// Ends unfinished work, so that no task stays suspended forever.
   private func tidyUp() {
     if outcome.value == nil { task.cancel() }
-    simulation.clock.wokenTasks.runInPlace { simulation.clock.close() }
+    simulation.clock.close()
     for _ in 0..<max(settings.stepLimit, 0) {
       guard let step = simulation.steps.candidates().first else { return }
-      simulation.clock.wokenTasks.runInPlace { simulation.steps.run(step) }
+      simulation.steps.run(step)
     }
   }
 }

@@ -11,7 +11,8 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
   public let steps: [String]
   /// The number of orders that were tried, including this one.
   public let orderCount: Int
-  /// Whether nothing outside the simulation took part, so that the order fails again when replayed.
+  /// Whether the order failed again, in the same steps, when it was replayed, and nothing outside the
+  /// simulation took part.
   public let isRepeatable: Bool
   /// The source location of the exploration.
   public let origin: PromiseDiagnostics.SourceLocation
@@ -22,8 +23,9 @@ public struct FailingOrderError: Error, Sendable, CustomStringConvertible {
       "The test body failed in order no. \(orderCount): \(error)",
       isRepeatable
         ? "To replay it: explore(.replay(\(quoted(order))))"
-        : "It may not be repeatable, because work from outside the simulation took part: "
-          + "explore(.replay(\(quoted(order))))",
+        : "It isn't repeatable, because work from outside the simulation took part, which can end "
+          + "after virtual time has passed. Run that work on an executor of the simulation, or pass "
+          + "its promise to `simulation.clock.follow(_:)`. The order: \(quoted(order))",
       "Steps:",
     ]
     return (lines + steps.map { "  \($0)" }).joined(separator: "\n")

@@ -25,6 +25,8 @@ final class StepQueue: Sendable {
     /// Whether other threads added work, so that the run can't be repeated.
     var hasWorkFromOutside = false
     var isOpen = true
+    /// The first rejection that nobody handled.
+    var unhandled: PromiseDiagnostics.UnhandledRejection?
   }
 
   private let state = Mutex(State())
@@ -92,6 +94,22 @@ final class StepQueue: Sendable {
   }
 
   func notes(of step: Int) -> [String] { state.withLock { $0.notes[step] ?? [] } }
+
+  /// Keeps an unhandled rejection of the run.
+  func note(_ rejection: PromiseDiagnostics.UnhandledRejection) {
+    let extra = state.withLock { state -> PromiseDiagnostics.UnhandledRejection? in
+      guard state.unhandled == nil else { return rejection }
+      state.unhandled = rejection
+      return nil
+    }
+    withExtendedLifetime(extra) {}
+  }
+
+  var unhandledRejection: PromiseDiagnostics.UnhandledRejection? {
+    state.withLock { $0.unhandled }
+  }
+
+  func noteWorkFromOutside() { state.withLock { $0.hasWorkFromOutside = true } }
 
   var hasWorkFromOutside: Bool { state.withLock { $0.hasWorkFromOutside } }
 

@@ -164,8 +164,54 @@ extension FoundationTests {
         session.upload(
           fileAt: folder.file("body"), to: try server.url("/echo"), progress: progress),
       ]
-      for promise in promises { #expect(try await promise.value.data == body) }
+      for promise in promises {
+        let (data, response) = try await promise.value
+        #expect(data == body)
+        let http = response as? HTTPURLResponse
+        #expect(http?.value(forHTTPHeaderField: "X-Type") == "none")
+        #expect(http?.value(forHTTPHeaderField: "X-Encoding") == "none")
+        #expect(http?.value(forHTTPHeaderField: "X-Length") == "300000")
+      }
       #expect(progress.isFinished && progress.totalUnitCount == 300_000)
+    }
+
+    @Test(arguments: ["/hop/2/echo", "/see-other"])
+    func upload_whenRedirected_sendsTheBodyAgainIfTheMethodStays(path: String) async throws {
+      let folder = try TemporaryFolder()
+      let body = Data(repeating: 7, count: 100_000)
+      try body.write(to: folder.file("body"))
+      for promise in [
+        session.upload(fileAt: folder.file("body"), to: try server.url(path)),
+        session.upload(body, to: try server.url(path)),
+      ] {
+        let (data, response) = try await promise.value
+        let http = response as? HTTPURLResponse
+        let isSame = path != "/see-other"
+        #expect(data == (isSame ? body : Data()))
+        #expect(http?.value(forHTTPHeaderField: "X-Method") == (isSame ? "POST" : "GET"))
+        #expect(http?.value(forHTTPHeaderField: "X-Length") == (isSame ? "100000" : "none"))
+      }
+    }
+
+    @Test func load_whenRedirectedForEver_rejects() async throws {
+      let error = await #expect(throws: URLError.self) {
+        try await session.load(server.url("/hop/30/ok")).value
+      }
+      #expect(error?.code == .httpTooManyRedirects)
+      let (data, _) = try await session.load(server.url("/hop/20/ok")).value
+      #expect(data == Data("hello".utf8))
+    }
+
+    @Test func load_whenTheBodyIsCutOff_isRetried() throws {
+      let attempts = Counter()
+      let url = try server.url("/truncated")
+      let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retryingTransientErrors()
+      let promise = Promise.retry(policy) { [session] in
+        attempts.raise()
+        return session.load(url)
+      }
+      _ = try? promise.wait()
+      #expect(attempts.value == 3)
     }
 
     @Test func upload_whenTheFileIsMissing_rejects() async throws {
@@ -195,8 +241,9 @@ extension FoundationTests {
 
     @Test func load_whenTheServerAsksForAPassword_hasItsAnswer() async throws {
       let promise = session.load(try server.url("/challenge")).timeout(after: .seconds(20))
-      let response = try await promise.value.response
+      let (data, response) = try await promise.value
       #expect((response as? HTTPURLResponse)?.statusCode == 401)
+      #expect(data == Data("who?".utf8))
     }
 
     @Test func delegate_isCalledOnItsOwnQueue() async throws {

@@ -13,6 +13,8 @@ import Pledge
 /// | `/challenge` | 401 that requests a user name and a password |
 /// | `/redirect` | 302 to `/ok` |
 /// | `/nowhere` | 302 without a Location |
+/// | `/see-other` | 303 to `/echo` |
+/// | `/hop/N/PATH` | N times 307, then PATH; keeps the connection open |
 /// | `/echo` | 200 with the body of the request |
 /// | `/truncated` | announces 1000 bytes, sends 10, and closes the connection |
 /// | `/hang` | never responds |
@@ -127,7 +129,7 @@ extension LoopbackServer {
     while let request = connection.readRequest() {
       note(.arrived(request.path))
       answer(request, on: connection)
-      guard request.path != "/kept" else { continue }
+      guard request.path != "/kept", !request.path.hasPrefix("/hop") else { continue }
       connection.finish()
       break
     }
@@ -150,6 +152,12 @@ extension LoopbackServer {
         status: 401, headers: ["WWW-Authenticate: Basic realm=\"here\""], body: Data("who?".utf8))
     case "nowhere":
       connection.send(status: 302, body: Data())
+    case "hop":
+      let rest = parts.dropFirst(2).joined(separator: "/")
+      let target = number > 1 ? "/hop/\(number - 1)/\(rest)" : "/\(rest)"
+      connection.sendHead(
+        status: 307,
+        headers: ["Location: \(target)", "Content-Length: 0", "Connection: keep-alive"])
     case "bytes":
       connection.send(status: 200, body: Data(repeating: 0x78, count: number))
     case "status":
@@ -162,10 +170,14 @@ extension LoopbackServer {
     case "redirect":
       connection.send(status: 302, headers: ["Location: /ok"], body: Data())
     case "echo":
-      let type = request.headers["content-type"] ?? "none"
+      let sent = [
+        "Type": "content-type", "Encoding": "transfer-encoding", "Length": "content-length",
+      ]
+      .map { "X-\($0): \(request.headers[$1] ?? "none")" }
       connection.send(
-        status: 200, headers: ["X-Method: \(request.method)", "X-Type: \(type)"],
-        body: request.body)
+        status: 200, headers: ["X-Method: \(request.method)"] + sent, body: request.body)
+    case "see-other":
+      connection.send(status: 303, headers: ["Location: /echo"], body: Data())
     case "truncated":
       connection.sendHead(status: 200, headers: ["Content-Length: 1000"])
       connection.send(Data(repeating: 0x78, count: 10))

@@ -9,7 +9,10 @@ import Testing
   let inner = Promise<Int>.withResolvers()
   let start = Promise<Void>.withResolvers()
 
-  init() { inner.resolver.onCancel { [told] in told.call() } }
+  init() {
+    inner.resolver.onCancel { [told] in told.call() }
+    start.promise.cauterize()
+  }
 
   @Test func cancellingTheOuter_beforeTheHandlerRuns_leavesTheInnerAlone() async throws {
     let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }

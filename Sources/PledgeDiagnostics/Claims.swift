@@ -1,0 +1,35 @@
+import Pledge
+
+/// The tools that take over reports of unhandled rejections.
+///
+/// The traces of tests are asked first: they know to which test a promise belongs.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+package enum Claims {
+  /// Returns whether it takes over the report.
+  ///
+  /// It's called on the thread that released the rejection, which can be a shared thread, so it must
+  /// not call user code.
+  package typealias Claim = @Sendable (PromiseDiagnostics.UnhandledRejection) -> Bool
+
+  private struct Claimant {
+    let claim: Claim
+  }
+
+  private static let others = Mutex<[Claimant]>([])
+
+  /// Asks `claim` about each rejection that no earlier claim takes, from now on.
+  ///
+  /// - Parameter first: Whether to ask it before all others.
+  package static func add(first: Bool = false, _ claim: @escaping Claim) {
+    others.withLock { $0.insert(Claimant(claim: claim), at: first ? 0 : $0.count) }
+    start()
+  }
+
+  /// Starts to receive unhandled rejections.
+  static func start() {
+    PromiseDiagnostics.setClaim { rejection, id in
+      if RunningTraces.claim(rejection, id) { return true }
+      return others.withLock { $0 }.contains { $0.claim(rejection) }
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import Dispatch
+import Pledge
+
+/// The work that follows from code that uses a clock: handlers on the way to their queues, and jobs
+/// of tasks and actors.
+///
+/// Time passes only when it has ended; see `Following`, which counts it.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+final class WorkInProgress: Sendable {
+  private struct State {
+    var count = 0
+    /// How much of it hasn't begun to run, or is announced: it doesn't wait for time to pass.
+    var waiting = 0
+    /// The work that didn't end in time, for which no later wait waits.
+    var stuck = 0
+    /// Increases with each beginning and end.
+    var changes = 0
+    var isAwaited = false
+    /// The number of changes before the last wait for the main queue.
+    var changesBeforeMain = -1
+    /// The addresses of its tasks' jobs.
+    var members: Set<UInt> = []
+  }
+
+  private let state = Mutex(State())
+  private let idle = DispatchSemaphore(value: 0)
+
+  deinit { Members.remove(state.withLock { $0.members }, of: ObjectIdentifier(self)) }
+
+  func add(_ task: UInt) { state.withLock { _ = $0.members.insert(task) } }
+
+  /// Counts work that will run.
+  func add() {
+    state.withLock { state in
+      state.count += 1
+      state.waiting += 1
+      state.changes += 1
+    }
+  }
+
+  /// Notes that work runs now.
+  func begin() {
+    state.withLock { state in
+      state.waiting -= 1
+      state.changes += 1
+    }
+  }
+
+  func end() {
+    let isIdle = state.withLock { state in
+      state.count -= 1
+      state.changes += 1
+      state.stuck = min(state.stuck, state.count)
+      guard state.isAwaited, state.count <= state.stuck else { return false }
+      state.isAwaited = false
+      return true
+    }
+    if isIdle { idle.signal() }
+  }
+
+  var isIdle: Bool { state.withLock { $0.count <= $0.stuck } }
+
+  /// Blocks until all work has ended, or nothing has changed for a second, and all of it is running.
+  ///
+  /// A handler that blocks its thread until time has passed, for example, never ends.
+  func waitUntilIdle() {
+    while true {
+      let (changes, mayUseMain): (Int?, Bool) = state.withLock { state in
+        if state.count > state.stuck {
+          state.isAwaited = true
+          return (state.changes, false)
+        }
+        let before = exchange(&state.changesBeforeMain, with: state.changes)
+        return (nil, before != state.changes)
+      }
+      guard let changes else {
+        if mayUseMain, MainQueue.wait() { continue }
+        return
+      }
+      if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
+      let isStuck = state.withLock { state in
+        guard state.changes == changes, state.waiting == 0 else { return false }
+        state.stuck = state.count
+        return true
+      }
+      if isStuck { return }
+    }
+  }
+}
+
+/// Waits for the main queue, to which the runtime sends jobs of the main actor unseen.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private enum MainQueue {
+  /// Whether the main thread is blocked, or serves no queue.
+  private static let isStuck = Mutex(false)
+
+  /// Blocks until the main queue has run what it contains; returns whether it has in a second.
+  static func wait() -> Bool {
+    if isStuck.withLock({ $0 }) { return false }
+    let done = DispatchSemaphore(value: 0)
+    DispatchQueue.main.async {
+      Following.noteMainThread()
+      isStuck.withLock { $0 = false }
+      done.signal()
+    }
+    if done.wait(timeout: .now() + .seconds(1)) == .success { return true }
+    isStuck.withLock { $0 = true }
+    return false
+  }
+}

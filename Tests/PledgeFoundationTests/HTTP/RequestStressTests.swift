@@ -1,0 +1,170 @@
+import Foundation
+import Pledge
+import PledgeFoundation
+import Testing
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+extension FoundationTests {
+  /// Requests of all kinds that end in all ways, at random times, in sessions of all kinds.
+  ///
+  /// `PLEDGE_FULL=1` makes 10,000 of them.
+  @Suite struct RequestStress {
+    let server: LoopbackServer
+    let folder: TemporaryFolder
+    let kept = URLSession(configuration: .ephemeral)
+    let delegated = URLSession(
+      configuration: .ephemeral, delegate: Following(), delegateQueue: OperationQueue())
+    let body = Data((0..<50_000).map { UInt8(truncatingIfNeeded: $0) })
+    let count = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1" ? 10_000 : 400
+
+    init() throws {
+      server = try LoopbackServer()
+      folder = try TemporaryFolder()
+      try body.write(to: folder.file("body"))
+    }
+
+    @Test func requests_thatEndInAllWays_settleWithTheRightError() async throws {
+      let before = try openDescriptors("")
+      let counts = Guarded<[String: Int]>([:])
+      await withTaskGroup(of: Void.self) { group in
+        for index in 0..<count {
+          // A few at a time.
+          if index >= 16 { await group.next() }
+          group.addTask {
+            var random = SplitMix(seed: UInt64(index))
+            let outcome = await request(&random)
+            counts.withLock { $0[outcome, default: 0] += 1 }
+          }
+        }
+      }
+      let outcomes = counts.withLock { $0 }
+      #expect(outcomes.values.reduce(0, +) == count)
+      #expect(outcomes.keys.allSatisfy { !$0.hasPrefix("wrong") }, "\(outcomes)")
+      await eventually { server.openConnections <= 8 * 6 }
+      // Idle companions keep some connections.
+      try await eventually { try openDescriptors("") <= before + 100 }
+      #expect(try folder.names.allSatisfy { !$0.hasSuffix(".partial") })
+    }
+
+    @Test func sessions_thatAreGone_holdFewDescriptors() async throws {
+      let before = try openDescriptors("")
+      for _ in 0..<count / 4 {
+        let session = URLSession(configuration: .ephemeral)
+        _ = try await session.load(server.url("/ok")).value
+        session.finishTasksAndInvalidate()
+      }
+      try await eventually { try openDescriptors("") <= before + 50 }
+    }
+
+    private func session(_ random: inout SplitMix) -> (URLSession, isOwn: Bool) {
+      switch random.next(5) {
+      case 0: (kept, false)
+      case 1: (.shared, false)
+      case 2: (delegated, false)
+      default: (URLSession(configuration: .ephemeral), true)
+      }
+    }
+
+    /// Makes a request, and returns the name of what happened.
+    private func request(_ random: inout SplitMix) async -> String {
+      let (session, isOwn) = session(&random)
+      let path = random.pick(["echo", "echo", "bytes/70000", "truncated", "hang", "slow"])
+      let hops = random.next(4)
+      guard
+        var request = try? URLRequest(
+          url: server.url(hops > 0 ? "/hop/\(hops)/\(path)" : "/\(path)"))
+      else { return "wrong: URL" }
+      // Foundation on Linux rounds this down to the shortest possible timeout.
+      let timesOut = random.next(4) == 0
+      if timesOut { request.timeoutInterval = 0.5 }
+      request.httpMethod = "POST"
+      let file = folder.file("\(random.next(1 << 40))")
+      let arrival: Promise<Data>
+      switch random.next(5) {
+      case 0: arrival = session.load(request).map(on: .immediate) { data, _ in data }
+      case 1:
+        arrival = session.upload(body, with: request).map(on: .immediate) { data, _ in data }
+      case 2:
+        arrival = session.upload(fileAt: folder.file("body"), with: request)
+          .map(on: .immediate) { data, _ in data }
+      case 3:
+        arrival = session.download(request, to: file)
+          .map(on: .immediate) { file, _ in try Data(contentsOf: file) }
+      default:
+        let pieces = Guarded(Data())
+        arrival = session.stream(request) { piece in pieces.withLock { $0 += piece } }
+          .map(on: .immediate) { _ in pieces.withLock { $0 } }
+      }
+      if isOwn, random.next(3) == 0 {
+        for _ in 0..<random.next(200) { await Task.yield() }
+        if random.next(2) == 0 {
+          session.invalidateAndCancel()
+        } else {
+          session.finishTasksAndInvalidate()
+        }
+      }
+      let neverEnds = path == "hang" || path == "slow"
+      let result: Result<Data, any Error>
+      var allowed: Set<String> = neverEnds ? [] : [path]
+      if timesOut { allowed.insert("timed out") }
+      switch neverEnds && !timesOut ? 1 + random.next(2) : random.next(3) {
+      case 1:
+        for _ in 0..<random.next(400) { await Task.yield() }
+        arrival.cancel()
+        allowed.insert("cancelled")
+        result = await arrival.result
+      case 2:
+        allowed.insert("TimeoutError")
+        result = await arrival.timeout(after: .microseconds(random.next(5000))).result
+      default: result = await arrival.result
+      }
+      let outcome = name(of: result, path)
+      return allowed.contains(outcome) ? outcome : "wrong: \(path) \(outcome) \(result)"
+    }
+
+    private func name(of result: Result<Data, any Error>, _ path: String) -> String {
+      switch result {
+      case .success(let data) where path == "echo":
+        data == body || data.isEmpty ? path : "wrong body"
+      case .success(let data) where path == "bytes/70000":
+        data.count == 70_000 ? path : "wrong body"
+      case .success: "wrong success"
+      case .failure(is CancellationError): "cancelled"
+      case .failure(is TimeoutError): "TimeoutError"
+      case .failure(let error as URLError) where error.code == .timedOut: "timed out"
+      case .failure(let error as URLError)
+      where error.code == .unknown || error.code == .networkConnectionLost:
+        path == "truncated" ? path : "wrong error"
+      case .failure: "wrong error"
+      }
+    }
+  }
+}
+
+/// Follows redirects, on a concurrent queue.
+private final class Following: NSObject, URLSessionTaskDelegate, Sendable {
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask,
+    willPerformHTTPRedirection response: HTTPURLResponse, newRequest request: URLRequest,
+    completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) { completionHandler(request) }
+}
+
+/// Vigna's SplitMix64.
+private struct SplitMix {
+  var state: UInt64
+  init(seed: UInt64) { state = seed }
+
+  mutating func next(_ bound: Int) -> Int {
+    state &+= 0x9E37_79B9_7F4A_7C15
+    var z = state
+    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+    return Int((z ^ (z >> 31)) % UInt64(bound))
+  }
+
+  mutating func pick(_ names: [String]) -> String { names[next(names.count)] }
+}

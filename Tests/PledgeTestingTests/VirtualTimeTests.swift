@@ -1,0 +1,324 @@
+import Dispatch
+import Foundation
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Programs whose results depend on when virtual time passes, with the default executors, actors,
+/// queues, and tasks.
+///
+/// `PLEDGE_FULL=1` runs each of them 1,000 times.
+@Suite struct VirtualTime {
+  // In a process of its own, because handlers of other tests on the main actor can share a turn.
+  @Test func programs_haveTheSameResultsEachTime() async {
+    await #expect(processExitsWith: .success) {
+      let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
+      let rounds = isFull ? 1_000 : 20
+      for (name, program) in programs.sorted(by: { $0.key < $1.key }) {
+        var wrong: [String: Int] = [:]
+        for _ in 0..<rounds {
+          let found = await program.run(TestClock())
+          if found != program.expected { wrong[found, default: 0] += 1 }
+        }
+        #expect(wrong.isEmpty, "\(name): expected \(program.expected) \(rounds) times")
+      }
+    }
+  }
+}
+
+private struct Program: Sendable {
+  let expected: String
+  let run: @Sendable (TestClock) async -> String
+}
+
+private func seconds(_ clock: TestClock) -> Int { Int(clock.now.offset / .seconds(1)) }
+
+/// Returns the result of a promise that must have settled.
+private func text(_ promise: Promise<some Sendable>) async -> String {
+  if promise.isPending { return "pending" }
+  switch await promise.result {
+  case .success(let value): return "\(value)"
+  case .failure(let error): return "\(type(of: error))"
+  }
+}
+
+private actor Counter {
+  private(set) var count = 0
+  func raise() -> Int {
+    count += 1
+    return count
+  }
+}
+
+private let policy = RetryPolicy.exponential(attempts: 5, from: .seconds(1))
+
+private let programs: [String: Program] = [
+  "delay and timeout": Program(expected: "1") { clock in
+    let promise = Promise.value(1).delay(.seconds(1), clock: clock).map { $0 }
+      .timeout(after: .seconds(60), clock: clock)
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "retry": Program(expected: "[0, 1, 3, 7, 15] RetryError") { clock in
+    let times = Recorder<Int>()
+    let promise = Promise.retry(policy, clock: clock) {
+      Promise<Int> {
+        times.record(seconds(clock))
+        throw Boom()
+      }
+    }
+    await clock.advance(by: .seconds(100))
+    return "\(times.events) \(await text(promise))"
+  },
+  "retry that succeeds": Program(expected: "[0, 1, 3] 3") { clock in
+    let times = Recorder<Int>()
+    let promise = Promise.retry(policy, clock: clock) {
+      Promise.value(()).map {
+        times.record(seconds(clock))
+        if times.count < 3 { throw Boom() }
+        return times.count
+      }
+    }
+    await clock.advance(by: .seconds(100))
+    return "\(times.events) \(await text(promise))"
+  },
+  "retry of tasks": Program(expected: "[0, 1, 3, 7, 15] RetryError") { clock in
+    let times = Recorder<Int>()
+    let promise = Promise.retry(policy, clock: clock) { () async throws -> Int in
+      times.record(seconds(clock))
+      await Task.yield()
+      throw Boom()
+    }
+    await clock.advance(by: .seconds(100))
+    return "\(times.events) \(await text(promise))"
+  },
+  "retry of attempts that time out": Program(expected: "[0, 2, 5, 10, 19] RetryError") { clock in
+    let times = Recorder<Int>()
+    let promise = Promise.retry(policy, clock: clock) {
+      Promise.value(1).get { _ in times.record(seconds(clock)) }
+        .delay(.seconds(2), clock: clock).timeout(after: .seconds(1), clock: clock)
+    }
+    await clock.advance(by: .seconds(100))
+    return "\(times.events) \(await text(promise))"
+  },
+  "polling": Program(expected: "10 at 9") { clock in
+    let counter = Counter()
+    @Sendable func poll() -> Promise<Int> {
+      Promise { await counter.raise() }.then { count in
+        count == 10 ? .value(count) : Promise.after(.seconds(1), clock: clock).then { poll() }
+      }
+    }
+    let promise = poll().map { "\($0) at \(seconds(clock))" }
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "polling in a task": Program(expected: "10 at 9") { clock in
+    let counter = Counter()
+    let promise = Promise {
+      while await counter.raise() < 10 { try await clock.sleep(for: .seconds(1)) }
+      return "\(await counter.count) at \(seconds(clock))"
+    }
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "debounce": Program(expected: "[\"abc at 3\"]") { clock in
+    let searches = Recorder<String>()
+    let queue = DispatchQueue(label: "keys")
+    let last = Recorder<Promise<Void>>()
+    for (time, text) in [(0, "a"), (1, "ab"), (2, "abc")] {
+      Promise.after(.seconds(time), clock: clock).done(on: queue) {
+        last.events.last?.cancel()
+        last.record(
+          Promise.after(.seconds(1) + .milliseconds(500), clock: clock)
+            .done { searches.record("\(text) at \(seconds(clock))") })
+      }.cauterize()
+    }
+    await clock.advance(by: .seconds(100))
+    return "\(searches.events)"
+  },
+  "actor": Program(expected: "3 at 2") { clock in
+    let counter = Counter()
+    let promise = Promise { await counter.raise() }
+      .delay(.seconds(1), clock: clock)
+      .then { _ in Promise { await counter.raise() } }
+      .delay(.seconds(1), clock: clock)
+      .asyncMap { _ in await counter.raise() }
+      .map { "\($0) at \(seconds(clock))" }
+      .timeout(after: .seconds(3), clock: clock)
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "queues": Program(expected: "[1, 2, 3]") { clock in
+    let times = Recorder<Int>()
+    let first = DispatchQueue(label: "first")
+    let second = DispatchQueue(label: "second", attributes: .concurrent)
+    let promise = Promise.after(.seconds(1), clock: clock)
+      .done(on: first) { times.record(seconds(clock)) }
+      .delay(.seconds(1), clock: clock)
+      .done(on: second) { times.record(seconds(clock)) }
+      .delay(.seconds(1), clock: clock)
+      .done { times.record(seconds(clock)) }
+    await clock.advance(by: .seconds(100))
+    return promise.isPending ? "pending" : "\(times.events)"
+  },
+  "detached tasks": Program(expected: "2") { clock in
+    let promise = Promise.after(.seconds(1), clock: clock).then {
+      Promise<Int> { resolver in
+        Task.detached {
+          await Task.yield()
+          Task.detached { resolver.fulfill(2) }
+        }
+      }
+    }.delay(.seconds(1), clock: clock).timeout(after: .seconds(10), clock: clock)
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "all of many": Program(expected: "5050") { clock in
+    let promises = (1...100).map { number in
+      Promise.value(number).map { $0 }.delay(.seconds(number % 7), clock: clock).map { $0 }
+        .timeout(after: .seconds(8), clock: clock)
+    }
+    let sum = Promise.all(promises).map { $0.reduce(0, +) }
+    await clock.advance(by: .seconds(100))
+    return await text(sum)
+  },
+  "race": Program(expected: "fast") { clock in
+    let slow = Promise.after(.seconds(2), clock: clock).map { "slow" }
+    let fast = Promise.after(.seconds(1), clock: clock).map { "f" }.map { $0 + "a" }
+      .then { text in Promise { text + "st" } }
+    let promise = Promise.race([slow, fast])
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "await in a task": Program(expected: "6") { clock in
+    let task = Promise {
+      var sum = 0
+      for number in 1...3 {
+        sum += try await Promise.value(number).map { $0 }.delay(.seconds(1), clock: clock)
+          .timeout(after: .seconds(2), clock: clock).value
+      }
+      return sum
+    }
+    await clock.advance(by: .seconds(100))
+    return await text(task)
+  },
+  "main actor": Program(expected: "[1, 2]") { clock in
+    let times = Recorder<Int>()
+    let promise = Promise.after(.seconds(1), clock: clock)
+      .done { @MainActor in times.record(seconds(clock)) }
+      .then { Promise { @MainActor in await Task.yield() } }
+      .delay(.seconds(1), clock: clock)
+      .done(on: .main) { times.record(seconds(clock)) }
+    await clock.advance(by: .seconds(100))
+    return promise.isPending ? "pending" : "\(times.events)"
+  },
+  "hops in time": Program(expected: "100") { clock in
+    var promise = Promise.value(0)
+    for _ in 0..<100 { promise = promise.map { $0 + 1 } }
+    let limited = promise.timeout(after: .milliseconds(1), clock: clock)
+    await clock.advance(by: .seconds(100))
+    return await text(limited)
+  },
+  "chain of delays": Program(expected: "[1, 2, 3, 4, 5]") { clock in
+    let times = Recorder<Int>()
+    var promise = Promise.value(())
+    for _ in 1...5 {
+      promise = promise.delay(.seconds(1), clock: clock).map { times.record(seconds(clock)) }
+    }
+    await clock.advance(by: .seconds(5))
+    return "\(times.events)"
+  },
+  "task group": Program(expected: "[1, 2, 3, 4]") { clock in
+    let counter = Counter()
+    let promise = Promise {
+      try await withThrowingTaskGroup(of: Int.self) { group in
+        for number in 1...4 {
+          group.addTask {
+            _ = await counter.raise()
+            try await clock.sleep(for: .seconds(number))
+            _ = await counter.raise()
+            return seconds(clock)
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+    }
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "structured timeout": Program(expected: "done") { clock in
+    let counter = Counter()
+    let promise = Promise {
+      try await withTimeout(.seconds(10), clock: clock) {
+        for _ in 0..<5 {
+          _ = await counter.raise()
+          try await clock.sleep(for: .seconds(1))
+        }
+        return "done"
+      }
+    }
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "stream": Program(expected: "[1, 2, 3]") { clock in
+    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    Task {
+      for _ in 1...3 {
+        try await clock.sleep(for: .seconds(1))
+        continuation.yield(seconds(clock))
+      }
+      continuation.finish()
+    }
+    let promise = Promise { await stream.reduce(into: [Int]()) { $0.append($1) } }
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(100))
+    return await text(promise)
+  },
+  "bounded concurrency": Program(expected: "[1, 1, 2, 2, 3, 3]") { clock in
+    let promise = Promise.all(1...6, concurrently: 2) { _ in
+      Promise.after(.seconds(1), clock: clock).map { seconds(clock) }
+    }
+    await clock.advance(by: .seconds(3))
+    return await text(promise)
+  },
+  "cancellation": Program(expected: "CancellationError") { clock in
+    let long = Promise.after(.seconds(3), clock: clock).map { 1 }
+    let stop = Promise.after(.seconds(1), clock: clock).map { 1 }.done { _ in long.cancel() }
+    await clock.advance(by: .seconds(100))
+    return "\(await text(stop))" == "()" ? await text(long) : "not stopped"
+  },
+  "until a promise settles": Program(expected: "5 at 4") { clock in
+    let counter = Counter()
+    @Sendable func poll() -> Promise<Int> {
+      Promise { await counter.raise() }.then { count in
+        count == 5 ? .value(count) : Promise.after(.seconds(1), clock: clock).then { poll() }
+      }
+    }
+    let promise = poll().timeout(after: .seconds(60), clock: clock)
+    await clock.run(until: promise)
+    return "\(await text(promise)) at \(seconds(clock))"
+  },
+  "one second at a time": Program(expected: "[0, 1, 2, 3]") { clock in
+    let counts = Recorder<Int>()
+    let counter = Counter()
+    let promise = Promise {
+      for _ in 0..<3 {
+        try await clock.sleep(for: .seconds(1))
+        _ = await counter.raise()
+      }
+    }
+    await clock.sleepers(atLeast: 1)
+    for _ in 0..<4 {
+      counts.record(await counter.count)
+      await clock.advance(by: .seconds(1))
+    }
+    return promise.isPending ? "pending" : "\(counts.events)"
+  },
+  "announced work": Program(expected: "1") { clock in
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    DispatchQueue.global().async { DispatchQueue.global().async { resolver.fulfill(1) } }
+    let limited = clock.follow(promise).map { $0 }.timeout(after: .seconds(30), clock: clock)
+    await clock.advance(by: .seconds(100))
+    return await text(limited)
+  },
+]
