@@ -8,6 +8,8 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     case executorDroppedJob
     /// The promise was abandoned; see ``Resolver/abandon()``.
     case abandoned
+    /// The limiter was deallocated while it was paused, before it started the operation.
+    case limiterDropped
     /// A task awaits the value of a guarantee that was cancelled; see ``Guarantee/value``.
     case guaranteeCancelled
   }
@@ -42,6 +44,8 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
       return "\(place) can never settle: its executor dropped the handler without running it."
     case .abandoned:
       return "\(place) can never settle: it was abandoned."
+    case .limiterDropped:
+      return "\(place) can never settle: its limiter was dropped while it was paused."
     case .guaranteeCancelled:
       return """
         A task awaits a guarantee that was cancelled, and stays suspended. Await the guarantee's \
@@ -67,6 +71,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   case noElement
   /// A `compactMap` closure returned nil.
   case noValue
+  /// Work was bound to a scope that is closed; see ``PromiseScope/close()``.
+  case scopeClosed
 
   /// A description of the error.
   public var description: String {
@@ -85,11 +91,13 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       "The sequence has no such element."
     case .noValue:
       "The closure of `compactMap` returned nil."
+    case .scopeClosed:
+      "The scope is closed: it starts no further work."
     }
   }
 }
 
-/// The error of `Promise.any` and `Promise.hedged` when every promise was rejected.
+/// The error of `Promise.any` and `firstToSucceed` when every promise was rejected.
 public struct AggregateError: Error, Sendable, CustomStringConvertible {
   /// The errors, in the order of the promises.
   public var errors: [any Error] { list.errors }
@@ -110,32 +118,6 @@ public struct AggregateError: Error, Sendable, CustomStringConvertible {
   }
 }
 
-/// The error of a retried operation whose attempts all failed.
-public struct RetryError: Error, Sendable, CustomStringConvertible {
-  /// The error of each attempt, in order.
-  ///
-  /// If the policy's deadline ended the last attempt, or the delay before the next one, the last
-  /// error is the ``TimeoutError`` of the deadline.
-  public var errors: [any Error] { list.errors }
-
-  fileprivate let list: ErrorList
-
-  init(errors: [any Error]) { list = ErrorList(errors) }
-
-  /// The error of the last attempt.
-  public var last: (any Error)? { errors.last }
-
-  /// A list of the errors.
-  ///
-  /// Deeply nested errors are omitted.
-  public var description: String { description(depth: ErrorList.describedDepth) }
-
-  fileprivate func description(depth: Int) -> String {
-    "\(errors.count == 1 ? "The only attempt" : "All \(errors.count) attempts") failed: "
-      + list.description(depth: depth)
-  }
-}
-
 /// A list of errors that is released iteratively, however deeply errors are nested.
 ///
 /// `@unchecked Sendable`: immutable while there's more than one reference.
@@ -150,23 +132,14 @@ private final class ErrorList: @unchecked Sendable {
   func description(depth: Int) -> String {
     guard depth > 0 else { return "…" }
     return errors.map { error in
-      switch error {
-      case let error as AggregateError: error.description(depth: depth - 1)
-      case let error as RetryError: error.description(depth: depth - 1)
-      default: "\(error)"
-      }
+      (error as? AggregateError)?.description(depth: depth - 1) ?? "\(error)"
     }.joined(separator: "; ")
-  }
-
-  /// Returns the list of `error`, if it has one.
-  private static func list(of error: any Error) -> ErrorList? {
-    (error as? AggregateError)?.list ?? (error as? RetryError)?.list
   }
 
   deinit {
     var rest = exchange(&errors, with: [])
     while var error = rest.popLast() {
-      guard var list = Self.list(of: error) else { continue }
+      guard var list = (error as? AggregateError)?.list else { continue }
       error = CancellationError()
       if isKnownUniquelyReferenced(&list) {
         rest.append(contentsOf: exchange(&list.errors, with: []))

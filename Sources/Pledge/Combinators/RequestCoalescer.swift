@@ -16,7 +16,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   /// How long values are cached.
   public typealias Caching = CoalescerCaching
 
-  private let store: CoalescerStore<Value>
+  private let store: CoalescerStore<Key, Value>
   package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
   /// Creates a coalescer.
@@ -58,22 +58,14 @@ extension RequestCoalescer where Key: Hashable {
   ///
   /// **Execution.** `start` runs inside this call.
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
-    let (entry, isNew) = entry(for: key)
-    if entry.work.isCurrent {
-      store.leave(entry)
-      return .rejected(PromiseError.returnedItself)
+    let (role, promise) = request(key)
+    switch role {
+    case .starting(let entry): store.begin(entry, start)
+    case .refreshing(let entry): store.refresh(entry, start)
+    case .joining(let entry):
+      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
     }
-    let result = store.share(entry)
-    if isNew {
-      store.monitors.note(.started)
-      store.begin(entry, start)
-    } else if store.isStale(entry) {
-      store.monitors.note(.stale)
-      store.revalidate(entry, start)
-    } else {
-      store.monitors.note(entry.promise.isPending ? .joined : .cached)
-    }
-    return result
+    return promise
   }
 
   /// Returns a promise for the value for `key`; runs `operation` unless its work is in progress or
@@ -86,32 +78,44 @@ extension RequestCoalescer where Key: Hashable {
   @_disfavoredOverload
   public func promise(
     for key: Key,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+    @_inheritActorContext @_implicitSelfCapture _ operation:
+      sending @escaping @isolated(any) () async throws -> sending Value
   ) -> Promise<Value> {
-    let start = startingTasks(operation)
-    return promise(for: key) { () -> Promise<Value> in start() }
+    promise(for: key, AsyncOperation(operation))
+  }
+
+  private func promise(for key: Key, _ operation: AsyncOperation<Value>) -> Promise<Value> {
+    let (role, promise) = request(key)
+    switch role {
+    case .starting(let entry): store.begin(entry, operation)
+    case .refreshing(let entry): store.refresh(entry) { .running(operation) }
+    case .joining(let entry):
+      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
+    }
+    return promise
   }
 
   /// Removes the value for `key`; work in progress continues for its callers.
   public func removeValue(for key: Key) {
     let hash = key.hashValue
-    let candidates = store.table.withLock { $0.candidates(hash) }
-    if let entry = candidates.first(where: { $0.key as? Key == key }) { store.remove(entry) }
+    let bucket = store.table.withLock { $0.bucket(hash) }
+    if let entry = bucket?.first(where: { $0.key == key }) { store.remove(entry) }
   }
 
-  private func entry(for key: Key) -> (entry: CoalescerEntry<Value>, isNew: Bool) {
-    let hash = key.hashValue
-    let fresh = CoalescerEntry<Value>(key: key, hash: hash)
-    while true {
-      // The key's hashing and comparison run without the lock.
-      let (candidates, version) = store.table.withLock { ($0.candidates(hash), $0.version) }
-      let found = candidates.first { $0.key as? Key == key }
-      if let found, store.isUsable(found) {
-        if store.table.withLock({ $0.join(found) }) { return (found, false) }
-        continue
-      }
-      if store.insert(fresh, replacing: found, version: version) { return (fresh, true) }
-    }
+  private func request(
+    _ key: Key
+  ) -> (role: CoalescerStore<Key, Value>.Role, promise: Promise<Value>) {
+    store.request(key, hash: key.hashValue) { $0 == key }
+  }
+
+  /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then
+  /// doesn't wait.
+  private func waitsForItself(
+    _ entry: CoalescerEntry<Key, Value>, _ promise: Promise<Value>
+  ) -> Bool {
+    guard entry.work.isCurrent else { return false }
+    promise.cancel()
+    return true
   }
 }
 
@@ -126,12 +130,15 @@ extension RequestCoalescer where Key: Hashable {
   /// Cancelling the calling task ends the wait immediately with `CancellationError`; the operation
   /// is cancelled when no other caller waits for it.
   ///
-  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-  public func value(
-    for key: Key, isolation: isolated (any Actor)? = #isolation,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  /// **Errors.** Those of the operation, `CancellationError`, and ``PromiseError/returnedItself``.
+  ///
+  /// **Execution.** `operation` runs in its own task, because it is shared, in the isolation in which
+  /// it was written.
+  nonisolated(nonsending) public func value(
+    for key: Key,
+    @_inheritActorContext @_implicitSelfCapture _ operation:
+      sending @escaping @isolated(any) () async throws -> sending Value
   ) async throws -> Value {
-    let promise: Promise<Value> = promise(for: key, operation)
-    return try await promise.value
+    try await promise(for: key, AsyncOperation(operation)).value
   }
 }

@@ -1,0 +1,146 @@
+/// The request for one key.
+///
+/// `@unchecked Sendable`: immutable except for atomics and for `place`, which is guarded by the
+/// table's lock. `key` is accessed only by the coalescer, which is sendable only if its keys are; but
+/// any thread can release it.
+final class CoalescerEntry<Key, Value: Sendable>: @unchecked Sendable {
+  /// Its work, if it starts any.
+  let work = CoalescedWork()
+  let key: Key
+  let hash: Int
+  /// The promise whose consumers are the callers.
+  let promise = Promise<Value>(cell: Root<Value?>())
+  /// Its place in the table's list of values; zero until it has one.
+  fileprivate var place = 0
+  private let arrivalBits = AtomicWord(UInt64.max)
+  private let isRefreshing = Atomic(false)
+
+  init(key: Key, hash: Int) {
+    self.key = key
+    self.hash = hash
+  }
+
+  /// The age of the store when the value arrived, in nanoseconds; nil until then.
+  var arrival: Int64? {
+    get {
+      let bits = arrivalBits.load(ordering: .acquiring)
+      return bits == .max ? nil : Int64(bitPattern: bits)
+    }
+    set { arrivalBits.store(newValue.map { UInt64(bitPattern: $0) } ?? .max, ordering: .releasing) }
+  }
+
+  /// Returns whether the caller must refresh the value: true until `endRefresh()`, for one caller.
+  func beginRefresh() -> Bool { !isRefreshing.exchange(true, ordering: .acquiringAndReleasing) }
+
+  func endRefresh() { isRefreshing.store(false, ordering: .releasing) }
+
+  /// Whether its value has been in the store for `total` nanoseconds and isn't being replaced.
+  func hasExpired(at now: Int64, after total: Int64) -> Bool {
+    guard let arrival else { return false }
+    return now - arrival >= total && !isRefreshing.load(ordering: .acquiring)
+  }
+}
+
+/// The entries whose keys have the same hash; usually, there is one.
+enum CoalescerBucket<Key, Value: Sendable>: Equatable {
+  case one(CoalescerEntry<Key, Value>)
+  case several([CoalescerEntry<Key, Value>])
+
+  var entries: [CoalescerEntry<Key, Value>] {
+    switch self {
+    case .one(let entry): [entry]
+    case .several(let entries): entries
+    }
+  }
+
+  func first(
+    where isWanted: (CoalescerEntry<Key, Value>) -> Bool
+  ) -> CoalescerEntry<Key, Value>? {
+    switch self {
+    case .one(let entry): isWanted(entry) ? entry : nil
+    case .several(let entries): entries.first(where: isWanted)
+    }
+  }
+
+  func contains(_ entry: CoalescerEntry<Key, Value>) -> Bool { first { $0 === entry } != nil }
+
+  static func == (left: Self, right: Self) -> Bool {
+    if case .one(let left) = left, case .one(let right) = right { return left === right }
+    return left.entries.elementsEqual(right.entries, by: ===)
+  }
+}
+
+/// The entries of a coalescer, found by hash.
+///
+/// Pure bookkeeping: no key is hashed, compared, or released here.
+struct CoalescerTable<Key, Value: Sendable> {
+  typealias Entry = CoalescerEntry<Key, Value>
+  typealias Bucket = CoalescerBucket<Key, Value>
+
+  private var buckets: [Int: Bucket] = [:]
+  private(set) var count = 0
+  /// The entries whose values have arrived, to enforce the capacity.
+  private var values = RecencyList<Entry>()
+  /// The number of entries that starts the next sweep.
+  private var sweepCount = Self.minimumSweepCount
+
+  private static var minimumSweepCount: Int { 64 }
+
+  func bucket(_ hash: Int) -> Bucket? { buckets[hash] }
+
+  mutating func insert(_ entry: Entry) {
+    if let bucket = buckets[entry.hash] {
+      buckets[entry.hash] = .several(bucket.entries + [entry])
+    } else {
+      buckets[entry.hash] = .one(entry)
+    }
+    count += 1
+  }
+
+  /// Adds the value of an entry as the most recently used one, unless the entry has been removed.
+  mutating func noteValue(of entry: Entry) {
+    guard buckets[entry.hash]?.contains(entry) == true else { return }
+    entry.place = values.insert(entry)
+  }
+
+  /// Makes the value of an entry, if it has one, the most recently used one.
+  mutating func noteUse(of entry: Entry) { values.use(entry, at: entry.place) }
+
+  /// Removes and returns an entry; nil if it has already been removed.
+  ///
+  /// The caller must release it without holding the lock.
+  mutating func remove(_ entry: Entry) -> Entry? {
+    guard let bucket = buckets[entry.hash], bucket.contains(entry) else { return nil }
+    let rest = bucket.entries.filter { $0 !== entry }
+    buckets[entry.hash] = rest.isEmpty ? nil : rest.count == 1 ? .one(rest[0]) : .several(rest)
+    values.remove(entry, at: entry.place)
+    count -= 1
+    return entry
+  }
+
+  /// Removes and returns everything.
+  ///
+  /// The caller must release the result without holding the lock.
+  mutating func removeAll() -> CoalescerTable { exchange(&self, with: CoalescerTable()) }
+
+  /// Returns all entries if it's time to remove those that have expired.
+  mutating func entriesToSweep() -> [Entry] {
+    guard count >= sweepCount else { return [] }
+    // No other thread sweeps at the same time.
+    sweepCount = .max
+    return buckets.values.flatMap(\.entries)
+  }
+
+  /// Records the end of a sweep.
+  mutating func noteSweep() { sweepCount = max(2 * count, Self.minimumSweepCount) }
+
+  /// Removes the least recently used values until no more than `capacity` remain.
+  mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
+    var removed: [Entry] = []
+    while values.count > capacity, let oldest = values.oldest {
+      guard let entry = remove(oldest) else { break }
+      removed.append(entry)
+    }
+    return removed
+  }
+}
