@@ -31,7 +31,7 @@ func makeRates(clock: any Clock<Duration>) -> RequestCoalescer<String, Double> {
 // MARK: search
 @MainActor
 final class SearchField {
-  private let latest: Latest<[String]>
+  private let latest: LatestOnly<[String]>
   private let search: @Sendable (String) -> Promise<[String]>
   private(set) var hits: [String] = []
 
@@ -39,7 +39,7 @@ final class SearchField {
     clock: any Clock<Duration> = ContinuousClock(),
     search: @escaping @Sendable (String) -> Promise<[String]>
   ) {
-    latest = Latest(debounce: .milliseconds(300), clock: clock)
+    latest = LatestOnly(debounce: .milliseconds(300), clock: clock)
     self.search = search
   }
 

@@ -21,7 +21,7 @@ private func limiting(_ user: User, _ names: [String]) async throws -> Page {
 // MARK: LatestOnly.md
 
 private func previewing(_ name: String) {
-  let latest = Latest<Page>(debounce: .milliseconds(200))
+  let latest = LatestOnly<Page>(debounce: .milliseconds(200))
   latest.run { downloadPage(from: name) }.cauterize()
 }
 

@@ -65,7 +65,7 @@ private enum Coalescing {
 
 @MainActor
 final class Search {
-  private let latest = Latest<[String]>(debounce: .milliseconds(300))
+  private let latest = LatestOnly<[String]>(debounce: .milliseconds(300))
   private(set) var hits: [String] = []
 
   func textChanged(to text: String) {

@@ -17,7 +17,7 @@
 /// **Execution.** `operation` runs in its own task, in the isolation in which it was written, with
 /// the caller's priority and task-local values.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-nonisolated(nonsending) public func withTimeout<Value>(
+public func withTimeout<Value>(
   _ duration: Duration, clock: any Clock<Duration> = ContinuousClock(),
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
@@ -30,7 +30,7 @@ nonisolated(nonsending) public func withTimeout<Value>(
 ///
 /// See ``withTimeout(_:clock:_:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-nonisolated(nonsending) public func withDeadline<Value, C: Clock<Duration>>(
+public func withDeadline<Value, C: Clock<Duration>>(
   _ deadline: C.Instant, clock: C,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
@@ -45,7 +45,7 @@ nonisolated(nonsending) public func withDeadline<Value, C: Clock<Duration>>(
 ///
 /// See ``withTimeout(_:clock:_:)``.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-nonisolated(nonsending) public func withDeadline<Value>(
+public func withDeadline<Value>(
   _ deadline: ContinuousClock.Instant,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value
@@ -56,7 +56,7 @@ nonisolated(nonsending) public func withDeadline<Value>(
 }
 
 /// Runs `operation` in a task that this call leaves behind when `span` has passed.
-nonisolated(nonsending) func limited<Value>(
+func limited<Value>(
   _ span: TimeSpan, _ time: TimeSource,
   _ operation: sending @escaping @isolated(any) () async throws -> sending Value
 ) async throws -> Moved<Value> {

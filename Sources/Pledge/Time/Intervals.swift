@@ -301,7 +301,11 @@ extension LatestOnly {
 nonisolated(nonsending) public func retry<Value>(
   _ policy: RetryPolicy, _ operation: nonisolated(nonsending) () async throws -> Value
 ) async throws -> Value {
-  try await retry(policy, .continuous, operation)
+  var failure: (any Error)?
+  if policy.isOnlyAskedAfterFailures {
+    do { return try await operation() } catch { failure = error }
+  }
+  return try await retry(policy, .continuous, after: failure, operation)
 }
 
 /// Returns the result of `operation`, or throws ``TimeoutError`` if it takes longer than
@@ -310,8 +314,7 @@ nonisolated(nonsending) public func retry<Value>(
 /// The same as ``withTimeout(_:clock:_:)``, for systems without `Duration`.
 ///
 /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-@_disfavoredOverload
-nonisolated(nonsending) public func withTimeout<Value>(
+public func withTimeout<Value>(
   _ interval: DispatchTimeInterval,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     sending @escaping @isolated(any) () async throws -> sending Value

@@ -176,25 +176,27 @@ nonisolated(nonsending) public func retry<Value>(
   _ policy: RetryPolicy, clock: any Clock<Duration>,
   _ operation: nonisolated(nonsending) () async throws -> Value
 ) async throws -> Value {
-  try await retry(policy, TimeSource(clock), operation)
+  var failure: (any Error)?
+  if policy.isOnlyAskedAfterFailures {
+    do { return try await operation() } catch { failure = error }
+  }
+  return try await retry(policy, TimeSource(clock), after: failure, operation)
 }
 
-/// The loop of `retry`, specialized in its caller, so that attempts cost what they do in a loop.
-@inlinable
+/// Calls `operation` until it succeeds, after a first attempt that failed with `failure`, if any.
+///
+/// The public functions make the first attempt, so that it costs what a call does.
+@usableFromInline
 nonisolated(nonsending) func retry<Value>(
-  _ policy: RetryPolicy, _ time: TimeSource,
+  _ policy: RetryPolicy, _ time: TimeSource, after failure: (any Error)? = nil,
   _ operation: nonisolated(nonsending) () async throws -> Value
 ) async throws -> Value {
   if let error = policy.invalidity { throw error }
   var progress = RetryProgress(policy, time)
+  if let failure { try await progress.pause(after: failure, policy, time) }
   while true {
     do {
-      let value: Value
-      if policy.limitsTime {
-        value = try await progress.attempt(policy, time, operation)
-      } else {
-        value = try await operation()
-      }
+      let value = try await progress.attempt(policy, time, operation)
       policy.budget?.deposit()
       return value
     } catch {
@@ -204,13 +206,15 @@ nonisolated(nonsending) func retry<Value>(
 }
 
 extension RetryPolicy {
+  /// Whether an attempt that succeeds has nothing to do with the policy.
   @inlinable
-  var limitsTime: Bool { attemptTime != nil || totalTime != nil }
+  var isOnlyAskedAfterFailures: Bool {
+    attempts >= 1 && attemptTime == nil && totalTime == nil && budget == nil
+  }
 }
 
 extension RetryProgress {
   /// Runs an attempt within the time that it may take.
-  @usableFromInline
   nonisolated(nonsending) func attempt<Value>(
     _ policy: RetryPolicy, _ time: TimeSource,
     _ operation: nonisolated(nonsending) () async throws -> Value
@@ -220,7 +224,6 @@ extension RetryProgress {
   }
 
   /// Waits for the delay before the next attempt; throws `error` if there is none.
-  @usableFromInline
   nonisolated(nonsending) mutating func pause(
     after error: any Error, _ policy: RetryPolicy, _ time: TimeSource
   ) async throws {

@@ -1,7 +1,6 @@
 /// The attempts of one call of `retry` so far, and what follows each of them.
 ///
 /// The forms for promises and for asynchronous functions share it.
-@usableFromInline
 struct RetryProgress: Sendable {
   /// The time that one attempt may take.
   struct Limit: Sendable {
@@ -14,7 +13,6 @@ struct RetryProgress: Sendable {
   private let elapsed: (@Sendable () -> TimeSpan)?
   private(set) var attemptsMade = 0
 
-  @usableFromInline
   init(_ policy: RetryPolicy, _ time: TimeSource) {
     elapsed = policy.totalTime == nil ? nil : time.stopwatch()
   }
@@ -68,11 +66,8 @@ extension RetryPolicy {
   }
 
   /// The error of a policy that allows no attempt; nil for others.
-  @inlinable
-  var invalidity: PromiseError? { attempts >= 1 ? nil : invalidAttempts }
-
-  @usableFromInline
-  var invalidAttempts: PromiseError {
-    .invalidArgument("retry needs at least one attempt, not \(attempts).")
+  var invalidity: PromiseError? {
+    if attempts >= 1 { return nil }
+    return .invalidArgument("retry needs at least one attempt, not \(attempts).")
   }
 }

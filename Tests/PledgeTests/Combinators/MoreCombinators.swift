@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `PromiseScope`, `done(weak:)` and `Latest`.
+/// `PromiseScope`, `done(weak:)` and `LatestOnly`.
 @Suite struct ScopeTests {
   @Test func aScope_cancelsItsWork_whenItGoes() async throws {
     let (work, resolver) = Promise<Int>.withResolvers()
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func latest_cancelsTheOneBefore() async throws {
-    let latest = Latest<Int>()
+    let latest = LatestOnly<Int>()
     let (first, resolver) = Promise<Int>.withResolvers()
     let one = latest.run { first }
     let two = latest.run { Promise.value(2) }
@@ -93,7 +93,7 @@ import Testing
 
   @Test func latest_waitsForTheDebounce() async throws {
     let clock = TestClock()
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     let starts = Recorder<Int>()
     var promises: [Promise<Int>] = []
     for n in 0..<3 {
@@ -113,7 +113,7 @@ import Testing
 
   @Test func latest_thatStartsANewerOne_sparesIt() async throws {
     let clock = TimersByHand()
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     let newer = Recorder<Promise<Int>>()
     clock.interrupt { newer.record(latest.run { Promise.value(2) }) }
     let older = latest.run { Promise.value(1) }
@@ -124,7 +124,7 @@ import Testing
 
   @Test func latest_thatIsCancelledWhileItStarts_isCancelled() async throws {
     let clock = TimersByHand()
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     clock.interrupt { latest.cancel() }
     try await expectCancellation(of: latest.run { Promise.value(1) })
   }
@@ -133,7 +133,7 @@ import Testing
     let (work, _) = Promise<Int>.withResolvers()
     let promise: Promise<Int>
     do {
-      let latest = Latest<Int>(debounce: .seconds(3600))
+      let latest = LatestOnly<Int>(debounce: .seconds(3600))
       promise = latest.run { work }
     }
     try await expectCancellation(of: promise)

@@ -75,7 +75,7 @@ import Testing
       }
       policy.attemptTimeout = .milliseconds(1)
       let retried = Promise<Int>.retry(policy) { Promise<Int>.never }
-      try await expectRejection(of: retried, with: RetryError.self)
+      try await expectRejection(of: retried, with: TimeoutError.self)
       #expect(calls.events == ["isRetryable", "delay"])
     }
   }
