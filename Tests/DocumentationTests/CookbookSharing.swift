@@ -34,6 +34,7 @@ final class SearchField {
   private let latest: LatestOnly<[String]>
   private let search: @Sendable (String) -> Promise<[String]>
   private(set) var hits: [String] = []
+  private(set) var showsSpinner = false
 
   init(
     clock: any Clock<Duration> = ContinuousClock(),
@@ -44,8 +45,15 @@ final class SearchField {
   }
 
   func textChanged(to text: String) {
+    guard !text.isEmpty else {
+      latest.cancel()
+      hits = []
+      return
+    }
+    showsSpinner = true
     latest.run { [search] in search(text) }
       .done { hits in self.hits = hits }
+      .finally { self.showsSpinner = self.latest.isRunning }
       .cauterize()
   }
 }

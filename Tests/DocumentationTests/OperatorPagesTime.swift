@@ -124,7 +124,7 @@ final class Preview {
     let failed = Promise.hedged(delay: .milliseconds(50), clock: clock) {
       Promise<Int>.rejected(Offline())
     }
-    try await expectRejection(of: failed, with: AggregateError.self)
+    try await expectRejection(of: failed, with: Offline.self)
     withExtendedLifetime(resolver) {}
   }
 

@@ -283,7 +283,8 @@ extension Limiter {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
   ) -> Promise<T> {
     submit(
-      priority, HandlerTarget(isolation: operation.isolation), SourceLocation(fileID: fileID, line: line),
+      priority, HandlerTarget(isolation: operation.isolation),
+      SourceLocation(fileID: fileID, line: line),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
   }
 
@@ -313,7 +314,9 @@ extension Limiter {
   ) -> Promise<T.Value> {
     let target = HandlerTarget(isolation: operation.isolation)
     let body = Isolated(operation).assumingIsolated(as: (@Sendable () throws -> T).self)
-    return submit(priority, target, SourceLocation(fileID: fileID, line: line)) { try body().source }
+    return submit(priority, target, SourceLocation(fileID: fileID, line: line)) {
+      try body().source
+    }
   }
 
   /// Runs `operation`, on the main actor, as soon as the limits allow.

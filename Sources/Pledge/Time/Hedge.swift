@@ -73,7 +73,9 @@ extension Promise {
     observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    hedge(Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock), HandlerTarget(executor), operation)
+    hedge(
+      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      HandlerTarget(executor), operation)
   }
 
   /// Starts `operation` on the main actor, and starts it again each time `delay` passes without a
@@ -112,7 +114,9 @@ extension Promise {
     let (promise, resolver) = Promise.withResolvers()
     resolver.settleWithTask {
       // First the promise, because the other attempts can ignore their cancellation.
-      try await hedgeWithTasks(hedging, TimeSource(clock), first: { _ = resolver.fulfill($0.value) }) {
+      try await hedgeWithTasks(
+        hedging, TimeSource(clock), first: { _ = resolver.fulfill($0.value) }
+      ) {
         try await operation()
       }
     }

@@ -113,8 +113,11 @@ private final class RetryRun<Value: Sendable>: Sendable {
         Value.self, wants: Cell.Input.wantsRejection | wants, target: target,
         body: ErasedClosure({ self.next(after: $0, progress) } as Next)
       ) { handler, source in
-        let next = handler.takeBody(as: Next.self)
-        guard let promise = next(source.rejection?.error) else {
+        // Without a budget, a value needs no closure, and the engine has released it.
+        guard
+          handler.body != nil,
+          let promise = handler.takeBody(as: Next.self)(source.rejection?.error)
+        else {
           // The same rejection, which knows where it comes from.
           return handler.copyResult(of: source, as: Value.self)
         }

@@ -171,7 +171,7 @@ import Testing
       let requested = requests.promise(for: 1) { Promise<Void>.after(short) }
       try await waitForPromises(delayed, requested)
       try await waitForPromises(limited)
-      try await expectRejection(of: hedged, with: AggregateError.self)
+      try await expectRejection(of: hedged, with: TimeoutError.self)
     }
   }
 

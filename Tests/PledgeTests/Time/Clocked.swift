@@ -347,7 +347,10 @@ private struct BrokenClock: Clock {
   @Test func delayThatWouldEndAfterTheDeadline_isNotStarted() async throws {
     var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
     policy.deadline = .seconds(35)
-    let promise = await run(policy, failures: 100)
+    // In place, so that an attempt has ended when its time limit starts.
+    let promise = Promise.retry(
+      on: .immediate, policy, clock: clock, operation(failures: 100))
+    await clock.run(until: promise)
     let error = try await expectRejection(of: promise, with: Boom.self)
     #expect(error.code == 4)
     #expect(attempts.events == [.zero, .seconds(10), .seconds(20), .seconds(30)])
@@ -453,7 +456,10 @@ private struct BrokenClock: Clock {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
     var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
     policy.deadline = .seconds(15)
-    try await expectRejection(of: await run(policy, failures: 99), with: Boom.self)
+    let promise = Promise.retry(
+      on: .immediate, policy, clock: clock, operation(failures: 99))
+    await clock.run(until: promise)
+    try await expectRejection(of: promise, with: Boom.self)
     #expect(budget.remaining == 1)
   }
 
