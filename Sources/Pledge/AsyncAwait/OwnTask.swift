@@ -18,21 +18,21 @@ struct Moved<Value>: @unchecked Sendable {
 ///
 /// `@unchecked Sendable`: only `run`, which is called once, accesses `body`, while the owner waits
 /// for its end.
-private final class MovedOperation<Value>: @unchecked Sendable {
-  typealias Body = nonisolated(nonsending) () async throws -> Value
+private final class MovedOperation<Value, Failure: Error>: @unchecked Sendable {
+  typealias Body = nonisolated(nonsending) () async throws(Failure) -> Value
 
   private var body: Body?
   let hasTimedOut = AtomicFlag(false)
 
   init(_ body: @escaping Body) { self.body = body }
 
-  func run(isolation: isolated (any Actor)?) async throws -> Moved<Value> {
+  func run(isolation: isolated (any Actor)?) async throws(Failure) -> Moved<Value> {
     // Released before the task ends: the closure must not outlive the owner's call.
-    guard let body = exchange(&body, with: nil) else { throw CancellationError() }
+    let body = exchange(&body, with: nil).unsafelyUnwrapped
     return Moved(try await body())
   }
 
-  func timeOut(_ task: Task<Moved<Value>, any Error>) {
+  func timeOut(_ task: Task<Moved<Value>, Failure>) {
     hasTimedOut.store(true, ordering: .releasing)
     // Cancellation handlers are user code.
     SharedThread.runUserCode { task.cancel() }
@@ -79,8 +79,6 @@ func withoutCancellation<Value>(
 ) async -> Value {
   await withoutActuallyEscaping(operation) { operation in
     let operation = MovedOperation(operation)
-    let task = Task { try await operation.run(isolation: isolation) }
-    // It doesn't throw.
-    return try! await task.value.value
+    return await Task { await operation.run(isolation: isolation) }.value.value
   }
 }

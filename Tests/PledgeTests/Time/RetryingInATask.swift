@@ -187,11 +187,11 @@ import Testing
   @Test(.apart) func manyAttempts_keepNothing() async throws {
     var calls = 0
     await #expect(throws: Refused.self) {
-      try await retry(.fixed(attempts: 1_000_000, delay: .zero)) {
+      try await retry(.fixed(attempts: 100_000, delay: .zero)) {
         calls += 1
         throw Refused(code: calls)
       }
     }
-    #expect(calls == 1_000_000)
+    #expect(calls == 100_000)
   }
 }
