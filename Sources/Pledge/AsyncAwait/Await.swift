@@ -150,6 +150,7 @@ extension Promise {
 
 extension Promise {
   /// Returns a promise for the result of a task that runs `operation`.
+  @usableFromInline
   static func running(_ operation: AsyncOperation<Value>) -> Promise {
     let (promise, resolver) = Promise.withResolvers()
     resolver.settleWithTask(operation)
@@ -192,17 +193,24 @@ extension Resolver {
 /// An asynchronous closure that is called once, and released in its isolation.
 ///
 /// `@unchecked Sendable`: only `run`, which is called once, accesses `operation`.
+@usableFromInline
 final class AsyncOperation<Value>: @unchecked Sendable {
   /// A struct, because an optional closure of this type needs the runtime of macOS 15.
-  private struct Operation {
-    let body: @isolated(any) () async throws -> sending Value
+  @usableFromInline
+  struct Operation {
+    @usableFromInline let body: @isolated(any) () async throws -> sending Value
+
+    @inlinable
+    init(_ body: sending @escaping @isolated(any) () async throws -> sending Value) {
+      self.body = body
+    }
   }
 
   private struct SendableOperation {
     let body: @Sendable @isolated(any) () async throws -> Value
   }
 
-  private var operation: Operation?
+  @usableFromInline var operation: Operation?
 
   /// Creates an operation whose value is sendable, which makes no difference to the closure.
   init(sendable operation: @escaping @Sendable @isolated(any) () async throws -> Value)
@@ -210,13 +218,16 @@ final class AsyncOperation<Value>: @unchecked Sendable {
     self.operation = unsafeBitCast(SendableOperation(body: operation), to: Operation.self)
   }
 
+  @inlinable
   init(_ operation: sending @escaping @isolated(any) () async throws -> sending Value) {
-    self.operation = Operation(body: operation)
+    self.operation = Operation(operation)
   }
 
   /// The isolation of the operation; read before `run`.
+  @inlinable
   var isolation: (any Actor)? { operation?.body.isolation }
 
+  @inlinable
   func run(isolation: isolated (any Actor)?) async -> Result<Moved<Value>, any Error> {
     // The closure's captures, and their `deinit`, can be isolated to the actor.
     defer { operation = nil }

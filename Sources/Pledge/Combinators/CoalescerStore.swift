@@ -1,11 +1,12 @@
-/// The work of a coalescer, apart from hashing and comparing keys.
-final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
-  // `@unchecked Sendable`: the state is guarded by `table`'s lock. Keys are accessed only by the
-  // coalescer, which is sendable only if they are.
+/// The work of a coalescer, apart from what depends on the types of keys and values.
+///
+/// Generic code looks up the metadata of its types at each step, so that part is thin, and is
+/// specialized where a coalescer is used.
+@usableFromInline
+final class CoalescerStore: Sendable {
+  @usableFromInline typealias Entry = CoalescerEntry
 
-  typealias Entry = CoalescerEntry<Key, Value>
-
-  let table = Mutex(CoalescerTable<Key, Value>())
+  let table = Mutex(CoalescerTable())
   let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
   /// Returns the time since the store was created.
@@ -23,7 +24,7 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
   private func age() -> Int64 { stopwatch().inNanoseconds }
 
   private func isUsable(_ entry: Entry) -> Bool {
-    guard let arrival = entry.arrival else { return !entry.promise.isCancelled }
+    guard let arrival = entry.arrival else { return !entry.cell.isCancelled }
     guard let total = caching?.total else { return true }
     return age() - arrival < total
   }
@@ -36,67 +37,69 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
   // MARK: Callers
 
   /// How a request for a key is served.
+  @usableFromInline
   enum Role {
-    /// The caller starts the work of this entry.
-    case starting(Entry)
-    /// The caller receives the stale value of this entry, and starts work that replaces it.
-    case refreshing(Entry)
+    /// The caller starts the work.
+    case starting
+    /// The caller receives a stale value, and starts work that replaces it.
+    case refreshing
     /// The work is in progress, or has ended.
-    case joining(Entry)
+    case joining
   }
 
-  /// Returns how a request is served, and the caller's own promise.
+  /// Returns how a request is served, and by which entry; `cell` becomes the cell of the caller's
+  /// own promise.
   ///
-  /// - Parameter isEqual: Compares the key of an entry, which runs without the lock.
+  /// - Parameters:
+  ///   - isWanted: Compares the key of an entry, which runs without the lock.
+  ///   - share: Returns a cell that is another consumer of the given one.
+  ///   - make: Returns a new entry.
+  @usableFromInline
   func request(
-    _ key: Key, hash: Int, _ isEqual: (Key) -> Bool
-  ) -> (role: Role, promise: Promise<Value>) {
-    var fresh: (entry: Entry, promise: Promise<Value>)?
+    hash: Int, _ isWanted: (Entry) -> Bool, share: (Cell) -> Cell, make: () -> Entry,
+    _ cell: inout Cell?
+  ) -> (Role, Entry) {
+    var fresh: Entry?
     while true {
       let bucket = table.withLock { $0.bucket(hash) }
-      let found = bucket?.first { isEqual($0.key) }
+      let found = bucket?.first(where: isWanted)
       if let found, isUsable(found) {
-        if let promise = join(found) { return (role(joining: found), promise) }
+        cell = join(found, share)
+        if cell != nil { return (role(joining: found), found) }
         // All callers cancelled before this one joined.
         remove(found)
         continue
       }
-      let new = fresh ?? Self.newEntry(key, hash)
-      if insert(new.entry, replacing: found, in: bucket) {
+      let new = fresh ?? make()
+      // The caller is a consumer before other callers can join and cancel.
+      if fresh == nil { cell = share(new.cell) }
+      fresh = new
+      if insert(new, replacing: found, in: bucket) {
         monitors.note(.started)
-        return (.starting(new.entry), new.promise)
+        return (.starting, new)
       }
       // A request with the same hash was faster.
-      fresh = new
     }
   }
 
-  /// Returns an entry, and a promise for the caller that starts its work.
+  /// Returns a cell for another caller; nil if the work was cancelled.
   ///
-  /// The caller is a consumer before other callers can join and cancel.
-  private static func newEntry(_ key: Key, _ hash: Int) -> (entry: Entry, promise: Promise<Value>) {
-    let entry = Entry(key: key, hash: hash)
-    return (entry, entry.promise.share())
-  }
-
-  /// Returns a promise for another caller; nil if the work was cancelled.
-  ///
-  /// The consumers of an entry's promise are its callers. When all have cancelled, the promise is
+  /// The consumers of an entry's cell are its callers. When all have cancelled, the cell is
   /// cancelled, and with it the work; a caller that is a consumer by then prevents that.
-  private func join(_ entry: Entry) -> Promise<Value>? {
+  private func join(_ entry: Entry, _ share: (Cell) -> Cell) -> Cell? {
     if caching?.capacity != nil { table.withLock { $0.noteUse(of: entry) } }
-    if !entry.promise.isPending { return entry.promise }
-    let promise = entry.promise.share()
-    return entry.promise.isCancelled ? nil : promise
+    if entry.cell.isSettled { return entry.cell }
+    let cell = share(entry.cell)
+    return entry.cell.isCancelled ? nil : cell
   }
 
   private func role(joining entry: Entry) -> Role {
     if isStale(entry) {
       monitors.note(.stale)
-      return .refreshing(entry)
+      return .refreshing
     }
     monitors.note(entry.arrival == nil ? .joined : .cached)
-    return .joining(entry)
+    return .joining
   }
 
   // MARK: Entries
@@ -104,7 +107,7 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
   /// Replaces `old`, if any, with `fresh`, unless the entries with its hash aren't those of
   /// `bucket` anymore.
   private func insert(
-    _ fresh: Entry, replacing old: Entry?, in bucket: CoalescerBucket<Key, Value>?
+    _ fresh: Entry, replacing old: Entry?, in bucket: CoalescerBucket?
   ) -> Bool {
     let (inserted, removed): (Bool, Entry?) = table.withLock { table in
       guard table.bucket(fresh.hash) == bucket else { return (false, nil) }
@@ -134,6 +137,7 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
     SharedThread.release((entries, removed))
   }
 
+  @usableFromInline
   func remove(_ entry: Entry) {
     let removed = table.withLock { $0.remove(entry) }
     SharedThread.release(removed)
@@ -141,47 +145,14 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
 
   // MARK: Work
 
-  /// Starts the work of a new entry, which `start` returns.
-  func begin(_ entry: Entry, _ start: () throws -> Promise<Value>) {
-    let (cell, work) = (entry.promise.cell, entry.work)
-    // Registered before the work starts, so that the entry is removed before callers receive an
-    // error.
+  /// Removes `entry` when its cell is cancelled, before callers receive the error; then cancels
+  /// `task`, if that does its work.
+  @usableFromInline
+  func prepare(_ entry: Entry, cancelling task: Task<Void, Never>? = nil) {
+    let cell = entry.cell
     cell.onCancel { [weak self, weak entry] in
       if let self, let entry { remove(entry) }
-    }
-    let started = work.start { Promise<Value>.attempted { try start() } }.cell
-    let forwarder = Handler(
-      input: Cell.Input.hearsAbandonment | target.flags, source: started, target: target.object,
-      body: nil
-    ) { [self] _, source in
-      work.end()
-      finish(entry, isFulfilled: source.rejection == nil)
-      cell.copy(from: source, as: Value.self)
-    }
-    forwarder.noteObserving(for: cell)
-    started.attach(forwarder)
-    cell.addForwarder(forwarder, producer: started)
-  }
-
-  /// Starts the work of a new entry as a task.
-  func begin(_ entry: Entry, _ operation: AsyncOperation<Value>) {
-    let (cell, work, isolation) = (entry.promise.cell, entry.work, operation.isolation)
-    let task = work.start {
-      Task {
-        let result = await operation.run(isolation: isolation)
-        work.end()
-        switch result {
-        case .success(let value):
-          finish(entry, isFulfilled: true)
-          _ = cell.fulfill(value.value)
-        case .failure(let error):
-          finish(entry, isFulfilled: false)
-          cell.reject(Rejection(error, origin: nil))
-        }
-      }
-    }
-    cell.onCancel { [weak self, weak entry] in
-      if let self, let entry { remove(entry) }
+      guard let task else { return }
       // First the promise, because the task could end immediately, and with a value.
       cell.reject(.cancellation)
       task.cancel()
@@ -189,39 +160,74 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
     }
   }
 
+  /// Starts the work of a new entry as a task.
+  @inlinable
+  func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
+    let isolation = operation.isolation
+    let task = entry.work.start {
+      Task { [self] in
+        let result = await operation.run(isolation: isolation)
+        switch result {
+        case .success(let value):
+          end(entry, isFulfilled: true)
+          _ = entry.cell.fulfill(value.value)
+        case .failure(let error):
+          end(entry, isFulfilled: false)
+          entry.cell.reject(Rejection(error, origin: nil))
+        }
+      }
+    }
+    prepare(entry, cancelling: task)
+  }
+
+  /// Settles `entry`, by `copy`, when the work that settles `started` has ended.
+  @usableFromInline
+  func finish(_ entry: Entry, after started: Cell, _ copy: @escaping @Sendable (Cell) -> Void) {
+    let forwarder = Handler(
+      input: Cell.Input.hearsAbandonment | target.flags, source: started, target: target.object,
+      body: nil
+    ) { [self] _, source in
+      end(entry, isFulfilled: source.rejection == nil)
+      copy(source)
+    }
+    forwarder.noteObserving(for: entry.cell)
+    started.attach(forwarder)
+    entry.cell.addForwarder(forwarder, producer: started)
+  }
+
   /// Caches the value of an entry whose work has ended, or removes the entry.
-  private func finish(_ entry: Entry, isFulfilled: Bool) {
+  @usableFromInline
+  func end(_ entry: Entry, isFulfilled: Bool) {
+    entry.work.end()
     guard caching != nil, isFulfilled else { return remove(entry) }
     entry.arrival = age()
     noteValue(of: entry)
   }
 
-  /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
-  func refresh(_ old: Entry, _ start: () throws -> Promise<Value>) {
-    guard old.beginRefresh() else { return }
-    let fresh = Entry(key: old.key, hash: old.hash)
-    // Not as the work of an entry: a request that it makes gets the stale value.
-    let work = Promise<Value>.attempted { try start() }
-    // The caller already has a value, so an error has no consumer.
-    work.tapped(target) { [self] result in
-      guard case .success(let value) = result else {
-        old.endRefresh()
-        return monitors.note(.refreshFailed)
+  /// Replaces the stale value of `old` by that of `fresh`, which has arrived.
+  @usableFromInline
+  func replace(_ old: Entry, by fresh: Entry) {
+    fresh.arrival = age()
+    let removed = table.withLock { table in
+      let removed = table.remove(old)
+      // Not if the key was removed in the meantime.
+      if removed != nil {
+        table.insert(fresh)
+        table.noteValue(of: fresh)
       }
-      fresh.arrival = age()
-      _ = fresh.promise.cell.fulfill(value)
-      let removed = table.withLock { table in
-        let removed = table.remove(old)
-        // Not if the key was removed in the meantime.
-        if removed != nil {
-          table.insert(fresh)
-          table.noteValue(of: fresh)
-        }
-        return removed
-      }
-      SharedThread.release(removed)
-    }.cauterize()
+      return removed
+    }
+    SharedThread.release(removed)
   }
+
+  @usableFromInline
+  func noteFailedRefresh(of entry: Entry) {
+    entry.endRefresh()
+    monitors.note(.refreshFailed)
+  }
+
+  /// The target for handlers that call `end` or `replace`.
+  @usableFromInline var clockTarget: HandlerTarget { target }
 
   /// Makes room for the value of `entry` by removing the least recently used values.
   private func noteValue(of entry: Entry) {
@@ -237,6 +243,7 @@ final class CoalescerStore<Key, Value: Sendable>: @unchecked Sendable {
 /// The work of an entry, to detect work that waits for itself.
 ///
 /// It is separate from the entry, because a task can run for longer than the entry exists.
+@usableFromInline
 final class CoalescedWork: Sendable {
   /// The unfinished work in which the current task runs, and some that has ended.
   @TaskLocal static var current: [CoalescedWork] = []
@@ -244,16 +251,21 @@ final class CoalescedWork: Sendable {
   private let hasEnded = AtomicFlag(false)
 
   /// Calls `start`, which runs as a part of this work.
+  @usableFromInline
   func start<Started>(_ start: () -> Started) -> Started {
     // Without the work that has ended: a task can start the work that starts the next task.
-    let outer = Self.current.filter { !$0.hasEnded.load(ordering: .acquiring) }
-    return Self.$current.withValue(outer + [self], operation: start)
+    Self.$current.withValue(joined, operation: start)
+  }
+
+  /// The unfinished work of the current task, and this.
+  private var joined: [CoalescedWork] {
+    Self.current.filter { !$0.hasEnded.load(ordering: .acquiring) } + [self]
   }
 
   func end() { hasEnded.store(true, ordering: .releasing) }
 
   /// Whether the current task is a part of this work, which would wait for itself.
-  var isCurrent: Bool {
+  @usableFromInline var isCurrent: Bool {
     !hasEnded.load(ordering: .acquiring) && Self.current.contains { $0 === self }
   }
 }

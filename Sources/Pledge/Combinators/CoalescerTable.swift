@@ -1,27 +1,28 @@
-/// The request for one key.
+/// The request for one key: the part that depends neither on the type of the key nor on that of the
+/// value, because generic code looks up the metadata of its types at each step.
 ///
 /// `@unchecked Sendable`: immutable except for atomics and for `place`, which is guarded by the
-/// table's lock. `key` is accessed only by the coalescer, which is sendable only if its keys are; but
-/// any thread can release it.
-final class CoalescerEntry<Key, Value: Sendable>: @unchecked Sendable {
+/// table's lock.
+@usableFromInline
+class CoalescerEntry: @unchecked Sendable {
   /// Its work, if it starts any.
-  let work = CoalescedWork()
-  let key: Key
-  let hash: Int
-  /// The promise whose consumers are the callers.
-  let promise = Promise<Value>(cell: Root<Value?>())
+  @usableFromInline final let work = CoalescedWork()
+  @usableFromInline final let hash: Int
+  /// The cell of the promise whose consumers are the callers.
+  @usableFromInline final let cell: Cell
   /// Its place in the table's list of values; zero until it has one.
-  fileprivate var place = 0
-  private let arrivalBits = AtomicWord(UInt64.max)
-  private let isRefreshing = Atomic(false)
+  fileprivate final var place = 0
+  private final let arrivalBits = AtomicWord(UInt64.max)
+  private final let isRefreshing = Atomic(false)
 
-  init(key: Key, hash: Int) {
-    self.key = key
+  @usableFromInline
+  init(hash: Int, _ cell: Cell) {
     self.hash = hash
+    self.cell = cell
   }
 
   /// The age of the store when the value arrived, in nanoseconds; nil until then.
-  var arrival: Int64? {
+  final var arrival: Int64? {
     get {
       let bits = arrivalBits.load(ordering: .acquiring)
       return bits == .max ? nil : Int64(bitPattern: bits)
@@ -30,39 +31,55 @@ final class CoalescerEntry<Key, Value: Sendable>: @unchecked Sendable {
   }
 
   /// Returns whether the caller must refresh the value: true until `endRefresh()`, for one caller.
-  func beginRefresh() -> Bool { !isRefreshing.exchange(true, ordering: .acquiringAndReleasing) }
+  @usableFromInline
+  final func beginRefresh() -> Bool {
+    !isRefreshing.exchange(true, ordering: .acquiringAndReleasing)
+  }
 
-  func endRefresh() { isRefreshing.store(false, ordering: .releasing) }
+  final func endRefresh() { isRefreshing.store(false, ordering: .releasing) }
 
   /// Whether its value has been in the store for `total` nanoseconds and isn't being replaced.
-  func hasExpired(at now: Int64, after total: Int64) -> Bool {
+  final func hasExpired(at now: Int64, after total: Int64) -> Bool {
     guard let arrival else { return false }
     return now - arrival >= total && !isRefreshing.load(ordering: .acquiring)
   }
 }
 
-/// The entries whose keys have the same hash; usually, there is one.
-enum CoalescerBucket<Key, Value: Sendable>: Equatable {
-  case one(CoalescerEntry<Key, Value>)
-  case several([CoalescerEntry<Key, Value>])
+/// The request for one key.
+///
+/// `@unchecked Sendable`: `key` is accessed only by the coalescer, which is sendable only if its keys
+/// are; but any thread can release it.
+@usableFromInline
+final class KeyedEntry<Key>: CoalescerEntry, @unchecked Sendable {
+  @usableFromInline let key: Key
 
-  var entries: [CoalescerEntry<Key, Value>] {
+  @inlinable
+  init(key: Key, hash: Int, _ cell: Cell) {
+    self.key = key
+    super.init(hash: hash, cell)
+  }
+}
+
+/// The entries whose keys have the same hash; usually, there is one.
+enum CoalescerBucket: Equatable {
+  case one(CoalescerEntry)
+  case several([CoalescerEntry])
+
+  var entries: [CoalescerEntry] {
     switch self {
     case .one(let entry): [entry]
     case .several(let entries): entries
     }
   }
 
-  func first(
-    where isWanted: (CoalescerEntry<Key, Value>) -> Bool
-  ) -> CoalescerEntry<Key, Value>? {
+  func first(where isWanted: (CoalescerEntry) -> Bool) -> CoalescerEntry? {
     switch self {
     case .one(let entry): isWanted(entry) ? entry : nil
     case .several(let entries): entries.first(where: isWanted)
     }
   }
 
-  func contains(_ entry: CoalescerEntry<Key, Value>) -> Bool { first { $0 === entry } != nil }
+  func contains(_ entry: CoalescerEntry) -> Bool { first { $0 === entry } != nil }
 
   static func == (left: Self, right: Self) -> Bool {
     if case .one(let left) = left, case .one(let right) = right { return left === right }
@@ -73,9 +90,9 @@ enum CoalescerBucket<Key, Value: Sendable>: Equatable {
 /// The entries of a coalescer, found by hash.
 ///
 /// Pure bookkeeping: no key is hashed, compared, or released here.
-struct CoalescerTable<Key, Value: Sendable> {
-  typealias Entry = CoalescerEntry<Key, Value>
-  typealias Bucket = CoalescerBucket<Key, Value>
+struct CoalescerTable {
+  typealias Entry = CoalescerEntry
+  typealias Bucket = CoalescerBucket
 
   private var buckets: [Int: Bucket] = [:]
   private(set) var count = 0

@@ -143,39 +143,19 @@ public final class Limiter: Sendable {
     }
   }
 
+  @inlinable
   func submit<T: Sendable>(
     _ priority: Int, _ target: HandlerTarget, _ origin: SourceLocation,
     _ body: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
-    if enter() {
-      return leaving({ [self] in self }, after: Promise<Void>.value(()).chained(target, body))
-    }
-    let waiter = PromiseWaiter(priority: priority, origin)
-    let lease = waiter.lease
+    let isFree = enter()
+    let place = isFree ? nil : PromiseWaiter(priority: priority, origin)
     // Attached when the operation is submitted, so that it captures the current task-local values.
-    let work = leaving(
-      { lease.limiter }, after: Promise<Void>(cell: waiter.gate).chained(target, body))
-    waiter.gate.onCancel { [weak self, weak waiter] in
-      if let self, let waiter { withdraw(waiter) }
-    }
-    do {
-      if try submit(waiter) { waiter.start(in: self) }
-    } catch {
-      waiter.fail(with: error)
-    }
-    return work
-  }
-
-  /// Returns a promise with the result of `work`, with whose end the operation leaves the limiter
-  /// that `limiter` returns, if it has started.
-  private func leaving<T: Sendable>(
-    _ limiter: @escaping @Sendable () -> Limiter?, after work: Promise<T>
-  ) -> Promise<T> {
-    let wants =
-      Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.hearsAbandonment
-    return Promise(
+    let work = (place.map { Promise<Void>(cell: $0.gate) } ?? .value(())).chained(target, body)
+    let lease = place?.takeLease ?? { [self] in self }
+    let result = Promise<T>(
       cell: work.cell.derive(
-        T.self, wants: wants, target: time.target, body: ErasedClosure(limiter)
+        T.self, wants: leavingWants, target: leavingTarget, body: ErasedClosure(lease)
       ) { handler, source in
         let limiter = handler.takeBody(as: (@Sendable () -> Limiter?).self)()
         // First the room, then the result, because a caller that receives the result can submit the
@@ -185,6 +165,29 @@ public final class Limiter: Sendable {
         // Last, because code that waits for the limiter to be idle may rely on the results.
         limiter?.tellIfIdle()
       })
+    if let place { wait(place) }
+    return result
+  }
+
+  /// What the handler of an operation's end hears, so that no operation keeps its place.
+  @usableFromInline var leavingWants: UInt64 {
+    Cell.Input.wantsValue | Cell.Input.wantsRejection | Cell.Input.hearsAbandonment
+  }
+
+  /// The target of that handler, which can start a timer.
+  @usableFromInline var leavingTarget: HandlerTarget { time.target }
+
+  /// Submits an operation whose handlers are attached to its gate.
+  @usableFromInline
+  func wait(_ waiter: PromiseWaiter) {
+    waiter.gate.onCancel { [weak self, weak waiter] in
+      if let self, let waiter { withdraw(waiter) }
+    }
+    do {
+      if try submit(waiter) { waiter.start(in: self) }
+    } catch {
+      waiter.fail(with: error)
+    }
   }
 
   /// Starts an operation that hasn't waited; returns false if there is no room.
@@ -241,7 +244,8 @@ public final class Limiter: Sendable {
   }
 
   /// Ends an operation, and starts the next one.
-  private func makeRoom() {
+  @usableFromInline
+  func makeRoom() {
     monitors.note(.running(-1))
     start(state.withLock { $0.leave() })
   }
@@ -265,7 +269,8 @@ public final class Limiter: Sendable {
     }
   }
 
-  private func tellIfIdle() {
+  @usableFromInline
+  func tellIfIdle() {
     for resolver in state.withLock({ $0.takeIdle() }) { resolver.fulfill() }
   }
 }
@@ -278,6 +283,7 @@ extension Limiter {
   /// start first.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
+  @inlinable
   public func run<T: Sendable>(
     priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
@@ -293,7 +299,7 @@ extension Limiter {
   /// See `run(priority:_:)`.
   ///
   /// **Execution.** `operation` runs on `executor`.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func run<T: Sendable>(
     on executor: some PromiseExecutor, priority: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, _ operation: @escaping @Sendable () throws -> Promise<T>

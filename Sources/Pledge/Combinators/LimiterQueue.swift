@@ -145,6 +145,7 @@ struct LimiterQueue {
 /// An operation that waits for a limiter to start it.
 ///
 /// `@unchecked Sendable`: `number` and `place` are guarded by the limiter's lock.
+@usableFromInline
 class LimiterWaiter: @unchecked Sendable {
   fileprivate let priority: Int
   fileprivate final var number = 0
@@ -171,6 +172,7 @@ class LimiterWaiter: @unchecked Sendable {
 }
 
 /// An operation that returns a promise, and starts when its gate opens.
+@usableFromInline
 final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   /// The limiter in which the operation runs; nil if it has never started.
   ///
@@ -180,9 +182,13 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 
   // The gate's handlers retain the lease; if they retained the waiter, it would be in a cycle.
-  let lease = Lease()
-  let gate = Root<Void?>()
+  private let lease = Lease()
+  @usableFromInline let gate: Cell = Root<Void?>()
 
+  /// Returns a function that returns the limiter in which the operation runs.
+  @usableFromInline var takeLease: @Sendable () -> Limiter? { { [lease] in lease.limiter } }
+
+  @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {
     super.init(priority: priority, origin)
     // A tracer recognizes operations that wait for a limiter by this file.
@@ -191,7 +197,7 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
 
   override func start(in limiter: Limiter) {
     lease.limiter = limiter
-    gate.fulfill(())
+    _ = gate.fulfill(())
   }
 
   override func fail(with error: any Error) { gate.reject(Rejection(error, origin: origin)) }

@@ -16,7 +16,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   /// How long values are cached.
   public typealias Caching = CoalescerCaching
 
-  private let store: CoalescerStore<Key, Value>
+  @usableFromInline let store: CoalescerStore
   package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
   /// Creates a coalescer.
@@ -57,13 +57,17 @@ extension RequestCoalescer where Key: Hashable {
   /// this isn't detected, and the promises stay pending until they are cancelled.
   ///
   /// **Execution.** `start` runs inside this call.
+  @inlinable
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
-    let (role, promise) = request(key)
+    let (role, entry, promise) = request(key)
     switch role {
-    case .starting(let entry): store.begin(entry, start)
-    case .refreshing(let entry): store.refresh(entry, start)
-    case .joining(let entry):
-      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
+    case .starting:
+      store.prepare(entry)
+      let started = entry.work.start { Promise<Value>.attempted { try start() } }
+      let cell = entry.cell
+      store.finish(entry, after: started.cell) { cell.copy(from: $0, as: Value.self) }
+    case .refreshing: refresh(entry, start)
+    case .joining: if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
     }
     return promise
   }
@@ -75,7 +79,7 @@ extension RequestCoalescer where Key: Hashable {
   /// same as ``promise(for:_:)``.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func promise(
     for key: Key,
     @_inheritActorContext @_implicitSelfCapture _ operation:
@@ -84,13 +88,13 @@ extension RequestCoalescer where Key: Hashable {
     promise(for: key, AsyncOperation(operation))
   }
 
-  private func promise(for key: Key, _ operation: AsyncOperation<Value>) -> Promise<Value> {
-    let (role, promise) = request(key)
+  @inlinable
+  func promise(for key: Key, _ operation: AsyncOperation<Value>) -> Promise<Value> {
+    let (role, entry, promise) = request(key)
     switch role {
-    case .starting(let entry): store.begin(entry, operation)
-    case .refreshing(let entry): store.refresh(entry) { .running(operation) }
-    case .joining(let entry):
-      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
+    case .starting: store.begin(entry, operation)
+    case .refreshing: refresh(entry) { .running(operation) }
+    case .joining: if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
     }
     return promise
   }
@@ -99,20 +103,44 @@ extension RequestCoalescer where Key: Hashable {
   public func removeValue(for key: Key) {
     let hash = key.hashValue
     let bucket = store.table.withLock { $0.bucket(hash) }
-    if let entry = bucket?.first(where: { $0.key == key }) { store.remove(entry) }
+    let entry = bucket?.first { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key }
+    if let entry { store.remove(entry) }
   }
 
-  private func request(
-    _ key: Key
-  ) -> (role: CoalescerStore<Key, Value>.Role, promise: Promise<Value>) {
-    store.request(key, hash: key.hashValue) { $0 == key }
+  /// Returns how a request is served, by which entry, and the caller's own promise.
+  @inlinable
+  func request(_ key: Key) -> (CoalescerStore.Role, CoalescerEntry, Promise<Value>) {
+    let hash = key.hashValue
+    var cell: Cell?
+    let (role, entry) = store.request(
+      hash: hash, { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key },
+      share: { Promise<Value>(cell: $0).share().cell },
+      make: { KeyedEntry(key: key, hash: hash, Root<Value?>()) }, &cell)
+    return (role, entry, Promise(cell: cell ?? entry.cell))
+  }
+
+  /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
+  @inlinable
+  func refresh(_ old: CoalescerEntry, _ start: () throws -> Promise<Value>) {
+    guard old.beginRefresh() else { return }
+    let store = store
+    let cell = Root<Value?>()
+    let fresh: CoalescerEntry = KeyedEntry(
+      key: unsafeDowncast(old, to: KeyedEntry<Key>.self).key, hash: old.hash, cell)
+    // Not as the work of an entry: a request that it makes gets the stale value.
+    let work = Promise<Value>.attempted { try start() }
+    // The caller already has a value, so an error has no consumer.
+    work.tapped(store.clockTarget) { result in
+      guard case .success(let value) = result else { return store.noteFailedRefresh(of: old) }
+      _ = cell.fulfill(value)
+      store.replace(old, by: fresh)
+    }.cauterize()
   }
 
   /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then
   /// doesn't wait.
-  private func waitsForItself(
-    _ entry: CoalescerEntry<Key, Value>, _ promise: Promise<Value>
-  ) -> Bool {
+  @inlinable
+  func waitsForItself(_ entry: CoalescerEntry, _ promise: Promise<Value>) -> Bool {
     guard entry.work.isCurrent else { return false }
     promise.cancel()
     return true
@@ -134,6 +162,7 @@ extension RequestCoalescer where Key: Hashable {
   ///
   /// **Execution.** `operation` runs in its own task, because it is shared, in the isolation in which
   /// it was written.
+  @inlinable
   nonisolated(nonsending) public func value(
     for key: Key,
     @_inheritActorContext @_implicitSelfCapture _ operation:

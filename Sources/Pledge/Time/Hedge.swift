@@ -128,7 +128,14 @@ extension Promise {
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     if let error = hedging.invalidity { return .rejected(error) }
-    return HedgeRun(hedging, time, target, target.keeping(operation)).start()
+    let operation = target.keeping(operation)
+    let result = Root<Value?>()
+    HedgeRun(
+      hedging, time, result,
+      operation: { Promise<Void>.value(()).chained(target, operation).cell },
+      succeed: { result.copy(from: $0, as: Value.self) }
+    ).start()
+    return Promise(cell: result)
   }
 }
 

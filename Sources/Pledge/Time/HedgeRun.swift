@@ -78,8 +78,8 @@ extension Hedging {
 
 /// One call of `Promise.hedged`.
 ///
-/// `@unchecked Sendable`: immutable, except for the state, which has a lock.
-final class HedgeRun<Value: Sendable>: CombinatorInputs, @unchecked Sendable {
+/// It isn't generic: in the methods of a generic type, each step looks up the metadata of its types.
+final class HedgeRun: CombinatorInputs, Sendable {
   private typealias Next = HedgeProgress<Rejection>.Next
 
   private struct State {
@@ -92,19 +92,25 @@ final class HedgeRun<Value: Sendable>: CombinatorInputs, @unchecked Sendable {
 
   private let hedging: Hedging
   private let time: TimeSource
-  private let target: HandlerTarget
-  private let operation: @Sendable () throws -> Promise<Value>
-  private let result = Root<Value?>()
+  private let operation: @Sendable () -> Cell
+  private let result: Cell
+  private let succeed: @Sendable (Cell) -> Void
   private let state: Mutex<State>
 
+  /// Creates a run that settles `result`.
+  ///
+  /// - Parameters:
+  ///   - operation: Starts an attempt, and returns the cell of its promise.
+  ///   - succeed: Fulfills `result` with the value of a cell.
   init(
-    _ hedging: Hedging, _ time: TimeSource, _ target: HandlerTarget,
-    _ operation: @escaping @Sendable () throws -> Promise<Value>
+    _ hedging: Hedging, _ time: TimeSource, _ result: Cell,
+    operation: @escaping @Sendable () -> Cell, succeed: @escaping @Sendable (Cell) -> Void
   ) {
     self.hedging = hedging
     self.time = time
-    self.target = target
+    self.result = result
     self.operation = operation
+    self.succeed = succeed
     state = Mutex(State(progress: HedgeProgress(hedging)))
   }
 
@@ -114,11 +120,10 @@ final class HedgeRun<Value: Sendable>: CombinatorInputs, @unchecked Sendable {
     state.withLock { $0.pending.values.compactMap { $0 } }.compactMap(\.pendingSource)
   }
 
-  func start() -> Promise<Value> {
+  func start() {
     result.noteCreation(nil)
     result.onCancel(producer: self) { self.end() }
     proceed(record { $0.start() })
-    return Promise(cell: result)
   }
 
   /// Records an event, and returns what follows it.
@@ -143,18 +148,18 @@ final class HedgeRun<Value: Sendable>: CombinatorInputs, @unchecked Sendable {
   }
 
   private func attempt(_ number: Int) {
-    let work = Promise<Void>.value(()).chained(target, operation)
+    let work = operation()
     let observer = Handler(
-      input: Cell.Input.hearsAbandonment, source: work.cell, target: nil, body: nil
+      input: Cell.Input.hearsAbandonment, source: work, target: nil, body: nil
     ) { [self] _, source in receive(source, number) }
     if Instrumentation.isTracing { observer.noteObserving(for: result) }
     let isExpected = state.withLock { state in
       if !state.isOver { state.pending[number] = .some(nil) }
       return !state.isOver
     }
-    guard isExpected else { return work.cell.cancelIfUnconsumed() }
+    guard isExpected else { return work.cancelIfUnconsumed() }
     // Attached first, because an observer can be removed only after it is attached.
-    work.cell.attach(observer)
+    work.attach(observer)
     let isOver = state.withLock { state in
       if state.pending.keys.contains(number) { state.pending[number] = observer }
       return state.isOver
@@ -181,7 +186,7 @@ final class HedgeRun<Value: Sendable>: CombinatorInputs, @unchecked Sendable {
       // cancellation.
       guard end() else { return }
       hedging.budget?.deposit()
-      return result.copy(from: source, as: Value.self)
+      return succeed(source)
     }
     rejection.markHandled()
     if rejection.isAbandonment { return proceed(record { $0.abandon() }) }
