@@ -33,8 +33,11 @@ extension Promise {
     }
   }
 
+  /// Waits for the result; calls `start` when the task is about to suspend.
   @usableFromInline
-  func waitForSettlement() async -> Result<Value, any Error> {
+  nonisolated(nonsending) func waitForSettlement(
+    _ start: () -> Void = {}
+  ) async -> Result<Value, any Error> {
     if cell.isSettled { return cell.handledResult() }
     let waiter = Waiter()
     return await withTaskCancellationHandler {
@@ -42,6 +45,7 @@ extension Promise {
         waiter.wait(on: cell) { source in
           continuation.resume(returning: source.handledResult())
         }
+        start()
       }
     } onCancel: {
       waiter.giveUp()

@@ -145,22 +145,22 @@ final class CoalescerStore: Sendable {
 
   // MARK: Work
 
-  /// Removes `entry` when its cell is cancelled, before callers receive the error; then cancels
-  /// `task`, if that does its work.
+  /// Removes `entry` when its cell is cancelled, before callers receive the error, and cancels its
+  /// task, if it has one.
   @usableFromInline
-  func prepare(_ entry: Entry, cancelling task: Task<Void, Never>? = nil) {
-    let cell = entry.cell
-    cell.onCancel { [weak self, weak entry] in
-      if let self, let entry { remove(entry) }
-      guard let task else { return }
+  func prepare(_ entry: Entry) {
+    // The hooks are released when the cell settles, which ends the cycle.
+    entry.cell.onCancel { [self] in
+      remove(entry)
+      guard let task = entry.takeTask() else { return }
       // First the promise, because the task could end immediately, and with a value.
-      cell.reject(.cancellation)
+      entry.cell.reject(.cancellation)
       task.cancel()
       CancelledTasks.note(task)
     }
   }
 
-  /// Starts the work of a new entry as a task.
+  /// Starts the work of a new entry, which is prepared, as a task.
   @inlinable
   func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
     let isolation = operation.isolation
@@ -177,7 +177,7 @@ final class CoalescerStore: Sendable {
         }
       }
     }
-    prepare(entry, cancelling: task)
+    entry.note(task)
   }
 
   /// Settles `entry`, by `copy`, when the work that settles `started` has ended.
@@ -243,29 +243,49 @@ final class CoalescerStore: Sendable {
 /// The work of an entry, to detect work that waits for itself.
 ///
 /// It is separate from the entry, because a task can run for longer than the entry exists.
+///
+/// `@unchecked Sendable`: `outer` is written before the work starts, and by the last reference.
 @usableFromInline
-final class CoalescedWork: Sendable {
-  /// The unfinished work in which the current task runs, and some that has ended.
-  @TaskLocal static var current: [CoalescedWork] = []
+final class CoalescedWork: @unchecked Sendable {
+  /// The work in which the current task runs, which can have ended.
+  @TaskLocal static var current: CoalescedWork?
 
   private let hasEnded = AtomicFlag(false)
+  /// The work in which this work started, unless it had ended.
+  private(set) var outer: CoalescedWork?
+
+  // Not recursive, however deeply work is nested.
+  deinit {
+    var rest = exchange(&outer, with: nil)
+    while isKnownUniquelyReferenced(&rest) {
+      rest = exchange(&rest.unsafelyUnwrapped.outer, with: nil)
+    }
+  }
 
   /// Calls `start`, which runs as a part of this work.
   @usableFromInline
   func start<Started>(_ start: () -> Started) -> Started {
-    // Without the work that has ended: a task can start the work that starts the next task.
-    Self.$current.withValue(joined, operation: start)
-  }
-
-  /// The unfinished work of the current task, and this.
-  private var joined: [CoalescedWork] {
-    Self.current.filter { !$0.hasEnded.load(ordering: .acquiring) } + [self]
+    outer = Self.current?.firstUnfinished
+    return Self.$current.withValue(self, operation: start)
   }
 
   func end() { hasEnded.store(true, ordering: .releasing) }
 
+  /// This work, or the first one around it that hasn't ended: a task can start the work that starts
+  /// the next task.
+  private var firstUnfinished: CoalescedWork? {
+    var work: CoalescedWork? = self
+    while let next = work, next.hasEnded.load(ordering: .acquiring) { work = next.outer }
+    return work
+  }
+
   /// Whether the current task is a part of this work, which would wait for itself.
   @usableFromInline var isCurrent: Bool {
-    !hasEnded.load(ordering: .acquiring) && Self.current.contains { $0 === self }
+    guard var work = Self.current, !hasEnded.load(ordering: .acquiring) else { return false }
+    while work !== self {
+      guard let outer = work.outer else { return false }
+      work = outer
+    }
+    return true
   }
 }

@@ -21,6 +21,34 @@ class CoalescerEntry: @unchecked Sendable {
     self.cell = cell
   }
 
+  private enum TaskState {
+    case none
+    case started(Task<Void, Never>)
+    case cancelled
+  }
+
+  private final let task = Mutex(TaskState.none)
+
+  /// Stores the task that does the work, or cancels it if the work was cancelled before.
+  @usableFromInline
+  final func note(_ newTask: Task<Void, Never>) {
+    let wasCancelled = task.withLock { state in
+      if case .cancelled = state { return true }
+      state = .started(newTask)
+      return false
+    }
+    guard wasCancelled else { return }
+    newTask.cancel()
+    CancelledTasks.note(newTask)
+  }
+
+  /// Returns the task to cancel, if it has started.
+  final func takeTask() -> Task<Void, Never>? {
+    let old = task.withLock { exchange(&$0, with: .cancelled) }
+    if case .started(let task) = old { return task }
+    return nil
+  }
+
   /// The age of the store when the value arrived, in nanoseconds; nil until then.
   final var arrival: Int64? {
     get {

@@ -67,7 +67,8 @@ extension RequestCoalescer where Key: Hashable {
       let cell = entry.cell
       store.finish(entry, after: started.cell) { cell.copy(from: $0, as: Value.self) }
     case .refreshing: refresh(entry, start)
-    case .joining: if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
+    case .joining:
+      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
     }
     return promise
   }
@@ -92,9 +93,12 @@ extension RequestCoalescer where Key: Hashable {
   func promise(for key: Key, _ operation: AsyncOperation<Value>) -> Promise<Value> {
     let (role, entry, promise) = request(key)
     switch role {
-    case .starting: store.begin(entry, operation)
+    case .starting:
+      store.prepare(entry)
+      store.begin(entry, operation)
     case .refreshing: refresh(entry) { .running(operation) }
-    case .joining: if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
+    case .joining:
+      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
     }
     return promise
   }
@@ -168,6 +172,16 @@ extension RequestCoalescer where Key: Hashable {
     @_inheritActorContext @_implicitSelfCapture _ operation:
       sending @escaping @isolated(any) () async throws -> sending Value
   ) async throws -> Value {
-    try await promise(for: key, AsyncOperation(operation)).value
+    let operation = AsyncOperation(operation)
+    let (role, entry, promise) = request(key)
+    switch role {
+    case .starting:
+      store.prepare(entry)
+      // The task starts last: if this one waits by then, the thread continues with that task.
+      return try await promise.waitForSettlement { store.begin(entry, operation) }.get()
+    case .refreshing: refresh(entry) { .running(operation) }
+    case .joining: if waitsForItself(entry, promise) { throw PromiseError.returnedItself }
+    }
+    return try await promise.value
   }
 }
