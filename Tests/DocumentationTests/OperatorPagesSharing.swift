@@ -18,7 +18,7 @@ private func limiting(_ user: User, _ names: [String]) async throws -> Page {
   return page
 }
 
-// MARK: LatestOnly.md
+// MARK: SupersedingWork.md
 
 private func previewing(_ name: String) {
   let latest = LatestOnly<Page>(debounce: .milliseconds(200))

@@ -53,7 +53,7 @@ private func hedging() {
   _ = page
 }
 
-// MARK: LatestOnly.md
+// MARK: SupersedingWork.md
 
 @MainActor
 final class Preview {

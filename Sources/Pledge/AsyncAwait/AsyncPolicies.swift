@@ -152,10 +152,10 @@ nonisolated(nonsending) public func concurrentMap<S: Sequence, Value>(
   return values.map { $0.unsafelyUnwrapped }
 }
 
-/// Starts all operations concurrently and returns the first result, or throws the first error.
+/// Starts both operations concurrently and returns the first result, or throws the first error.
 ///
-/// The other operations are cancelled, and this call returns when they have ended. If they can
-/// ignore cancellation, use `Promise.race`, which doesn't wait.
+/// The other operation is cancelled, and this call returns when it has ended. If it can ignore
+/// cancellation, use `Promise.race`, which doesn't wait.
 ///
 /// ```swift
 /// let page = try await firstToFinish({ try await cache.load(url) }, { try await download(url) })
@@ -163,26 +163,44 @@ nonisolated(nonsending) public func concurrentMap<S: Sequence, Value>(
 ///
 /// **Errors.** That of the first operation to end, if it fails.
 ///
-/// **Execution.** Each operation runs in a child task. The first two run in the isolation in which
-/// they were written; the others inherit none: for the main actor, write `{ @MainActor in … }`.
+/// **Execution.** Each operation runs in a child task, in the isolation in which it was written.
 @inlinable
 nonisolated(nonsending) public func firstToFinish<Value, Failure: Error>(
   @_inheritActorContext @_implicitSelfCapture _ first:
     @escaping @Sendable () async throws(Failure) -> sending Value,
   @_inheritActorContext @_implicitSelfCapture _ second:
-    @escaping @Sendable () async throws(Failure) -> sending Value,
-  _ others: (@Sendable () async throws(Failure) -> sending Value)...
+    @escaping @Sendable () async throws(Failure) -> sending Value
 ) async throws(Failure) -> Value {
   let result = await withTaskGroup(of: Result<Moved<Value>, Failure>.self) { group in
     group.addTask { await movedResult(of: first) }
     group.addTask { await movedResult(of: second) }
-    for operation in others { group.addTask { await movedResult(of: operation) } }
-    // There are two or more.
     let result = await group.next().unsafelyUnwrapped
     group.cancelAll()
     return result
   }
   return try result.get().value
+}
+
+/// Starts all operations concurrently and returns the first result, or throws the first error.
+///
+/// See ``firstToFinish(_:_:)``. The third operation and the following ones inherit no isolation: for
+/// the main actor, write `{ @MainActor in … }`.
+nonisolated(nonsending) public func firstToFinish<Value>(
+  @_inheritActorContext @_implicitSelfCapture _ first:
+    @escaping @Sendable () async throws -> sending Value,
+  @_inheritActorContext @_implicitSelfCapture _ second:
+    @escaping @Sendable () async throws -> sending Value,
+  _ third: @escaping @Sendable () async throws -> sending Value,
+  _ others: (@Sendable () async throws -> sending Value)...
+) async throws -> Value {
+  // An array of functions with typed errors would need the runtime of macOS 15.
+  try await withThrowingTaskGroup(of: Moved<Value>.self) { group in
+    for operation in [first, second, third] + others {
+      group.addTask { Moved(try await operation()) }
+    }
+    defer { group.cancelAll() }
+    return try await group.next().unsafelyUnwrapped
+  }.value
 }
 
 /// Starts all operations concurrently and returns the first value; throws only if all of them

@@ -16,20 +16,25 @@ struct Moved<Value>: @unchecked Sendable {
 
 /// A closure that runs in another task while its owner waits.
 ///
-/// `@unchecked Sendable`: only `run`, which is called once, accesses `body`, while the owner waits
+/// `@unchecked Sendable`: only `run`, which is called once, accesses `stored`, while the owner waits
 /// for its end.
 private final class MovedOperation<Value, Failure: Error>: @unchecked Sendable {
   typealias Body = nonisolated(nonsending) () async throws(Failure) -> Value
 
-  private var body: Body?
+  /// A struct, because an optional closure of this type needs the runtime of macOS 15.
+  private struct Stored {
+    let body: Body
+  }
+
+  private var stored: Stored?
   let hasTimedOut = AtomicFlag(false)
 
-  init(_ body: @escaping Body) { self.body = body }
+  init(_ body: @escaping Body) { stored = Stored(body: body) }
 
   func run(isolation: isolated (any Actor)?) async throws(Failure) -> Moved<Value> {
     // Released before the task ends: the closure must not outlive the owner's call.
-    let body = exchange(&body, with: nil).unsafelyUnwrapped
-    return Moved(try await body())
+    let stored = exchange(&stored, with: nil).unsafelyUnwrapped
+    return Moved(try await stored.body())
   }
 
   func timeOut(_ task: Task<Moved<Value>, Failure>) {

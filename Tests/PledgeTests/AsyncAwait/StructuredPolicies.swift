@@ -115,7 +115,8 @@ private struct Refused: Error, Equatable {
     #expect(value == 1)
     #expect(log.events == ["second ended"])
     // Nothing to try, because nothing can fail; and the error keeps its type.
-    #expect(await firstToFinish({ 3 }, { 3 }, { 3 }) == 3)
+    #expect(await firstToFinish({ 3 }, { 3 }) == 3)
+    #expect(try await firstToFinish({ 4 }, { 4 }, { 4 }, { 4 }) == 4)
     do throws(Refused) {
       _ = try await firstToFinish(
         { () throws(Refused) -> Int in throw Refused(code: 1) },
