@@ -13,7 +13,7 @@
     /// | metric | kind | counts |
     /// |---|---|---|
     /// | `pledge.retries` | counter | attempts of `retry` after the first |
-    /// | `pledge.retries.exhausted` | counter | operations of `retry` that were rejected with `RetryError` |
+    /// | `pledge.retries.exhausted` | counter | operations of `retry` that failed after their last attempt |
     /// | `pledge.hedges` | counter | attempts of `hedged` after the first |
     /// | `pledge.timers.pending` | meter | timers that have been started and are still needed |
     /// | `pledge.timers.fired` | counter | timers that have fired |

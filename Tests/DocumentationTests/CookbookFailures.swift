@@ -128,8 +128,8 @@ func readIndex(
       calls.call()
       return .rejected(ServerError.notFound)
     }
-    let error = try await expectRejection(of: failed, with: RetryError.self)
-    #expect(error.errors.count == 1 && calls.count == 4)
+    let error = try await expectRejection(of: failed, with: ServerError.self)
+    #expect(error == .notFound && calls.count == 4)
   }
 
   @Test func slowNews_areReplacedByTheCache() async throws {

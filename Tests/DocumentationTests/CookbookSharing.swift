@@ -31,21 +31,29 @@ func makeRates(clock: any Clock<Duration>) -> RequestCoalescer<String, Double> {
 // MARK: search
 @MainActor
 final class SearchField {
-  private let latest: Latest<[String]>
+  private let latest: LatestOnly<[String]>
   private let search: @Sendable (String) -> Promise<[String]>
   private(set) var hits: [String] = []
+  private(set) var showsSpinner = false
 
   init(
     clock: any Clock<Duration> = ContinuousClock(),
     search: @escaping @Sendable (String) -> Promise<[String]>
   ) {
-    latest = Latest(debounce: .milliseconds(300), clock: clock)
+    latest = LatestOnly(debounce: .milliseconds(300), clock: clock)
     self.search = search
   }
 
   func textChanged(to text: String) {
+    guard !text.isEmpty else {
+      latest.cancel()
+      hits = []
+      return
+    }
+    showsSpinner = true
     latest.run { [search] in search(text) }
       .done { hits in self.hits = hits }
+      .finally { self.showsSpinner = self.latest.isRunning }
       .cauterize()
   }
 }

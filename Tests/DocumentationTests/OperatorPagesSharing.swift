@@ -18,10 +18,10 @@ private func limiting(_ user: User, _ names: [String]) async throws -> Page {
   return page
 }
 
-// MARK: LatestOnly.md
+// MARK: SupersedingWork.md
 
 private func previewing(_ name: String) {
-  let latest = Latest<Page>(debounce: .milliseconds(200))
+  let latest = LatestOnly<Page>(debounce: .milliseconds(200))
   latest.run { downloadPage(from: name) }.cauterize()
 }
 

@@ -53,11 +53,11 @@ private func hedging() {
   _ = page
 }
 
-// MARK: LatestOnly.md
+// MARK: SupersedingWork.md
 
 @MainActor
 final class Preview {
-  private let latest = Latest<Page>(debounce: .milliseconds(200))
+  private let latest = LatestOnly<Page>(debounce: .milliseconds(200))
   private(set) var text = ""
 
   func show(_ name: String) {
@@ -108,8 +108,7 @@ final class Preview {
       Promise<Int>.rejected(Offline())
     }
     await clock.run(until: failed)
-    let error = await #expect(throws: RetryError.self) { try await failed.value }
-    #expect(error?.errors.count == 2 && error?.last is Offline)
+    await #expect(throws: Offline.self) { try await failed.value }
   }
 
   @Test func hedged_secondAttemptOvertakes_orBothFail() async throws {
@@ -125,7 +124,7 @@ final class Preview {
     let failed = Promise.hedged(delay: .milliseconds(50), clock: clock) {
       Promise<Int>.rejected(Offline())
     }
-    try await expectRejection(of: failed, with: AggregateError.self)
+    try await expectRejection(of: failed, with: Offline.self)
     withExtendedLifetime(resolver) {}
   }
 
@@ -136,7 +135,7 @@ final class Preview {
     while preview.text.isEmpty { await Task.yield() }
     #expect(preview.text == "b")
 
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     let first = latest.run { .value(1) }
     let second = latest.run { .rejected(Offline()) }
     try await expectCancellation(of: first)

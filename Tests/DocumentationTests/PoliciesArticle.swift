@@ -16,6 +16,7 @@ private func deadlines() -> RetryPolicy {
   var patient = RetryPolicy.fixed(attempts: 10, delay: .seconds(1))
   patient.attemptTimeout = .seconds(5)
   patient.deadline = .seconds(30)
+  patient.observer = { attempt in print("attempt \(attempt.number): \(attempt.error)") }
   return patient
 }
 
@@ -65,7 +66,7 @@ private enum Coalescing {
 
 @MainActor
 final class Search {
-  private let latest = Latest<[String]>(debounce: .milliseconds(300))
+  private let latest = LatestOnly<[String]>(debounce: .milliseconds(300))
   private(set) var hits: [String] = []
 
   func textChanged(to text: String) {
@@ -86,6 +87,18 @@ final class Feed {
       .done(weak: self) { feed, items in feed.items = items }
       .cauterize()
   }
+}
+
+func crawl(_ names: [String], for limit: Duration, report: Recorder<String>) async {
+  await withPromiseScope { scope in
+    let pages = names.map { name in
+      downloadPage(from: name)
+        .tap { result in report.record("\(name): \(result)") }
+        .bound(to: scope)
+    }
+    _ = await Promise.allSettled(pages).timeout(after: limit).result
+  }
+  report.record("end")
 }
 
 private func resources() -> Promise<Page> {
@@ -118,6 +131,12 @@ func firstGoodPage(of mirrors: [String]) async -> Page? {
     feed.reload()
     while feed.items.isEmpty { await Task.yield() }
     #expect(feed.items == ["rain"])
+  }
+
+  @Test func crawl_reportsEachAddress() async {
+    let report = Recorder<String>()
+    await crawl(["a", "b"], for: .seconds(60), report: report)
+    #expect(report.events.count == 3 && report.events.last == "end")
   }
 
   @Test func resource_isUsed() async throws {

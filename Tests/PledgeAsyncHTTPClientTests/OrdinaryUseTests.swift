@@ -189,8 +189,7 @@
             throw HTTPStatusError(status: Int(response.status.code), url: request.url)
           }
         }
-        let error = try await expectRejection(of: page, with: RetryError.self)
-        #expect(error.errors.count == 3)
+        try await expectRejection(of: page, with: HTTPStatusError.self)
         #expect(bodies.count == 3)
       }
     }

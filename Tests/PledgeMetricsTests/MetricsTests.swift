@@ -180,7 +180,7 @@
       let failing = Promise.retry(policy, clock: ContinuousClock()) {
         Promise<Int>.rejected(Boom())
       }
-      try await expectRejection(of: failing, with: RetryError.self)
+      try await expectRejection(of: failing, with: Boom.self)
       #expect(try metrics.count("pledge.retries", name) == 4)
       #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
     }
@@ -197,7 +197,7 @@
         return Promise<Int>.rejected(Boom())
       }
       await clock.run(until: failing)
-      try await expectRejection(of: failing, with: RetryError.self)
+      try await expectRejection(of: failing, with: Boom.self)
       #expect(attempts.count == 2)
       #expect(try metrics.count("pledge.retries", name) == 1)
       #expect(try metrics.count("pledge.retries.exhausted", name) == 1)
@@ -234,7 +234,7 @@
       let failing = Promise.retry(.fixed(attempts: 4, delay: .zero), clock: ContinuousClock()) {
         Promise<Int>.rejected(Boom())
       }
-      try await expectRejection(of: failing, with: RetryError.self)
+      try await expectRejection(of: failing, with: Boom.self)
       #expect(try metrics.count("pledge.retries") >= before + 3)
       #expect(try metrics.count("pledge.retries.exhausted") >= exhausted + 1)
     }

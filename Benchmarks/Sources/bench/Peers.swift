@@ -17,6 +17,8 @@ extension Registry {
     addOpenCombine(to: &registry)
     addBridges(to: &registry)
     addPublishedSuites(to: &registry)
+    addPolicies(to: &registry)
+    addPoliciesByHand(to: &registry)
     return registry
   }
 }

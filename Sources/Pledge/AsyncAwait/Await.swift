@@ -33,8 +33,11 @@ extension Promise {
     }
   }
 
+  /// Waits for the result; calls `start` when the task is about to suspend.
   @usableFromInline
-  func waitForSettlement() async -> Result<Value, any Error> {
+  nonisolated(nonsending) func waitForSettlement(
+    _ start: () -> Void = {}
+  ) async -> Result<Value, any Error> {
     if cell.isSettled { return cell.handledResult() }
     let waiter = Waiter()
     return await withTaskCancellationHandler {
@@ -42,6 +45,7 @@ extension Promise {
         waiter.wait(on: cell) { source in
           continuation.resume(returning: source.handledResult())
         }
+        start()
       }
     } onCancel: {
       waiter.giveUp()
@@ -148,6 +152,16 @@ extension Promise {
   }
 }
 
+extension Promise {
+  /// Returns a promise for the result of a task that runs `operation`.
+  @usableFromInline
+  static func running(_ operation: AsyncOperation<Value>) -> Promise {
+    let (promise, resolver) = Promise.withResolvers()
+    resolver.settleWithTask(operation)
+    return promise
+  }
+}
+
 extension Resolver {
   /// Starts a task that runs `operation` and settles the promise with its result; cancelling the
   /// promise cancels the task.
@@ -155,16 +169,27 @@ extension Resolver {
     priority: TaskPriority? = nil,
     _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) {
+    settleWithTask(priority: priority, AsyncOperation(sendable: operation))
+  }
+
+  /// Starts a task that runs `operation` and settles the promise with its result; cancelling the
+  /// promise cancels the task.
+  func settleWithTask(priority: TaskPriority? = nil, _ operation: AsyncOperation<Value>) {
     let isolation = operation.isolation
-    let operation = AsyncOperation(operation)
     let task = Task(priority: priority) {
-      resolve(await operation.run(isolation: isolation))
+      _ = resolve(await operation.run(isolation: isolation).map { $0.value })
     }
+    cancelling(task)
+  }
+
+  /// Cancels `task`, which settles the promise, when the promise is cancelled.
+  func cancelling(_ task: Task<Void, Never>) {
     let cell = cell
     cell.onCancel {
       // First the promise, because the task could end immediately, and with a value.
       cell.reject(Rejection.cancellation)
       task.cancel()
+      CancelledTasks.note(task)
     }
   }
 }
@@ -172,23 +197,46 @@ extension Resolver {
 /// An asynchronous closure that is called once, and released in its isolation.
 ///
 /// `@unchecked Sendable`: only `run`, which is called once, accesses `operation`.
-private final class AsyncOperation<Value: Sendable>: @unchecked Sendable {
+@usableFromInline
+final class AsyncOperation<Value>: @unchecked Sendable {
   /// A struct, because an optional closure of this type needs the runtime of macOS 15.
-  private struct Operation {
+  @usableFromInline
+  struct Operation {
+    @usableFromInline let body: @isolated(any) () async throws -> sending Value
+
+    @inlinable
+    init(_ body: sending @escaping @isolated(any) () async throws -> sending Value) {
+      self.body = body
+    }
+  }
+
+  private struct SendableOperation {
     let body: @Sendable @isolated(any) () async throws -> Value
   }
 
-  private var operation: Operation?
+  @usableFromInline var operation: Operation?
 
-  init(_ operation: @escaping @Sendable @isolated(any) () async throws -> Value) {
-    self.operation = Operation(body: operation)
+  /// Creates an operation whose value is sendable, which makes no difference to the closure.
+  init(sendable operation: @escaping @Sendable @isolated(any) () async throws -> Value)
+  where Value: Sendable {
+    self.operation = unsafeBitCast(SendableOperation(body: operation), to: Operation.self)
   }
 
-  func run(isolation: isolated (any Actor)?) async -> Result<Value, any Error> {
+  @inlinable
+  init(_ operation: sending @escaping @isolated(any) () async throws -> sending Value) {
+    self.operation = Operation(operation)
+  }
+
+  /// The isolation of the operation; read before `run`.
+  @inlinable
+  var isolation: (any Actor)? { operation?.body.isolation }
+
+  @inlinable
+  func run(isolation: isolated (any Actor)?) async -> Result<Moved<Value>, any Error> {
     // The closure's captures, and their `deinit`, can be isolated to the actor.
     defer { operation = nil }
     do {
-      return .success(try await operation.unsafelyUnwrapped.body())
+      return .success(Moved(try await operation.unsafelyUnwrapped.body()))
     } catch {
       return .failure(error)
     }

@@ -24,56 +24,6 @@ func startingTasks<A: Sendable, Value: Sendable>(
   return { input in Promise { try await operation(input) }.produced(in: isolation) }
 }
 
-/// Returns a function that runs `operation` in a new task, in its isolation, with the task-local
-/// values and the priority of the caller of this function.
-///
-/// This is for policies, which start most of their tasks on other threads than the caller's.
-/// `operation` is also released in its isolation.
-func startingInheritingTasks<Value: Sendable>(
-  _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
-) -> @Sendable () -> Promise<Value> {
-  let isolation = isolatedTarget(operation.isolation)
-  let operation = keeping(operation, in: isolation)
-  let starter = TaskStarter()
-  return { starter.start { try await operation() }.produced(in: isolation) }
-}
-
-/// Returns a function that runs `operation` in a new task, in its isolation, with the task-local
-/// values and the priority of the caller of this function.
-///
-/// `operation` is also released in its isolation.
-func startingInheritingTasks<A: Sendable, Value: Sendable>(
-  _ operation: @escaping @Sendable @isolated(any) (A) async throws -> Value
-) -> @Sendable (A) -> Promise<Value> {
-  let isolation = isolatedTarget(operation.isolation)
-  let operation = keeping(operation, in: isolation)
-  let starter = TaskStarter()
-  return { input in starter.start { try await operation(input) }.produced(in: isolation) }
-}
-
-/// Starts tasks that inherit the task-local values and the priority of the code that created it.
-///
-/// Only a task can store task-local values: this one waits, and creates the others.
-private final class TaskStarter: Sendable {
-  private let starts: AsyncStream<@Sendable () -> Void>.Continuation
-
-  init() {
-    let (stream, starts) = AsyncStream.makeStream(of: (@Sendable () -> Void).self)
-    self.starts = starts
-    Task { for await start in stream { start() } }
-  }
-
-  deinit { starts.finish() }
-
-  func start<Value: Sendable>(
-    _ operation: @escaping @Sendable () async throws -> Value
-  ) -> Promise<Value> {
-    let (promise, resolver) = Promise<Value>.withResolvers()
-    starts.yield { if resolver.isPending { resolver.settleWithTask(operation) } }
-    return promise
-  }
-}
-
 /// Returns a function that runs `operation`, which doesn't throw, in a new task, in its isolation.
 ///
 /// `operation` is also released in its isolation.

@@ -23,38 +23,3 @@ final class TaskEnd: Sendable {
     .produced(in: isolation)
   }
 }
-
-/// A task that waits to be told to run its operation.
-///
-/// It exists while it waits because only a task can store its creator's task-local values and
-/// priority. The thread that starts it can belong to another request.
-final class WaitingTask<Value: Sendable>: Sendable {
-  private let result: Promise<Value>
-  private let resolver: Resolver<Void>
-
-  /// Creates the task, whose end is `end`.
-  init(
-    _ end: TaskEnd, _ operation: @escaping @Sendable () async throws -> Value,
-    in isolation: HandlerTarget?
-  ) {
-    let (gate, resolver) = Promise<Void>.withResolvers()
-    self.resolver = resolver
-    result = end.run(
-      {
-        try await gate.value
-        return try await operation()
-      }, in: isolation)
-  }
-
-  // A task that was never started ends silently.
-  deinit {
-    if resolver.isPending { result.cancel() }
-    resolver.abandon()
-  }
-
-  /// Runs the operation, and returns its result.
-  func start() -> Promise<Value> {
-    resolver.fulfill()
-    return result
-  }
-}

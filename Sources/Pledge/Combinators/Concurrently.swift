@@ -76,9 +76,24 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) async throws -> T
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    concurrently(
-      elements, limit, cancellingRest, HandlerTarget(GlobalExecutor.global),
-      startingInheritingTasks(transform))
+    let isolation = isolatedTarget(transform.isolation)
+    let transform = keeping(transform, in: isolation)
+    let (promise, resolver) = withResolvers()
+    resolver.settleWithTask {
+      let hasFailed = Failure()
+      return try await concurrentMap(hasFailed.stopping(elements), limit: limit) { element in
+        do {
+          return try await transform(element) as T?
+        } catch {
+          // First the promise, because the other calls can ignore their cancellation.
+          resolver.reject(error)
+          hasFailed.isNoted.store(true, ordering: .releasing)
+          if cancellingRest { throw error }
+          return nil
+        }
+      }.compactMap(\.self)
+    }
+    return promise.produced(in: isolation)
   }
 
   /// Calls `transform` for each of `elements` as they arrive, with at most `limit` promises
@@ -167,5 +182,15 @@ extension Promise {
     _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
     work.stopAtEnd(feeding)
     return work.result
+  }
+}
+
+/// Whether an asynchronous `transform` has failed, so that no further elements are taken.
+private final class Failure: Sendable {
+  let isNoted = AtomicFlag(false)
+
+  func stopping<S: Sequence>(_ elements: S) -> some Sequence<S.Element> {
+    var iterator = elements.makeIterator()
+    return AnyIterator { self.isNoted.load(ordering: .acquiring) ? nil : iterator.next() }
   }
 }

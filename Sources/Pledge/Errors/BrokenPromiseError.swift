@@ -8,6 +8,8 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     case executorDroppedJob
     /// The promise was abandoned; see ``Resolver/abandon()``.
     case abandoned
+    /// The limiter was deallocated while it was paused, before it started the operation.
+    case limiterDropped
     /// A task awaits the value of a guarantee that was cancelled; see ``Guarantee/value``.
     case guaranteeCancelled
   }
@@ -32,6 +34,8 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
       return "\(place) can never settle: its executor dropped the handler without running it."
     case .abandoned:
       return "\(place) can never settle: it was abandoned."
+    case .limiterDropped:
+      return "\(place) can never settle: its limiter was dropped while it was paused."
     case .guaranteeCancelled:
       return """
         A task awaits a guarantee that was cancelled, and stays suspended. Await the guarantee's \

@@ -14,6 +14,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   case noElement
   /// A `compactMap` closure returned nil.
   case noValue
+  /// Work was bound to a scope that is closed; see ``PromiseScope/close()``.
+  case scopeClosed
 
   /// A description of the error.
   public var description: String {
@@ -32,6 +34,8 @@ public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
       "The sequence has no such element."
     case .noValue:
       "The closure of `compactMap` returned nil."
+    case .scopeClosed:
+      "The scope is closed: it starts no further work."
     }
   }
 }

@@ -1,59 +1,12 @@
-/// How long, and how many values, a ``RequestCoalescer`` caches.
-public struct CoalescerCaching: Sendable, Hashable {
-  /// The time for which a value is cached; nil for no limit other than the capacity.
-  ///
-  /// Expired values are removed whenever the number of keys has doubled, so there are at most 64
-  /// keys, or twice as many as were in use the last time.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public var lifetime: Duration? {
-    get { fresh?.duration }
-    set { fresh = newValue.map { TimeSpan($0) } }
-  }
-  /// The time after its lifetime during which a stale value is still returned while new work
-  /// replaces it.
-  ///
-  /// If that work fails, its error is ignored: the stale value remains, and the next request starts
-  /// new work.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public var staleLifetime: Duration {
-    get { stale.duration }
-    set { stale = TimeSpan(newValue) }
-  }
-  /// The maximum number of cached values; the least recently used one is removed first.
-  public var capacity: Int?
+/// The work of a coalescer, apart from what depends on the types of keys and values.
+///
+/// Generic code looks up the metadata of its types at each step, so that part is thin, and is
+/// specialized where a coalescer is used.
+@usableFromInline
+final class CoalescerStore: Sendable {
+  @usableFromInline typealias Entry = CoalescerEntry
 
-  fileprivate var fresh: TimeSpan?
-  fileprivate var stale: TimeSpan
-
-  /// Caches values for `lifetime`, and returns stale values for another `staleLifetime` while they
-  /// are refreshed ("stale while revalidate").
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public init(
-    lifetime: Duration? = nil, staleLifetime: Duration = .zero, capacity: Int? = nil
-  ) {
-    self.init(lifetime.map { TimeSpan($0) }, stale: TimeSpan(staleLifetime), capacity)
-  }
-
-  init(_ fresh: TimeSpan?, stale: TimeSpan, _ capacity: Int?) {
-    self.fresh = fresh
-    self.stale = stale
-    self.capacity = capacity
-  }
-
-  /// The time for which a value is kept, in nanoseconds; nil for no limit.
-  fileprivate var total: Int64? {
-    fresh.map {
-      let (sum, overflow) = $0.inNanoseconds.addingReportingOverflow(stale.inNanoseconds)
-      return overflow ? (stale < .zero ? .min : .max) : sum
-    }
-  }
-}
-
-/// The part of a coalescer that doesn't depend on the type of the keys.
-final class CoalescerStore<Value: Sendable>: Sendable {
-  typealias Entry = CoalescerEntry<Value>
-
-  let table = Mutex(CoalescerTable<Value>())
+  let table = Mutex(CoalescerTable())
   let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
   /// Returns the time since the store was created.
@@ -70,23 +23,94 @@ final class CoalescerStore<Value: Sendable>: Sendable {
   /// Returns the number of nanoseconds since the store was created.
   private func age() -> Int64 { stopwatch().inNanoseconds }
 
-  func isUsable(_ entry: Entry) -> Bool {
-    guard let arrival = entry.arrival.withLock({ $0 }) else { return !entry.promise.isCancelled }
+  private func isUsable(_ entry: Entry) -> Bool {
+    guard let arrival = entry.arrival else { return !entry.cell.isCancelled }
     guard let total = caching?.total else { return true }
     return age() - arrival < total
   }
 
-  func isStale(_ entry: Entry) -> Bool {
-    guard let arrival = entry.arrival.withLock({ $0 }), let lifetime = caching?.fresh else {
-      return false
-    }
+  private func isStale(_ entry: Entry) -> Bool {
+    guard let lifetime = caching?.fresh, let arrival = entry.arrival else { return false }
     return age() - arrival >= lifetime.inNanoseconds
   }
 
-  /// Replaces `old`, if any, with `fresh`, unless the table has changed since `version`.
-  func insert(_ fresh: Entry, replacing old: Entry?, version: Int) -> Bool {
+  // MARK: Callers
+
+  /// How a request for a key is served.
+  @usableFromInline
+  enum Role {
+    /// The caller starts the work.
+    case starting
+    /// The caller receives a stale value, and starts work that replaces it.
+    case refreshing
+    /// The work is in progress, or has ended.
+    case joining
+  }
+
+  /// Returns how a request is served, and by which entry; `cell` becomes the cell of the caller's
+  /// own promise.
+  ///
+  /// - Parameters:
+  ///   - isWanted: Compares the key of an entry, which runs without the lock.
+  ///   - share: Returns a cell that is another consumer of the given one.
+  ///   - make: Returns a new entry.
+  @usableFromInline
+  func request(
+    hash: Int, _ isWanted: (Entry) -> Bool, share: (Cell) -> Cell, make: () -> Entry,
+    _ cell: inout Cell?
+  ) -> (Role, Entry) {
+    var fresh: Entry?
+    while true {
+      let bucket = table.withLock { $0.bucket(hash) }
+      let found = bucket?.first(where: isWanted)
+      if let found, isUsable(found) {
+        cell = join(found, share)
+        if cell != nil { return (role(joining: found), found) }
+        // All callers cancelled before this one joined.
+        remove(found)
+        continue
+      }
+      let new = fresh ?? make()
+      // The caller is a consumer before other callers can join and cancel.
+      if fresh == nil { cell = share(new.cell) }
+      fresh = new
+      if insert(new, replacing: found, in: bucket) {
+        monitors.note(.started)
+        return (.starting, new)
+      }
+      // A request with the same hash was faster.
+    }
+  }
+
+  /// Returns a cell for another caller; nil if the work was cancelled.
+  ///
+  /// The consumers of an entry's cell are its callers. When all have cancelled, the cell is
+  /// cancelled, and with it the work; a caller that is a consumer by then prevents that.
+  private func join(_ entry: Entry, _ share: (Cell) -> Cell) -> Cell? {
+    if caching?.capacity != nil { table.withLock { $0.noteUse(of: entry) } }
+    if entry.cell.isSettled { return entry.cell }
+    let cell = share(entry.cell)
+    return entry.cell.isCancelled ? nil : cell
+  }
+
+  private func role(joining entry: Entry) -> Role {
+    if isStale(entry) {
+      monitors.note(.stale)
+      return .refreshing
+    }
+    monitors.note(entry.arrival == nil ? .joined : .cached)
+    return .joining
+  }
+
+  // MARK: Entries
+
+  /// Replaces `old`, if any, with `fresh`, unless the entries with its hash aren't those of
+  /// `bucket` anymore.
+  private func insert(
+    _ fresh: Entry, replacing old: Entry?, in bucket: CoalescerBucket?
+  ) -> Bool {
     let (inserted, removed): (Bool, Entry?) = table.withLock { table in
-      guard table.version == version else { return (false, nil) }
+      guard table.bucket(fresh.hash) == bucket else { return (false, nil) }
       let removed = old.flatMap { table.remove($0) }
       table.insert(fresh)
       return (true, removed)
@@ -103,7 +127,7 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     guard let total = caching?.total else { return }
     let entries = table.withLock { $0.entriesToSweep() }
     if entries.isEmpty { return }
-    // The clock is user code, and an entry has a lock of its own.
+    // The clock is user code.
     let now = age()
     let expired = entries.filter { $0.hasExpired(at: now, after: total) }
     let removed = table.withLock { table in
@@ -113,80 +137,94 @@ final class CoalescerStore<Value: Sendable>: Sendable {
     SharedThread.release((entries, removed))
   }
 
+  @usableFromInline
   func remove(_ entry: Entry) {
     let removed = table.withLock { $0.remove(entry) }
     SharedThread.release(removed)
   }
 
-  /// Returns a separate promise for the value of `entry` to a caller that has joined it.
-  func share(_ entry: Entry) -> Promise<Value> {
-    guard entry.promise.isPending else { return entry.promise.share() }
-    let (promise, resolver) = Promise<Value>.withResolvers()
-    // Retains the store, whose table counts the callers, because a caller can outlive the
-    // coalescer.
-    promise.cell.onCancel { self.leave(entry) }
-    resolver.resolve(onlyWith: entry.promise.uncancellable())
-    return promise
-  }
+  // MARK: Work
 
-  /// Records that a caller no longer waits for `entry`; the last one cancels the work.
-  func leave(_ entry: Entry) {
-    let (isLast, removed) = table.withLock { $0.leave(entry) }
-    SharedThread.release(removed)
-    if isLast { entry.promise.cancel() }
-  }
-
-  /// Starts the work of a new entry.
-  func begin(_ entry: Entry, _ start: () throws -> Promise<Value>) {
-    entry.noteBeginning()
-    // Attached before the work starts, so that the entry is removed before callers receive an
-    // error.
-    entry.promise.cell.onCancel { [weak self, weak entry] in
-      if let self, let entry { remove(entry) }
+  /// Removes `entry` when its cell is cancelled, before callers receive the error, and cancels its
+  /// task, if it has one.
+  @usableFromInline
+  func prepare(_ entry: Entry) {
+    // The hooks are released when the cell settles, which ends the cycle.
+    entry.cell.onCancel { [self] in
+      remove(entry)
+      guard let task = entry.takeTask() else { return }
+      // First the promise, because the task could end immediately, and with a value.
+      entry.cell.reject(.cancellation)
+      task.cancel()
+      CancelledTasks.note(task)
     }
-    let work = entry.work
-    let started = work.start(start)
-    entry.resolver.resolve(
-      onlyWith: .onEnd(of: started, target: target) { [weak self, weak entry] in
-        work.end()
-        guard let self, let entry else { return }
-        guard caching != nil, case .success? = started.currentResult else { return remove(entry) }
-        let arrival = age()
-        entry.arrival.withLock { $0 = arrival }
-        noteValue(of: entry)
-      })
   }
 
-  /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
-  func revalidate(_ old: Entry, _ start: () throws -> Promise<Value>) {
-    guard old.beginRevalidation() else { return }
-    let fresh = Entry(key: old.key, hash: old.hash)
-    fresh.noteBeginning()
-    // Not as the work of an entry: a request that it makes gets the stale value.
-    let work = Promise<Value>.attempted { try start() }
-    let ending = Promise.onEnd(of: work, target: target) { [weak self] in
-      guard let self else { return }
-      guard case .success? = work.currentResult else {
-        old.endRevalidation()
-        return monitors.note(.refreshFailed)
-      }
-      let arrival = age()
-      fresh.arrival.withLock { $0 = arrival }
-      let removed = table.withLock { table in
-        let removed = table.remove(old)
-        // Not if the key was removed in the meantime.
-        if removed != nil {
-          table.insert(fresh)
-          table.noteValue(of: fresh)
+  /// Starts the work of a new entry, which is prepared, as a task.
+  @inlinable
+  func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
+    let isolation = operation.isolation
+    let task = entry.work.start {
+      Task { [self] in
+        let result = await operation.run(isolation: isolation)
+        switch result {
+        case .success(let value):
+          end(entry, isFulfilled: true)
+          _ = entry.cell.fulfill(value.value)
+        case .failure(let error):
+          end(entry, isFulfilled: false)
+          entry.cell.reject(Rejection(error, origin: nil))
         }
-        return removed
       }
-      SharedThread.release(removed)
     }
-    fresh.resolver.resolve(onlyWith: ending)
-    // The caller already has a value, so this error has no consumer.
-    fresh.promise.cauterize()
+    entry.note(task)
   }
+
+  /// Settles `entry`, by `copy`, when the work that settles `started` has ended.
+  @usableFromInline
+  func finish(_ entry: Entry, after started: Cell, _ copy: @escaping @Sendable (Cell) -> Void) {
+    let forwarder = Handler(.observer, of: started, on: .inPlace, body: nil) { [self] _, source in
+      end(entry, isFulfilled: source.rejection == nil)
+      copy(source)
+    }
+    forwarder.noteObserving(for: entry.cell)
+    started.attach(forwarder)
+    entry.cell.addForwarder(forwarder, producer: started)
+  }
+
+  /// Caches the value of an entry whose work has ended, or removes the entry.
+  @usableFromInline
+  func end(_ entry: Entry, isFulfilled: Bool) {
+    entry.work.end()
+    guard caching != nil, isFulfilled else { return remove(entry) }
+    entry.arrival = age()
+    noteValue(of: entry)
+  }
+
+  /// Replaces the stale value of `old` by that of `fresh`, which has arrived.
+  @usableFromInline
+  func replace(_ old: Entry, by fresh: Entry) {
+    fresh.arrival = age()
+    let removed = table.withLock { table in
+      let removed = table.remove(old)
+      // Not if the key was removed in the meantime.
+      if removed != nil {
+        table.insert(fresh)
+        table.noteValue(of: fresh)
+      }
+      return removed
+    }
+    SharedThread.release(removed)
+  }
+
+  @usableFromInline
+  func noteFailedRefresh(of entry: Entry) {
+    entry.endRefresh()
+    monitors.note(.refreshFailed)
+  }
+
+  /// The target for handlers that call `end` or `replace`.
+  @usableFromInline var clockTarget: HandlerTarget { target }
 
   /// Makes room for the value of `entry` by removing the least recently used values.
   private func noteValue(of entry: Entry) {
@@ -202,169 +240,49 @@ final class CoalescerStore<Value: Sendable>: Sendable {
 /// The work of an entry, to detect work that waits for itself.
 ///
 /// It is separate from the entry, because a task can run for longer than the entry exists.
-final class CoalescedWork: Sendable {
-  /// The unfinished work in which the current task runs, and some that has ended.
-  @TaskLocal static var current: [CoalescedWork] = []
+///
+/// `@unchecked Sendable`: `outer` is written before the work starts, and by the last reference.
+@usableFromInline
+final class CoalescedWork: @unchecked Sendable {
+  /// The work in which the current task runs, which can have ended.
+  @TaskLocal static var current: CoalescedWork?
 
   private let hasEnded = AtomicFlag(false)
+  /// The work in which this work started, unless it had ended.
+  private(set) var outer: CoalescedWork?
+
+  // Not recursive, however deeply work is nested.
+  deinit {
+    var rest = exchange(&outer, with: nil)
+    while isKnownUniquelyReferenced(&rest) {
+      rest = exchange(&rest.unsafelyUnwrapped.outer, with: nil)
+    }
+  }
 
   /// Calls `start`, which runs as a part of this work.
-  func start<Value>(_ start: () throws -> Promise<Value>) -> Promise<Value> {
-    // Without the work that has ended: a task can start the work that starts the next task.
-    let outer = Self.current.filter { !$0.hasEnded.load(ordering: .acquiring) }
-    return Self.$current.withValue(outer + [self]) {
-      Promise<Value>.attempted { try start() }
-    }
+  @usableFromInline
+  func start<Started>(_ start: () -> Started) -> Started {
+    outer = Self.current?.firstUnfinished
+    return Self.$current.withValue(self, operation: start)
   }
 
   func end() { hasEnded.store(true, ordering: .releasing) }
 
+  /// This work, or the first one around it that hasn't ended: a task can start the work that starts
+  /// the next task.
+  private var firstUnfinished: CoalescedWork? {
+    var work: CoalescedWork? = self
+    while let next = work, next.hasEnded.load(ordering: .acquiring) { work = next.outer }
+    return work
+  }
+
   /// Whether the current task is a part of this work, which would wait for itself.
-  var isCurrent: Bool {
-    !hasEnded.load(ordering: .acquiring) && Self.current.contains { $0 === self }
-  }
-}
-
-/// The request for one key.
-///
-/// `@unchecked Sendable`: immutable except for `arrival`, which has a lock, and `place` and
-/// `callers`, which are guarded by the table's lock. `key` is accessed only by the coalescer, which
-/// is sendable only if its keys are; but any thread can release it.
-final class CoalescerEntry<Value: Sendable>: @unchecked Sendable {
-  /// Its work, if it starts any.
-  let work = CoalescedWork()
-  let key: Any
-  let hash: Int
-  let promise: Promise<Value>
-  let resolver: Resolver<Value>
-  /// The age of the store when the value arrived, in nanoseconds; nil until then.
-  let arrival = Mutex<Int64?>(nil)
-  /// Its place in the table's list of values; zero until it has one.
-  fileprivate var place = 0
-  /// The number of callers that wait for it.
-  fileprivate var callers = 1
-  private let isRevalidating = Atomic(false)
-  private let hasBegun = Atomic(false)
-
-  init(key: Any, hash: Int) {
-    self.key = key
-    self.hash = hash
-    (promise, resolver) = Promise<Value>.withResolvers()
-  }
-
-  // If the work never began, no caller has received the promise, so it is dropped silently.
-  deinit {
-    if !hasBegun.load(ordering: .acquiring) { resolver.abandon() }
-  }
-
-  func noteBeginning() { hasBegun.store(true, ordering: .releasing) }
-
-  /// Returns whether the caller must refresh the value: true until `endRevalidation()`, for one
-  /// caller.
-  func beginRevalidation() -> Bool {
-    !isRevalidating.exchange(true, ordering: .acquiringAndReleasing)
-  }
-
-  /// Whether its value has been in the store for `total` nanoseconds and isn't being replaced.
-  func hasExpired(at now: Int64, after total: Int64) -> Bool {
-    guard let arrival = arrival.withLock({ $0 }) else { return false }
-    return now - arrival >= total && !isRevalidating.load(ordering: .acquiring)
-  }
-
-  func endRevalidation() { isRevalidating.store(false, ordering: .releasing) }
-}
-
-/// The entries of a coalescer, found by hash.
-///
-/// Pure bookkeeping: no key is hashed, compared, or released here.
-struct CoalescerTable<Value: Sendable> {
-  typealias Entry = CoalescerEntry<Value>
-
-  private var entries: [Int: [Entry]] = [:]
-  private(set) var count = 0
-  /// Changes with each insertion and removal.
-  private(set) var version = 0
-  /// The entries whose values have arrived, to enforce the capacity.
-  private var values = RecencyList<Entry>()
-  /// The number of entries that starts the next sweep.
-  private var sweepCount = Self.minimumSweepCount
-
-  private static var minimumSweepCount: Int { 64 }
-
-  func candidates(_ hash: Int) -> [Entry] { entries[hash] ?? [] }
-
-  mutating func insert(_ entry: Entry) {
-    entries[entry.hash, default: []].append(entry)
-    count += 1
-    version += 1
-  }
-
-  /// Adds the value of an entry as the most recently used one, unless the entry has been removed.
-  mutating func noteValue(of entry: Entry) {
-    guard entries[entry.hash]?.contains(where: { $0 === entry }) == true else { return }
-    entry.place = values.insert(entry)
-  }
-
-  /// Adds a caller to an entry; false if all its callers have left.
-  ///
-  /// The table's lock determines whether a caller joins before the last one leaves, so a caller
-  /// that has joined isn't affected by the cancellation of others.
-  mutating func join(_ entry: Entry) -> Bool {
-    guard entry.callers > 0 else { return false }
-    entry.callers += 1
-    values.use(entry, at: entry.place)
-    return true
-  }
-
-  /// Removes a caller from an entry, and removes the entry from the table if that was the last one.
-  mutating func leave(_ entry: Entry) -> (isLast: Bool, removed: Entry?) {
-    entry.callers -= 1
-    guard entry.callers == 0 else { return (false, nil) }
-    return (true, remove(entry))
-  }
-
-  /// Removes and returns an entry; nil if it has already been removed.
-  ///
-  /// The caller must release it without holding the lock.
-  mutating func remove(_ entry: Entry) -> Entry? {
-    guard let index = entries[entry.hash]?.firstIndex(where: { $0 === entry }) else { return nil }
-    let removed = entries[entry.hash]?.remove(at: index)
-    if entries[entry.hash]?.isEmpty == true { entries[entry.hash] = nil }
-    values.remove(entry, at: entry.place)
-    count -= 1
-    version += 1
-    return removed
-  }
-
-  /// Removes and returns everything.
-  ///
-  /// The version continues, so that a caller that read the table before doesn't take the new one for
-  /// the old one. The caller must release the result without holding the lock.
-  mutating func removeAll() -> CoalescerTable {
-    let removed = self
-    self = CoalescerTable()
-    version = removed.version + 1
-    return removed
-  }
-
-  /// Returns all entries if it's time to remove those that have expired.
-  mutating func entriesToSweep() -> [Entry] {
-    guard count >= sweepCount else { return [] }
-    // No other thread sweeps at the same time.
-    sweepCount = .max
-    return entries.values.flatMap { $0 }
-  }
-
-  /// Records the end of a sweep.
-  mutating func noteSweep() { sweepCount = max(2 * count, Self.minimumSweepCount) }
-
-  /// Removes the least recently used values until no more than `capacity` remain.
-  mutating func removeOldestValues(beyond capacity: Int) -> [Entry] {
-    var removed: [Entry] = []
-    while values.count > capacity, let oldest = values.oldest {
-      guard let entry = remove(oldest) else { break }
-      removed.append(entry)
+  @usableFromInline var isCurrent: Bool {
+    guard var work = Self.current, !hasEnded.load(ordering: .acquiring) else { return false }
+    while work !== self {
+      guard let outer = work.outer else { return false }
+      work = outer
     }
-    return removed
+    return true
   }
 }

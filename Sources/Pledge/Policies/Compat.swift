@@ -45,7 +45,7 @@ extension Promise {
   ) -> Promise<Value> { finishedAfter(Placed(f, at: target)) }
 }
 extension Thenable {
-  func tapped(
+  @usableFromInline func tapped(
     _ target: HandlerTarget, _ f: @escaping @Sendable (Result<Value, any Error>) -> Void
   ) -> Promise<Value> { tapped(Placed(ResultAction(f), at: target)) }
 }

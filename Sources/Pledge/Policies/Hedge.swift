@@ -5,9 +5,10 @@ extension Promise {
   /// Hedged requests reduce the latency of a service's slowest responses: the second request can
   /// overtake a first one that is stuck. The first value wins, and the other attempts are
   /// cancelled. When an attempt fails, other than by cancellation, the next one starts immediately.
-  /// If all attempts fail, the returned promise is rejected with an ``AggregateError`` of their
-  /// errors; if `attempts` is less than one, with ``PromiseError/invalidArgument(_:)``. Cancelling
-  /// it cancels all attempts. Only hedge operations that may run more than once.
+  /// If all attempts fail, the returned promise is rejected with the error of the first one; each
+  /// failed attempt is passed to `observer`. If `attempts` is less than one, the promise is rejected
+  /// with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels all attempts. Only hedge
+  /// operations that may run more than once.
   ///
   /// When all requests are slow, hedges don't help and only add load. To prevent that, share a
   /// `budget` among the requests to a service: each attempt after the first takes one of its
@@ -19,15 +20,17 @@ extension Promise {
   /// let page = Promise.hedged(delay: .milliseconds(50), budget: hedges) { download(url) }
   /// ```
   ///
-  /// **Execution.** `operation` runs in the isolation in which it was written.
+  /// **Execution.** `operation` runs in the isolation in which it was written; `observer` runs in
+  /// place, as a handler on `.immediate`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func hedged(
     attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      attempts, TimeSpan(delay), budget, TimeSource(clock),
+      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
       HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
@@ -35,7 +38,7 @@ extension Promise {
   /// Starts `operation`, and starts it again each time `delay` passes without a value, until one of
   /// at most `attempts` guarantees is fulfilled.
   ///
-  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -43,13 +46,14 @@ extension Promise {
   public static func hedged(
     attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     @_inheritActorContext _ operation:
       @escaping @Sendable @isolated(any) () throws -> Guarantee<Value>
   ) -> Promise {
     let body = Isolated(operation).assumingIsolated(
       as: (@Sendable () throws -> Guarantee<Value>).self)
     return hedge(
-      attempts, TimeSpan(delay), budget, TimeSource(clock),
+      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
       HandlerTarget(isolation: operation.isolation)
     ) { try body().source }
   }
@@ -57,7 +61,7 @@ extension Promise {
   /// Starts `operation` on `executor`, and starts it again each time `delay` passes without a
   /// value, until one of at most `attempts` attempts has a value.
   ///
-  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
   ///
   /// **Execution.** `operation` runs on `executor`. An operation that only starts a request can use
   /// `.immediate`; the first attempt then starts inside this call.
@@ -66,28 +70,33 @@ extension Promise {
   public static func hedged(
     on executor: some PromiseExecutor, attempts: Int = 2, delay: Duration,
     budget: RetryBudget? = nil, clock: any Clock<Duration> = ContinuousClock(),
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    hedge(attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(executor), operation)
+    hedge(
+      Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
+      HandlerTarget(executor), operation)
   }
 
   /// Starts `operation` on the main actor, and starts it again each time `delay` passes without a
   /// value, until one of at most `attempts` attempts has a value.
   ///
-  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public static func hedged(
     on executor: MainExecutor, attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     _ operation: @escaping @MainActor @Sendable () throws -> Promise
   ) -> Promise {
-    hedged(attempts: attempts, delay: delay, budget: budget, clock: clock, operation)
+    hedged(
+      attempts: attempts, delay: delay, budget: budget, clock: clock, observer: observer, operation)
   }
 
   /// Starts an asynchronous `operation`, and starts it again each time `delay` passes without a
   /// value, until one of at most `attempts` attempts has a value.
   ///
-  /// See ``hedged(attempts:delay:budget:clock:_:)``.
+  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
   ///
   /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
   /// written.
@@ -96,98 +105,134 @@ extension Promise {
   public static func hedged(
     attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
     clock: any Clock<Duration> = ContinuousClock(),
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    hedge(
-      attempts, TimeSpan(delay), budget, TimeSource(clock), HandlerTarget(immediate: ()),
-      startingInheritingTasks(operation))
+    let isolation = isolatedTarget(operation.isolation)
+    let operation = keeping(operation, in: isolation)
+    let hedging = Hedging(attempts, TimeSpan(delay), budget, observer)
+    let (promise, resolver) = Promise.withResolvers()
+    resolver.settleWithTask {
+      // First the promise, because the other attempts can ignore their cancellation.
+      try await hedgeWithTasks(
+        hedging, TimeSource(clock), first: { _ = resolver.fulfill($0.value) }
+      ) {
+        try await operation()
+      }
+    }
+    return promise.produced(in: isolation)
   }
 
   static func hedge(
-    _ attempts: Int, _ delay: TimeSpan, _ budget: RetryBudget?, _ time: TimeSource,
-    _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise
+    _ hedging: Hedging, _ time: TimeSource, _ target: HandlerTarget,
+    _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    guard attempts >= 1 else {
-      return .rejected(
-        PromiseError.invalidArgument("hedged needs at least one attempt, not \(attempts)."))
-    }
-    let run = HedgeRun(
-      attempts: attempts, delay: delay, time: time, target: target,
-      operation: target.keeping(operation), budget: budget)
-    return run.attempt(1).depositing(in: budget)
-      .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is AggregateError }) { _ in
-        throw AggregateError(errors: run.errors)
-      }
+    if let error = hedging.invalidity { return .rejected(error) }
+    let operation = target.keeping(operation)
+    let result = Root<Value?>()
+    HedgeRun(
+      hedging, time, result,
+      operation: { Promise<Void>.value(()).chained(target, operation).cell },
+      succeed: { result.copy(from: $0, as: Value.self) }
+    ).start()
+    return Promise(cell: result)
   }
 }
 
-/// The attempts of one call of `hedged`, which start one after the other.
-private final class HedgeRun<Value: Sendable>: Sendable {
-  private let attempts: Int
-  private let delay: TimeSpan
-  private let time: TimeSource
-  private let target: HandlerTarget
-  private let operation: @Sendable () throws -> Promise<Value>
-  private let budget: RetryBudget?
-  private let failures = Mutex<[Int: any Error]>([:])
+/// The arguments of one call of `hedged`.
+struct Hedging: Sendable {
+  let attempts: Int
+  let delay: TimeSpan
+  let budget: RetryBudget?
+  let observer: AttemptObserver?
 
   init(
-    attempts: Int, delay: TimeSpan, time: TimeSource, target: HandlerTarget,
-    operation: @escaping @Sendable () throws -> Promise<Value>, budget: RetryBudget?
+    _ attempts: Int, _ delay: TimeSpan, _ budget: RetryBudget?, _ observer: AttemptObserver?
   ) {
     self.attempts = attempts
     self.delay = delay
-    self.time = time
-    self.target = target
-    self.operation = operation
     self.budget = budget
+    self.observer = observer
   }
 
-  /// The errors of the attempts, in the order in which the attempts started.
-  var errors: [any Error] {
-    failures.withLock { $0.sorted { $0.key < $1.key }.map(\.value) }
-  }
-
-  /// Starts this attempt and, later, the following ones; returns a promise for the first value.
-  func attempt(_ number: Int) -> Promise<Value> {
-    let immediate = HandlerTarget(immediate: ())
-    // Stays pending if the attempt is abandoned: the next one then starts after the delay.
-    let (failure, resolver) = Promise<Void>.withUnmanagedResolver()
-    // Part of the chain: a separate observer would prevent the attempt from being cancelled.
-    let work = Promise<Void>.value(()).chained(target, operation).tapped(immediate) { result in
-      // A cancelled attempt doesn't start the next one: usually, all of them are being cancelled.
-      guard case .failure(let error) = result else { return resolver.abandon() }
-      self.failures.withLock { $0[number] = error }
-      if error is CancellationError { resolver.abandon() } else { resolver.fulfill(()) }
-    }
-    if number == attempts { return .any([work]) }
-    let later = Promise<Void>.race([failure, .after(delay, time)])
-      .chained(time.target) {
-        guard self.budget?.withdraw() ?? true else { throw NoTokenLeft() }
-        Monitoring.policies.note(.hedged)
-        return self.attempt(number + 1)
-      }
-    return .any([work, later])
+  var invalidity: PromiseError? {
+    if attempts >= 1 { return nil }
+    return .invalidArgument("hedged needs at least one attempt, not \(attempts).")
   }
 }
-
-/// The reason why no further attempt starts, which isn't among the errors of the attempts.
-private struct NoTokenLeft: Error {}
 
 /// Calls `operation`, and calls it again each time `delay` passes without a value, until one of at
 /// most `attempts` calls has returned a value.
 ///
-/// See `Promise.hedged(attempts:delay:budget:clock:_:)`.
+/// The first value wins. The other attempts are cancelled, and this call returns when they have
+/// ended: if they can ignore cancellation, use `Promise.hedged`, which doesn't wait. See
+/// `Promise.hedged(attempts:delay:budget:clock:observer:_:)`.
 ///
-/// **Execution.** Each call runs in its own task, in the isolation in which `operation` was
-/// written.
+/// **Errors.** If all attempts fail, the error of the first one. If `attempts` is less than one,
+/// ``PromiseError/invalidArgument(_:)``.
+///
+/// **Execution.** Each attempt runs in a child task, in the isolation in which `operation` was
+/// written; `observer` runs in the caller's task.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-public func hedged<Value: Sendable>(
+nonisolated(nonsending) public func hedged<Value>(
   attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
   clock: any Clock<Duration> = ContinuousClock(),
-  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  observer: (@Sendable (FailedAttempt) -> Void)? = nil,
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    @escaping @Sendable () async throws -> sending Value
 ) async throws -> Value {
-  try await Promise.hedged(
-    attempts: attempts, delay: delay, budget: budget, clock: clock, operation
-  ).value
+  try await hedgeWithTasks(
+    Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock), operation)
+}
+
+/// - Parameter first: Receives the first value, before the other attempts have ended.
+nonisolated(nonsending) private func hedgeWithTasks<Value>(
+  _ hedging: Hedging, _ time: TimeSource, first: (Moved<Value>) -> Void = { _ in },
+  _ operation: @escaping @Sendable () async throws -> sending Value
+) async throws -> Value {
+  if let error = hedging.invalidity { throw error }
+  let result: Result<Moved<Value>, any Error> = await withTaskGroup(
+    of: HedgeEvent<Value>.self
+  ) { group in
+    defer { group.cancelAll() }
+    var progress = HedgeProgress<any Error>(hedging)
+    var next = progress.start()
+    while true {
+      switch next {
+      case .start(let number):
+        // The attempts that follow a cancellation would only be cancelled, too.
+        guard number == 1 || !Task.isCancelled && hedging.admitsAnother() else {
+          next = progress.stop()
+          continue
+        }
+        group.addTask { .ended(number, await movedResult(of: operation)) }
+        if progress.canStart {
+          group.addTask {
+            try? await Promise<Void>.after(hedging.delay, time).value
+            return .delayed(number)
+          }
+        }
+      case .wait: break
+      case .fail(let error): return .failure(error ?? CancellationError())
+      }
+      switch await group.next() {
+      case .ended(_, .success(let value))?:
+        hedging.budget?.deposit()
+        first(value)
+        return .success(value)
+      case .ended(let number, .failure(let error))?:
+        next = progress.fail(number, error, error)
+        hedging.observe(number, error, next)
+      case .delayed(let number)?: next = progress.pass(after: number)
+      case nil: next = .fail(nil)
+      }
+    }
+  }
+  return try result.get().value
+}
+
+private enum HedgeEvent<Value>: Sendable {
+  case ended(Int, Result<Moved<Value>, any Error>)
+  /// The delay after this attempt has passed.
+  case delayed(Int)
 }

@@ -101,15 +101,8 @@ public final class Limiter: Sendable {
   /// The number of waiting operations.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
 
-  /// The number of tickets in the queue, including removed ones, for tests that these don't
-  /// accumulate.
-  package var ticketCount: Int { state.withLock { $0.ticketCount } }
-
-  /// The number of priorities in the queue, for tests that only those of waiting operations remain.
-  package var priorityCount: Int { state.withLock { $0.priorityCount } }
-
   /// The number of calls of ``idle()`` that are waiting, for tests.
-  package var idleWaiterCount: Int { state.withLock { $0.idle.count } }
+  package var idleWaiterCount: Int { state.withLock { $0.idleCount } }
 
   /// Stops starting operations until ``resume()``; running operations continue.
   public func pause() { state.withLock { $0.isPaused = true } }
@@ -124,7 +117,7 @@ public final class Limiter: Sendable {
   public func clear() {
     let cleared = state.withLock { $0.removeAll() }
     monitors.note(.waiting(-cleared.count))
-    for operation in cleared { operation.reject(CancellationError()) }
+    for waiter in cleared { waiter.fail(with: CancellationError()) }
     tellIfIdle()
   }
 
@@ -133,7 +126,7 @@ public final class Limiter: Sendable {
     let (promise, resolver) = Promise<Void>.withResolvers()
     let number = state.withLock { $0.addIdle(resolver) }
     promise.cell.onCancel { [weak self] in
-      let removed = self?.state.withLock { $0.idle.removeValue(forKey: number) }
+      let removed = self?.state.withLock { $0.removeIdle(number) }
       withExtendedLifetime(removed) {}
     }
     tellIfIdle()
@@ -142,79 +135,134 @@ public final class Limiter: Sendable {
 
   // MARK: Submitting
 
-  func submit<T: Sendable>(
-    _ priority: Int, _ target: HandlerTarget, end: TaskEnd? = nil,
-    _ body: @escaping @Sendable () throws -> Promise<T>
-  ) -> Promise<T> {
-    let (promise, resolver) = Promise<T>.withResolvers()
-    // Attached when the operation is submitted, so that it captures the current task-local values.
-    let (gate, start) = Promise<Void>.withResolvers()
-    let work = gate.chained(target, body)
-    let operation = LimitedOperation(
-      gate: start,
-      connect: { limiter in
-        // First the room, then the result, because a caller that receives the result can submit the
-        // next operation.
-        let ended = Promise<T>.onEnd(of: work, target: limiter.time.target) {
-          // A cancelled task uses the limited resource until it ends.
-          guard let end = end?.promise, end.isPending else { return limiter.leave() }
-          end.observe(on: .immediate) { _ in
-            limiter.leave()
-            limiter.tellIfIdle()
-          }
-        }
-        resolver.resolve(onlyWith: ended)
-        // Last, because code that waits for the limiter to be idle may rely on the results.
-        ended.cell.attach(
-          Handler(
-            .watchingObserver, of: ended.cell, on: .inPlace, body: nil, run: { _, _ in limiter.tellIfIdle() }))
-      },
-      reject: { resolver.reject($0) })
-    // Before another thread can start it, so that the number of waiting operations isn't negative.
-    monitors.note(.waiting(1))
-    let submission = state.withLock { $0.submit(operation, priority: priority) }
-    switch submission {
-    case .failure(let error):
+  deinit {
+    // Only operations of a paused limiter can still be waiting: running ones retain the limiter.
+    for waiter in state.withLock({ $0.removeAll() }) {
       monitors.note(.waiting(-1))
-      monitors.note(.rejected)
-      resolver.reject(error)
-    case .success(let ticket):
-      promise.cell.onCancel { [weak self] in self?.withdraw(ticket) }
-      startNext()
+      waiter.fail(with: BrokenPromiseError(origin: waiter.origin, reason: .limiterDropped))
     }
-    return promise
   }
 
-  private func withdraw(_ ticket: LimiterQueue.Ticket) {
-    let withdrawn = state.withLock { $0.remove(ticket) }
-    if withdrawn != nil { monitors.note(.waiting(-1)) }
-    withExtendedLifetime(withdrawn) {}
+  @inlinable
+  func submit<T: Sendable>(
+    _ priority: Int, _ target: HandlerTarget, _ origin: SourceLocation,
+    _ body: @escaping @Sendable () throws -> Promise<T>
+  ) -> Promise<T> {
+    let isFree = enter()
+    let place = isFree ? nil : PromiseWaiter(priority: priority, origin)
+    // Attached when the operation is submitted, so that it captures the current task-local values.
+    let work = (place.map { Promise<Void>(cell: $0.gate) } ?? .value(())).chained(target, body)
+    let lease = place?.takeLease ?? { [self] in self }
+    let result = Promise<T>(
+      cell: work.cell.derive(
+        T.self, .end, body: ErasedClosure(lease)
+      ) { handler, source in
+        let limiter = handler.takeBody(as: (@Sendable () -> Limiter?).self)()
+        // First the room, then the result, because a caller that receives the result can submit the
+        // next operation.
+        limiter?.makeRoom()
+        handler.copyResult(of: source, as: T.self)
+        // Last, because code that waits for the limiter to be idle may rely on the results.
+        limiter?.tellIfIdle()
+      })
+    if let place { wait(place) }
+    return result
+  }
+
+  /// Submits an operation whose handlers are attached to its gate.
+  @usableFromInline
+  func wait(_ waiter: PromiseWaiter) {
+    waiter.gate.onCancel { [weak self, weak waiter] in
+      if let self, let waiter { withdraw(waiter) }
+    }
+    do {
+      if try submit(waiter) { waiter.start(in: self) }
+    } catch {
+      waiter.fail(with: error)
+    }
+  }
+
+  /// Starts an operation that hasn't waited; returns false if there is no room.
+  @usableFromInline
+  func enter() -> Bool {
+    guard state.withLock({ $0.enter() }) else { return false }
+    noteStart()
+    return true
+  }
+
+  /// Submits an operation; returns true if it starts immediately.
+  private func submit(_ waiter: LimiterWaiter) throws -> Bool {
+    // Before another thread can start it, so that the number of waiting operations isn't negative.
+    monitors.note(.waiting(1))
+    let submission = state.withLock { $0.submit(waiter) }
+    if case .waiting = submission { return false }
+    monitors.note(.waiting(-1))
+    if case .rejected(let error) = submission {
+      monitors.note(.rejected)
+      throw error
+    }
+    noteStart()
+    return true
+  }
+
+  private func withdraw(_ waiter: LimiterWaiter) {
+    guard state.withLock({ $0.remove(waiter) }) else { return }
+    monitors.note(.waiting(-1))
+    waiter.fail(with: CancellationError())
     tellIfIdle()
   }
 
-  private func leave() {
-    monitors.note(.running(-1))
-    state.withLock { $0.running -= 1 }
-    startNext()
+  private func noteStart() {
+    monitors.note(.running(1))
+    guard let rate else { return }
+    // A start counts against the rate for one period.
+    _ = Promise<Void>.after(rate.span, time)
+      .mapped(HandlerTarget(immediate: ())) { [self] in
+        state.withLock { $0.endPeriod() }
+        startNext()
+      }
+  }
+
+  /// Starts `waiter`, for which the queue has made room.
+  private func start(_ waiter: LimiterWaiter?) {
+    guard let waiter else { return }
+    monitors.note(.waiting(-1))
+    noteStart()
+    waiter.start(in: self)
   }
 
   private func startNext() {
-    while let operation = state.withLock({ $0.takeNext() }) {
-      monitors.note(.waiting(-1))
-      monitors.note(.running(1))
-      if let rate {
-        // A start counts against the rate for one period.
-        _ = Promise<Void>.after(rate.span, time)
-          .mapped(HandlerTarget(immediate: ())) { [self] in
-            state.withLock { $0.startsLeft? += 1 }
-            startNext()
-          }
-      }
-      operation.start(in: self)
+    while let waiter = state.withLock({ $0.startNext() }) { start(waiter) }
+  }
+
+  /// Ends an operation, and starts the next one.
+  @usableFromInline
+  func makeRoom() {
+    monitors.note(.running(-1))
+    start(state.withLock { $0.leave() })
+  }
+
+  /// Ends an operation of the calling task.
+  @usableFromInline
+  func leave() {
+    makeRoom()
+    tellIfIdle()
+  }
+
+  /// Waits for room, and starts an operation of the calling task.
+  @usableFromInline
+  nonisolated(nonsending) func wait(priority: Int) async throws {
+    let waiter = TaskWaiter(priority: priority, nil)
+    if try submit(waiter) { return }
+    _ = try await withTaskCancellationHandler {
+      try await waiter.start()
+    } onCancel: {
+      withdraw(waiter)
     }
   }
 
-  private func tellIfIdle() {
+  @usableFromInline
+  func tellIfIdle() {
     for resolver in state.withLock({ $0.takeIdle() }) { resolver.fulfill() }
   }
 }
@@ -227,12 +275,14 @@ extension Limiter {
   /// start first.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
+  @inlinable
   public func run<T: Sendable>(
-    priority: Int = 0,
+    priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
   ) -> Promise<T> {
     submit(
       priority, HandlerTarget(isolation: operation.isolation),
+      SourceLocation(fileID: fileID, line: line),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
   }
 
@@ -241,12 +291,12 @@ extension Limiter {
   /// See `run(priority:_:)`.
   ///
   /// **Execution.** `operation` runs on `executor`.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func run<T: Sendable>(
-    on executor: some PromiseExecutor, priority: Int = 0,
-    _ operation: @escaping @Sendable () throws -> Promise<T>
+    on executor: some PromiseExecutor, priority: Int = 0, fileID: StaticString = #fileID,
+    line: UInt = #line, _ operation: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
-    submit(priority, HandlerTarget(executor), operation)
+    submit(priority, HandlerTarget(executor), SourceLocation(fileID: fileID, line: line), operation)
   }
 
   /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
@@ -257,21 +307,23 @@ extension Limiter {
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @_disfavoredOverload
   public func run<T: Thenable>(
-    priority: Int = 0,
+    priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
   ) -> Promise<T.Value> {
     let target = HandlerTarget(isolation: operation.isolation)
     let body = Isolated(operation).assumingIsolated(as: (@Sendable () throws -> T).self)
-    return submit(priority, target) { try body().source }
+    return submit(priority, target, SourceLocation(fileID: fileID, line: line)) {
+      try body().source
+    }
   }
 
   /// Runs `operation`, on the main actor, as soon as the limits allow.
   ///
   /// See `run(priority:_:)`.
   public func run<T: Sendable>(
-    on executor: MainExecutor, priority: Int = 0,
-    _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>
-  ) -> Promise<T> { run(priority: priority, operation) }
+    on executor: MainExecutor, priority: Int = 0, fileID: StaticString = #fileID,
+    line: UInt = #line, _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>
+  ) -> Promise<T> { run(priority: priority, fileID: fileID, line: line, operation) }
 
   /// Runs an asynchronous `operation` as soon as the limits allow.
   ///
@@ -281,24 +333,37 @@ extension Limiter {
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   @_disfavoredOverload
   public func run<T: Sendable>(
-    priority: Int = 0,
+    priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
-  ) -> Promise<T> { run(priority: priority, checking: {}, operation) }
+  ) -> Promise<T> {
+    run(priority: priority, checking: {}, fileID: fileID, line: line, operation)
+  }
 
   /// Runs an asynchronous `operation` as soon as the limits allow, unless `check`, which is called
-  /// just before, throws: then no task starts.
+  /// just before, throws.
   package func run<T: Sendable>(
     priority: Int, checking check: @escaping @Sendable () throws -> Void,
+    fileID: StaticString = #fileID, line: UInt = #line,
     _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
+    let waiter = TaskWaiter(priority: priority, SourceLocation(fileID: fileID, line: line))
+    do {
+      // In this call and not in the task, for the order of submission.
+      if try submit(waiter) { waiter.start(in: self) }
+    } catch {
+      return .rejected(error, fileID: fileID, line: line)
+    }
     let isolation = isolatedTarget(operation.isolation)
     let operation = keeping(operation, in: isolation)
-    let end = TaskEnd()
-    let task = WaitingTask(end, operation, in: isolation)
-    return submit(priority, HandlerTarget(immediate: ()), end: end) {
+    // A task waits, because only a task can store its creator's task-local values and priority.
+    let promise = Promise<T>(priority: nil, fileID: fileID, line: line) {
+      let limiter = try await waiter.start()
+      defer { limiter.leave() }
       try check()
-      return task.start()
+      return try await operation()
     }
+    promise.cell.onCancel { [weak self] in self?.withdraw(waiter) }
+    return promise.produced(in: isolation)
   }
 
   /// Runs an asynchronous `operation` as soon as the limits allow, and returns its value.
@@ -307,227 +372,19 @@ extension Limiter {
   /// let page = try await limiter.perform { try await download(url) }
   /// ```
   ///
-  /// Cancelling the calling task removes the operation from the queue, or cancels its task, and
-  /// this call throws `CancellationError` immediately. A cancelled operation counts as running
-  /// until its task has ended.
+  /// Cancelling the calling task removes the operation from the queue, and this call throws
+  /// `CancellationError` immediately. An operation that has started receives the cancellation.
   ///
-  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-  public func perform<T: Sendable>(
-    priority: Int = 0,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
+  /// **Errors.** Those of `operation`; and while it waits, `CancellationError`,
+  /// ``QueueFullError``, or ``PromiseError/invalidArgument(_:)``.
+  ///
+  /// **Execution.** `operation` runs in the calling task and in the caller's isolation.
+  @inlinable
+  nonisolated(nonsending) public func perform<T>(
+    priority: Int = 0, _ operation: nonisolated(nonsending) () async throws -> T
   ) async throws -> T {
-    let promise: Promise<T> = run(priority: priority, operation)
-    return try await promise.value
-  }
-}
-
-/// An operation that a limiter hasn't started yet.
-final class LimitedOperation: Sendable {
-  private let gate: Resolver<Void>
-  private let connect: @Sendable (Limiter) -> Void
-  let reject: @Sendable (any Error) -> Void
-
-  init(
-    gate: Resolver<Void>, connect: @escaping @Sendable (Limiter) -> Void,
-    reject: @escaping @Sendable (any Error) -> Void
-  ) {
-    self.gate = gate
-    self.connect = connect
-    self.reject = reject
-  }
-
-  // An operation that never starts is dropped silently: its promise has already been rejected.
-  deinit { gate.abandon() }
-
-  func start(in limiter: Limiter) {
-    connect(limiter)
-    gate.fulfill(())
-  }
-}
-
-/// The state of a limiter: pure bookkeeping that calls no other code.
-struct LimiterQueue {
-  struct Ticket: Hashable {
-    let priority: Int
-    let number: Int
-  }
-
-  var limit: Int
-  var running = 0
-  var isPaused = false
-  /// The resolvers of promises that wait for the limiter to be idle, in the order of the calls.
-  var idle: [Int: Resolver<Void>] = [:]
-  /// The number of operations that can still start in this period; nil without a rate.
-  var startsLeft: Int?
-
-  private let capacity: Int?
-  private var nextNumber = 0
-  private var waiting: [Ticket: LimitedOperation] = [:]
-  /// The tickets of each priority in the order of submission, including removed ones.
-  private var lines: [Int: Line] = [:]
-  /// The keys of `lines`, which are the priorities with waiting operations, and some former keys: a
-  /// binary heap, highest first.
-  private var priorities: [Int] = []
-
-  private struct Line {
-    var numbers: [Int] = []
-    var first = 0
-    /// The number of removed operations from `first` on.
-    var removed = 0
-  }
-
-  init(limit: Int, capacity: Int?, rate: Int?) {
-    self.limit = limit
-    self.capacity = capacity.map { max($0, 0) }
-    startsLeft = rate.map { max($0, 1) }
-  }
-
-  var waitingCount: Int { waiting.count }
-
-  private var canStart: Bool { !isPaused && running < limit && startsLeft != 0 }
-
-  mutating func submit(
-    _ operation: LimitedOperation, priority: Int
-  ) -> Result<Ticket, any Error> {
-    guard limit >= 1 else {
-      return .failure(
-        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(limit)."))
-    }
-    // The threads that submitted them are about to start these.
-    let starting = isPaused ? 0 : max(min(limit - running, startsLeft ?? .max), 0)
-    if let capacity, waiting.count - starting >= capacity {
-      return .failure(Limiter.QueueFullError(capacity: capacity))
-    }
-    let ticket = Ticket(priority: priority, number: nextNumber)
-    nextNumber += 1
-    waiting[ticket] = operation
-    if lines[priority] == nil { push(priority) }
-    lines[priority, default: Line()].numbers.append(ticket.number)
-    return .success(ticket)
-  }
-
-  mutating func takeNext() -> LimitedOperation? {
-    guard canStart else { return nil }
-    while let priority = priorities.first {
-      guard let number = takeFirstNumber(of: priority) else {
-        popPriority()
-        continue
-      }
-      let ticket = Ticket(priority: priority, number: number)
-      if let next = waiting.removeValue(forKey: ticket) {
-        running += 1
-        startsLeft? -= 1
-        return next
-      }
-      lines[priority]?.removed -= 1
-    }
-    return nil
-  }
-
-  private mutating func takeFirstNumber(of priority: Int) -> Int? {
-    guard var line = exchange(&lines[priority], with: nil), line.first < line.numbers.count
-    else { return nil }
-    line.first += 1
-    let number = line.numbers[line.first - 1]
-    guard line.first < line.numbers.count else {
-      popPriority()
-      return number
-    }
-    // Amortized constant time; memory is proportional to the number of waiting operations.
-    if line.first > 32, line.first * 2 > line.numbers.count {
-      line.numbers.removeFirst(line.first)
-      line.first = 0
-    }
-    lines[priority] = line
-    return number
-  }
-
-  mutating func remove(_ ticket: Ticket) -> LimitedOperation? {
-    guard let operation = waiting.removeValue(forKey: ticket) else { return nil }
-    dropNumber(of: ticket.priority)
-    return operation
-  }
-
-  /// Records that an operation was removed from a line.
-  ///
-  /// This takes amortized constant time; memory is proportional to the number of waiting
-  /// operations.
-  private mutating func dropNumber(of priority: Int) {
-    guard var line = exchange(&lines[priority], with: nil) else { return }
-    line.removed += 1
-    let kept = line.numbers.count - line.first
-    guard line.removed < kept else {
-      return dropFormerPriorities()
-    }
-    if line.removed > 32, line.removed * 2 > kept {
-      line.numbers = line.numbers[line.first...].filter {
-        waiting[Ticket(priority: priority, number: $0)] != nil
-      }
-      (line.first, line.removed) = (0, 0)
-    }
-    lines[priority] = line
-  }
-
-  /// Adds a priority to the heap.
-  private mutating func push(_ priority: Int) {
-    var index = priorities.count
-    priorities.append(priority)
-    while index > 0, priorities[(index - 1) / 2] < priority {
-      priorities.swapAt(index, (index - 1) / 2)
-      index = (index - 1) / 2
-    }
-  }
-
-  /// Removes the highest priority from the heap.
-  private mutating func popPriority() {
-    priorities.swapAt(0, priorities.count - 1)
-    priorities.removeLast()
-    var index = 0
-    while 2 * index + 1 < priorities.count {
-      var child = 2 * index + 1
-      if child + 1 < priorities.count, priorities[child + 1] > priorities[child] { child += 1 }
-      if priorities[index] >= priorities[child] { return }
-      priorities.swapAt(index, child)
-      index = child
-    }
-  }
-
-  /// Removes the former keys from the heap if there are many.
-  ///
-  /// This takes amortized O(log n) time; memory is proportional to the number of waiting
-  /// operations.
-  private mutating func dropFormerPriorities() {
-    guard priorities.count > 2 * lines.count else { return }
-    // A sorted array is a heap.
-    priorities = lines.keys.sorted(by: >)
-  }
-
-  /// The number of stored priorities, of waiting or removed operations.
-  var priorityCount: Int { priorities.count }
-
-  /// The number of stored tickets, waiting or removed.
-  var ticketCount: Int { lines.values.reduce(0) { $0 + $1.numbers.count } }
-
-  mutating func removeAll() -> [LimitedOperation] {
-    defer {
-      waiting = [:]
-      lines = [:]
-      priorities = []
-    }
-    return waiting.sorted {
-      ($1.key.priority, $0.key.number) < ($0.key.priority, $1.key.number)
-    }.map(\.value)
-  }
-
-  mutating func addIdle(_ resolver: Resolver<Void>) -> Int {
-    defer { nextNumber += 1 }
-    idle[nextNumber] = resolver
-    return nextNumber
-  }
-
-  /// Removes and returns the resolvers of promises that wait for the limiter to be idle, if it is.
-  mutating func takeIdle() -> [Resolver<Void>] {
-    guard running == 0, waiting.isEmpty, !idle.isEmpty else { return [] }
-    return exchange(&idle, with: [:]).sorted { $0.key < $1.key }.map(\.value)
+    if !enter() { try await wait(priority: priority) }
+    defer { leave() }
+    return try await operation()
   }
 }

@@ -4,7 +4,7 @@
 package enum PolicyEvent: Sendable {
   /// Another attempt starts after a failed one.
   case retried
-  /// An operation failed permanently: it is rejected with a `RetryError`.
+  /// A retried operation failed permanently.
   case gaveUp
   /// A second or later request was started before an earlier one succeeded.
   case hedged

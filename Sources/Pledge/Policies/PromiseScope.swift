@@ -18,10 +18,28 @@
 ///   }
 /// }
 /// ```
+///
+/// To wait for the end of the work, too, close the scope, or use ``withPromiseScope(_:)``.
 public final class PromiseScope: Sendable {
+  /// A piece of work that hasn't ended.
+  private enum Work {
+    case starting
+    /// It was cancelled before it had started.
+    case cancelled
+    case started(cancel: @Sendable () -> Void)
+  }
+
   private struct State {
-    var cancels: [Int: @Sendable () -> Void] = [:]
+    var work: [Int: Work] = [:]
     var nextID = 0
+    var isClosed = false
+    /// The resolvers of the guarantees that the scope's work has ended.
+    var ends: [GuaranteeResolver<Void>] = []
+
+    /// Removes the resolvers to fulfill, because no work is left.
+    mutating func takeEnds() -> [GuaranteeResolver<Void>] {
+      work.isEmpty ? exchange(&ends, with: []) : []
+    }
   }
 
   private let state = Mutex(State())
@@ -31,18 +49,57 @@ public final class PromiseScope: Sendable {
 
   deinit { cancelAll() }
 
-  /// The number of pending promises that are bound to the scope.
-  public var pendingCount: Int { state.withLock { $0.cancels.count } }
+  /// The number of tasks of the scope that haven't ended, and of pending promises that are bound to
+  /// it.
+  public var pendingCount: Int { state.withLock { $0.work.count } }
+
+  /// Whether ``close()`` was called.
+  public var isClosed: Bool { state.withLock { $0.isClosed } }
 
   /// Cancels all work that is bound to the scope; you can bind further work to it afterward.
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    let cancels = state.withLock { exchange(&$0.cancels, with: [:]) }
-    for cancel in cancels.sorted(by: { $0.key < $1.key }) { cancel.value() }
+    let work = state.withLock { state in
+      defer {
+        for (id, work) in state.work {
+          if case .starting = work { state.work[id] = .cancelled }
+        }
+      }
+      return state.work
+    }
+    for (_, work) in work.sorted(by: { $0.key < $1.key }) {
+      if case .started(let cancel) = work { cancel() }
+    }
   }
 
-  /// Runs an asynchronous `operation` that is cancelled when the scope is deallocated.
+  /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
+  /// fulfilled when the work has ended.
+  ///
+  /// ```swift
+  /// await scope.close().value
+  /// ```
+  ///
+  /// Work has ended when its promise has settled, all handlers before it have returned, and all
+  /// tasks that were cancelled have ended; a task that ignores cancellation delays the guarantee. A
+  /// producer without a task, which settles its promise with a resolver, has ended when its
+  /// `onCancel` handlers have returned. From now on, work that is bound to the scope is rejected with
+  /// ``PromiseError/scopeClosed``, and operations don't start.
+  @discardableResult
+  public func close() -> Guarantee<Void> {
+    let (end, resolver) = Guarantee<Void>.withResolvers()
+    state.withLock { state in
+      state.isClosed = true
+      state.ends.append(resolver)
+    }
+    let tasks = CancelledTasks.collect { cancelAll() }
+    fulfillEnds()
+    return tasks.ended(after: end)
+  }
+
+  /// Runs an asynchronous `operation` that is cancelled when the scope is deallocated or closed.
+  ///
+  /// If the scope is closed, the promise is rejected with ``PromiseError/scopeClosed``.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
   /// Don't capture a strong reference to the owner of the scope, which would keep it alive until
@@ -51,42 +108,113 @@ public final class PromiseScope: Sendable {
   public func run<T: Sendable>(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    Promise<T>(priority: nil, operation).bound(to: self)
+    guard let id = add() else { return .rejected(PromiseError.scopeClosed) }
+    let isolation = isolatedTarget(operation.isolation)
+    let operation = keeping(operation, in: isolation)
+    let promise = Promise<T>(priority: nil) { [weak self] in
+      // The scope waits for the end of the task, which can come after the promise was cancelled.
+      defer { self?.remove(id) }
+      return try await operation()
+    }.produced(in: isolation)
+    start(id) { promise.cancel() }
+    return promise
   }
 
-  /// Starts `operation`, whose promise is cancelled when the scope is deallocated.
+  /// Starts `operation`, whose promise is cancelled when the scope is deallocated or closed.
   ///
-  /// If `operation` throws, the returned promise is rejected with that error.
+  /// If `operation` throws, the returned promise is rejected with that error. If the scope is
+  /// closed, `operation` isn't called, and the promise is rejected with
+  /// ``PromiseError/scopeClosed``.
   ///
   /// **Execution.** `operation` runs inside this call.
   @_disfavoredOverload @discardableResult
   public func run<T: Thenable>(_ operation: () throws -> T) -> Promise<T.Value> {
-    Promise<T.Value>.attempted { try operation().source }.bound(to: self)
+    if isClosed { return .rejected(PromiseError.scopeClosed) }
+    return Promise<T.Value>.attempted { try operation().source }.bound(to: self)
   }
 
-  fileprivate func add(_ cancel: @escaping @Sendable () -> Void) -> Int {
+  /// Adds work that is about to start, and returns its number; nil if the scope is closed.
+  fileprivate func add() -> Int? {
     state.withLock { state in
+      if state.isClosed { return nil }
       defer { state.nextID += 1 }
-      state.cancels[state.nextID] = cancel
+      state.work[state.nextID] = .starting
       return state.nextID
     }
   }
 
+  fileprivate func start(_ id: Int, cancel: @escaping @Sendable () -> Void) {
+    let wasCancelled = state.withLock { state in
+      switch state.work[id] {
+      case nil: return false
+      case .cancelled: return true
+      case .starting, .started:
+        state.work[id] = .started(cancel: cancel)
+        return false
+      }
+    }
+    if wasCancelled { cancel() }
+  }
+
   fileprivate func remove(_ id: Int) {
-    let removed = state.withLock { $0.cancels.removeValue(forKey: id) }
+    let removed = state.withLock { $0.work.removeValue(forKey: id) }
     withExtendedLifetime(removed) {}
+    fulfillEnds()
+  }
+
+  private func fulfillEnds() {
+    for resolver in state.withLock({ $0.takeEnds() }) { resolver.fulfill() }
   }
 }
 
+/// Calls `body` with a new scope and, when it has ended, cancels the scope's work that is left and
+/// waits for it.
+///
+/// ```swift
+/// await withPromiseScope { scope in
+///   for url in urls { scope.run { try await report(url) } }
+///   try? await Task.sleep(for: .seconds(10))
+/// }
+/// // All reports have ended, finished or cancelled.
+/// ```
+///
+/// See ``PromiseScope/close()``. Cancelling the calling task cancels the scope's work.
+///
+/// **Errors.** Those of `body`.
+///
+/// **Execution.** `body` runs in the calling task and in the caller's isolation.
+nonisolated(nonsending) public func withPromiseScope<Value, Failure: Error>(
+  _ body: nonisolated(nonsending) (PromiseScope) async throws(Failure) -> Value
+) async throws(Failure) -> Value {
+  let scope = PromiseScope()
+  let result: Result<Value, Failure> = await withTaskCancellationHandler {
+    do throws(Failure) {
+      return .success(try await body(scope))
+    } catch {
+      return .failure(error)
+    }
+  } onCancel: {
+    scope.cancelAll()
+  }
+  await scope.close().value
+  return try result.get()
+}
+
 extension Thenable {
-  /// Returns a promise with the same result that is cancelled when `scope` is deallocated.
+  /// Returns a promise with the same result that is cancelled when `scope` is deallocated or closed.
   ///
   /// This promise is then cancelled, too, if it has no other consumer. The scope releases the
-  /// promise when it settles.
+  /// promise when it settles. If the scope is closed, this happens immediately, and the returned
+  /// promise is rejected with ``PromiseError/scopeClosed``.
   public func bound(to scope: PromiseScope) -> Promise<Value> {
     let promise = source.share()
-    let id = scope.add { promise.cancel() }
-    return .onEnd(of: promise) { [weak scope] in scope?.remove(id) }
+    guard let id = scope.add() else {
+      promise.cancel()
+      return .rejected(PromiseError.scopeClosed)
+    }
+    let bound = Promise.onEnd(of: promise) { [weak scope] in scope?.remove(id) }
+    scope.start(id) { promise.cancel() }
+    return bound
   }
 
   /// Calls `body` with `owner` and the value, unless `owner` has been deallocated by then.

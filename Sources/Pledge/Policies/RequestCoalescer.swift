@@ -16,7 +16,7 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   /// How long values are cached.
   public typealias Caching = CoalescerCaching
 
-  private let store: CoalescerStore<Value>
+  @usableFromInline let store: CoalescerStore
   package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
   /// Creates a coalescer.
@@ -57,23 +57,20 @@ extension RequestCoalescer where Key: Hashable {
   /// this isn't detected, and the promises stay pending until they are cancelled.
   ///
   /// **Execution.** `start` runs inside this call.
+  @inlinable
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {
-    let (entry, isNew) = entry(for: key)
-    if entry.work.isCurrent {
-      store.leave(entry)
-      return .rejected(PromiseError.returnedItself)
+    let (role, entry, promise) = request(key)
+    switch role {
+    case .starting:
+      store.prepare(entry)
+      let started = entry.work.start { Promise<Value>.attempted { try start() } }
+      let cell = entry.cell
+      store.finish(entry, after: started.cell) { cell.copy(from: $0, as: Value.self) }
+    case .refreshing: refresh(entry, start)
+    case .joining:
+      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
     }
-    let result = store.share(entry)
-    if isNew {
-      store.monitors.note(.started)
-      store.begin(entry, start)
-    } else if store.isStale(entry) {
-      store.monitors.note(.stale)
-      store.revalidate(entry, start)
-    } else {
-      store.monitors.note(entry.promise.isPending ? .joined : .cached)
-    }
-    return result
+    return promise
   }
 
   /// Returns a promise for the value for `key`; runs `operation` unless its work is in progress or
@@ -83,35 +80,74 @@ extension RequestCoalescer where Key: Hashable {
   /// same as ``promise(for:_:)``.
   ///
   /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public func promise(
     for key: Key,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+    @_inheritActorContext @_implicitSelfCapture _ operation:
+      sending @escaping @isolated(any) () async throws -> sending Value
   ) -> Promise<Value> {
-    let start = startingTasks(operation)
-    return promise(for: key) { () -> Promise<Value> in start() }
+    promise(for: key, AsyncOperation(operation))
+  }
+
+  @inlinable
+  func promise(for key: Key, _ operation: AsyncOperation<Value>) -> Promise<Value> {
+    let (role, entry, promise) = request(key)
+    switch role {
+    case .starting:
+      store.prepare(entry)
+      store.begin(entry, operation)
+    case .refreshing: refresh(entry) { .running(operation) }
+    case .joining:
+      if waitsForItself(entry, promise) { return .rejected(PromiseError.returnedItself) }
+    }
+    return promise
   }
 
   /// Removes the value for `key`; work in progress continues for its callers.
   public func removeValue(for key: Key) {
     let hash = key.hashValue
-    let candidates = store.table.withLock { $0.candidates(hash) }
-    if let entry = candidates.first(where: { $0.key as? Key == key }) { store.remove(entry) }
+    let bucket = store.table.withLock { $0.bucket(hash) }
+    let entry = bucket?.first { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key }
+    if let entry { store.remove(entry) }
   }
 
-  private func entry(for key: Key) -> (entry: CoalescerEntry<Value>, isNew: Bool) {
+  /// Returns how a request is served, by which entry, and the caller's own promise.
+  @inlinable
+  func request(_ key: Key) -> (CoalescerStore.Role, CoalescerEntry, Promise<Value>) {
     let hash = key.hashValue
-    let fresh = CoalescerEntry<Value>(key: key, hash: hash)
-    while true {
-      // The key's hashing and comparison run without the lock.
-      let (candidates, version) = store.table.withLock { ($0.candidates(hash), $0.version) }
-      let found = candidates.first { $0.key as? Key == key }
-      if let found, store.isUsable(found) {
-        if store.table.withLock({ $0.join(found) }) { return (found, false) }
-        continue
-      }
-      if store.insert(fresh, replacing: found, version: version) { return (fresh, true) }
-    }
+    var cell: Cell?
+    let (role, entry) = store.request(
+      hash: hash, { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key },
+      share: { Promise<Value>(cell: $0).share().cell },
+      make: { KeyedEntry(key: key, hash: hash, Root<Value?>()) }, &cell)
+    return (role, entry, Promise(cell: cell ?? entry.cell))
+  }
+
+  /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
+  @inlinable
+  func refresh(_ old: CoalescerEntry, _ start: () throws -> Promise<Value>) {
+    guard old.beginRefresh() else { return }
+    let store = store
+    let cell = Root<Value?>()
+    let fresh: CoalescerEntry = KeyedEntry(
+      key: unsafeDowncast(old, to: KeyedEntry<Key>.self).key, hash: old.hash, cell)
+    // Not as the work of an entry: a request that it makes gets the stale value.
+    let work = Promise<Value>.attempted { try start() }
+    // The caller already has a value, so an error has no consumer.
+    work.tapped(store.clockTarget) { result in
+      guard case .success(let value) = result else { return store.noteFailedRefresh(of: old) }
+      _ = cell.fulfill(value)
+      store.replace(old, by: fresh)
+    }.cauterize()
+  }
+
+  /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then
+  /// doesn't wait.
+  @inlinable
+  func waitsForItself(_ entry: CoalescerEntry, _ promise: Promise<Value>) -> Bool {
+    guard entry.work.isCurrent else { return false }
+    promise.cancel()
+    return true
   }
 }
 
@@ -126,12 +162,26 @@ extension RequestCoalescer where Key: Hashable {
   /// Cancelling the calling task ends the wait immediately with `CancellationError`; the operation
   /// is cancelled when no other caller waits for it.
   ///
-  /// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
-  public func value(
-    for key: Key, isolation: isolated (any Actor)? = #isolation,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  /// **Errors.** Those of the operation, `CancellationError`, and ``PromiseError/returnedItself``.
+  ///
+  /// **Execution.** `operation` runs in its own task, because it is shared, in the isolation in which
+  /// it was written.
+  @inlinable
+  nonisolated(nonsending) public func value(
+    for key: Key,
+    @_inheritActorContext @_implicitSelfCapture _ operation:
+      sending @escaping @isolated(any) () async throws -> sending Value
   ) async throws -> Value {
-    let promise: Promise<Value> = promise(for: key, operation)
+    let operation = AsyncOperation(operation)
+    let (role, entry, promise) = request(key)
+    switch role {
+    case .starting:
+      store.prepare(entry)
+      // The task starts last: if this one waits by then, the thread continues with that task.
+      return try await promise.waitForSettlement { store.begin(entry, operation) }.get()
+    case .refreshing: refresh(entry) { .running(operation) }
+    case .joining: if waitsForItself(entry, promise) { throw PromiseError.returnedItself }
+    }
     return try await promise.value
   }
 }

@@ -1,11 +1,11 @@
 extension Promise {
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
-  /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
-  /// attempts if no attempts are left, the last error isn't retryable, the policy's budget is used
-  /// up, or its deadline has passed. If the policy allows less than one attempt, the promise is
-  /// rejected with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the
-  /// current delay.
+  /// The returned promise is rejected with the error of the last attempt if no attempts are left,
+  /// that error isn't retryable, the policy's budget is used up, or the next attempt would start
+  /// after its deadline. An attempt that exceeds a time limit of the policy fails with
+  /// ``TimeoutError``. If the policy allows less than one attempt, the promise is rejected with
+  /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -46,10 +46,10 @@ extension Promise {
 
   /// Calls an asynchronous `operation` until it returns, according to `policy`.
   ///
-  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempt.
-  /// Otherwise, the same as ``retry(_:clock:_:)``.
+  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempts.
+  /// Otherwise, the same as the function `retry(_:clock:_:)`.
   ///
-  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
+  /// **Execution.** The attempts run in a new task, in the isolation in which `operation` was
   /// written.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   @_disfavoredOverload
@@ -57,46 +57,37 @@ extension Promise {
     _ policy: RetryPolicy, clock: any Clock<Duration>,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(
-      policy, TimeSource(clock), HandlerTarget(immediate: ()), startingInheritingTasks(operation))
+    retried(policy, TimeSource(clock), operation)
+  }
+
+  static func retried(
+    _ policy: RetryPolicy, _ time: TimeSource,
+    _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+  ) -> Promise {
+    let isolation = isolatedTarget(operation.isolation)
+    let operation = keeping(operation, in: isolation)
+    return Promise(priority: nil) {
+      try await Pledge.retry(policy, time) { try await operation() }
+    }.produced(in: isolation)
   }
 
   static func retried(
     _ policy: RetryPolicy, _ time: TimeSource, _ target: HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    guard policy.attempts >= 1 else {
-      return .rejected(
-        PromiseError.invalidArgument(
-          "retry needs at least one attempt, not \(policy.attempts)."))
-    }
+    if let error = policy.invalidity { return .rejected(error) }
     let run = RetryRun(
       policy: policy, time: time, target: target, operation: target.keeping(operation))
-    let result = run.attempt().depositing(in: policy.budget)
-    guard let deadline = policy.totalTime else { return result }
-    return result.timeout(deadline, time)
-      .recoveredWithPromise(HandlerTarget(immediate: ()), when: { $0 is TimeoutError }) { error in
-        // The error of the deadline: that of an attempt's timeout is inside a `RetryError`.
-        throw run.end(with: [error])
-      }
+    return run.attempt(RetryProgress(policy, time))
   }
 }
 
-/// The attempts of one call of `retry`.
+/// One call of `retry`.
 private final class RetryRun<Value: Sendable>: Sendable {
   private let policy: RetryPolicy
   private let time: TimeSource
   private let target: HandlerTarget
   private let operation: @Sendable () throws -> Promise<Value>
-  private let state = Mutex(State())
-
-  private struct State {
-    /// The errors of all attempts so far.
-    ///
-    /// They're stored in one place, because a copy for each attempt would take quadratic time.
-    var errors: [any Error] = []
-    var hasGivenUp = false
-  }
 
   init(
     policy: RetryPolicy, time: TimeSource, target: HandlerTarget,
@@ -108,23 +99,44 @@ private final class RetryRun<Value: Sendable>: Sendable {
     self.operation = operation
   }
 
-  /// Returns the error of an operation that has failed permanently, and notes that, once: the
-  /// deadline can pass while the last attempt fails.
-  ///
-  /// - Parameter lastErrors: The errors that follow those of the attempts.
-  func end(with lastErrors: [any Error] = []) -> RetryError {
-    let (errors, isFirst) = state.withLock { state in
-      (state.errors, !exchange(&state.hasGivenUp, with: true))
+  /// Starts an attempt, and returns a promise for the result of the last attempt.
+  func attempt(_ progress: RetryProgress) -> Promise<Value> {
+    var current = Promise<Void>.value(()).chained(target, operation)
+    if let limit = progress.limit(policy) {
+      current = current.timeout(limit.span, time, naming: limit.named)
     }
-    if isFirst { note(.gaveUp) }
-    return RetryError(errors: errors + lastErrors)
+    return Promise(
+      cell: current.cell.derive(
+        Value.self, policy.budget == nil ? .error : .result,
+        body: ErasedClosure({ self.next(after: $0, progress) } as Next)
+      ) { handler, source in
+        // Without a budget, a value needs no closure, and the engine has released it.
+        guard
+          handler.body != nil,
+          let promise = handler.takeBody(as: Next.self)(source.rejection?.error)
+        else {
+          // The same rejection, which knows where it comes from.
+          return handler.copyResult(of: source, as: Value.self)
+        }
+        source.rejection?.markHandled()
+        handler.adopt(promise.cell, as: Value.self)
+      })
   }
 
-  private func note(_ event: PolicyEvent) {
-    if let monitor = policy.monitor {
-      SharedThread.runUserCode { monitor(event) }
-    } else {
-      Monitoring.policies.note(event)
+  private typealias Next = @Sendable ((any Error)?) -> Promise<Value>?
+
+  /// Returns a promise for the attempts that follow one that ended with `error`, or succeeded if
+  /// that is nil; returns nil if none follows.
+  private func next(after error: (any Error)?, _ progress: RetryProgress) -> Promise<Value>? {
+    guard let error else {
+      policy.budget?.deposit()
+      return nil
+    }
+    var progress = progress
+    guard let delay = progress.delay(after: error, policy) else { return nil }
+    return pause(delay).chained(HandlerTarget(immediate: ())) { [self, progress] in
+      policy.note(.retried)
+      return attempt(progress)
     }
   }
 
@@ -136,39 +148,95 @@ private final class RetryRun<Value: Sendable>: Sendable {
       if case .failure = result { budget.putBack() }
     }
   }
+}
 
-  func attempt(isFirst: Bool = true) -> Promise<Value> {
-    var current = Promise<Void>.value(()).chained(target) { [self] in
-      if !isFirst { note(.retried) }
-      return try operation()
-    }
-    if let timeout = policy.attemptTime {
-      current = current.timeout(timeout, time)
-    }
-    // The policy's closures are user code, which must not run on a shared thread.
-    return current.recoveredWithPromise(HandlerTarget(programInPlace: ())) { [self] error in
-      if error is CancellationError { throw error }
-      let count = state.withLock { state in
-        state.errors.append(error)
-        return state.errors.count
-      }
-      guard count < policy.attempts, policy.isRetryable(error), policy.budget?.withdraw() ?? true
-      else { throw end() }
-      let delay = policy.pause(after: error, attemptsMade: count)
-      return pause(delay).chained(HandlerTarget(immediate: ())) { [self] in
-        attempt(isFirst: false)
-      }
+/// Calls `operation` until it succeeds, as often as `policy` allows, and returns its result.
+///
+/// ```swift
+/// let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
+///   try await fetchUser(id: 7)
+/// }
+/// ```
+///
+/// Throws the error of the last attempt if no attempts are left, that error isn't retryable, the
+/// policy's budget is used up, or the next attempt would start after its deadline. If the policy
+/// allows less than one attempt, throws ``PromiseError/invalidArgument(_:)``.
+///
+/// **Cancellation.** Cancelling the calling task cancels the attempt, after which no other follows.
+/// During a delay, this call throws `CancellationError` immediately.
+///
+/// **Time limits.** An attempt that exceeds a time limit of the policy is cancelled. When it has
+/// ended, it counts as failed with ``TimeoutError``, unless it returned a value.
+///
+/// **Execution.** `operation` runs in the calling task and in the caller's isolation. With a time
+/// limit, each attempt has its own task, and the caller waits for its end.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+@inlinable
+nonisolated(nonsending) public func retry<Value>(
+  _ policy: RetryPolicy, clock: any Clock<Duration>,
+  _ operation: nonisolated(nonsending) () async throws -> Value
+) async throws -> Value {
+  var failure: (any Error)?
+  if policy.isOnlyAskedAfterFailures {
+    do { return try await operation() } catch { failure = error }
+  }
+  return try await retry(policy, TimeSource(clock), after: failure, operation)
+}
+
+/// Calls `operation` until it succeeds, after a first attempt that failed with `failure`, if any.
+///
+/// The public functions make the first attempt, so that it costs what a call does.
+@usableFromInline
+nonisolated(nonsending) func retry<Value>(
+  _ policy: RetryPolicy, _ time: TimeSource, after failure: (any Error)? = nil,
+  _ operation: nonisolated(nonsending) () async throws -> Value
+) async throws -> Value {
+  if let error = policy.invalidity { throw error }
+  var progress = RetryProgress(policy, time)
+  if let failure { try await progress.pause(after: failure, policy, time) }
+  while true {
+    do {
+      let value = try await progress.attempt(policy, time, operation)
+      policy.budget?.deposit()
+      return value
+    } catch {
+      try await progress.pause(after: error, policy, time)
     }
   }
 }
 
-extension Promise {
-  /// Returns a promise with the same result that adds the tokens of a success to `budget`, if any.
-  func depositing(in budget: RetryBudget?) -> Promise {
-    guard let budget else { return self }
-    return mapped(HandlerTarget(immediate: ())) { value in
-      budget.deposit()
-      return value
+extension RetryPolicy {
+  /// Whether an attempt that succeeds has nothing to do with the policy.
+  @inlinable
+  var isOnlyAskedAfterFailures: Bool {
+    attempts >= 1 && attemptTime == nil && totalTime == nil && budget == nil
+  }
+}
+
+extension RetryProgress {
+  /// Runs an attempt within the time that it may take.
+  nonisolated(nonsending) func attempt<Value>(
+    _ policy: RetryPolicy, _ time: TimeSource,
+    _ operation: nonisolated(nonsending) () async throws -> Value
+  ) async throws -> Value {
+    guard let limit = limit(policy) else { return try await operation() }
+    return try await withOwnTask(limit: limit, time, isolation: #isolation, operation)
+  }
+
+  /// Waits for the delay before the next attempt; throws `error` if there is none.
+  nonisolated(nonsending) mutating func pause(
+    after error: any Error, _ policy: RetryPolicy, _ time: TimeSource
+  ) async throws {
+    // A cancelled operation can fail with any error.
+    if Task.isCancelled { throw error }
+    guard let delay = delay(after: error, policy) else { throw error }
+    do {
+      try await Promise<Void>.after(delay, time).value
+      try Task.checkCancellation()
+    } catch {
+      policy.budget?.putBack()
+      throw error
     }
+    policy.note(.retried)
   }
 }

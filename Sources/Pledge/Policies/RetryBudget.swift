@@ -50,6 +50,7 @@ public final class RetryBudget: Sendable {
   }
 
   /// Adds the tokens of a success.
+  @usableFromInline
   func deposit() {
     state.withLock { $0 = min(capacity, $0 + tokensPerSuccess) }
   }

@@ -6,8 +6,11 @@
 ///
 /// For an `async` operation, see ``retry(_:clock:_:)``.
 ///
-/// **Execution.** The closures of a policy run in place when an attempt has failed, as in a handler
-/// on `.immediate`.
+/// A policy doesn't change the error: an operation fails with the error of its last attempt. To learn
+/// of the others, use ``observed(by:)``.
+///
+/// **Execution.** The closures of a policy run in place when an attempt has failed: for a promise, as
+/// in a handler on `.immediate`; for an `async` operation, in the caller's task.
 public struct RetryPolicy: Sendable {
   /// The maximum number of attempts, including the first.
   public var attempts: Int
@@ -29,17 +32,26 @@ public struct RetryPolicy: Sendable {
     set { requestedPause = { error in newValue(error).map { TimeSpan($0) } } }
   }
   /// The time limit for one attempt; nil for no limit.
+  ///
+  /// An attempt that exceeds it fails with ``TimeoutError``, which can be retried.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var attemptTimeout: Duration? {
     get { attemptTime?.duration }
     set { attemptTime = newValue.map { TimeSpan($0) } }
   }
   /// The time limit for all attempts and delays together; nil for no limit.
+  ///
+  /// The attempt during which it passes fails with ``TimeoutError``, and isn't repeated. A delay
+  /// that would end after the deadline isn't started: the operation fails with its last error.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public var deadline: Duration? {
     get { totalTime?.duration }
     set { totalTime = newValue.map { TimeSpan($0) } }
   }
+  /// A closure that is called with each failed attempt; nil for none.
+  ///
+  /// A `CancellationError` doesn't count as a failure.
+  public var observer: (@Sendable (FailedAttempt) -> Void)?
   /// The monitor of retries with this policy, which replaces the process's monitors.
   package var monitor: Monitor<PolicyEvent>?
   /// The budget that limits the retries of all operations that share it; nil for no shared limit.
@@ -49,8 +61,8 @@ public struct RetryPolicy: Sendable {
   // deployment target is older than that type.
   var pause: @Sendable (_ attemptsMade: Int) -> TimeSpan
   package var requestedPause: @Sendable (any Error) -> TimeSpan? = { _ in nil }
-  var attemptTime: TimeSpan?
-  var totalTime: TimeSpan?
+  @usableFromInline var attemptTime: TimeSpan?
+  @usableFromInline var totalTime: TimeSpan?
 
   init(attempts: Int, pause: @escaping @Sendable (_ attemptsMade: Int) -> TimeSpan) {
     self.attempts = attempts
@@ -147,6 +159,16 @@ public struct RetryPolicy: Sendable {
   public func withBudget(_ budget: RetryBudget) -> RetryPolicy {
     var policy = self
     policy.budget = budget
+    return policy
+  }
+
+  /// Returns this policy, with an observer that is called with each failed attempt, after those
+  /// that it already has.
+  public func observed(
+    by observer: @escaping @Sendable (FailedAttempt) -> Void
+  ) -> RetryPolicy {
+    var policy = self
+    policy.observer = self.observer.followed(by: observer)
     return policy
   }
 

@@ -91,7 +91,12 @@ extension Promise {
       afterwards: { use, resource in
         // A cancelled task may still use the resource for a while.
         use.finishedAfter(HandlerTarget(immediate: ())) {
-          end.promise.settled().chained(HandlerTarget(immediate: ())) { _ in give(resource) }
+          end.promise.settled().chained(HandlerTarget(immediate: ())) { _ in
+            // If the use has failed, its error comes before that of the release.
+            let released = give(resource)
+            guard case .failure? = use.currentResult else { return released }
+            return released.recovered(HandlerTarget(immediate: ())) { _ in }
+          }
         }
       }, HandlerTarget(immediate: ())
     ) { resource in end.run({ try await body(resource) }, in: using) }

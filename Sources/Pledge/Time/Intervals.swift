@@ -52,16 +52,17 @@ extension Promise {
   /// Starts `operation`, and starts it again each time `interval` passes without a value, until one
   /// of at most `attempts` attempts has a value.
   ///
-  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for systems without `Duration`.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @_disfavoredOverload
   public static func hedged(
     attempts: Int = 2, delay interval: DispatchTimeInterval, budget: RetryBudget? = nil,
+    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     hedge(
-      attempts, TimeSpan(interval), budget, .continuous,
+      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
       HandlerTarget(isolation: operation.isolation),
       Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
   }
@@ -69,37 +70,42 @@ extension Promise {
   /// Starts `operation` on `executor`, and starts it again each time `interval` passes without a
   /// value, until one of at most `attempts` attempts has a value.
   ///
-  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for systems without `Duration`.
   ///
   /// **Execution.** `operation` runs on `executor`.
   @_disfavoredOverload
   public static func hedged(
     on executor: some PromiseExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
-    budget: RetryBudget? = nil, _ operation: @escaping @Sendable () throws -> Promise
+    budget: RetryBudget? = nil, observer: (@Sendable (FailedAttempt) -> Void)? = nil,
+    _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    hedge(attempts, TimeSpan(interval), budget, .continuous, HandlerTarget(executor), operation)
+    hedge(
+      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous, HandlerTarget(executor),
+      operation)
   }
 
   /// Starts `operation` on the main actor, and starts it again each time `interval` passes without
   /// a value, until one of at most `attempts` attempts has a value.
   ///
-  /// The same as ``hedged(attempts:delay:budget:clock:_:)``, for systems without `Duration`.
+  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for systems without `Duration`.
   public static func hedged(
     on executor: MainExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
-    budget: RetryBudget? = nil, _ operation: @escaping @MainActor @Sendable () throws -> Promise
+    budget: RetryBudget? = nil, observer: (@Sendable (FailedAttempt) -> Void)? = nil,
+    _ operation: @escaping @MainActor @Sendable () throws -> Promise
   ) -> Promise {
     // Not disfavored, so that it's preferred to the overload for any executor, whose closure isn't
     // isolated.
-    hedged(attempts: attempts, delay: interval, budget: budget, operation)
+    hedged(
+      attempts: attempts, delay: interval, budget: budget, observer: observer, operation)
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
-  /// The returned promise is rejected with a ``RetryError`` that contains the errors of all
-  /// attempts if no attempts are left, the last error isn't retryable, the policy's budget is used
-  /// up, or its deadline has passed. If the policy allows less than one attempt, the promise is
-  /// rejected with ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the
-  /// current delay.
+  /// The returned promise is rejected with the error of the last attempt if no attempts are left,
+  /// that error isn't retryable, the policy's budget is used up, or the next attempt would start
+  /// after its deadline. An attempt that exceeds a time limit of the policy fails with
+  /// ``TimeoutError``. If the policy allows less than one attempt, the promise is rejected with
+  /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the current delay.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -135,17 +141,17 @@ extension Promise {
 
   /// Calls an asynchronous `operation` until it returns, according to `policy`.
   ///
-  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempt.
-  /// Otherwise, the same as ``retry(_:clock:_:)``.
+  /// Cancelling the returned promise rejects it immediately and cancels the task of the attempts.
+  /// Otherwise, the same as the function `retry(_:_:)`.
   ///
-  /// **Execution.** Each attempt runs in its own task, in the isolation in which `operation` was
+  /// **Execution.** The attempts run in a new task, in the isolation in which `operation` was
   /// written.
   @_disfavoredOverload
   public static func retry(
     _ policy: RetryPolicy,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    retried(policy, .continuous, HandlerTarget(immediate: ()), startingInheritingTasks(operation))
+    retried(policy, .continuous, operation)
   }
 }
 
@@ -259,7 +265,7 @@ extension CoalescerCaching {
   }
 }
 
-extension Latest {
+extension LatestOnly {
   /// Creates an object without an operation.
   ///
   /// - Parameter debounce: The time to wait for a newer operation before an operation starts.
@@ -279,16 +285,27 @@ extension Latest {
 /// }
 /// ```
 ///
-/// Throws a ``RetryError`` with the errors of all attempts if no attempts are left, the last error
-/// isn't retryable, the policy's budget is used up, or its deadline has passed. Cancelling the
-/// calling task cancels the attempt, and throws `CancellationError` immediately.
+/// Throws the error of the last attempt if no attempts are left, that error isn't retryable, the
+/// policy's budget is used up, or the next attempt would start after its deadline. If the policy
+/// allows less than one attempt, throws ``PromiseError/invalidArgument(_:)``.
 ///
-/// **Execution.** `operation` runs in the isolation in which it was written.
-public func retry<Value: Sendable>(
-  _ policy: RetryPolicy,
-  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
+/// **Cancellation.** Cancelling the calling task cancels the attempt, after which no other follows.
+/// During a delay, this call throws `CancellationError` immediately.
+///
+/// **Time limits.** An attempt that exceeds a time limit of the policy is cancelled. When it has
+/// ended, it counts as failed with ``TimeoutError``, unless it returned a value.
+///
+/// **Execution.** `operation` runs in the calling task and in the caller's isolation. With a time
+/// limit, each attempt has its own task, and the caller waits for its end.
+@inlinable
+nonisolated(nonsending) public func retry<Value>(
+  _ policy: RetryPolicy, _ operation: nonisolated(nonsending) () async throws -> Value
 ) async throws -> Value {
-  try await Promise.retry(policy, operation).value
+  var failure: (any Error)?
+  if policy.isOnlyAskedAfterFailures {
+    do { return try await operation() } catch { failure = error }
+  }
+  return try await retry(policy, .continuous, after: failure, operation)
 }
 
 /// Returns the result of `operation`, or throws ``TimeoutError`` if it takes longer than
@@ -296,10 +313,11 @@ public func retry<Value: Sendable>(
 ///
 /// The same as ``withTimeout(_:clock:_:)``, for systems without `Duration`.
 ///
-/// **Execution.** `operation` runs in the isolation in which it was written.
-public func withTimeout<Value: Sendable>(
+/// **Execution.** `operation` runs in its own task, in the isolation in which it was written.
+public func withTimeout<Value>(
   _ interval: DispatchTimeInterval,
-  @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
-) async throws -> Value {
-  try await Promise(priority: nil, operation).timeout(after: interval).value
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    sending @escaping @isolated(any) () async throws -> sending Value
+) async throws -> sending Value {
+  try await limited(TimeSpan(interval), .continuous, operation).value
 }

@@ -1,10 +1,12 @@
 /// The clock that an operator uses: the continuous clock, or another one.
+@usableFromInline
 package struct TimeSource: Sendable {
   /// The other clock; nil for the continuous clock.
   private let other: (any OtherClock)?
 
   private init(_ other: (any OtherClock)?) { self.other = other }
 
+  @usableFromInline
   package static var continuous: TimeSource { TimeSource(nil) }
 
   /// Creates a time source that uses the timers of another library.
@@ -59,6 +61,7 @@ package protocol OtherClock: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension TimeSource {
+  @usableFromInline
   init(_ clock: any Clock<Duration>) {
     self.init(clock is ContinuousClock ? nil : Self.adapter(clock))
   }

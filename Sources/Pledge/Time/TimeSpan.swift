@@ -4,6 +4,7 @@ import Dispatch
 /// iOS 16.
 ///
 /// It's as precise as a `Duration`. Longer times than 64-bit seconds can hold count as infinite.
+@usableFromInline
 package struct TimeSpan: Hashable, Comparable, Sendable {
   /// Like the components of a `Duration`, the two have the same sign.
   private let seconds: Int64
@@ -49,8 +50,18 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
     return sum
   }
 
+  @usableFromInline
   package static func < (left: TimeSpan, right: TimeSpan) -> Bool {
     (left.seconds, left.attoseconds) < (right.seconds, right.attoseconds)
+  }
+
+  /// Returns the difference in nanoseconds; an infinite time span stays infinite.
+  static func - (left: TimeSpan, right: TimeSpan) -> TimeSpan {
+    if left == .infinite { return left }
+    let (difference, overflow) = left.inNanoseconds.subtractingReportingOverflow(
+      right.inNanoseconds)
+    if overflow { return right < .zero ? .infinite : .seconds(.min) }
+    return .nanoseconds(difference)
   }
 
   /// Returns the product, rounded to the nearest nanosecond.
@@ -62,6 +73,7 @@ package struct TimeSpan: Hashable, Comparable, Sendable {
 extension TimeSpan: CustomStringConvertible {
   /// The length in seconds, rounded to nanoseconds to hide the rounding error of adding the
   /// components.
+  @usableFromInline
   package var description: String { "\((inSeconds * 1e9).rounded() / 1e9) seconds" }
 }
 

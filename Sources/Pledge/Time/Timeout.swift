@@ -39,9 +39,12 @@ extension Promise {
     timeout(TimeSpan(duration), TimeSource(clock))
   }
 
-  package func timeout(_ span: TimeSpan, _ time: TimeSource) -> Promise {
+  /// - Parameter named: The time limit that the error names; nil for `span`.
+  package func timeout(
+    _ span: TimeSpan, _ time: TimeSource, naming named: TimeSpan? = nil
+  ) -> Promise {
     if !isPending { return self }
-    let timer = TimerSlot(span)
+    let timer = TimerSlot(named ?? span)
     let result = cell.derive(
       Value.self, .observer,
       body: ErasedClosure({ timer } as @Sendable () -> TimerSlot)
@@ -63,7 +66,7 @@ extension Promise {
     // The timer and the handler retain each other until one of the two has run.
     let fail: @Sendable () -> Void = {
       timer.fire()
-      handler.expire(after: span)
+      handler.expire(after: timer.span)
     }
     if span > .zero {
       timer.set(time.startTimer(after: span, fail))

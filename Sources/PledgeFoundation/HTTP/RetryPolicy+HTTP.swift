@@ -45,19 +45,14 @@ extension RetryPolicy {
     }
   }
 
-  /// Returns the errors that determine how to retry: all inside an `AggregateError`, and the last
-  /// one inside a `RetryError`.
+  /// Returns the errors that determine how to retry: `error`, or all inside an `AggregateError`.
   ///
   /// Not recursive, because errors can be deeply nested.
   private static func causes(of error: any Error) -> [any Error] {
     var causes: [any Error] = []
     var rest = [error]
     while let error = rest.popLast() {
-      switch error {
-      case let error as AggregateError: rest += error.errors
-      case let error as RetryError: rest += error.errors.suffix(1)
-      default: causes.append(error)
-      }
+      if let error = error as? AggregateError { rest += error.errors } else { causes.append(error) }
     }
     return causes
   }

@@ -131,7 +131,7 @@ private struct HandlersWithKeys {
     try await expectFulfillment(of: waited)
     await clock.sleepers(reach: 1)
     await clock.advance(by: .seconds(1))
-    try await expectRejection(of: retried, with: RetryError.self)
+    try await expectRejection(of: retried, with: Boom.self)
     #expect(
       seen.events == ["attempt retried", "limiter waited", "attempt retried"])
     try await expectFulfillment(of: busy)

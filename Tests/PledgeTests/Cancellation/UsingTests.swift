@@ -118,8 +118,8 @@ private struct Refused: Error {}
     #expect(log.entries == ["used, cancelled: true", "release file"])
   }
 
-  @Test func withResource_returnsTheResult_andReleases() async throws {
-    let value = try await withResource(
+  @Test func withResource_returnsTheResult_andReleases() async {
+    let value = await withResource(
       acquire: { "file" }, release: { [log] in log.add("release \($0)") }
     ) { [log] resource in
       log.add("use \(resource)")

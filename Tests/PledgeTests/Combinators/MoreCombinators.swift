@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `PromiseScope`, `done(weak:)` and `Latest`.
+/// `PromiseScope`, `done(weak:)` and `LatestOnly`.
 @Suite struct ScopeTests {
   @Test func aScope_cancelsItsWork_whenItGoes() async throws {
     let (work, resolver) = Promise<Int>.withResolvers()
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func latest_cancelsTheOneBefore() async throws {
-    let latest = Latest<Int>()
+    let latest = LatestOnly<Int>()
     let (first, resolver) = Promise<Int>.withResolvers()
     let one = latest.run { first }
     let two = latest.run { Promise.value(2) }
@@ -93,7 +93,7 @@ import Testing
 
   @Test func latest_waitsForTheDebounce() async throws {
     let clock = TestClock()
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     let starts = Recorder<Int>()
     var promises: [Promise<Int>] = []
     for n in 0..<3 {
@@ -113,7 +113,7 @@ import Testing
 
   @Test func latest_thatStartsANewerOne_sparesIt() async throws {
     let clock = TimersByHand()
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     let newer = Recorder<Promise<Int>>()
     clock.interrupt { newer.record(latest.run { Promise.value(2) }) }
     let older = latest.run { Promise.value(1) }
@@ -124,7 +124,7 @@ import Testing
 
   @Test func latest_thatIsCancelledWhileItStarts_isCancelled() async throws {
     let clock = TimersByHand()
-    let latest = Latest<Int>(debounce: .seconds(1), clock: clock)
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
     clock.interrupt { latest.cancel() }
     try await expectCancellation(of: latest.run { Promise.value(1) })
   }
@@ -133,7 +133,7 @@ import Testing
     let (work, _) = Promise<Int>.withResolvers()
     let promise: Promise<Int>
     do {
-      let latest = Latest<Int>(debounce: .seconds(3600))
+      let latest = LatestOnly<Int>(debounce: .seconds(3600))
       promise = latest.run { work }
     }
     try await expectCancellation(of: promise)
@@ -236,11 +236,15 @@ import Testing
   }
 
   @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreReported() async throws {
-    let promise = Promise<Int>.hedged(attempts: 2, delay: .seconds(3600), clock: clock) {
+    let seen = Recorder<String>()
+    let promise = Promise<Int>.hedged(
+      attempts: 2, delay: .seconds(3600), clock: clock,
+      observer: { seen.record("\($0.number) \($0.delayInSeconds ?? -1)") }
+    ) {
       .rejected(Boom())
     }
-    let error = try await expectRejection(of: promise, with: AggregateError.self)
-    #expect(error.errors.count == 2)
+    try await expectRejection(of: promise, with: Boom.self)
+    #expect(seen.events == ["1 0.0", "2 -1.0"])
     let none = Promise<Int>.hedged(attempts: 0, delay: .zero) { .value(1) }
     try await expectRejection(of: none, with: PromiseError.self)
   }
@@ -270,10 +274,13 @@ import Testing
     #expect(clock.sleeperCount == 0)
   }
 
-  @Test func errorsAreTold_inTheOrderOfTheAttempts_howeverLateTheyCome() async throws {
+  @Test func theErrorIsThatOfTheFirstAttempt_howeverLateItComes() async throws {
+    let seen = Recorder<Int>()
     let first = Promise<Int>.withResolvers()
     let count = CallCounter()
-    let promise = Promise<Int>.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+    let promise = Promise<Int>.hedged(
+      attempts: 3, delay: .seconds(1), clock: clock, observer: { seen.record($0.number) }
+    ) {
       let number = count.call()
       return number == 1 ? first.promise : .rejected(Boom(code: number))
     }
@@ -281,8 +288,9 @@ import Testing
     await clock.advance(by: .seconds(1))
     while count.count < 3 { await Task.yield() }
     first.resolver.reject(Boom(code: 1))
-    let error = try await expectRejection(of: promise, with: AggregateError.self)
-    #expect(error.errors.map { ($0 as? Boom)?.code } == [1, 2, 3])
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 1)
+    #expect(seen.events == [2, 3, 1])
   }
 
   @Test func cancelled_atAnyMoment_cancelsAllAttempts_andTheTimer() async throws {
@@ -336,12 +344,10 @@ import Testing
       _ = count.call()
       return .rejected(Boom())
     }
-    let error = try await expectRejection(of: promise, with: AggregateError.self)
-    #expect(error.errors.count == 1)
-    #expect(error.errors.first is Boom)
+    try await expectRejection(of: promise, with: Boom.self)
     try count.expectOnce()
 
-    await #expect(throws: AggregateError.self) {
+    await #expect(throws: Boom.self) {
       try await hedged(delay: .seconds(3600), budget: budget, clock: clock) { () throws -> Int in
         throw Boom()
       }

@@ -6,16 +6,6 @@ import Testing
   private struct Failure: Error {}
   private static let depth = 50_000
 
-  @Test func nestedRetries_areDescribedAndReleased() throws {
-    var last = Promise<Int>.rejected(Failure())
-    for _ in 0..<Self.depth {
-      let inner = last
-      last = .retry(on: .immediate, .fixed(attempts: 1)) { inner }
-    }
-    let error = try #require(throws: RetryError.self) { try last.wait() }
-    #expect(error.description.hasSuffix("…"))
-  }
-
   @Test func nestedAny_isDescribedAndReleased() throws {
     var last = Promise<Int>.rejected(Failure())
     for _ in 0..<Self.depth { last = .any([last]) }

@@ -75,7 +75,7 @@ import Testing
       }
       policy.attemptTimeout = .milliseconds(1)
       let retried = Promise<Int>.retry(policy) { Promise<Int>.never }
-      try await expectRejection(of: retried, with: RetryError.self)
+      try await expectRejection(of: retried, with: TimeoutError.self)
       #expect(calls.events == ["isRetryable", "delay"])
     }
   }
@@ -172,7 +172,7 @@ import Testing
       let requested = requests.promise(for: 1) { Promise<Void>.after(short) }
       try await waitForPromises(delayed, requested)
       try await waitForPromises(limited)
-      try await expectRejection(of: hedged, with: AggregateError.self)
+      try await expectRejection(of: hedged, with: TimeoutError.self)
     }
   }
 

@@ -42,7 +42,7 @@ private struct BrokenClock: Clock {
     try await expectFulfillment(of: delayed, with: 1)
     let policy = RetryPolicy.fixed(attempts: 2, delay: .milliseconds(1))
     let retried = Promise<Int>.retry(policy, clock: clock) { .rejected(Boom()) }
-    try await expectRejection(of: retried, with: RetryError.self)
+    try await expectRejection(of: retried, with: Boom.self)
     let cancelled = Promise.after(.seconds(3600), clock: clock)
     cancelled.cancel()
     try await expectCancellation(of: cancelled)
@@ -281,12 +281,16 @@ private struct BrokenClock: Clock {
     }
   }
 
-  @Test func allFail_theErrorTellsAllAttempts() async throws {
-    let promise = await run(.fixed(attempts: 3, delay: .seconds(1)), failures: 9)
-    let error = try await expectRejection(of: promise, with: RetryError.self)
-    #expect(error.errors.map { ($0 as? Boom)?.code } == [1, 2, 3])
-    #expect((error.last as? Boom)?.code == 3)
+  @Test func allFail_theErrorIsTheLastOne_andObserversLearnOfAll() async throws {
+    let seen = Recorder<String>()
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
+      .observed { seen.record("\($0.number) \($0.error) \($0.delayInSeconds ?? -1)") }
+    let promise = await run(policy, failures: 9)
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 3)
     #expect(attempts.count == 3)
+    #expect(
+      seen.events == ["1 Boom(code: 1) 1.0", "2 Boom(code: 2) 1.0", "3 Boom(code: 3) -1.0"])
   }
 
   @Test(arguments: [0, -1, Int.min])
@@ -302,8 +306,8 @@ private struct BrokenClock: Clock {
     let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(1))
       .retrying { ($0 as? Boom)?.code != 2 }
     let promise = await run(policy, failures: 9)
-    let error = try await expectRejection(of: promise, with: RetryError.self)
-    #expect(error.errors.count == 2)
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 2)
   }
 
   @Test func requestedDelay_replacesThePolicysOwn() async throws {
@@ -340,22 +344,33 @@ private struct BrokenClock: Clock {
     try await expectCancellation(of: never.promise)
   }
 
-  @Test func deadline_endsAllOfIt() async throws {
+  @Test func delayThatWouldEndAfterTheDeadline_isNotStarted() async throws {
     var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
     policy.deadline = .seconds(35)
-    let promise = Promise.retry(policy, clock: clock, operation(failures: 100))
-    for _ in 0..<3 {
-      // The pause between two attempts, and the deadline.
-      await clock.sleepers(reach: 2)
-      await clock.advance(by: .seconds(10))
-    }
-    await clock.sleepers(reach: 2)
-    await clock.advance(by: .seconds(5))
-    let error = try await expectRejection(of: promise, with: RetryError.self)
-    #expect(error.errors.dropLast().map { ($0 as? Boom)?.code } == [1, 2, 3, 4])
-    #expect((error.last as? TimeoutError)?.duration == .seconds(35))
-    #expect(attempts.count == 4)
+    // In place, so that an attempt has ended when its time limit starts.
+    let promise = Promise.retry(
+      on: .immediate, policy, clock: clock, operation(failures: 100))
+    await clock.run(until: promise)
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 4)
+    #expect(attempts.events == [.zero, .seconds(10), .seconds(20), .seconds(30)])
     await clock.sleepers(reach: 0)
+  }
+
+  @Test func deadlineDuringAnAttempt_isATimeout() async throws {
+    var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
+    policy.deadline = .seconds(15)
+    let never = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
+      count.call() == 1 ? .rejected(Boom()) : never.promise
+    }
+    await clock.advance(by: .seconds(10))
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(5))
+    let error = try await expectRejection(of: promise, with: TimeoutError.self)
+    #expect(error.duration == .seconds(15))
+    try await expectCancellation(of: never.promise)
   }
 
   @Test func cancelled_inMidSleep_releasesTheSleep() async throws {
@@ -393,14 +408,13 @@ private struct BrokenClock: Clock {
     let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 100_000, delay: .zero)) {
       .rejected(Boom())
     }
-    let error = try await expectRejection(of: promise, with: RetryError.self)
-    #expect(error.errors.count == 100_000)
+    try await expectRejection(of: promise, with: Boom.self)
   }
 
   @Test func onlyOneTypeOfError_isRetried() async throws {
     let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retrying(only: OtherError.self)
     let promise = await run(policy, failures: 9)
-    try await expectRejection(of: promise, with: RetryError.self)
+    try await expectRejection(of: promise, with: Boom.self)
     #expect(attempts.count == 1)
   }
 
@@ -411,14 +425,14 @@ private struct BrokenClock: Clock {
       codes.record(codes.count + 1)
       return .rejected(Boom(code: codes.count))
     }
-    try await expectRejection(of: promise, with: RetryError.self)
+    try await expectRejection(of: promise, with: Boom.self)
     #expect(codes.events == [1, 2])
   }
 
   @Test func aBudget_endsTheRetriesOfAll() async throws {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0.5)
     let policy = RetryPolicy.fixed(attempts: 9, delay: .zero).withBudget(budget)
-    try await expectRejection(of: await run(policy, failures: 99), with: RetryError.self)
+    try await expectRejection(of: await run(policy, failures: 99), with: Boom.self)
     #expect(attempts.count == 3 && budget.remaining == 0)
     for _ in 0..<2 {
       _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
@@ -426,22 +440,26 @@ private struct BrokenClock: Clock {
     #expect(budget.remaining == 1)
   }
 
-  @Test(arguments: [false, true])
-  func aRetryThatIsCancelledInItsDelay_putsItsTokenBack(byDeadline: Bool) async throws {
+  @Test func aRetryThatIsCancelledInItsDelay_putsItsTokenBack() async throws {
     let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
-    var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
-    if byDeadline { policy.deadline = .seconds(15) }
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
     let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) { .rejected(Boom()) }
     await clock.advance(by: .seconds(10))
     // One attempt was made again, and the next one is pending.
     #expect(budget.remaining == 0)
-    if byDeadline {
-      await clock.advance(by: .seconds(5))
-      try await expectRejection(of: promise, with: RetryError.self)
-    } else {
-      promise.cancel()
-      try await expectCancellation(of: promise)
-    }
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    #expect(budget.remaining == 1)
+  }
+
+  @Test func aRetryThatTheDeadlinePrevents_takesNoToken() async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
+    var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
+    policy.deadline = .seconds(15)
+    let promise = Promise.retry(
+      on: .immediate, policy, clock: clock, operation(failures: 99))
+    await clock.run(until: promise)
+    try await expectRejection(of: promise, with: Boom.self)
     #expect(budget.remaining == 1)
   }
 

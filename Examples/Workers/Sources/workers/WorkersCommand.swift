@@ -113,11 +113,9 @@ struct FetchCommand: AsyncParsableCommand {
   }
 }
 
-/// Returns the last error of the attempts, because all of them are too long to read.
+/// Returns the reason of an error, in a line.
 private func reason(for error: any Error) -> String {
   switch error {
-  case let error as RetryError:
-    "attempt \(error.errors.count): \(error.last.map(reason) ?? "no error")"
   case let error as AggregateError: error.errors.last.map(reason) ?? "\(error)"
   case let error as RPCError: error.message
   default: "\(error)"

@@ -143,6 +143,7 @@ struct Main {
     try await app.operations()
     try await app.asyncOperations()
     try await app.errors()
+    try await Reading().policies()
     print("Main actor client: handlers ran where they were written")
   }
 }

@@ -63,7 +63,6 @@ func isWorthRetrying(_ error: any Error) -> Bool {
 /// Returns the last error in an error that contains those of several attempts.
 func rootCause(of error: any Error) -> any Error {
   switch error {
-  case let error as RetryError: error.errors.last.map(rootCause) ?? error
   case let error as AggregateError: error.errors.last.map(rootCause) ?? error
   default: error
   }

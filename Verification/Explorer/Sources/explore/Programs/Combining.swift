@@ -497,7 +497,7 @@ private func scopeAndCancel() -> Scenario {
 }
 
 private func latestOfTwo() -> Scenario {
-  let latest = Latest<Token>()
+  let latest = LatestOnly<Token>()
   let notes = Notes()
   let (work, resolver) = Promise<Token>.withResolvers()
   return Scenario(

@@ -5,16 +5,24 @@
 /// one. When the object is deallocated, the operation in progress is cancelled.
 ///
 /// ```swift
-/// let search = Latest<[Hit]>(debounce: .milliseconds(300))
+/// let search = LatestOnly<[Hit]>(debounce: .milliseconds(300))
 /// func textChanged(_ text: String) {
-///   search.run { find(text) }.done { hits in show(hits) }.cauterize()
+///   spinner.isVisible = true
+///   search.run { find(text) }
+///     .done { hits in show(hits) }
+///     .finally { spinner.isVisible = search.isRunning }
+///     .cauterize()
 /// }
 /// ```
-public final class Latest<Value: Sendable>: Sendable {
+///
+/// The promise of a superseded operation is rejected, so its `finally` runs while the next operation
+/// is in progress. Ask ``isRunning`` there instead of hiding a spinner.
+public final class LatestOnly<Value: Sendable>: Sendable {
   private struct State {
     var work: Promise<Value>?
     /// The number of operations and of calls of `cancel()` so far.
     var count = 0
+    var isRunning = false
   }
 
   private let state = Mutex(State())
@@ -39,6 +47,11 @@ public final class Latest<Value: Sendable>: Sendable {
   }
 
   deinit { cancel() }
+
+  /// Whether an operation is in progress or waits for the debounce time to pass.
+  ///
+  /// It is false before the promise of the last operation settles, unless another one was started.
+  public var isRunning: Bool { state.withLock { $0.isRunning } }
 
   /// Cancels the previous operation, and runs `operation` after the debounce time.
   ///
@@ -69,14 +82,15 @@ public final class Latest<Value: Sendable>: Sendable {
 
   /// Cancels the operation in progress, if any.
   public func cancel() {
-    supersede().old?.cancel()
+    supersede(running: false).old?.cancel()
   }
 
   /// Returns the number of a new operation, and the previous operation, which the caller must
   /// cancel.
-  private func supersede() -> (number: Int, old: Promise<Value>?) {
+  private func supersede(running: Bool) -> (number: Int, old: Promise<Value>?) {
     state.withLock { state in
       state.count += 1
+      state.isRunning = running
       return (state.count, exchange(&state.work, with: nil))
     }
   }
@@ -84,7 +98,7 @@ public final class Latest<Value: Sendable>: Sendable {
   private func start(
     _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
   ) -> Promise<Value> {
-    let (number, old) = supersede()
+    let (number, old) = supersede(running: true)
     // Cancels the previous operation first, because the new one may rely on that.
     old?.cancel()
     let work = Promise<Void>.after(debounce, time).chained(target, operation)
@@ -94,12 +108,14 @@ public final class Latest<Value: Sendable>: Sendable {
     }
     // A newer one, or `cancel()`, which this one can have called, has found nothing to cancel.
     if !isLatest { work.cancel() }
-    return .onEnd(of: work) { [weak self] in self?.forget(work) }
+    return .onEnd(of: work) { [weak self] in self?.forget(number) }
   }
 
-  private func forget(_ work: Promise<Value>) {
-    let old = state.withLock { state in
-      state.work == work ? exchange(&state.work, with: nil) : nil
+  private func forget(_ number: Int) {
+    let old = state.withLock { state -> Promise<Value>? in
+      guard state.count == number else { return nil }
+      state.isRunning = false
+      return exchange(&state.work, with: nil)
     }
     withExtendedLifetime(old) {}
   }

@@ -1,0 +1,40 @@
+/// A failed attempt of a retried or hedged operation, for observers of the policy.
+///
+/// A policy doesn't change the error: when an operation fails permanently, the caller receives the
+/// operation's own error. What happened before that, an observer receives:
+///
+/// ```swift
+/// let policy = RetryPolicy.fixed(attempts: 3).observed { attempt in
+///   log("attempt \(attempt.number) failed: \(attempt.error)")
+/// }
+/// ```
+public struct FailedAttempt: Sendable {
+  /// The number of the attempt; the first one has the number 1.
+  public let number: Int
+
+  /// The error with which the attempt failed.
+  public let error: any Error
+
+  /// The delay before the next attempt; nil if no other attempt follows.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public var delay: Duration? { pause?.duration }
+
+  /// The delay in seconds before the next attempt; nil if no other attempt follows.
+  public var delayInSeconds: Double? { pause?.inSeconds }
+
+  let pause: TimeSpan?
+}
+
+/// A closure that is called with each failed attempt.
+typealias AttemptObserver = @Sendable (FailedAttempt) -> Void
+
+extension Optional where Wrapped == AttemptObserver {
+  /// Returns an observer that calls this one, if any, and then `other`.
+  func followed(by other: @escaping AttemptObserver) -> AttemptObserver {
+    guard let first = self else { return other }
+    return { attempt in
+      first(attempt)
+      other(attempt)
+    }
+  }
+}

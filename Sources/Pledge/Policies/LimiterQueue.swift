@@ -1,0 +1,236 @@
+/// The state of a limiter: pure bookkeeping that calls no other code.
+struct LimiterQueue {
+  var limit: Int
+  var isPaused = false
+  private(set) var running = 0
+  /// The number of operations that can still start in this period; nil without a rate.
+  private var startsLeft: Int?
+  private let capacity: Int?
+  /// The waiting operations: a binary heap, the next one first.
+  private var waiting: [LimiterWaiter] = []
+  private var nextNumber = 0
+  /// The resolvers of promises that wait for the limiter to be idle, in the order of the calls.
+  private var idle: [Int: Resolver<Void>] = [:]
+
+  init(limit: Int, capacity: Int?, rate: Int?) {
+    self.limit = limit
+    self.capacity = capacity.map { max($0, 0) }
+    startsLeft = rate.map { max($0, 1) }
+  }
+
+  var waitingCount: Int { waiting.count }
+
+  private var hasRoom: Bool { running < limit && !isPaused && startsLeft != 0 }
+
+  /// Starts an operation that hasn't waited; returns false if there is no room.
+  mutating func enter() -> Bool {
+    // If operations are waiting, they are about to start, and come first.
+    guard waiting.isEmpty, hasRoom else { return false }
+    noteStart()
+    return true
+  }
+
+  private mutating func noteStart() {
+    running += 1
+    startsLeft? -= 1
+  }
+
+  /// Starts an operation, or adds it to the waiting ones.
+  mutating func submit(_ waiter: LimiterWaiter) -> Submission {
+    guard limit >= 1 else {
+      return .rejected(
+        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(limit)."))
+    }
+    if enter() { return .started }
+    if let capacity, waiting.count >= capacity {
+      return .rejected(Limiter.QueueFullError(capacity: capacity))
+    }
+    waiter.number = nextNumber
+    nextNumber += 1
+    waiting.append(waiter)
+    moveUp(waiting.count - 1)
+    return .waiting
+  }
+
+  enum Submission {
+    case started
+    case waiting
+    case rejected(any Error)
+  }
+
+  /// Starts the next waiting operation, if there is room, and returns it.
+  mutating func startNext() -> LimiterWaiter? {
+    guard let first = waiting.first, hasRoom else { return nil }
+    noteStart()
+    remove(at: first.place)
+    return first
+  }
+
+  /// Records that an operation has ended, and starts the next one.
+  mutating func leave() -> LimiterWaiter? {
+    running -= 1
+    return startNext()
+  }
+
+  /// Records that the period of a start is over.
+  mutating func endPeriod() { startsLeft? += 1 }
+
+  /// Removes a waiting operation; returns false if it isn't waiting.
+  mutating func remove(_ waiter: LimiterWaiter) -> Bool {
+    guard waiter.place >= 0 else { return false }
+    remove(at: waiter.place)
+    return true
+  }
+
+  /// Removes and returns all waiting operations, in their order.
+  mutating func removeAll() -> [LimiterWaiter] {
+    for waiter in waiting { waiter.place = -1 }
+    return exchange(&waiting, with: []).sorted { $0.precedes($1) }
+  }
+
+  // MARK: The heap
+
+  private mutating func remove(at place: Int) {
+    let last = waiting.count - 1
+    waiting.swapAt(place, last)
+    waiting.removeLast().place = -1
+    guard place < last else { return }
+    moveUp(place)
+    moveDown(place)
+  }
+
+  private mutating func moveUp(_ start: Int) {
+    var place = start
+    while place > 0, waiting[place].precedes(waiting[(place - 1) / 2]) {
+      waiting.swapAt(place, (place - 1) / 2)
+      waiting[place].place = place
+      place = (place - 1) / 2
+    }
+    waiting[place].place = place
+  }
+
+  private mutating func moveDown(_ start: Int) {
+    var place = start
+    while 2 * place + 1 < waiting.count {
+      var child = 2 * place + 1
+      if child + 1 < waiting.count, waiting[child + 1].precedes(waiting[child]) { child += 1 }
+      if !waiting[child].precedes(waiting[place]) { break }
+      waiting.swapAt(place, child)
+      waiting[place].place = place
+      place = child
+    }
+    waiting[place].place = place
+  }
+
+  // MARK: Waiting for the end
+
+  mutating func addIdle(_ resolver: Resolver<Void>) -> Int {
+    defer { nextNumber += 1 }
+    idle[nextNumber] = resolver
+    return nextNumber
+  }
+
+  mutating func removeIdle(_ number: Int) -> Resolver<Void>? { idle.removeValue(forKey: number) }
+
+  /// The number of promises that wait for the limiter to be idle.
+  var idleCount: Int { idle.count }
+
+  /// Removes and returns the resolvers of promises that wait for the limiter to be idle, if it is.
+  mutating func takeIdle() -> [Resolver<Void>] {
+    guard !idle.isEmpty, running == 0, waiting.isEmpty else { return [] }
+    return exchange(&idle, with: [:]).sorted { $0.key < $1.key }.map(\.value)
+  }
+}
+
+/// An operation that waits for a limiter to start it.
+///
+/// `@unchecked Sendable`: `number` and `place` are guarded by the limiter's lock.
+@usableFromInline
+class LimiterWaiter: @unchecked Sendable {
+  fileprivate let priority: Int
+  fileprivate final var number = 0
+  /// Its place in the heap; -1 if it isn't there.
+  fileprivate final var place = -1
+
+  /// Where the operation was submitted, for the error if it never starts; nil if it can't happen.
+  let origin: SourceLocation?
+
+  init(priority: Int, _ origin: SourceLocation?) {
+    self.priority = priority
+    self.origin = origin
+  }
+
+  fileprivate final func precedes(_ other: LimiterWaiter) -> Bool {
+    priority == other.priority ? number < other.number : priority > other.priority
+  }
+
+  /// Runs the operation, which the limiter has started.
+  func start(in limiter: Limiter) {}
+
+  /// Ends the operation, which the limiter hasn't started.
+  func fail(with error: any Error) {}
+}
+
+/// An operation that returns a promise, and starts when its gate opens.
+@usableFromInline
+final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
+  /// The limiter in which the operation runs; nil if it has never started.
+  ///
+  /// `@unchecked Sendable`: written before the gate opens, and read by handlers of the gate.
+  final class Lease: @unchecked Sendable {
+    fileprivate(set) var limiter: Limiter?
+  }
+
+  // The gate's handlers retain the lease; if they retained the waiter, it would be in a cycle.
+  private let lease = Lease()
+  @usableFromInline let gate: Cell = Root<Void?>()
+
+  /// Returns a function that returns the limiter in which the operation runs.
+  @usableFromInline var takeLease: @Sendable () -> Limiter? { { [lease] in lease.limiter } }
+
+  @usableFromInline
+  override init(priority: Int, _ origin: SourceLocation?) {
+    super.init(priority: priority, origin)
+    // A tracer recognizes operations that wait for a limiter by this file.
+    gate.noteCreation(SourceLocation(fileID: "Pledge/Limiter.swift", line: #line))
+  }
+
+  override func start(in limiter: Limiter) {
+    lease.limiter = limiter
+    _ = gate.fulfill(())
+  }
+
+  override func fail(with error: any Error) { gate.reject(Rejection(error, origin: origin)) }
+}
+
+/// A task that waits for a limiter.
+final class TaskWaiter: LimiterWaiter, @unchecked Sendable {
+  private enum State {
+    case submitted
+    case waiting(UnsafeContinuation<Limiter, any Error>)
+    case ended(Result<Limiter, any Error>)
+  }
+
+  private let state = Mutex(State.submitted)
+
+  override func start(in limiter: Limiter) { end(with: .success(limiter)) }
+
+  override func fail(with error: any Error) { end(with: .failure(error)) }
+
+  private func end(with result: Result<Limiter, any Error>) {
+    let old = state.withLock { exchange(&$0, with: .ended(result)) }
+    if case .waiting(let continuation) = old { continuation.resume(with: result) }
+  }
+
+  /// Waits until the limiter starts the task, which then has to leave it.
+  nonisolated(nonsending) func start() async throws -> Limiter {
+    try await withUnsafeThrowingContinuation { continuation in
+      let result: Result<Limiter, any Error>? = state.withLock { state in
+        if case .ended(let result) = state { return result }
+        state = .waiting(continuation)
+        return nil
+      }
+      if let result { continuation.resume(with: result) }
+    }
+  }
+}

@@ -1,0 +1,61 @@
+import Pledge
+
+/// It has no attributes: a class of the main actor that isn't `Sendable` elsewhere.
+final class Parser {
+  var count = 0
+}
+
+nonisolated final class Plain {
+  var count = 0
+}
+
+/// The policies with captures and results that aren't `Sendable`, in a module of the main actor.
+final class Reading {
+  let parser = Parser()
+  let plain = Plain()
+  let limiter = Limiter(2)
+
+  func load() async throws -> Plain {
+    MainActor.assertIsolated()
+    parser.count += 1
+    return plain
+  }
+
+  func policies() async throws {
+    let retried = try await retry(.fixed(attempts: 2, delay: .zero)) {
+      MainActor.assertIsolated()
+      let plain = try await load()
+      if parser.count == 1 { throw Refused() }
+      return plain
+    }
+    let limited = try await limiter.perform { try await load() }
+    let used = try await withResource(acquire: load, release: { $0.count += 1 }) { plain in
+      MainActor.assertIsolated()
+      return plain
+    }
+    precondition(retried === limited && limited === used && used.count == 1)
+    let scoped = await withPromiseScope { scope in
+      scope.run { _ = try await self.load() }
+      return plain
+    }
+    precondition(scoped === plain)
+
+    // A result that only the operation has is moved.
+    let timed = try await withTimeout(.seconds(60)) {
+      MainActor.assertIsolated()
+      parser.count += 1
+      return Plain()
+    }
+    let first = await firstToFinish({ Plain() }, { Plain() })
+    let hedge = try await hedged(delay: .seconds(60)) {
+      MainActor.assertIsolated()
+      return Plain()
+    }
+    let mapped = try await concurrentMap([1, 2], limit: 2) { number in
+      MainActor.assertIsolated()
+      parser.count += number
+      return Plain()
+    }
+    precondition(([timed, first, hedge] + mapped).allSatisfy { $0.count == 0 })
+  }
+}

@@ -1,0 +1,310 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+private final class Parser {
+  var calls = 0
+}
+
+private struct Refused: Error, Equatable {
+  var code = 0
+}
+
+/// The `async` forms of the policies: where operations run, and that they have ended afterward.
+@Suite struct StructuredPolicies {
+  let clock = TestClock()
+  let log = Recorder<String>()
+
+  /// Waits until its task is cancelled, and records that it has ended.
+  private func waitForCancellation(_ name: String) async throws {
+    defer { log.record("\(name) ended") }
+    try await Promise<Void>.never.value
+  }
+
+  // MARK: Limiter
+
+  @Test func perform_runsInTheCallersTask_withWhatIsntSendable() async throws {
+    let (limiter, parser) = (Limiter(1), Parser())
+    let result = try await limiter.perform {
+      parser.calls += 1
+      #expect(limiter.runningCount == 1)
+      return parser
+    }
+    #expect(result.calls == 1 && limiter.runningCount == 0)
+    await #expect(throws: Refused.self) { try await limiter.perform { throw Refused() } }
+    #expect(limiter.runningCount == 0)
+  }
+
+  @Test func perform_waitsInTheOrderOfPriority() async throws {
+    let limiter = Limiter(1)
+    limiter.pause()
+    let order = Recorder<Int>()
+    let tasks = [1, 3, 2].map { priority in
+      let task = Task { try await limiter.perform(priority: priority) { order.record(priority) } }
+      return task
+    }
+    while limiter.waitingCount < 3 { await Task.yield() }
+    limiter.resume()
+    for task in tasks { try await task.value }
+    #expect(order.events == [3, 2, 1])
+    try await expectFulfillment(of: limiter.idle())
+  }
+
+  @Test func perform_cancelledWhileItWaits_leavesTheQueue() async throws {
+    let limiter = Limiter(1)
+    limiter.pause()
+    let task = Task { try await limiter.perform { Issue.record("It runs.") } }
+    while limiter.waitingCount < 1 { await Task.yield() }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(limiter.waitingCount == 0)
+    limiter.resume()
+    #expect(try await limiter.perform { 1 } == 1)
+  }
+
+  @Test func perform_cleared_orWithoutRoom_throws() async throws {
+    let limiter = Limiter(1, queueCapacity: 1)
+    limiter.pause()
+    let task = Task { try await limiter.perform {} }
+    while limiter.waitingCount < 1 { await Task.yield() }
+    await #expect(throws: Limiter.QueueFullError.self) { try await limiter.perform {} }
+    limiter.clear()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    await #expect(throws: PromiseError.self) { try await Limiter(0).perform {} }
+  }
+
+  @Test func startAgainstCancel_ofAWaitingTask_bothEnd() async throws {
+    for _ in 0..<200 {
+      let limiter = Limiter(1)
+      limiter.pause()
+      let task = Task { try await limiter.perform { 1 } }
+      while limiter.waitingCount < 1 { await Task.yield() }
+      async let cancelling: Void = task.cancel()
+      limiter.resume()
+      await cancelling
+      _ = await task.result
+      #expect(limiter.runningCount == 0 && limiter.waitingCount == 0)
+    }
+  }
+
+  @Test func droppedLimiter_namesTheCallersPlace() async throws {
+    var limiter: Limiter? = Limiter(1)
+    limiter?.pause()
+    let line = #line + 1
+    let plain = limiter?.run(on: .immediate) { Promise.value(1) }
+    let task = limiter?.run { () async throws -> Int in 1 }
+    limiter = nil
+    for (offset, promise) in [plain, task].enumerated() {
+      let error = try await expectRejection(
+        of: try #require(promise), with: BrokenPromiseError.self)
+      #expect(error.reason == .limiterDropped)
+      #expect(error.origin?.fileID == "PledgeTests/StructuredPolicies.swift")
+      #expect(error.origin?.line == UInt(line + offset))
+    }
+  }
+
+  // MARK: Several operations
+
+  @Test func firstToFinish_returnsWhenTheOthersHaveEnded() async throws {
+    let value = try await firstToFinish(
+      { 1 },
+      {
+        try await waitForCancellation("second")
+        return 2
+      })
+    #expect(value == 1)
+    #expect(log.events == ["second ended"])
+    // Nothing to try, because nothing can fail; and the error keeps its type.
+    #expect(await firstToFinish({ 3 }, { 3 }) == 3)
+    #expect(try await firstToFinish({ 4 }, { 4 }, { 4 }, { 4 }) == 4)
+    do throws(Refused) {
+      _ = try await firstToFinish(
+        { () throws(Refused) -> Int in throw Refused(code: 1) },
+        { () throws(Refused) -> Int in throw Refused(code: 1) })
+      Issue.record("It succeeds.")
+    } catch {
+      #expect(error.code == 1)
+    }
+  }
+
+  @Test func firstToSucceed_throwsAllErrors() async throws {
+    let value = try await firstToSucceed({ throw Refused() }, { 2 })
+    #expect(value == 2)
+    do {
+      _ = try await firstToSucceed(
+        { () -> Int in throw Refused(code: 1) }, { throw Refused(code: 2) },
+        { throw Refused(code: 3) })
+      Issue.record("It succeeds.")
+    } catch let error as AggregateError {
+      #expect(error.errors.map { ($0 as? Refused)?.code } == [1, 2, 3])
+    }
+  }
+
+  @Test func concurrentMap_staysBelowTheLimit_inOrder() async throws {
+    let running = Mutex((now: 0, most: 0))
+    let results = try await concurrentMap(0..<100, limit: 3) { number in
+      running.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+      await Task.yield()
+      running.withLock { $0.now -= 1 }
+      return number
+    }
+    #expect(results == Array(0..<100))
+    #expect(running.withLock { $0.most } <= 3)
+  }
+
+  @Test func concurrentMap_failed_takesNoMore_andWaitsForTheRest() async throws {
+    let taken = Recorder<Int>()
+    await #expect(throws: Refused.self) {
+      try await concurrentMap(0..<100, limit: 2) { number in
+        taken.record(number)
+        if number == 0 { throw Refused() }
+        try await waitForCancellation("\(number)")
+      }
+    }
+    #expect(taken.count == 2 && log.events == ["1 ended"])
+    for limit in [0, -1, .min] {
+      await #expect(throws: PromiseError.self) { try await concurrentMap([1], limit: limit) { $0 } }
+    }
+    #expect(try await concurrentMap([Int](), limit: .max) { $0 } == [])
+  }
+
+  @Test func concurrentMap_cancelled_takesNoMore() async throws {
+    let taken = Recorder<Int>()
+    let task = Task {
+      try await concurrentMap(0..<100, limit: 2) { number in
+        taken.record(number)
+        // It ignores its cancellation.
+        _ = try? await Promise<Void>.never.value
+      }
+    }
+    await taken.reaches(2).value
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(taken.count == 2)
+  }
+
+  @MainActor @Test func closuresOfTheMainActor_stayThere() async throws {
+    let parser = Parser()
+    let results = try await concurrentMap(1...3, limit: 2) { number in
+      MainActor.assertIsolated()
+      parser.calls += number
+      return Parser()
+    }
+    #expect(results.count == 3 && parser.calls == 6)
+    let first = await firstToFinish(
+      {
+        parser.calls += 1
+        return Parser()
+      }, { Parser() })
+    #expect(first.calls == 0)
+    let hedge = try await hedged(delay: .seconds(3600)) {
+      parser.calls += 1
+      return Parser()
+    }
+    #expect(hedge.calls == 0)
+    let timed = try await withTimeout(.seconds(3600)) {
+      MainActor.assertIsolated()
+      parser.calls += 1
+      return Parser()
+    }
+    #expect(timed.calls == 0)
+  }
+
+  // MARK: hedged
+
+  @Test func hedged_secondAttemptWins_andTheFirstHasEnded() async throws {
+    let calls = CallCounter()
+    async let advancing: Void = {
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .seconds(1))
+    }()
+    let value = try await hedged(delay: .seconds(1), clock: clock) {
+      if calls.call() == 1 { try await waitForCancellation("first") }
+      return 2
+    }
+    await advancing
+    #expect(value == 2 && log.events == ["first ended"])
+    await clock.sleepers(reach: 0)
+  }
+
+  @Test func hedged_allFail_throwsTheErrorOfTheFirst() async throws {
+    let calls = CallCounter()
+    let seen = Recorder<Int>()
+    await #expect(throws: Refused(code: 1)) {
+      try await hedged(
+        attempts: 3, delay: .seconds(1), clock: clock, observer: { seen.record($0.number) }
+      ) { () -> Int in throw Refused(code: calls.call()) }
+    }
+    #expect(seen.events == [1, 2, 3])
+    await #expect(throws: PromiseError.self) {
+      try await hedged(attempts: 0, delay: .zero) { 1 }
+    }
+  }
+
+  @Test func hedged_cancelled_startsNoFurtherAttempt() async throws {
+    let calls = Recorder<Int>()
+    let task = Task { [clock] in
+      try await hedged(attempts: 5, delay: .seconds(1), clock: clock) {
+        calls.record(1)
+        _ = try? await Promise<Void>.never.value
+        throw Refused()
+      }
+    }
+    await calls.reaches(1).value
+    task.cancel()
+    await #expect(throws: Refused.self) { try await task.value }
+    #expect(calls.count == 1)
+  }
+
+  @Test func promiseOfHedgedTasks_doesntWaitForTheLoser() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let calls = Recorder<Int>()
+    let promise = Promise<Int>.hedged(delay: .seconds(1), clock: clock) { () async throws -> Int in
+      calls.record(calls.count)
+      if calls.count == 1 { await Task.detached { _ = await gate.result }.value }
+      return 2
+    }
+    await calls.reaches(1).value
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 2)
+    open.fulfill()
+  }
+
+  // MARK: withResource
+
+  @Test func withResource_keepsTheErrorOfTheBody_andReleasesInACancelledTask() async throws {
+    let task = Task {
+      try await withResource(
+        acquire: { "file" },
+        release: { name in
+          #expect(!Task.isCancelled)
+          log.record("release \(name)")
+          throw Refused(code: 2)
+        }
+      ) { _ in
+        try? await waitForCancellation("use")
+        throw Refused(code: 1)
+      }
+    }
+    task.cancel()
+    await #expect(throws: Refused(code: 1)) { try await task.value }
+    #expect(log.events == ["use ended", "release file"])
+  }
+
+  @Test func withResource_nonSendable_inActors() async throws {
+    actor Account {
+      let parser = Parser()
+      func use() async -> Int {
+        await withResource(
+          acquire: { self.parser }, release: { $0.calls += 10 }
+        ) { parser in
+          self.assertIsolated()
+          parser.calls += 1
+          return parser.calls
+        } + parser.calls
+      }
+    }
+    #expect(await Account().use() == 12)
+  }
+}

@@ -1,0 +1,229 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Scopes that close, and `cancelAndFinish()`.
+@Suite struct ClosingScopes {
+  private struct Refused: Error {}
+
+  let log = Recorder<String>()
+
+  /// A task that ignores its cancellation until `gate` settles.
+  private func stubborn(_ gate: Promise<Void>, _ name: String) async {
+    await Task.detached { _ = await gate.result }.value
+    log.record("\(name) ended")
+  }
+
+  @Test func close_waitsForTasks_thatIgnoreCancellation() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let work = scope.run { await stubborn(gate, "task") }
+    let end = scope.close()
+    try await expectCancellation(of: work)
+    #expect(end.promise.isPending && scope.pendingCount == 1)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["task ended"] && scope.pendingCount == 0)
+    // Again, nothing is left.
+    await scope.close().value
+  }
+
+  @Test func close_waitsForTheTasksOfBoundPromises_andForHandlers() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let bound = Promise { await stubborn(gate, "task") }
+      .tap { result in
+        if case .failure(let error) = result { log.record("\(error)") }
+      }
+      .bound(to: scope)
+    let end = scope.close()
+    try await expectCancellation(of: bound)
+    #expect(log.events == ["CancellationError()"] && end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["CancellationError()", "task ended"])
+  }
+
+  @Test func close_ofAnEmptyScope_isFulfilledImmediately() {
+    let scope = PromiseScope()
+    #expect(!scope.close().promise.isPending && scope.isClosed)
+  }
+
+  @Test func workOfAClosedScope_isRejected_andDoesNotStart() async throws {
+    let scope = PromiseScope()
+    scope.close()
+    let (pending, resolver) = Promise<Int>.withResolvers()
+    let works = [
+      pending.bound(to: scope),
+      scope.run { () async throws -> Int in 1 },
+      scope.run { () -> Promise<Int> in
+        Issue.record("It starts.")
+        return .value(1)
+      },
+    ]
+    for work in works {
+      try await expectRejection(of: work, with: PromiseError.scopeClosed)
+    }
+    // It had no other consumer.
+    try await expectCancellation(of: pending)
+    withExtendedLifetime(resolver) {}
+  }
+
+  @Test func aPromiseWithAnotherConsumer_isNotWaitedFor() async throws {
+    let scope = PromiseScope()
+    let (shared, resolver) = Promise<Int>.withResolvers()
+    let other = shared.map { $0 }
+    shared.bound(to: scope).cauterize()
+    await scope.close().value
+    resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 1)
+  }
+
+  @Test func cancelAll_leavesTheScopeOpen() async throws {
+    let scope = PromiseScope()
+    scope.run { try await Promise<Void>.never.value }
+    scope.cancelAll()
+    try await expectFulfillment(of: scope.run { () async -> Int in 1 }, with: 1)
+    #expect(!scope.isClosed)
+  }
+
+  @Test func closeAgainstTheEndOfWork_bothOrders() async throws {
+    for _ in 0..<300 {
+      let scope = PromiseScope()
+      let (gate, open) = Promise<Void>.withResolvers()
+      scope.run { try await gate.value }.cauterize()
+      gate.bound(to: scope).cauterize()
+      async let opening = open.fulfill()
+      await scope.close().value
+      _ = await opening
+      #expect(scope.pendingCount == 0)
+    }
+  }
+
+  // MARK: withPromiseScope
+
+  @Test func withPromiseScope_returnsWhenItsWorkHasEnded() async {
+    let value = await withPromiseScope { scope in
+      scope.run {
+        defer { log.record("ended") }
+        try await Promise<Void>.never.value
+      }
+      return 1
+    }
+    #expect(value == 1 && log.events == ["ended"])
+  }
+
+  @Test func withPromiseScope_keepsTheError_andItsType() async {
+    do throws(Refused) {
+      try await withPromiseScope { (scope) throws(Refused) in
+        scope.run {
+          defer { log.record("ended") }
+          try await Promise<Void>.never.value
+        }
+        throw Refused()
+      }
+      Issue.record("It succeeds.")
+    } catch {
+      #expect(log.events == ["ended"])
+    }
+  }
+
+  @Test func withPromiseScope_cancelled_cancelsItsWork() async throws {
+    let (started, start) = Promise<Void>.withResolvers()
+    let task = Task {
+      await withPromiseScope { scope in
+        let work = scope.run {
+          start.fulfill()
+          try await Promise<Void>.never.value
+        }
+        _ = await work.settlement()
+      }
+    }
+    try await started.value
+    task.cancel()
+    await task.value
+  }
+
+  @MainActor @Test func withPromiseScope_runsInTheCallersIsolation() async {
+    final class Counter { var count = 0 }
+    let counter = Counter()
+    await withPromiseScope { scope in
+      MainActor.assertIsolated()
+      counter.count += 1
+    }
+    #expect(counter.count == 1)
+  }
+
+  // A crawler whose deadline cancels what is left, and which reports each address.
+  @Test func crawler_reportsEachAddress_beforeItsEnd() async {
+    let clock = TestClock()
+    @Sendable func load(_ number: Int) -> Promise<[Int]> {
+      number < 3
+        ? .value([2 * number + 1, 2 * number + 2]) : Promise { try await Promise.never.value }
+    }
+    @Sendable func crawl(_ number: Int, _ scope: PromiseScope) -> Promise<Void> {
+      load(number)
+        .tap { result in log.record("\(number)") }
+        .bound(to: scope)
+        .then { links in Promise.all(links.map { crawl($0, scope) }) }
+        .map { _ in }
+    }
+    async let advancing: Void = {
+      await clock.sleepers(reach: 1)
+      while log.count < 3 { await Task.yield() }
+      await clock.advance(by: .seconds(5))
+    }()
+    await withPromiseScope { scope in
+      _ = await crawl(0, scope).timeout(after: .seconds(5), clock: clock).result
+    }
+    await advancing
+    #expect(log.events.sorted() == ["0", "1", "2", "3", "4", "5", "6"])
+  }
+
+  // MARK: cancelAndFinish
+
+  @Test func cancelAndFinish_waitsForTheTask() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let work = Promise { await stubborn(gate, "task") }.map { 1 }
+    let end = work.cancelAndFinish()
+    try await expectCancellation(of: work)
+    #expect(end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["task ended"])
+  }
+
+  @Test func cancelAndFinish_ofASettledPromise_isFulfilled() async {
+    await Promise.value(1).cancelAndFinish().value
+    await Promise<Int>.rejected(CancellationError()).cancelAndFinish().value
+  }
+
+  @Test func cancelAndFinish_ofOneConsumer_leavesTheOthers() async throws {
+    let (shared, resolver) = Promise<Int>.withResolvers()
+    let (mine, other) = (shared.map { $0 }, shared.map { $0 })
+    await mine.cancelAndFinish().value
+    resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 1)
+  }
+
+  @Test func tasksThatStartDuringCancellation_areNotWaitedFor() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let (gate, open) = Promise<Void>.withResolvers()
+    resolver.onCancel {
+      Task { [log] in
+        _ = await gate.result
+        log.record("later")
+      }
+    }
+    await promise.cancelAndFinish().value
+    #expect(log.count == 0)
+    open.fulfill()
+  }
+}
+
+extension Promise {
+  /// Waits for the result without cancelling the promise.
+  fileprivate func settlement() async -> Result<Value, any Error> {
+    await Guarantee { resolver in watch { resolver.fulfill($0) } }.value
+  }
+}

@@ -1,0 +1,197 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// The `async` form of `retry`, which runs in the calling task.
+@Suite struct RetryingInATask {
+  private final class Parser {
+    var calls = 0
+  }
+
+  private struct Refused: Error, Equatable {
+    var code = 0
+  }
+
+  let clock = TestClock()
+
+  @Test func nonSendableCaptures_andResults_areAccepted() async throws {
+    let parser = Parser()
+    let result = try await retry(.fixed(attempts: 3, delay: .zero)) {
+      parser.calls += 1
+      if parser.calls < 3 { throw Refused() }
+      return parser
+    }
+    #expect(result === parser && parser.calls == 3)
+  }
+
+  @Test func theErrorIsThatOfTheLastAttempt() async throws {
+    let seen = Recorder<Int>()
+    var calls = 0
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).observed { seen.record($0.number) }
+    await #expect(throws: Refused(code: 3)) {
+      try await retry(policy) {
+        calls += 1
+        throw Refused(code: calls)
+      }
+    }
+    #expect(seen.events == [1, 2, 3])
+  }
+
+  @Test func observers_areCalledInOrder() async throws {
+    let seen = Recorder<String>()
+    let policy = RetryPolicy.fixed(attempts: 1)
+      .observed { _ in seen.record("first") }
+      .observed { _ in seen.record("second") }
+    _ = try? await retry(policy) { throw Refused() }
+    #expect(seen.events == ["first", "second"])
+  }
+
+  @Test(arguments: [0, -1, Int.min])
+  func lessThanOneAttempt_throwsInvalidArgument(count: Int) async throws {
+    await #expect(
+      throws: PromiseError.invalidArgument("retry needs at least one attempt, not \(count).")
+    ) {
+      try await retry(.fixed(attempts: count)) { Issue.record("It is called.") }
+    }
+  }
+
+  @Test func cancelledDuringADelay_throwsImmediately_andPutsTheTokenBack() async throws {
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
+    let task = Task { [clock] in
+      try await retry(policy, clock: clock) { throw Refused() }
+    }
+    await clock.sleepers(reach: 1)
+    #expect(budget.remaining == 0)
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(budget.remaining == 1)
+    await clock.sleepers(reach: 0)
+  }
+
+  @Test func cancelledDuringAnAttempt_isNotRepeated_andKeepsTheError() async throws {
+    let (started, start) = Promise<Void>.withResolvers()
+    let calls = CallCounter()
+    let task = Task {
+      try await retry(.fixed(attempts: 9, delay: .zero)) {
+        calls.call()
+        start.fulfill()
+        _ = try? await Promise<Void>.never.value
+        throw Refused(code: 7)
+      }
+    }
+    try await started.value
+    task.cancel()
+    await #expect(throws: Refused(code: 7)) { try await task.value }
+    try calls.expectOnce()
+  }
+
+  @Test func attemptTimeout_cancelsTheAttempt_andWaitsForItsEnd() async throws {
+    var policy = RetryPolicy.fixed(attempts: 2, delay: .zero)
+    policy.attemptTimeout = .seconds(10)
+    let log = Recorder<String>()
+    let parser = Parser()
+    async let advancing: Void = {
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .seconds(10))
+    }()
+    let value = try await retry(policy, clock: clock) {
+      parser.calls += 1
+      if parser.calls == 2 { return 2 }
+      do { try await Promise<Void>.never.value } catch { log.record("\(error)") }
+      log.record("ended")
+      throw Refused()
+    }
+    await advancing
+    #expect(value == 2)
+    #expect(log.events == ["CancellationError()", "ended"])
+  }
+
+  @Test func attemptThatReturnsInSpiteOfItsTimeout_succeeds() async throws {
+    var policy = RetryPolicy.fixed(attempts: 1)
+    policy.attemptTimeout = .seconds(1)
+    async let advancing: Void = {
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .seconds(1))
+    }()
+    let value = try await retry(policy, clock: clock) {
+      _ = try? await Promise<Void>.never.value
+      return 1
+    }
+    await advancing
+    #expect(value == 1)
+  }
+
+  @Test func deadline_namesItself() async throws {
+    var policy = RetryPolicy.fixed(attempts: 5, delay: .zero)
+    policy.deadline = .seconds(3)
+    policy.attemptTimeout = .seconds(60)
+    async let advancing: Void = {
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .seconds(3))
+    }()
+    do {
+      try await retry(policy, clock: clock) { try await Promise<Void>.never.value }
+      Issue.record("It succeeds.")
+    } catch let error as TimeoutError {
+      #expect(error.duration == .seconds(3))
+    }
+    await advancing
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min / 4)])
+  func noTimeAtAll_isATimeout_afterTheAttempt(limit: Duration) async throws {
+    var policy = RetryPolicy.fixed(attempts: 1)
+    policy.attemptTimeout = limit
+    await #expect(throws: TimeoutError.self) {
+      try await retry(policy) { try await Promise<Void>.never.value }
+    }
+  }
+
+  @MainActor @Test func theCallersIsolation_isKept() async throws {
+    var policy = RetryPolicy.fixed(attempts: 2, delay: .zero)
+    for limit in [nil, Duration.seconds(3600)] {
+      policy.attemptTimeout = limit
+      var calls = 0
+      let result = try await retry(policy) {
+        MainActor.assertIsolated()
+        calls += 1
+        await Task.yield()
+        MainActor.assertIsolated()
+        if calls == 1 { throw Refused() }
+        return Parser()
+      }
+      #expect(result.calls == 0 && calls == 2)
+    }
+  }
+
+  @Test func anActorsIsolation_isKept() async throws {
+    actor Account {
+      let parser = Parser()
+      func load(_ policy: RetryPolicy) async throws -> Int {
+        try await retry(policy) {
+          self.assertIsolated()
+          await Task.yield()
+          self.parser.calls += 1
+          return self.parser.calls
+        }
+      }
+    }
+    let account = Account()
+    var limited = RetryPolicy.fixed(attempts: 2)
+    limited.attemptTimeout = .seconds(3600)
+    #expect(try await account.load(.fixed(attempts: 2)) == 1)
+    #expect(try await account.load(limited) == 2)
+  }
+
+  @Test(.apart) func manyAttempts_keepNothing() async throws {
+    var calls = 0
+    await #expect(throws: Refused.self) {
+      try await retry(.fixed(attempts: 100_000, delay: .zero)) {
+        calls += 1
+        throw Refused(code: calls)
+      }
+    }
+    #expect(calls == 100_000)
+  }
+}
