@@ -29,6 +29,7 @@ package final class ClosureKeeper<Closure>: @unchecked Sendable {
 
 extension HandlerTarget {
   /// Returns a closure that calls `closure` and releases it in this target's isolation.
+  @usableFromInline
   func keeping<Result>(
     _ closure: @escaping @Sendable () throws -> Result
   ) -> @Sendable () throws -> Result {
