@@ -60,3 +60,48 @@ extension TraceTests {
     }
   }
 }
+
+#if canImport(Glibc)
+  extension TraceTests {
+    /// The names of operators, which must be the same in debug and release builds.
+    @Suite struct OperatorNameTests {
+      @Test func operation_isTheOperatorThatTheLineCalls() throws {
+        let (p, resolver) = Promise<Int>.withResolvers()
+        let (list, listResolver) = Promise<[Int]>.withResolvers()
+        let g = Guarantee<Int> { _ in }
+        let operators: [(String, () -> PromiseDiagnostics.PromiseID)] = [
+          ("map", { p.map { $0 }.id }), ("then", { p.then { .value($0) }.id }),
+          ("done", { p.done { _ in }.id }), ("get", { p.get { _ in }.id }),
+          ("tap", { p.tap { _ in }.id }), ("catch", { p.catch { _ in }.id }),
+          ("recover", { p.recover { _ in p }.id }), ("finally", { p.finally {}.id }),
+          ("replaceError", { p.replaceError { _ in 1 }.id }),
+          ("validate", { p.validate { $0 > 0 }.id }), ("compactMap", { p.compactMap { $0 }.id }),
+          ("asVoid", { p.asVoid().id }), ("asyncMap", { p.asyncMap { $0 }.id }),
+          ("all", { Promise.all([p, p]).id }), ("all", { Promise.all(p, g.promise).id }),
+          ("race", { Promise.race([p, p]).id }), ("any", { Promise.any([p, p]).id }),
+          ("allSettled", { Promise.allSettled([p, p]).id }),
+          ("timeout", { p.timeout(after: .seconds(100)).id }),
+          ("delay", { p.delay(.seconds(100)).id }),
+          ("after", { Promise<Void>.after(.seconds(100)).id }),
+          ("mapValues", { list.mapValues { $0 }.id }),
+          ("thenMap", { list.thenMap { .value($0) }.id }),
+          ("filterValues", { list.filterValues { $0 > 0 }.id }),
+          ("firstValue", { list.firstValue.id }),
+          ("map", { g.map { $0 }.id }), ("then", { g.then { .value($0) }.id }),
+          ("done", { g.done { _ in }.id }), ("get", { g.get { _ in }.id }),
+        ]
+        tracing { trace in
+          for (name, make) in operators {
+            let id = make()
+            // An ID can be reused.
+            let records = trace.snapshot().log.records.values.filter { $0.id == id }
+            let stack = records.max { $0.number < $1.number }?.callStack
+            let found = stack.flatMap { LocationFinder.shared.location(of: $0)?.operation }
+            #expect(found == name)
+          }
+        }
+        withExtendedLifetime((resolver, listResolver)) {}
+      }
+    }
+  }
+#endif

@@ -59,7 +59,7 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return await text(promise)
   },
-  "retry": Program(expected: "[0, 1, 3, 7, 15] RetryError") { clock in
+  "retry": Program(expected: "[0, 1, 3, 7, 15] Boom") { clock in
     let times = Recorder<Int>()
     let promise = Promise.retry(policy, clock: clock) {
       Promise<Int> {
@@ -82,7 +82,7 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return "\(times.events) \(await text(promise))"
   },
-  "retry of tasks": Program(expected: "[0, 1, 3, 7, 15] RetryError") { clock in
+  "retry of tasks": Program(expected: "[0, 1, 3, 7, 15] Boom") { clock in
     let times = Recorder<Int>()
     let promise = Promise.retry(policy, clock: clock) { () async throws -> Int in
       times.record(seconds(clock))
@@ -92,7 +92,7 @@ private let programs: [String: Program] = [
     await clock.advance(by: .seconds(100))
     return "\(times.events) \(await text(promise))"
   },
-  "retry of attempts that time out": Program(expected: "[0, 2, 5, 10, 19] RetryError") { clock in
+  "retry of attempts that time out": Program(expected: "[0, 2, 5, 10, 19] TimeoutError") { clock in
     let times = Recorder<Int>()
     let promise = Promise.retry(policy, clock: clock) {
       Promise.value(1).get { _ in times.record(seconds(clock)) }

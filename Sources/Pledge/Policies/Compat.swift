@@ -2,7 +2,7 @@
 extension HandlerTarget {
   @usableFromInline init(immediate: Void) { self = .inPlace }
   @usableFromInline init(programInPlace: Void) { self = .inPlace }
-  func keeping<R>(_ c: @escaping @Sendable () throws -> R) -> @Sendable () throws -> R {
+  @usableFromInline func keeping<R>(_ c: @escaping @Sendable () throws -> R) -> @Sendable () throws -> R {
     Placed(c, at: self).kept().closure
   }
   func keeping<A, R>(_ c: @escaping @Sendable (A) throws -> R) -> @Sendable (A) throws -> R {

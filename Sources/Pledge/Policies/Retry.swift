@@ -25,7 +25,7 @@ extension Promise {
   ///
   /// **Execution.** `operation` runs on `executor`.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public static func retry(
     on executor: some PromiseExecutor, _ policy: RetryPolicy,
     clock: any Clock<Duration>,
@@ -71,6 +71,7 @@ extension Promise {
     }.produced(in: isolation)
   }
 
+  @inlinable
   static func retried(
     _ policy: RetryPolicy, _ time: TimeSource, _ target: HandlerTarget,
     _ operation: @escaping @Sendable () throws -> Promise
@@ -82,13 +83,15 @@ extension Promise {
   }
 }
 
-/// One call of `retry`.
-private final class RetryRun<Value: Sendable>: Sendable {
-  private let policy: RetryPolicy
-  private let time: TimeSource
-  private let target: HandlerTarget
-  private let operation: @Sendable () throws -> Promise<Value>
+/// One call of `retry`, specialized in its caller.
+@usableFromInline
+final class RetryRun<Value: Sendable>: Sendable {
+  @usableFromInline let policy: RetryPolicy
+  @usableFromInline let time: TimeSource
+  @usableFromInline let target: HandlerTarget
+  @usableFromInline let operation: @Sendable () throws -> Promise<Value>
 
+  @inlinable
   init(
     policy: RetryPolicy, time: TimeSource, target: HandlerTarget,
     operation: @escaping @Sendable () throws -> Promise<Value>
@@ -100,6 +103,7 @@ private final class RetryRun<Value: Sendable>: Sendable {
   }
 
   /// Starts an attempt, and returns a promise for the result of the last attempt.
+  @inlinable
   func attempt(_ progress: RetryProgress) -> Promise<Value> {
     var current = Promise<Void>.value(()).chained(target, operation)
     if let limit = progress.limit(policy) {
@@ -123,29 +127,35 @@ private final class RetryRun<Value: Sendable>: Sendable {
       })
   }
 
-  private typealias Next = @Sendable ((any Error)?) -> Promise<Value>?
+  @usableFromInline typealias Next = @Sendable ((any Error)?) -> Promise<Value>?
 
   /// Returns a promise for the attempts that follow one that ended with `error`, or succeeded if
   /// that is nil; returns nil if none follows.
-  private func next(after error: (any Error)?, _ progress: RetryProgress) -> Promise<Value>? {
+  @inlinable
+  func next(after error: (any Error)?, _ progress: RetryProgress) -> Promise<Value>? {
     guard let error else {
       policy.budget?.deposit()
       return nil
     }
     var progress = progress
     guard let delay = progress.delay(after: error, policy) else { return nil }
-    return pause(delay).chained(HandlerTarget(immediate: ())) { [self, progress] in
-      policy.note(.retried)
-      return attempt(progress)
+    return policy.pause(delay, time).chained(HandlerTarget(immediate: ())) {
+      [self, progress] in
+      attempt(progress)
     }
   }
+}
 
-  private func pause(_ delay: TimeSpan) -> Promise<Void> {
-    let end = Promise<Void>.after(delay, time)
-    guard let budget = policy.budget else { return end }
-    return end.tapped(HandlerTarget(immediate: ())) { result in
+extension RetryPolicy {
+  /// Returns a promise for the end of the delay before the next attempt.
+  @usableFromInline
+  func pause(_ delay: TimeSpan, _ time: TimeSource) -> Promise<Void> {
+    Promise<Void>.after(delay, time).tapped(HandlerTarget(immediate: ())) { result in
+      switch result {
+      case .success: note(.retried)
       // The delay was cancelled, so there will be no attempt.
-      if case .failure = result { budget.putBack() }
+      case .failure: budget?.putBack()
+      }
     }
   }
 }

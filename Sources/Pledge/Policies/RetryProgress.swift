@@ -1,18 +1,21 @@
 /// The attempts of one call of `retry` so far, and what follows each of them.
 ///
 /// The forms for promises and for asynchronous functions share it.
+@usableFromInline
 struct RetryProgress: Sendable {
   /// The time that one attempt may take.
+  @usableFromInline
   struct Limit: Sendable {
-    let span: TimeSpan
+    @usableFromInline let span: TimeSpan
     /// The limit that the error names: the policy's own, of which this can be the rest.
-    let named: TimeSpan
+    @usableFromInline let named: TimeSpan
   }
 
   /// Returns the time since the first attempt started; nil if the policy has no deadline.
   private let elapsed: (@Sendable () -> TimeSpan)?
   private(set) var attemptsMade = 0
 
+  @usableFromInline
   init(_ policy: RetryPolicy, _ time: TimeSource) {
     elapsed = policy.totalTime == nil ? nil : time.stopwatch()
   }
@@ -24,6 +27,7 @@ struct RetryProgress: Sendable {
   }
 
   /// Returns the limit of the next attempt; nil for none.
+  @usableFromInline
   func limit(_ policy: RetryPolicy) -> Limit? {
     let own = policy.attemptTime.map { Limit(span: $0, named: $0) }
     guard let total = policy.totalTime, let rest = rest(of: policy) else { return own }
@@ -35,6 +39,7 @@ struct RetryProgress: Sendable {
   /// that the operation fails with `error`.
   ///
   /// This calls closures of the policy, and can take a token of its budget.
+  @usableFromInline
   mutating func delay(after error: any Error, _ policy: RetryPolicy) -> TimeSpan? {
     attemptsMade += 1
     // A cancelled attempt is neither a failure nor repeated.
@@ -66,7 +71,7 @@ extension RetryPolicy {
   }
 
   /// The error of a policy that allows no attempt; nil for others.
-  var invalidity: PromiseError? {
+  @usableFromInline var invalidity: PromiseError? {
     if attempts >= 1 { return nil }
     return .invalidArgument("retry needs at least one attempt, not \(attempts).")
   }

@@ -109,6 +109,7 @@ extension Promise {
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
+  @inlinable
   public static func retry(
     _ policy: RetryPolicy,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
@@ -123,7 +124,7 @@ extension Promise {
   /// See ``retry(_:clock:_:)``.
   ///
   /// **Execution.** `operation` runs on `executor`.
-  @_disfavoredOverload
+  @inlinable @_disfavoredOverload
   public static func retry(
     on executor: some PromiseExecutor, _ policy: RetryPolicy,
     _ operation: @escaping @Sendable () throws -> Promise

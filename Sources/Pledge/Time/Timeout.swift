@@ -40,6 +40,7 @@ extension Promise {
   }
 
   /// - Parameter named: The time limit that the error names; nil for `span`.
+  @usableFromInline
   package func timeout(
     _ span: TimeSpan, _ time: TimeSource, naming named: TimeSpan? = nil
   ) -> Promise {

@@ -10,6 +10,7 @@
       let name: String
       let file: String
       let line: Int
+      let isLibrary: Bool
     }
 
     /// The images of the process, which are found once because that takes long; code that is loaded
@@ -33,10 +34,15 @@
       guard let backtrace = Self.backtrace(of: address) else { return [] }
       let frames = backtrace.symbolicated(with: images).map { Array($0.frames) } ?? []
       return frames.compactMap { frame in
-        guard let symbol = frame.symbol, let location = symbol.sourceLocation, location.line > 0,
-          location.path.hasPrefix("/")
-        else { return nil }
-        return Function(name: symbol.name, file: location.path, line: location.line)
+        guard let symbol = frame.symbol else { return nil }
+        let path = symbol.sourceLocation?.path ?? ""
+        let line = symbol.sourceLocation?.line ?? 0
+        // The optimizer's copies of functions have no line.
+        let isLibrary =
+          line > 0 && SourceLocation.isInLibrary(path: path)
+          || line == 0 && MangledName.isOfLibrary(copy: symbol.rawName)
+        guard isLibrary || line > 0 && path.hasPrefix("/") else { return nil }
+        return Function(name: symbol.name, file: path, line: line, isLibrary: isLibrary)
       }
     }
 
@@ -74,6 +80,7 @@
       let name: String
       let file: String
       let line: Int
+      let isLibrary: Bool
     }
 
     func mangledName(at address: UInt) -> String? { nil }

@@ -33,19 +33,11 @@ final class LocationFinder: Sendable {
     /// code is inlined there.
     mutating func isLibrary(_ address: UInt) -> Bool {
       if let result = isKnownToBeLibrary[address] { return result }
-      let result = withLookup { $0.mangledName(at: address).map(MangledName.isOfLibrary) ?? false }
+      let result = withLookup {
+        $0.mangledName(at: address).map { MangledName.isOfLibrary($0) } ?? false
+      }
       isKnownToBeLibrary[address] = result
       return result
-    }
-
-    /// Returns the name of the operation that the innermost user function calls.
-    ///
-    /// - Parameter addresses: The addresses in the library's functions, innermost first.
-    mutating func operation(calledThrough addresses: [UInt]) -> String? {
-      for address in addresses.reversed() {
-        if let name = OperationName.last(in: functions(at: address)) { return name }
-      }
-      return nil
     }
   }
 
@@ -57,21 +49,21 @@ final class LocationFinder: Sendable {
   #if canImport(Glibc)
     func location(of callStack: CallStack) -> SourceLocation? {
       state.withLock { state in
-        var library: [UInt] = []
+        var inner: UInt?
         for address in callStack.addresses {
           if !state.isLibrary(address) {
             let functions = state.functions(at: address)
-            if let index = functions.firstIndex(where: {
-              !SourceLocation.isInLibrary(path: $0.file)
-            }) {
-              let function = functions[index]
+            if let index = functions.firstIndex(where: { !$0.isLibrary }) {
+              // The function that the user's code calls, which is inlined there or the innermost
+              // caller's.
+              let called =
+                functions[..<index].last ?? inner.flatMap { state.functions(at: $0).last }
               return SourceLocation(
-                file: function.file, line: function.line, function: function.name,
-                operation: OperationName.last(in: functions[..<index])
-                  ?? state.operation(calledThrough: library))
+                file: functions[index].file, line: functions[index].line,
+                function: functions[index].name, operation: called.flatMap(OperationName.of))
             }
           }
-          library.append(address)
+          inner = address
         }
         return nil
       }
@@ -81,37 +73,12 @@ final class LocationFinder: Sendable {
   #endif
 }
 
-/// The name of an operation, derived from a function on its call stack.
+/// The name of an operation, derived from the function of the library that user code calls.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum OperationName {
-  /// The public operators, by the functions that they call; the call stack contains only these
-  /// functions if the optimizer inlined an operator into user code.
-  private static let operators = [
-    "mapped": "map", "chained": "then", "tapped": "tap", "gotten": "get", "finished": "finally",
-    "finishedAfter": "finally", "recovered": "recover", "recoveredWithPromise": "recover",
-    "recoveredEqual": "recover", "recoveredEqualWithPromise": "recover", "caught": "catch",
-  ]
-
-  /// Returns the operation of the last function that has one and isn't a part of the engine.
-  ///
-  /// The call stack doesn't contain inlined operators, only the functions that they called.
-  static func last(in functions: some BidirectionalCollection<AddressLookup.Function>) -> String? {
-    for function in functions.reversed() {
-      let isEngine =
-        SourceLocation.isInEngine(path: function.file) || function.name.contains("Tracing.tell")
-      if !isEngine, SourceLocation.isInLibrary(path: function.file), let name = of(function) {
-        return name
-      }
-    }
-    return nil
-  }
-
   /// Returns `map` for `Thenable.map<A, B>(on:_:)`; nil for an initializer, which is named after
-  /// its type, and for a helper that several operators share.
-  static func of(_ function: AddressLookup.Function) -> String? {
-    guard let name = baseName(function.name), name != "start", name != "derive" else { return nil }
-    return operators[name] ?? name
-  }
+  /// its type.
+  static func of(_ function: AddressLookup.Function) -> String? { baseName(function.name) }
 
   /// Returns the name without its type, arguments, and generic parameters.
   static func baseName(_ name: String) -> String? {
@@ -123,7 +90,9 @@ enum OperationName {
       if depth == 0 { plain.append(character) }
       if character == ">" { depth -= 1 }
     }
-    guard let base = plain.split(separator: ".").last, base != "init" else { return nil }
+    var parts = plain.split(separator: ".")
+    if parts.last == "getter" { parts.removeLast() }
+    guard let base = parts.last, base != "init" else { return nil }
     return base.split(separator: " ").last.map(String.init)
   }
 }

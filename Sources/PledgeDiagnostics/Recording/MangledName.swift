@@ -17,7 +17,11 @@ enum MangledName {
   /// in the same module, the substitution `AA` stands for the module's name. In doubt, this returns
   /// false: a user's function must not be mistaken for one of the library.
   static func isOfLibrary(_ name: String) -> Bool {
-    if specializations.contains(where: { name.contains($0) }) { return false }
+    !specializations.contains { name.contains($0) } && isOfLibrary(copy: name)
+  }
+
+  /// Returns whether the function, or the one that it is a copy of, was declared by the library.
+  static func isOfLibrary(copy name: String) -> Bool {
     var rest = Substring(name)
     guard rest.hasPrefix("$s") else { return false }
     rest.removeFirst(2)

@@ -46,12 +46,6 @@ extension Trace {
     private static let sources = String(
       #filePath.prefix(#filePath.count - "PledgeDiagnostics/Recording/SourceLocation.swift".count))
 
-    /// Returns whether a file belongs to a part of the library that users don't call.
-    static func isInEngine(path: String) -> Bool { engine.contains { path.hasPrefix($0) } }
-
-    private static let engine = ["Pledge/Engine/", "Pledge/Diagnostics/", "PledgeDiagnostics/"]
-      .map { sources + $0 }
-
     static func isInLibrary(path: String) -> Bool {
       path.hasPrefix(sources) || dropIns.contains { path.contains("/Sources/\($0)/") }
     }

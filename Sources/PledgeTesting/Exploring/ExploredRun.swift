@@ -130,13 +130,12 @@ final class ExploredRun: @unchecked Sendable {
   /// - Returns: Whether there can be another step.
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.value != nil
-    let ready = simulation.steps.candidates()
-    if ready.isEmpty, !hasEnded, !simulation.clock.work.isIdle {
+    if !hasEnded, simulation.steps.candidates().isEmpty {
       // Work on the main queue, or announced work, which can add steps.
-      simulation.steps.noteWorkFromOutside()
+      if !simulation.clock.work.isIdle { simulation.steps.noteWorkFromOutside() }
       simulation.clock.work.waitUntilIdle()
-      return true
     }
+    let ready = simulation.steps.candidates()
     let passesTime = !hasEnded && (ready.isEmpty || settings.time == .passesAnytime)
     let sleepers = passesTime ? simulation.clock.dueSleeperCount : 0
     if ready.isEmpty, sleepers == 0 {

@@ -16,8 +16,6 @@ final class WorkInProgress: Sendable {
     /// Increases with each beginning and end.
     var changes = 0
     var isAwaited = false
-    /// The number of changes before the last wait for the main queue.
-    var changesBeforeMain = -1
     /// The addresses of its tasks' jobs.
     var members: Set<UInt> = []
   }
@@ -64,18 +62,18 @@ final class WorkInProgress: Sendable {
   ///
   /// A handler that blocks its thread until time has passed, for example, never ends.
   func waitUntilIdle() {
+    var changesBeforeMain: Int?
     while true {
-      let (changes, mayUseMain): (Int?, Bool) = state.withLock { state in
-        if state.count > state.stuck {
-          state.isAwaited = true
-          return (state.changes, false)
-        }
-        let before = exchange(&state.changesBeforeMain, with: state.changes)
-        return (nil, before != state.changes)
+      let (changes, isIdle) = state.withLock { state in
+        state.isAwaited = state.count > state.stuck
+        return (state.changes, !state.isAwaited)
       }
-      guard let changes else {
-        if mayUseMain, MainQueue.wait() { continue }
-        return
+      if isIdle {
+        // Another round, if the main queue contained work that changed something.
+        if changes == changesBeforeMain { return }
+        changesBeforeMain = changes
+        guard MainQueue.wait() else { return }
+        continue
       }
       if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
       let isStuck = state.withLock { state in

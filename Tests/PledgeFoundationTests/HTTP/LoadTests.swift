@@ -202,7 +202,7 @@ extension FoundationTests {
       #expect(data == Data("hello".utf8))
     }
 
-    @Test func load_whenTheBodyIsCutOff_isRetried() throws {
+    @Test func load_whenTheBodyIsCutOff_isRetried() async throws {
       let attempts = Counter()
       let url = try server.url("/truncated")
       let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retryingTransientErrors()
@@ -210,7 +210,7 @@ extension FoundationTests {
         attempts.raise()
         return session.load(url)
       }
-      _ = try? promise.wait()
+      _ = try? await promise.value
       #expect(attempts.value == 3)
     }
 
