@@ -96,7 +96,7 @@
     ) -> Promise<T> {
       start(
         priority, executor(for: operation.isolation),
-        Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
+        assumingIsolated(operation))
     }
 
     /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
@@ -114,7 +114,7 @@
       priority: Int = 0,
       @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
     ) -> Promise<T.Value> {
-      let body = Isolated(operation).assumingIsolated(as: (@Sendable () throws -> T).self)
+      let body = assumingIsolated(operation)
       return start(priority, executor(for: operation.isolation)) { try body().promise }
     }
 

@@ -25,7 +25,7 @@
       then(
         span: name, ofKind: kind, context: context(), function: function, file: file, line: line,
         on: executor(for: body.isolation),
-        Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> Promise<U>).self))
+        assumingIsolated(body))
     }
 
     /// Calls `body` like `then`, in a span that ends when the promise that `body` returns has
@@ -59,7 +59,7 @@
       map(
         span: name, ofKind: kind, context: context(), function: function, file: file, line: line,
         on: executor(for: body.isolation),
-        Isolated(body).assumingIsolated(as: (@Sendable (Value) throws -> U).self))
+        assumingIsolated(body))
     }
 
     /// Calls `body` like `map`, in a span that ends when `body` returns.

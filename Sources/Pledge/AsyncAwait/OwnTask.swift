@@ -40,7 +40,7 @@ private final class MovedOperation<Value, Failure: Error>: @unchecked Sendable {
   func timeOut(_ task: Task<Moved<Value>, Failure>) {
     hasTimedOut.store(true, ordering: .releasing)
     // Cancellation handlers are user code.
-    SharedThread.runUserCode { task.cancel() }
+    task.cancel()
   }
 }
 

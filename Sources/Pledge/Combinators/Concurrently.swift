@@ -17,8 +17,7 @@ extension Promise {
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
     concurrently(
-      elements, limit, cancellingRest, HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> Promise<T>).self))
+      elements, limit, cancellingRest, Placed(transform))
   }
 
   /// Calls `transform` for each of `elements`, with at most `limit` promises pending at a time.
@@ -30,7 +29,7 @@ extension Promise {
     cancellingRest: Bool = false,
     _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T] {
-    concurrently(elements, limit, cancellingRest, HandlerTarget(executor), transform)
+    concurrently(elements, limit, cancellingRest, Placed(transform, on: executor))
   }
 
   /// Calls `transform` for each of `elements`, with at most `limit` guarantees, or promises of
@@ -45,9 +44,9 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) throws -> T
   ) -> Promise<[T.Value]> where Value == [T.Value] {
-    let target = HandlerTarget(isolation: transform.isolation)
-    let body = Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> T).self)
-    return concurrently(elements, limit, cancellingRest, target) { try body($0).source }
+    concurrently(
+      elements, limit, cancellingRest,
+      Placed(transform).map { transform in { try transform($0).source } })
   }
 
   /// Calls `transform`, on the main actor, for each of `elements`, with at most `limit` promises
@@ -107,28 +106,27 @@ extension Promise {
       @escaping @Sendable @isolated(any) (S.Element) throws -> Promise<T>
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
     concurrently(
-      arriving: elements, limit, cancellingRest, HandlerTarget(isolation: transform.isolation),
-      Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> Promise<T>).self))
+      arriving: elements, limit, cancellingRest, Placed(transform))
   }
 
   private static func concurrently<S: AsyncSequence & Sendable, T: Sendable>(
-    arriving elements: S, _ limit: Int, _ cancellingRest: Bool, _ target: HandlerTarget,
-    _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
+    arriving elements: S, _ limit: Int, _ cancellingRest: Bool,
+    _ transform: Placed<@Sendable (S.Element) throws -> Promise<T>>
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
     guard limit >= 1 else { return badLimit(limit) }
-    let body = target.keeping(transform)
+    let kept = transform.kept()
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
     let feeding = Promise<Void> {
       for try await element in elements {
-        let started = Promise<Void>.value(()).mapped(target) {
-          work.add(Promise<T>.attempted { try body(element) })
+        let start: @Sendable (()) throws -> Void = { _ in
+          work.add(Promise<T>.attempted { try kept.closure(element) })
         }
-        try await started.value
+        try await Promise<Void>.value(()).mapped(Placed(start, at: kept.target)).value
         try await work.room(below: limit).value
       }
       work.close()
     }
-    _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
+    _ = feeding.caught(.inPlace(ErrorAction { work.fail($0) }))
     work.stopAtEnd(feeding)
     return work.result
   }
@@ -145,9 +143,9 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) throws -> T
   ) -> Promise<[T.Value]> where Value == [T.Value], S.Element: Sendable {
-    let target = HandlerTarget(isolation: transform.isolation)
-    let body = Isolated(transform).assumingIsolated(as: (@Sendable (S.Element) throws -> T).self)
-    return concurrently(arriving: elements, limit, cancellingRest, target) { try body($0).source }
+    concurrently(
+      arriving: elements, limit, cancellingRest,
+      Placed(transform).map { transform in { try transform($0).source } })
   }
 
   @usableFromInline
@@ -158,28 +156,32 @@ extension Promise {
 
   @inlinable
   static func concurrently<S: Sequence & Sendable, T: Sendable>(
-    _ elements: S, _ limit: Int, _ cancellingRest: Bool, _ target: HandlerTarget,
-    _ transform: @escaping @Sendable (S.Element) throws -> Promise<T>
+    _ elements: S, _ limit: Int, _ cancellingRest: Bool,
+    _ transform: Placed<@Sendable (S.Element) throws -> Promise<T>>
   ) -> Promise<[T]> where Value == [T] {
     guard limit >= 1 else { return badLimit(limit) }
     let work = ConcurrentWork<T>(cancelsRest: cancellingRest)
     let iterator = SerialIterator(elements.makeIterator())
+    let isInPlace = transform.target.object == nil
     // One turn on the executor per element: take it, start it, and return when there is room. In
     // place, no turn is needed, and a loop takes elements while there is room.
     @Sendable func startNext() -> Promise<Void> {
-      work.room(below: limit).chained(target) { _ in
-        repeat {
-          guard let element = iterator.next() else {
-            work.close()
-            return .value(())
+      work.room(below: limit).chained(
+        transform.map { transform in
+          { _ in
+            repeat {
+              guard let element = iterator.next() else {
+                work.close()
+                return .value(())
+              }
+              work.add(Promise<T>.attempted { try transform(element) })
+            } while isInPlace && work.hasRoom(below: limit)
+            return startNext()
           }
-          work.add(Promise<T>.attempted { try transform(element) })
-        } while target.object == nil && work.hasRoom(below: limit)
-        return startNext()
-      }
+        })
     }
     let feeding = startNext()
-    _ = feeding.caught(HandlerTarget(immediate: ())) { work.fail($0) }
+    _ = feeding.caught(.inPlace(ErrorAction { work.fail($0) }))
     work.stopAtEnd(feeding)
     return work.result
   }

@@ -125,7 +125,16 @@ extension Placed {
 }
 
 extension Placed {
+  /// The same closure, as one that ignores the value of a `Promise<Void>`.
+  @inlinable
+  func ignoringVoid<Result>() -> Placed<@Sendable (()) throws -> Result>
+  where Closure == @Sendable () throws -> Result {
+    let closure = closure
+    return Placed<@Sendable (()) throws -> Result>({ _ in try closure() }, at: target)
+  }
+
   /// The same closure, as one that releases its captures in its place.
+  @usableFromInline
   func kept<Result>() -> Placed where Closure == @Sendable () throws -> Result {
     guard target.isIsolation else { return self }
     let keeper = keeper()
@@ -230,3 +239,13 @@ struct IsolatedFunction2<A, B, Result> {
     self.function = function
   }
 }
+
+/// Returns `closure` as a plain function; call it only on `executor(for: closure.isolation)`.
+package func assumingIsolated<Result>(
+  _ closure: @escaping @Sendable @isolated(any) () throws -> Result
+) -> @Sendable () throws -> Result { Placed(closure).closure }
+
+/// Returns `closure` as a plain function; call it only on `executor(for: closure.isolation)`.
+package func assumingIsolated<A, Result>(
+  _ closure: @escaping @Sendable @isolated(any) (A) throws -> Result
+) -> @Sendable (A) throws -> Result { Placed(closure).closure }

@@ -11,13 +11,10 @@ final class CoalescerStore: Sendable {
   private let caching: CoalescerCaching?
   /// Returns the time since the store was created.
   private let stopwatch: @Sendable () -> TimeSpan
-  /// The target for closures that read the clock.
-  private let target: HandlerTarget
 
   init(caching: CoalescerCaching?, _ time: TimeSource) {
     self.caching = caching
     stopwatch = time.stopwatch()
-    target = time.target
   }
 
   /// Returns the number of nanoseconds since the store was created.
@@ -115,7 +112,7 @@ final class CoalescerStore: Sendable {
       table.insert(fresh)
       return (true, removed)
     }
-    SharedThread.release(removed)
+    withExtendedLifetime(removed) {}
     if inserted { removeExpiredValues() }
     return inserted
   }
@@ -134,13 +131,13 @@ final class CoalescerStore: Sendable {
       defer { table.noteSweep() }
       return expired.compactMap { table.remove($0) }
     }
-    SharedThread.release((entries, removed))
+    withExtendedLifetime((entries, removed)) {}
   }
 
   @usableFromInline
   func remove(_ entry: Entry) {
     let removed = table.withLock { $0.remove(entry) }
-    SharedThread.release(removed)
+    withExtendedLifetime(removed) {}
   }
 
   // MARK: Work
@@ -214,7 +211,7 @@ final class CoalescerStore: Sendable {
       }
       return removed
     }
-    SharedThread.release(removed)
+    withExtendedLifetime(removed) {}
   }
 
   @usableFromInline
@@ -223,8 +220,6 @@ final class CoalescerStore: Sendable {
     monitors.note(.refreshFailed)
   }
 
-  /// The target for handlers that call `end` or `replace`.
-  @usableFromInline var clockTarget: HandlerTarget { target }
 
   /// Makes room for the value of `entry` by removing the least recently used values.
   private func noteValue(of entry: Entry) {
@@ -233,7 +228,7 @@ final class CoalescerStore: Sendable {
       table.noteValue(of: entry)
       return table.removeOldestValues(beyond: max(capacity, 0))
     }
-    SharedThread.release(removed)
+    withExtendedLifetime(removed) {}
   }
 }
 

@@ -31,8 +31,7 @@ extension Promise {
   ) -> Promise {
     hedge(
       Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
-      HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
+      Placed(operation))
   }
 
   /// Starts `operation`, and starts it again each time `delay` passes without a value, until one of
@@ -50,12 +49,9 @@ extension Promise {
     @_inheritActorContext _ operation:
       @escaping @Sendable @isolated(any) () throws -> Guarantee<Value>
   ) -> Promise {
-    let body = Isolated(operation).assumingIsolated(
-      as: (@Sendable () throws -> Guarantee<Value>).self)
-    return hedge(
+    hedge(
       Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
-      HandlerTarget(isolation: operation.isolation)
-    ) { try body().source }
+      Placed(operation).map { operation in { try operation().source } })
   }
 
   /// Starts `operation` on `executor`, and starts it again each time `delay` passes without a
@@ -75,7 +71,7 @@ extension Promise {
   ) -> Promise {
     hedge(
       Hedging(attempts, TimeSpan(delay), budget, observer), TimeSource(clock),
-      HandlerTarget(executor), operation)
+      Placed(operation, on: executor))
   }
 
   /// Starts `operation` on the main actor, and starts it again each time `delay` passes without a
@@ -124,15 +120,15 @@ extension Promise {
   }
 
   static func hedge(
-    _ hedging: Hedging, _ time: TimeSource, _ target: HandlerTarget,
-    _ operation: @escaping @Sendable () throws -> Promise
+    _ hedging: Hedging, _ time: TimeSource, _ operation: Placed<@Sendable () throws -> Promise>
   ) -> Promise {
     if let error = hedging.invalidity { return .rejected(error) }
-    let operation = target.keeping(operation)
+    let operation = operation.kept()
+    let start = operation.ignoringVoid()
     let result = Root<Value?>()
     HedgeRun(
       hedging, time, result,
-      operation: { Promise<Void>.value(()).chained(target, operation).cell },
+      operation: { Promise<Void>.value(()).chained(start).cell },
       succeed: { result.copy(from: $0, as: Value.self) }
     ).start()
     return Promise(cell: result)

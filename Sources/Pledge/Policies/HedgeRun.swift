@@ -163,7 +163,7 @@ final class HedgeRun: Sendable {
     guard state.withLock({ $0.progress.canStart }) else { return }
     let timer = time.startTimer(after: hedging.delay) { [self] in
       // The operation is user code.
-      SharedThread.runUserCode { self.proceed(self.record { $0.pass(after: number) }) }
+      self.proceed(self.record { $0.pass(after: number) })
     }
     let old = state.withLock { state in
       state.isOver ? timer : exchange(&state.timer, with: timer)
@@ -182,12 +182,9 @@ final class HedgeRun: Sendable {
     }
     rejection.markHandled()
     if rejection.isAbandonment { return proceed(record { $0.abandon() }) }
-    // The observer and the operation are user code.
-    SharedThread.runUserCode { [self] in
-      let next = record { $0.fail(number, rejection.error, rejection) }
-      hedging.observe(number, rejection.error, next)
-      proceed(next)
-    }
+    let next = record { $0.fail(number, rejection.error, rejection) }
+    hedging.observe(number, rejection.error, next)
+    proceed(next)
   }
 
   /// Cancels the attempts in progress, and the timer; returns whether this is the first call.

@@ -63,8 +63,7 @@ public final class LatestOnly<Value: Sendable>: Sendable {
       @escaping @Sendable @isolated(any) () throws -> Promise<Value>
   ) -> Promise<Value> {
     start(
-      HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<Value>).self))
+      Placed(operation))
   }
 
   /// Cancels the previous operation, and runs an asynchronous `operation` after the debounce time.
@@ -77,7 +76,7 @@ public final class LatestOnly<Value: Sendable>: Sendable {
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    start(HandlerTarget(immediate: ()), startingTasks(operation))
+    start(.inPlace(startingTasks(operation)))
   }
 
   /// Cancels the operation in progress, if any.
@@ -96,12 +95,12 @@ public final class LatestOnly<Value: Sendable>: Sendable {
   }
 
   private func start(
-    _ target: HandlerTarget, _ operation: @escaping @Sendable () throws -> Promise<Value>
+    _ operation: Placed<@Sendable () throws -> Promise<Value>>
   ) -> Promise<Value> {
     let (number, old) = supersede(running: true)
     // Cancels the previous operation first, because the new one may rely on that.
     old?.cancel()
-    let work = Promise<Void>.after(debounce, time).chained(target, operation)
+    let work = Promise<Void>.after(debounce, time).chained(operation.ignoringVoid())
     let isLatest = state.withLock { state in
       if state.count == number { state.work = work }
       return state.count == number

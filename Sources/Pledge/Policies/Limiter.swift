@@ -145,13 +145,13 @@ public final class Limiter: Sendable {
 
   @inlinable
   func submit<T: Sendable>(
-    _ priority: Int, _ target: HandlerTarget, _ origin: SourceLocation,
-    _ body: @escaping @Sendable () throws -> Promise<T>
+    _ priority: Int, _ origin: SourceLocation, _ body: Placed<@Sendable () throws -> Promise<T>>
   ) -> Promise<T> {
     let isFree = enter()
     let place = isFree ? nil : PromiseWaiter(priority: priority, origin)
     // Attached when the operation is submitted, so that it captures the current task-local values.
-    let work = (place.map { Promise<Void>(cell: $0.gate) } ?? .value(())).chained(target, body)
+    let gate = place.map { Promise<Void>(cell: $0.gate) } ?? .value(())
+    let work = gate.chained(body.ignoringVoid())
     let lease = place?.takeLease ?? { [self] in self }
     let result = Promise<T>(
       cell: work.cell.derive(
@@ -217,10 +217,11 @@ public final class Limiter: Sendable {
     guard let rate else { return }
     // A start counts against the rate for one period.
     _ = Promise<Void>.after(rate.span, time)
-      .mapped(HandlerTarget(immediate: ())) { [self] in
-        state.withLock { $0.endPeriod() }
-        startNext()
-      }
+      .mapped(
+        .inPlace { [self] _ in
+          state.withLock { $0.endPeriod() }
+          startNext()
+        })
   }
 
   /// Starts `waiter`, for which the queue has made room.
@@ -280,10 +281,7 @@ extension Limiter {
     priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise<T>
   ) -> Promise<T> {
-    submit(
-      priority, HandlerTarget(isolation: operation.isolation),
-      SourceLocation(fileID: fileID, line: line),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise<T>).self))
+    submit(priority, SourceLocation(fileID: fileID, line: line), Placed(operation))
   }
 
   /// Runs `operation` as soon as the limits allow.
@@ -296,7 +294,8 @@ extension Limiter {
     on executor: some PromiseExecutor, priority: Int = 0, fileID: StaticString = #fileID,
     line: UInt = #line, _ operation: @escaping @Sendable () throws -> Promise<T>
   ) -> Promise<T> {
-    submit(priority, HandlerTarget(executor), SourceLocation(fileID: fileID, line: line), operation)
+    submit(
+      priority, SourceLocation(fileID: fileID, line: line), Placed(operation, on: executor))
   }
 
   /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
@@ -310,11 +309,9 @@ extension Limiter {
     priority: Int = 0, fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> T
   ) -> Promise<T.Value> {
-    let target = HandlerTarget(isolation: operation.isolation)
-    let body = Isolated(operation).assumingIsolated(as: (@Sendable () throws -> T).self)
-    return submit(priority, target, SourceLocation(fileID: fileID, line: line)) {
-      try body().source
-    }
+    submit(
+      priority, SourceLocation(fileID: fileID, line: line),
+      Placed(operation).map { operation in { try operation().source } })
   }
 
   /// Runs `operation`, on the main actor, as soon as the limits allow.

@@ -228,11 +228,12 @@ extension Thenable {
     weak owner: Owner,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Owner, Value) throws -> Void
   ) -> Promise<Void> {
-    let target = HandlerTarget(isolation: body.isolation)
-    let body = Isolated(body).assumingIsolated(as: (@Sendable (Owner, Value) throws -> Void).self)
-    return mapped(target) { [weak owner] value in
-      guard let owner else { throw CancellationError() }
-      try body(owner, value)
-    }
+    mapped(
+      Placed(body).map { body in
+        { [weak owner] value in
+          guard let owner else { throw CancellationError() }
+          try body(owner, value)
+        }
+      })
   }
 }

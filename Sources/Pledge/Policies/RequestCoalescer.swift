@@ -134,11 +134,14 @@ extension RequestCoalescer where Key: Hashable {
     // Not as the work of an entry: a request that it makes gets the stale value.
     let work = Promise<Value>.attempted { try start() }
     // The caller already has a value, so an error has no consumer.
-    work.tapped(store.clockTarget) { result in
-      guard case .success(let value) = result else { return store.noteFailedRefresh(of: old) }
-      _ = cell.fulfill(value)
-      store.replace(old, by: fresh)
-    }.cauterize()
+    work.tapped(
+      .inPlace(
+        ResultAction { result in
+          guard case .success(let value) = result else { return store.noteFailedRefresh(of: old) }
+          _ = cell.fulfill(value)
+          store.replace(old, by: fresh)
+        })
+    ).cauterize()
   }
 
   /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then

@@ -15,8 +15,7 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     retried(
-      policy, TimeSource(clock), HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
+      policy, TimeSource(clock), Placed(operation))
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
@@ -31,7 +30,7 @@ extension Promise {
     clock: any Clock<Duration>,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    retried(policy, TimeSource(clock), HandlerTarget(executor), operation)
+    retried(policy, TimeSource(clock), Placed(operation, on: executor))
   }
 
   /// Calls `operation`, on the main actor, until its promise is fulfilled, according to `policy`.
@@ -73,12 +72,10 @@ extension Promise {
 
   @inlinable
   static func retried(
-    _ policy: RetryPolicy, _ time: TimeSource, _ target: HandlerTarget,
-    _ operation: @escaping @Sendable () throws -> Promise
+    _ policy: RetryPolicy, _ time: TimeSource, _ operation: Placed<@Sendable () throws -> Promise>
   ) -> Promise {
     if let error = policy.invalidity { return .rejected(error) }
-    let run = RetryRun(
-      policy: policy, time: time, target: target, operation: target.keeping(operation))
+    let run = RetryRun(policy: policy, time: time, operation: operation.kept())
     return run.attempt(RetryProgress(policy, time))
   }
 }
@@ -88,24 +85,21 @@ extension Promise {
 final class RetryRun<Value: Sendable>: Sendable {
   @usableFromInline let policy: RetryPolicy
   @usableFromInline let time: TimeSource
-  @usableFromInline let target: HandlerTarget
-  @usableFromInline let operation: @Sendable () throws -> Promise<Value>
+  @usableFromInline let operation: Placed<@Sendable () throws -> Promise<Value>>
 
   @inlinable
   init(
-    policy: RetryPolicy, time: TimeSource, target: HandlerTarget,
-    operation: @escaping @Sendable () throws -> Promise<Value>
+    policy: RetryPolicy, time: TimeSource, operation: Placed<@Sendable () throws -> Promise<Value>>
   ) {
     self.policy = policy
     self.time = time
-    self.target = target
     self.operation = operation
   }
 
   /// Starts an attempt, and returns a promise for the result of the last attempt.
   @inlinable
   func attempt(_ progress: RetryProgress) -> Promise<Value> {
-    var current = Promise<Void>.value(()).chained(target, operation)
+    var current = Promise<Void>.value(()).chained(operation.ignoringVoid())
     if let limit = progress.limit(policy) {
       current = current.timeout(limit.span, time, naming: limit.named)
     }
@@ -139,10 +133,7 @@ final class RetryRun<Value: Sendable>: Sendable {
     }
     var progress = progress
     guard let delay = progress.delay(after: error, policy) else { return nil }
-    return policy.pause(delay, time).chained(HandlerTarget(immediate: ())) {
-      [self, progress] in
-      attempt(progress)
-    }
+    return policy.pause(delay, time).chained(.inPlace { [self, progress] _ in attempt(progress) })
   }
 }
 
@@ -150,13 +141,15 @@ extension RetryPolicy {
   /// Returns a promise for the end of the delay before the next attempt.
   @usableFromInline
   func pause(_ delay: TimeSpan, _ time: TimeSource) -> Promise<Void> {
-    Promise<Void>.after(delay, time).tapped(HandlerTarget(immediate: ())) { result in
-      switch result {
-      case .success: note(.retried)
-      // The delay was cancelled, so there will be no attempt.
-      case .failure: budget?.putBack()
-      }
-    }
+    Promise<Void>.after(delay, time).tapped(
+      .inPlace(
+        ResultAction { result in
+          switch result {
+          case .success: note(.retried)
+          // The delay was cancelled, so there will be no attempt.
+          case .failure: budget?.putBack()
+          }
+        }))
   }
 }
 

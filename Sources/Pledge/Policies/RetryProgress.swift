@@ -64,7 +64,7 @@ extension RetryPolicy {
   /// Counts an event in the policy's metrics or, without any, in those of the process.
   func note(_ event: PolicyEvent) {
     if let monitor {
-      SharedThread.runUserCode { monitor(event) }
+      monitor(event)
     } else {
       Monitoring.policies.note(event)
     }

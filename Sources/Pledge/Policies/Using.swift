@@ -23,11 +23,9 @@ extension Promise {
     @_inheritActorContext release: @escaping @Sendable @isolated(any) (Resource) -> Void,
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Resource) throws -> Promise
   ) -> Promise {
-    let releaseTarget = HandlerTarget(isolation: release.isolation)
-    let release = releaseTarget.keeping(
-      nonthrowing: Isolated(release).assumingIsolated(as: (@Sendable (Resource) -> Void).self))
+    let release = Placed<@Sendable (Resource) throws -> Void>(release).kept()
     let give: @Sendable (Resource) -> Promise<Void> = {
-      Promise<Resource>.value($0).mapped(releaseTarget, release)
+      Promise<Resource>.value($0).mapped(release)
     }
     // This observer stays until the acquisition settles, so cancelling the result doesn't reach it.
     let (gate, resolver) = Promise<Resource>.withResolvers()
@@ -36,14 +34,13 @@ extension Promise {
       let isWanted = resolver.resolve(result)
       if !isWanted, case .success(let resource) = result { _ = give(resource) }
     }
-    let bodyTarget = HandlerTarget(isolation: body.isolation)
     return use(
       gate, release: give,
       // Part of the chain, so that the result settles after `release` even if it's cancelled.
-      afterwards: { use, resource in .onEnd(of: use, target: releaseTarget) { release(resource) } },
-      bodyTarget,
-      bodyTarget.keeping(
-        Isolated(body).assumingIsolated(as: (@Sendable (Resource) throws -> Promise).self)))
+      afterwards: { use, resource in
+        .onEnd(of: use, target: release.target) { try? release.closure(resource) }
+      },
+      Placed(body).kept())
   }
 
   /// Acquires a resource, uses it in an asynchronous `body`, and releases it, whatever happens.
@@ -90,38 +87,42 @@ extension Promise {
       gate, release: give,
       afterwards: { use, resource in
         // A cancelled task may still use the resource for a while.
-        use.finishedAfter(HandlerTarget(immediate: ())) {
-          end.promise.settled().chained(HandlerTarget(immediate: ())) { _ in
-            // If the use has failed, its error comes before that of the release.
-            let released = give(resource)
-            guard case .failure? = use.currentResult else { return released }
-            return released.recovered(HandlerTarget(immediate: ())) { _ in }
-          }
-        }
-      }, HandlerTarget(immediate: ())
-    ) { resource in end.run({ try await body(resource) }, in: using) }
+        use.finishedAfter(
+          .inPlace {
+            end.promise.settled().chained(
+              .inPlace { _ in
+                // If the use has failed, its error comes before that of the release.
+                let released = give(resource)
+                guard case .failure? = use.currentResult else { return released }
+                return released.recovered(.inPlace { _ in .value(()) })
+              })
+          })
+      },
+      .inPlace { resource in end.run({ try await body(resource) }, in: using) })
   }
 
   /// Uses the resource of `gate`, which has no other consumer.
   private static func use<Resource: Sendable>(
     _ gate: Promise<Resource>, release: @escaping @Sendable (Resource) -> Promise<Void>,
     afterwards: @escaping @Sendable (Promise, Resource) -> Promise,
-    _ bodyTarget: HandlerTarget, _ body: @escaping @Sendable (Resource) throws -> Promise
+    _ body: Placed<@Sendable (Resource) throws -> Promise>
   ) -> Promise {
-    let immediate = HandlerTarget(immediate: ())
     let lease = Lease()
-    return gate.chained(immediate) { resource in
-      lease.begin()
-      // In this order, a cancellation prevents `body` from starting, but still reaches `release`.
-      return afterwards(Promise<Resource>.value(resource).chained(bodyTarget, body), resource)
-    }
-    .finishedAfter(immediate) {
-      // Cancelled after the resource was acquired, but before `body` could start.
-      guard lease.begin(), case .success(let resource) = gate.currentResult else {
-        return Promise<Void>.value(())
+    return gate.chained(
+      .inPlace { resource in
+        lease.begin()
+        // In this order, a cancellation prevents `body` from starting, but still reaches `release`.
+        return afterwards(Promise<Resource>.value(resource).chained(body), resource)
       }
-      return release(resource)
-    }
+    )
+    .finishedAfter(
+      .inPlace {
+        // Cancelled after the resource was acquired, but before `body` could start.
+        guard lease.begin(), case .success(let resource) = gate.currentResult else {
+          return Promise<Void>.value(())
+        }
+        return release(resource)
+      })
   }
 }
 

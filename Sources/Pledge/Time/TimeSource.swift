@@ -24,9 +24,6 @@ package struct TimeSource: Sendable {
     return MonitoredTimer({ start(after: span, $0) }, action)
   }
 
-  /// TEMPORARY
-  var target: HandlerTarget { .inPlace }
-
   /// Starts a timer that monitors don't count; see `startTimer(after:_:)`.
   package func start(
     after span: TimeSpan, _ action: @escaping @Sendable () -> Void

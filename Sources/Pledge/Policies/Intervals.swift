@@ -63,8 +63,7 @@ extension Promise {
   ) -> Promise {
     hedge(
       Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
-      HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
+      Placed(operation))
   }
 
   /// Starts `operation` on `executor`, and starts it again each time `interval` passes without a
@@ -80,8 +79,7 @@ extension Promise {
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous, HandlerTarget(executor),
-      operation)
+      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous, Placed(operation, on: executor))
   }
 
   /// Starts `operation` on the main actor, and starts it again each time `interval` passes without
@@ -115,8 +113,7 @@ extension Promise {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Promise
   ) -> Promise {
     retried(
-      policy, .continuous, HandlerTarget(isolation: operation.isolation),
-      Isolated(operation).assumingIsolated(as: (@Sendable () throws -> Promise).self))
+      policy, .continuous, Placed(operation))
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
@@ -129,7 +126,7 @@ extension Promise {
     on executor: some PromiseExecutor, _ policy: RetryPolicy,
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
-    retried(policy, .continuous, HandlerTarget(executor), operation)
+    retried(policy, .continuous, Placed(operation, on: executor))
   }
 
   /// Calls `operation`, on the main actor, until its promise is fulfilled, according to `policy`.
