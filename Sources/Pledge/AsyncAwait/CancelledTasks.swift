@@ -1,3 +1,25 @@
+extension Promise {
+  /// Cancels this promise, and returns a guarantee that is fulfilled when its work has ended: the
+  /// promise has settled, and so have all tasks that were cancelled.
+  ///
+  /// ```swift
+  /// await download.cancelAndFinish().value
+  /// ```
+  ///
+  /// Cancellation rejects a promise immediately; the task that would have settled it may run for
+  /// longer. A producer without a task, which settles its promise with a resolver, has ended when its
+  /// `onCancel` handlers have returned. Work that has other consumers isn't cancelled, and not waited
+  /// for.
+  @discardableResult
+  public func cancelAndFinish() -> Guarantee<Void> {
+    let (end, resolver) = Guarantee<Void>.withResolvers()
+    cell.attach(
+      Handler(
+        .watchingObserver, of: cell, on: .inPlace, body: nil, run: { _, _ in resolver.fulfill() }))
+    return CancelledTasks.collect { cancel() }.ended(after: end)
+  }
+}
+
 /// The tasks that one call of `cancel()` cancels.
 ///
 /// Cancellation rejects a promise immediately, but the task that would settle it ends only when its

@@ -119,11 +119,3 @@ private final class CapturedContext<Context: Sendable>: PropagatedContext {
     }
   }
 }
-
-extension Instrumentation {
-  /// Returns a function that calls `handler` with the current values of the registered keys.
-  static func restoringContext(in action: CleanUpAction) -> CleanUpAction {
-    guard let restoring = snapshot() else { return action }
-    return CleanUpAction { restoring { try? action.call() } }
-  }
-}

@@ -11,26 +11,6 @@ extension Promise {
   @inlinable
   public func cancel() { cell.cancelByName() }
 
-  /// Cancels this promise, and returns a guarantee that is fulfilled when its work has ended: the
-  /// promise has settled, and so have all tasks that were cancelled.
-  ///
-  /// ```swift
-  /// await download.cancelAndFinish().value
-  /// ```
-  ///
-  /// Cancellation rejects a promise immediately; the task that would have settled it may run for
-  /// longer. A producer without a task, which settles its promise with a resolver, has ended when its
-  /// `onCancel` handlers have returned. Work that has other consumers isn't cancelled, and not waited
-  /// for.
-  @discardableResult
-  public func cancelAndFinish() -> Guarantee<Void> {
-    let (end, resolver) = Guarantee<Void>.withResolvers()
-    cell.attach(
-      Handler(
-        .watchingObserver, of: cell, on: .inPlace, body: nil, run: { _, _ in resolver.fulfill() }))
-    return CancelledTasks.collect { cancel() }.ended(after: end)
-  }
-
   /// Whether cancellation of this promise was requested, by its consumers or by a call to
   /// ``cancel()``.
   @inlinable
@@ -46,7 +26,6 @@ extension Promise {
         Value.self, .uncancellable
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
-
 }
 
 extension Guarantee {

@@ -19,7 +19,7 @@ extension Resolver {
     let action = Placed<CleanUpAction>(handler).map { Instrumentation.restoringContext(in: $0) }
     if isIsolated {
       let kept = action.kept()
-      cell.onCancel { _ = Promise<Void>.value(()).finished(kept) }
+      cell.onCancel { kept.target.schedule(ClosureJob { try? kept.closure.call() }) }
     } else {
       cell.onCancel(action.closure)
     }

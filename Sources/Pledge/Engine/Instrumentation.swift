@@ -135,6 +135,14 @@ enum Instrumentation {
   }
 }
 
+extension Instrumentation {
+  /// Returns a function that calls `handler` with the current values of the registered keys.
+  static func restoringContext(in action: CleanUpAction) -> CleanUpAction {
+    guard let restoring = snapshot() else { return action }
+    return CleanUpAction { restoring { try? action.call() } }
+  }
+}
+
 extension Cell {
   /// Reports a promise that a resolver or a combinator settles.
   @usableFromInline

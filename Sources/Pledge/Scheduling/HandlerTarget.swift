@@ -76,12 +76,16 @@ struct HandlerTarget: @unchecked Sendable {
     }
     let holder = Holder(closure)
     let release = ClosureJob { holder.closure = nil }
-    if isHere {
-      Trampoline.perform(release, state)
-    } else if kind == .scheduler, let object {
-      unsafeDowncast(object, to: Scheduler.self).enqueue(release)
+    if isHere { Trampoline.perform(release, state) } else { schedule(release) }
+  }
+
+  /// Runs `job` on this target, which isn't in place, separately from handlers.
+  func schedule(_ job: ClosureJob) {
+    if kind == .scheduler {
+      unsafeDowncast(object.unsafelyUnwrapped, to: Scheduler.self).enqueue(job)
     } else {
-      Queues.async(on: Queues.main) { release.perform(ThreadState.current, isInPlace: false) }
+      let queue = unsafeDowncast(object.unsafelyUnwrapped, to: DispatchQueue.self)
+      Queues.async(on: queue) { job.perform(ThreadState.current, isInPlace: false) }
     }
   }
 

@@ -1,9 +1,10 @@
 import VirtualPlatform
 
 /// Queues whose blocks are virtual threads.
-enum Queues {
+package enum Queues {
   static var global: DispatchQueue { DispatchQueue.global() }
   static var main: DispatchQueue { DispatchQueue.main }
+  static func serial(label: String) -> DispatchQueue { DispatchQueue(label: label) }
   static func async(on queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
     queue.async(execute: work)
   }

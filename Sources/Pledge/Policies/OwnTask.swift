@@ -2,18 +2,6 @@
 // caller isn't. The caller waits for the end of the task, so that its closure, which isn't
 // `Sendable`, runs while the caller doesn't, in the caller's isolation.
 
-/// A value that is moved from one task to another.
-///
-/// `@unchecked Sendable`: the task that sends it doesn't use it until the other one has ended, and
-/// waits for that.
-@usableFromInline
-struct Moved<Value>: @unchecked Sendable {
-  @usableFromInline var value: Value
-
-  @inlinable
-  init(_ value: Value) { self.value = value }
-}
-
 /// A closure that runs in another task while its owner waits.
 ///
 /// `@unchecked Sendable`: only `run`, which is called once, accesses `stored`, while the owner waits
