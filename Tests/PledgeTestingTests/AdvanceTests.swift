@@ -1,3 +1,4 @@
+import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -91,6 +92,17 @@ import Testing
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .seconds(1))
     #expect(try await task.value == .seconds(1))
+  }
+
+  @Test func handlerThatBlocks_andTaskThatYields_untilTimeHasPassed_areNotWaitedForForEver() async {
+    let gate = DispatchSemaphore(value: 0)
+    let blocked = Promise.value(1).done(on: DispatchQueue(label: "blocked")) { _ in gate.wait() }
+    let timer = Promise.after(.seconds(1), clock: clock).done(on: .immediate) { gate.signal() }
+    let yielding = Promise { while timer.isPending { await Task.yield() } }
+    await clock.advance(by: .seconds(1))
+    await clock.advance(by: .seconds(1))
+    for promise in [blocked, timer, yielding] { _ = await promise.result }
+    #expect(clock.now.offset == .seconds(2))
   }
 
   @Test func advancesAtATime_addUp() async {
