@@ -65,7 +65,12 @@ extension TraceTests {
   extension TraceTests {
     /// The names of operators, which must be the same in debug and release builds.
     @Suite struct OperatorNameTests {
-      @Test func operation_isTheOperatorThatTheLineCalls() throws {
+      // In a process of its own, because the lookups take seconds, and block other tests.
+      @Test func operation_isTheOperatorThatTheLineCalls() async {
+        await #expect(processExitsWith: .success) { OperatorNameTests.checkOperators() }
+      }
+
+      fileprivate static func checkOperators() {
         let (p, resolver) = Promise<Int>.withResolvers()
         let (list, listResolver) = Promise<[Int]>.withResolvers()
         let g = Guarantee<Int> { _ in }

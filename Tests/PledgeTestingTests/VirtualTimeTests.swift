@@ -13,7 +13,7 @@ import Testing
   @Test func programs_haveTheSameResultsEachTime() async {
     await #expect(processExitsWith: .success) {
       let isFull = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"
-      let rounds = isFull ? 1_000 : 20
+      let rounds = isFull ? 1_000 : 5
       for (name, program) in programs.sorted(by: { $0.key < $1.key }) {
         var wrong: [String: Int] = [:]
         for _ in 0..<rounds {

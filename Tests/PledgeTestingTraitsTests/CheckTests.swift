@@ -94,7 +94,7 @@ private func issues(
           return try await promise.value
         })
       _ = await waiting.result
-      try await waitUntil { Trace.current?.pendingTree().description.contains("a task") == true }
+      try await waitUntil { (Trace.current?.leftovers().pending ?? 0) > 0 }
     }
     #expect(found.count == 1)
     #expect(found.first?.contains("a task waits") == true)

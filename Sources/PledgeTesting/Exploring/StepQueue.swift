@@ -25,7 +25,7 @@ final class StepQueue: Sendable {
     /// Whether other threads added work, so that the run can't be repeated.
     var hasWorkFromOutside = false
     var isOpen = true
-    /// The first rejection that nobody handled.
+    /// The first unhandled rejection.
     var unhandled: PromiseDiagnostics.UnhandledRejection?
   }
 

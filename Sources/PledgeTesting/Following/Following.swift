@@ -18,8 +18,8 @@ import PledgeDiagnostics
 /// steps. Elsewhere, they count as work of the clock that the code that started them has used, and
 /// so does what they start themselves. Work of code that uses no clock isn't touched.
 ///
-/// The library passes on its work for queues. For tasks and actors, the concurrency runtime has
-/// hooks: variables that contain functions.
+/// The library passes on its work for queues. For tasks and actors, the concurrency runtime has a
+/// hook: a variable that contains a function.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 enum Following {
   /// What a thread runs.
@@ -224,7 +224,7 @@ private enum Hook {
   /// `nonisolated(unsafe)`: written once, before the hook that reads it is set.
   private nonisolated(unsafe) static var earlier: Function?
 
-  /// Sets the hook. The runtime reads it without a lock, because it's meant to be set once.
+  /// Sets the hook, which the runtime reads without a lock, because it's meant to be set once.
   static func install() {
     #if canImport(Darwin)
       let everywhere = UnsafeMutableRawPointer(bitPattern: -2)

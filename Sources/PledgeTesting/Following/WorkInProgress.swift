@@ -58,10 +58,12 @@ final class WorkInProgress: Sendable {
 
   var isIdle: Bool { state.withLock { $0.count <= $0.stuck } }
 
-  /// Blocks until all work has ended, or nothing has changed for a second, and all of it is running.
+  /// Blocks until all work has ended, or all of it is running and nothing has changed for a second.
   ///
-  /// A handler that blocks its thread until time has passed, for example, never ends.
+  /// A handler that blocks its thread until time has passed, for example, never ends. For a task that
+  /// yields until time has passed, it blocks for five seconds, once.
   func waitUntilIdle() {
+    let deadline = DispatchTime.now() + .seconds(5)
     var changesBeforeMain: Int?
     while true {
       let (changes, isIdle) = state.withLock { state in
@@ -70,14 +72,15 @@ final class WorkInProgress: Sendable {
       }
       if isIdle {
         // Another round, if the main queue contained work that changed something.
-        if changes == changesBeforeMain { return }
+        if changes == changesBeforeMain || .now() > deadline { return }
         changesBeforeMain = changes
         guard MainQueue.wait() else { return }
         continue
       }
       if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
+      let isLate = DispatchTime.now() > deadline
       let isStuck = state.withLock { state in
-        guard state.changes == changes, state.waiting == 0 else { return false }
+        guard isLate || state.changes == changes && state.waiting == 0 else { return false }
         state.stuck = state.count
         return true
       }
