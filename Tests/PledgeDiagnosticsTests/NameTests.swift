@@ -88,10 +88,6 @@ extension TraceTests {
           ("timeout", { p.timeout(after: .seconds(100)).id }),
           ("delay", { p.delay(.seconds(100)).id }),
           ("after", { Promise<Void>.after(.seconds(100)).id }),
-          ("mapValues", { list.mapValues { $0 }.id }),
-          ("thenMap", { list.thenMap { .value($0) }.id }),
-          ("filterValues", { list.filterValues { $0 > 0 }.id }),
-          ("firstValue", { list.firstValue.id }),
           ("map", { g.map { $0 }.id }), ("then", { g.then { .value($0) }.id }),
           ("done", { g.done { _ in }.id }), ("get", { g.get { _ in }.id }),
         ]

@@ -127,8 +127,12 @@ enum Instrumentation {
 
   private static func reportUnhandled(_ error: any Error, _ origin: SourceLocation?) {
     Monitoring.unhandledRejections.note(())
-    if let report = hooks.withLock({ $0.report }) {
+    // A rejection that the report itself leaves unhandled must not be reported to it again.
+    let state = ThreadState.current
+    if !state.pointee.isReporting, let report = hooks.withLock({ $0.report }) {
+      state.pointee.isReporting = true
       report(error, origin)
+      state.pointee.isReporting = false
     } else {
       StandardError.write("Pledge: \(Rejection.unhandledText(error, origin))\n")
     }

@@ -25,6 +25,8 @@ struct ThreadState {
   var adoptions: UInt = 0
   /// The number of calls of custom executors' `enqueue` on this thread's stack.
   var enqueueDepth = 0
+  /// Whether this thread is reporting an unhandled rejection.
+  var isReporting = false
 
   @inline(__always)
   static var current: UnsafeMutablePointer<ThreadState> {
