@@ -1,0 +1,106 @@
+/// The state of one path while code is executed symbolically.
+struct State {
+  var environment: [String: Value] = [:]
+  var decisions: [String: Bool] = [:]
+  var events: [Event] = []
+  var lists: [ListKind] = [.own]
+  /// The list into which events are recorded.
+  var list = 0
+  var executor: Executor
+  var promises: [PromiseState] = []
+  /// The number of promises that a resolver settles.
+  var callbackCount = 0
+  /// Promises with smaller numbers belong to surrounding code.
+  var outerPromises = 0
+  var clock = 0
+  var loops: [String] = []
+  var guards: [String] = []
+  var priority = ""
+  var isInTry = false
+  /// How often each variable has been set on this path.
+  var assigned: [String: Int] = [:]
+  /// The results of `map` with a closure that starts work for each element.
+  var mapped: [String: Value] = [:]
+  var endPlace: Place?
+
+  init(executor: Executor) { self.executor = executor }
+
+  mutating func tick() -> Int {
+    clock += 1
+    return clock
+  }
+
+  mutating func startList(_ kind: ListKind) -> Int {
+    lists.append(kind)
+    return lists.count - 1
+  }
+
+  mutating func addPromise(
+    _ outcome: Outcome? = nil, source: Value? = nil, list: Int? = nil, canFail: Bool = true
+  ) -> Int {
+    promises.append(
+      PromiseState(
+        outcome: outcome, source: source, list: list, canFail: canFail, number: callbackCount))
+    if outcome == nil, source == nil { callbackCount += 1 }
+    return promises.count - 1
+  }
+
+  /// This state with a new promise, which is the value of the expression.
+  func withPromise(
+    _ outcome: Outcome? = nil, source: Value? = nil, list: Int? = nil
+  ) -> (State, Value?, Flow?) {
+    var state = self
+    let id = state.addPromise(outcome, source: source, list: list)
+    return (state, .promise(id), nil)
+  }
+
+  /// Moves the events of a list to the current one, whose code has waited for them.
+  mutating func join(_ other: Int) {
+    guard other != list, other != 0 else { return }
+    let now = tick()
+    var moved: [Event] = []
+    var kept: [Event] = []
+    for var event in events {
+      if event.list == other {
+        event.list = list
+        event.end = now
+        moved.append(event)
+      } else {
+        kept.append(event)
+      }
+    }
+    events = kept + moved
+    for index in promises.indices where promises[index].list == other {
+      promises[index].list = list
+    }
+  }
+
+  /// Records that the code waits for the call whose value is `text`; returns whether there is one.
+  mutating func markAwaited(_ text: String, parallel: Bool = false) {
+    let now = tick()
+    for index in events.indices.reversed() where events[index].kind == .call {
+      guard events[index].key == text, events[index].end == .max else { continue }
+      events[index].isAwaited = true
+      events[index].end = now
+      if parallel { events[index].isParallel = true }
+      return
+    }
+  }
+}
+
+/// How a statement ends.
+enum Flow {
+  case normal(Value)
+  case returned(Value)
+  case thrown(Value)
+  case left
+  case crashed
+}
+
+/// A text that is short enough for a key: long ones end with a checksum.
+func shortened(_ text: String) -> String {
+  guard text.utf8.count > 220 else { return text }
+  var hash: UInt64 = 14_695_981_039_346_656_037
+  for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
+  return text.prefix(160) + "…" + String(hash, radix: 36)
+}

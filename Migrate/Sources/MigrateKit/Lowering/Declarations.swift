@@ -1,0 +1,318 @@
+import SwiftSyntax
+
+/// A function, initializer, or accessor that a tree declares.
+final class FunctionDeclaration {
+  let file: SourceFile
+  let node: Syntax
+  /// The type in which it is declared, or "".
+  let owner: String
+  let name: String
+  let labels: [String]
+  let returns: String
+  let type: TypeGuess
+  let isAsync: Bool
+  let throwsErrors: Bool
+  let isPrivate: Bool
+  let attributes: [String]
+  let statements: CodeBlockItemListSyntax?
+  let parameters: [(name: String, type: String)]
+
+  init(
+    file: SourceFile, node: Syntax, owner: String, name: String, labels: [String],
+    parameters: [(name: String, type: String)], returns: String, isAsync: Bool,
+    throwsErrors: Bool, isPrivate: Bool, attributes: [String],
+    statements: CodeBlockItemListSyntax?
+  ) {
+    self.file = file
+    self.node = node
+    self.owner = owner
+    self.name = name
+    self.labels = labels
+    self.parameters = parameters
+    self.returns = returns
+    self.type = guessType(returns)
+    self.isAsync = isAsync
+    self.throwsErrors = throwsErrors
+    self.isPrivate = isPrivate
+    self.attributes = attributes
+    self.statements = statements
+  }
+
+  var place: Place {
+    Place(file: file, offset: node.positionAfterSkippingLeadingTrivia.utf8Offset)
+  }
+
+  /// The name with its labels, inside its type: `Feed.load(page:)`.
+  var fullName: String {
+    let own = name + "(" + labels.map { $0 + ":" }.joined() + ")"
+    return owner.isEmpty ? own : owner + "." + own
+  }
+
+  var returnsNothing: Bool {
+    let plain = returns.filter { !$0.isWhitespace }
+    return plain.isEmpty || ["Void", "()"].contains(plain)
+      || plain.hasSuffix("<Void>") || plain.hasSuffix("<()>")
+  }
+}
+
+/// Returns what a written type says about promises.
+func guessType(_ written: String) -> TypeGuess {
+  var text = written.filter { !$0.isWhitespace }[...]
+  for module in Library.allCases where text.hasPrefix(module.rawValue + ".") {
+    text = text.dropFirst(module.rawValue.count + 1)
+  }
+  for prefix in ["any", "some"] where text.hasPrefix(prefix + "Thenable") {
+    text = text.dropFirst(prefix.count)
+  }
+  if text.hasSuffix("?") { return .other }
+  if text.hasPrefix("Promise<") || text == "Promise" { return .promise }
+  if text.hasPrefix("Guarantee<") { return .guarantee }
+  if text.hasPrefix("Resolver<") || text.hasPrefix("CheckedContinuation<")
+    || text.hasPrefix("UnsafeContinuation<")
+  {
+    return .resolver
+  }
+  return text.isEmpty ? .unknown : .other
+}
+
+/// A type that a tree declares, with what its declarations say about isolation.
+struct TypeDeclaration {
+  var inherited: Set<String> = []
+  var isMainActor = false
+  var isActor = false
+}
+
+/// The declarations of a tree, by name.
+final class Declarations {
+  private(set) var functions: [FunctionDeclaration] = []
+  private(set) var byName: [String: [FunctionDeclaration]] = [:]
+  private(set) var properties: [String: [(owner: String, type: TypeGuess)]] = [:]
+  private(set) var types: [String: TypeDeclaration] = [:]
+  /// The short names of types that conform to `Error` and say which errors are cancellations, or of
+  /// calls that cancel: without any, nothing in the tree can be cancelled.
+  let settings: BuildSettings
+
+  init(_ tree: SourceTree) {
+    settings = tree.settings
+    for file in tree.files {
+      let collector = DeclarationCollector(file)
+      collector.walk(file.syntax)
+      functions += collector.functions
+      for (name, owner, type) in collector.properties {
+        properties[name, default: []].append((owner, type))
+      }
+      for (name, type) in collector.types {
+        types[name, default: TypeDeclaration()].inherited.formUnion(type.inherited)
+        if type.isMainActor { types[name]?.isMainActor = true }
+        if type.isActor { types[name]?.isActor = true }
+      }
+    }
+    byName = Dictionary(grouping: functions, by: \.name)
+  }
+
+  /// What the declarations say about the result of a call; `.unknown` if they disagree or there are
+  /// none.
+  func resultType(ofCall name: String, labels: [String], in owner: String) -> TypeGuess {
+    guard let all = byName[name] else { return .unknown }
+    let fitting = all.filter { fits($0, labels) }
+    if fitting.isEmpty { return .unknown }
+    let own = fitting.filter { $0.owner == owner }
+    let candidates = own.isEmpty ? fitting : own
+    let types = Set(candidates.map { $0.isAsync ? TypeGuess.other : $0.type })
+    return types.count == 1 ? types.first ?? .unknown : .unknown
+  }
+
+  /// Returns whether a call with these labels can be a call of `function`.
+  func fits(_ function: FunctionDeclaration, _ labels: [String]) -> Bool {
+    if function.labels == labels { return true }
+    // Arguments with defaults and trailing closures leave labels out.
+    var rest = function.labels[...]
+    for label in labels {
+      guard let index = rest.firstIndex(where: { $0 == label || label == Self.trailing }) else {
+        return false
+      }
+      rest = rest[(index + 1)...]
+    }
+    return function.labels.count > labels.count || labels.contains(Self.trailing)
+  }
+
+  /// The label of a trailing closure in a call.
+  static let trailing = "{}"
+
+  func propertyType(_ name: String, in owner: String?) -> TypeGuess {
+    guard let all = properties[name] else { return .unknown }
+    let own = all.filter { $0.owner == owner }
+    let types = Set((own.isEmpty ? all : own).map(\.type))
+    return types.count == 1 ? types.first ?? .unknown : .unknown
+  }
+
+  private static let mainActorRoots: Set<String> = [
+    "UIViewController", "UIView", "UIResponder", "UIApplicationDelegate", "UIControl",
+    "UITableViewController", "UICollectionViewController", "UINavigationController",
+    "UITabBarController", "UITableViewCell", "UICollectionViewCell", "UIWindow", "UIButton",
+    "NSViewController", "NSView", "NSWindowController", "NSResponder", "NSWindow",
+    "NSApplicationDelegate", "View", "App", "Scene", "UIAlertController", "UIApplication",
+    "NSTableCellView", "UISceneDelegate", "UIWindowSceneDelegate", "ViewModifier",
+  ]
+
+  /// Returns whether a type is isolated to the main actor, by attribute or inheritance.
+  func isMainActor(type name: String, depth: Int = 0) -> Bool {
+    let short = name.split(separator: ".").last.map(String.init) ?? name
+    if Self.mainActorRoots.contains(short) { return true }
+    guard depth < 8, let type = types[name] ?? types[short] else { return false }
+    if type.isMainActor { return true }
+    if type.isActor { return false }
+    return type.inherited.contains { $0 != name && isMainActor(type: $0, depth: depth + 1) }
+  }
+
+  func isActor(type name: String) -> Bool { types[name]?.isActor ?? false }
+}
+
+/// Collects the declarations of a file.
+private final class DeclarationCollector: SyntaxVisitor {
+  private let file: SourceFile
+  private var owners: [String] = []
+  var functions: [FunctionDeclaration] = []
+  var properties: [(String, String, TypeGuess)] = []
+  var types: [(String, TypeDeclaration)] = []
+
+  init(_ file: SourceFile) {
+    self.file = file
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  private func enter(
+    _ name: String, _ inheritance: InheritanceClauseSyntax?, _ attributes: AttributeListSyntax,
+    isActor: Bool = false
+  ) -> SyntaxVisitorContinueKind {
+    let full = (owners + [name]).joined(separator: ".")
+    let names = attributeNames(attributes)
+    var type = TypeDeclaration()
+    type.inherited = Set(inheritance?.inheritedTypes.map { $0.type.trimmedDescription } ?? [])
+    type.isMainActor = names.contains("MainActor")
+    type.isActor = isActor
+    types.append((full, type))
+    owners.append(name)
+    return .visitChildren
+  }
+
+  override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: ClassDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: StructDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: EnumDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: EnumDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: ActorDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes, isActor: true)
+  }
+  override func visitPost(_ node: ActorDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: ProtocolDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: ProtocolDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: ExtensionDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.extendedType.trimmedDescription, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: ExtensionDeclSyntax) { owners.removeLast() }
+
+  override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
+    let effects = node.signature.effectSpecifiers
+    add(
+      Syntax(node), name: node.name.text, parameters: node.signature.parameterClause,
+      returns: node.signature.returnClause?.type.trimmedDescription ?? "",
+      isAsync: effects?.asyncSpecifier != nil, throwsErrors: effects?.throwsClause != nil,
+      modifiers: node.modifiers, attributes: node.attributes, statements: node.body?.statements)
+    return .visitChildren
+  }
+
+  override func visit(_ node: InitializerDeclSyntax) -> SyntaxVisitorContinueKind {
+    let effects = node.signature.effectSpecifiers
+    add(
+      Syntax(node), name: "init", parameters: node.signature.parameterClause,
+      returns: "Self", isAsync: effects?.asyncSpecifier != nil,
+      throwsErrors: effects?.throwsClause != nil, modifiers: node.modifiers,
+      attributes: node.attributes, statements: node.body?.statements)
+    return .visitChildren
+  }
+
+  override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind {
+    let isLocal = node.parent?.parent?.is(CodeBlockItemSyntax.self) ?? false
+    for binding in node.bindings {
+      guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text else {
+        continue
+      }
+      let written = binding.typeAnnotation?.type.trimmedDescription ?? ""
+      let initial = binding.initializer?.value.trimmedDescription ?? ""
+      let type = written.isEmpty ? guessValue(initial) : guessType(written)
+      if !isLocal || owners.isEmpty {
+        properties.append((name, owners.joined(separator: "."), type))
+      }
+      addAccessors(of: binding, name: name, written: written, in: node)
+    }
+    return .visitChildren
+  }
+
+  private func guessValue(_ initial: String) -> TypeGuess {
+    let text = initial.filter { !$0.isWhitespace }
+    if text.isEmpty { return .unknown }
+    if text.hasPrefix("Promise<") && text.contains("pending()") { return .other }
+    return guessType(String(text.prefix { $0 != "(" && $0 != "{" })) == .promise
+      ? .promise : .unknown
+  }
+
+  private func addAccessors(
+    of binding: PatternBindingSyntax, name: String, written: String, in node: VariableDeclSyntax
+  ) {
+    switch binding.accessorBlock?.accessors {
+    case .getter(let statements):
+      add(
+        Syntax(binding), name: name, parameters: nil, returns: written, isAsync: false,
+        throwsErrors: false, modifiers: node.modifiers, attributes: node.attributes,
+        statements: statements, kind: "get")
+    case .accessors(let accessors):
+      for accessor in accessors {
+        let kind = accessor.accessorSpecifier.text
+        add(
+          Syntax(accessor), name: name, parameters: nil, returns: kind == "get" ? written : "",
+          isAsync: accessor.effectSpecifiers?.asyncSpecifier != nil,
+          throwsErrors: accessor.effectSpecifiers?.throwsClause != nil,
+          modifiers: node.modifiers, attributes: node.attributes,
+          statements: accessor.body?.statements, kind: kind)
+      }
+    case nil:
+      break
+    }
+  }
+
+  private func add(
+    _ node: Syntax, name: String, parameters: FunctionParameterClauseSyntax?, returns: String,
+    isAsync: Bool, throwsErrors: Bool, modifiers: DeclModifierListSyntax,
+    attributes: AttributeListSyntax, statements: CodeBlockItemListSyntax?, kind: String? = nil
+  ) {
+    let list = parameters?.parameters.map { $0 } ?? []
+    functions.append(
+      FunctionDeclaration(
+        file: file, node: node, owner: owners.joined(separator: "."),
+        name: kind.map { "\(name).\($0)" } ?? name,
+        labels: list.map { $0.firstName.text },
+        parameters: list.map {
+          (($0.secondName ?? $0.firstName).text, $0.type.trimmedDescription)
+        },
+        returns: returns, isAsync: isAsync, throwsErrors: throwsErrors,
+        isPrivate: modifiers.contains { ["private", "fileprivate"].contains($0.name.text) },
+        attributes: attributeNames(attributes)
+          + modifiers.filter { $0.name.text == "nonisolated" }.map { _ in "nonisolated" },
+        statements: statements))
+  }
+}
+
+/// The names of attributes.
+func attributeNames(_ attributes: AttributeListSyntax) -> [String] {
+  attributes.compactMap { $0.as(AttributeSyntax.self)?.attributeName.trimmedDescription }
+}
