@@ -41,7 +41,6 @@ struct Alignment {
       first.kind == .call && second.kind == .call && first.subject != second.subject
         && (first.values == second.values && !first.values.isEmpty
           || first.baseName.isRelated(to: second.baseName))
-        && first.isAwaited == second.isAwaited
     }
     missing = freeOld.sorted()
     added = freeNew.sorted()
@@ -53,6 +52,13 @@ extension Event {
   var isStrong: Bool { kind != .call || isEffect || isAwaited || !closures.isEmpty || isPromise }
 
   var baseName: String { subject.split(separator: ".").last.map(String.init) ?? subject }
+
+  /// Whether this call is still in progress when `other` starts.
+  func overlaps(_ other: Event) -> Bool {
+    guard start < other.start else { return false }
+    if other.start < end { return true }
+    return other.originStart < end && other.origin != waiter && other.start < joined
+  }
 
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values

@@ -7,6 +7,8 @@ public final class Checker {
   private var findings: [Finding] = []
   /// The closures that are being compared, or have been.
   private var compared: Set<String> = []
+  /// The names of the parameters of the function that is being compared.
+  private var parameters: [String] = []
   /// The number of functions that differ in their text, and were compared.
   public private(set) var comparedFunctions = 0
 
@@ -109,6 +111,7 @@ public final class Checker {
       }
     }
     let name = first.function.fullName
+    parameters = first.body.parameters
     let closures: (Event, Event) -> Void = { [self] before, after in
       compareClosures(before, after, first, second, oldOnly, newOnly)
     }
@@ -166,7 +169,7 @@ public final class Checker {
     _ old: [Path], _ new: [Path], _ function: String, _ place: Place?
   ) {
     let counts = new.map { path in
-      path.events.filter { $0.kind == .settle && $0.subject == "continuation" }
+      path.events.filter { $0.isContinuation }
     }
     guard counts.contains(where: { !$0.isEmpty }) else { return }
     if let twice = counts.first(where: { $0.count > 1 }) {
@@ -197,10 +200,9 @@ public final class Checker {
       switch item.0.rule {
       case .executorChanged: key = item.0.rule.rawValue + item.0.detail.prefix { $0 != "|" }
       case .startsLater, .callerWaits: key = item.0.rule.rawValue
-      case _ where item.condition.hasSuffix("the error is a cancellation"): key = "cancellation"
       default: key = "\(item.0)"
       }
-      if item.condition.contains("the error is a cancellation") { key = "cancellation" }
+      if item.0.isCancelled { key = "cancellation" }
       if grouped[key] == nil { order.append(key) }
       grouped[key, default: []].append(item)
     }
@@ -211,7 +213,8 @@ public final class Checker {
       let details = items.map { readable($0.0.detail.components(separatedBy: "|").last ?? "") }
       let list = details.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
       let more = details.count > 3 ? " and \(details.count - 3) more" : ""
-      let detail = item.0.detail
+      let detail = item.0.detail.components(separatedBy: "` became `").map(readable)
+        .joined(separator: "` became `")
       let message: String =
         switch rule {
         case .effectLost: "`\(detail)` no longer happens\(when)."
@@ -235,22 +238,36 @@ public final class Checker {
         case .crash: "The program now crashes\(when)."
         default: detail
         }
+      let severity: Severity? =
+        rule == .orderChanged && items.allSatisfy({ $0.0.isOrderOfAssignments }) ? .note : nil
       report(
-        rule, detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new)
+        rule, item.0.detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new,
+        severity: severity)
     }
   }
 
   private func report(
-    _ rule: Rule, _ detail: String, _ function: String, _ message: String, old: Place?, new: Place?
+    _ rule: Rule, _ detail: String, _ function: String, _ message: String, old: Place?, new: Place?,
+    severity: Severity? = nil
   ) {
+    let message = named(message, self.parameters)
     let fingerprint = shortened("\(rule.rawValue)|\(function)|\(detail)")
     guard !findings.contains(where: { $0.fingerprint == fingerprint && $0.new?.offset == new?.offset })
     else { return }
     findings.append(
       Finding(
-        rule: rule, severity: rule.severity, function: function, message: message, old: old,
-        new: new, fingerprint: fingerprint))
+        rule: rule, severity: severity ?? rule.severity, function: function, message: message,
+        old: old, new: new, fingerprint: fingerprint))
   }
+}
+
+/// A message with the names of parameters in place of their numbers.
+private func named(_ message: String, _ parameters: [String]) -> String {
+  var message = message
+  for (index, name) in parameters.enumerated().reversed() {
+    message = message.replacingOccurrences(of: "parameter \(index)", with: name)
+  }
+  return message
 }
 
 extension FunctionDeclaration {

@@ -6,13 +6,21 @@ final class Comparison {
     let detail: String
     let oldOffset: Int
     let newOffset: Int
+    /// Whether an error on the path represents a cancellation.
+    var isCancelled = false
+
+    /// Whether two assignments changed their order, which only observers notice.
+    var isOrderOfAssignments: Bool {
+      let parts = detail.components(separatedBy: "` and `")
+      return parts.count == 2 && parts.allSatisfy { $0.contains(" = ") }
+    }
   }
 
+  /// The places and paths of a difference.
   struct Occurrence {
     var old: Place?
     var new: Place?
     var pairs: [Int] = []
-    var detail = ""
   }
 
   let old: [Path]
@@ -22,7 +30,10 @@ final class Comparison {
   let isFireAndForget: Bool
   private var found: [Difference: Occurrence] = [:]
   private var pairs: [(old: Int, new: Int)] = []
-  private var present: [Int: Set<Int>] = [:]
+  /// The events that differ: what follows from them isn't reported again.
+  private var causes: [(old: String?, new: String?)] = []
+  /// Whether a call that gets a callback was replaced by one that doesn't, or the reverse.
+  private var losesCallback = false
 
   init(
     old: [Path], new: [Path], isFireAndForget: Bool,
@@ -72,7 +83,7 @@ final class Comparison {
       }
     }
     for index in pairs.indices { compare(index) }
-    return found.map { difference, occurrence in
+    return found.filter { !isConsequence($0.key) }.map { difference, occurrence in
       (difference, occurrence, condition(difference, occurrence))
     }
     .sorted { ($0.0.newOffset, $0.0.oldOffset) < ($1.0.newOffset, $1.0.oldOffset) }
@@ -92,11 +103,51 @@ final class Comparison {
   private func note(
     _ rule: Rule, _ detail: String, _ old: Place?, _ new: Place?, _ pair: Int
   ) {
-    let difference = Difference(
-      rule: rule, detail: detail, oldOffset: old?.offset ?? -1, newOffset: new?.offset ?? -1)
+    var difference = Difference(
+      rule: rule, detail: detail, oldOffset: old?.offset ?? -1,
+      newOffset: rule == .effectLost ? -1 : new?.offset ?? -1)
+    difference.isCancelled = isCancelled(pair)
     var occurrence = found[difference] ?? Occurrence(old: old, new: new)
     occurrence.pairs.append(pair)
     found[difference] = occurrence
+  }
+
+  private func isCancelled(_ pair: Int) -> Bool {
+    [old[pairs[pair].old].decisions, new[pairs[pair].new].decisions].contains { decisions in
+      decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
+    }
+  }
+
+  /// Whether a difference is explained by another one: it mentions a call that differs, or occurs
+  /// for other errors than cancellations, too.
+  private func isConsequence(_ difference: Difference) -> Bool {
+    if difference.isCancelled {
+      var general = difference
+      general.isCancelled = false
+      if found[general] != nil { return true }
+    }
+    let isEnding = [.errorSwallowed, .errorAdded, .errorChanged, .resultChanged]
+      .contains(difference.rule)
+    func mentions(_ part: String, _ key: String?) -> Bool {
+      guard let key else { return false }
+      return part.contains(key) && (part != key || isEnding)
+    }
+    let parts = difference.detail.components(separatedBy: "` became `")
+    // The call that settled a promise later was replaced, and with it all results.
+    if isEnding, losesCallback, difference.detail.contains("callback ") || parts.count == 1 {
+      return true
+    }
+    return causes.contains { cause in
+      let old = mentions(parts[0], cause.old)
+      let new = mentions(parts.last ?? "", cause.new)
+      switch difference.rule {
+      case .errorSwallowed: return old
+      case .errorAdded: return new
+      case .effectLost: return old && cause.new != nil
+      case .effectAdded, .effectRepeated: return new && cause.old != nil
+      default: return isEnding ? old || new : parts.count > 1 && old && new
+      }
+    }
   }
 
   // MARK: One pair of paths
@@ -107,28 +158,34 @@ final class Comparison {
     let alignment = Alignment(first.events, second.events)
     for index in alignment.missing {
       let event = first.events[index]
-      if isConsequence(event, of: second.ending, first.ending) { continue }
+      // A program that crashes does nothing more.
+      if second.ending == .crash, first.ending != .crash { continue }
+      causes.append((event.key, nil))
       let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
       note(
-        .effectLost, "\(event.summary)\(isRepeated ? " as often as before" : "")", event.place,
+        .effectLost, event.key + (isRepeated ? " as often as before" : ""), event.place,
         second.endPlace, pair)
     }
     for index in alignment.added {
       let event = second.events[index]
+      causes.append((nil, event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
-      note(isRepeated ? .effectRepeated : .effectAdded, event.summary, nil, event.place, pair)
+      note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
     }
     for match in alignment.changed {
       let (before, after) = (first.events[match.old], second.events[match.new])
+      causes.append((before.key, after.key))
       note(
-        .argumentChanged, "\(before.summary)` became `\(after.summary)", before.place, after.place,
+        .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place,
         pair)
       compareClosures(before, after)
     }
     for match in alignment.replaced {
       let (before, after) = (first.events[match.old], second.events[match.new])
+      causes.append((before.key, after.key))
+      if before.closures.isEmpty != after.closures.isEmpty { losesCallback = true }
       note(
-        .callReplaced, "\(before.summary)` became `\(after.summary)", before.place, after.place,
+        .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place,
         pair)
       compareClosures(before, after)
     }
@@ -140,23 +197,21 @@ final class Comparison {
     compareEndings(first, second, pair)
   }
 
-  /// Whether an event can't happen because the program crashes first.
-  private func isConsequence(_ event: Event, of ending: Ending, _ old: Ending) -> Bool {
-    ending == .crash && old != .crash
-  }
-
   private func compare(
     _ before: Event, _ after: Event, _ first: Path, _ second: Path, _ pair: Int
   ) {
     compareClosures(before, after)
+    compareExecutors(before, after, pair)
     guard before.isStrong, after.isStrong else { return }
     if before.isAwaited, !after.isAwaited, before.kind == .call {
+      causes.append((before.key, after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
     if before.priority != after.priority {
       note(
         .priorityChanged,
-        "\(after.summary)` now runs with priority `\(after.priority.isEmpty ? "of its caller" : after.priority)",
+        "\(after.summary)` with priority `"
+          + (after.priority.isEmpty ? "of the caller" : after.priority),
         before.place, after.place, pair)
     }
     let wasLater = first.lists[before.list] != .own
@@ -171,16 +226,25 @@ final class Comparison {
         after.place, pair)
     }
     if before.loops.count < after.loops.count {
-      note(.effectRepeated, after.summary + "` runs in a loop: `" + (after.loops.last ?? ""), before.place, after.place, pair)
-    }
-    if before.loops.count > after.loops.count {
-      note(.effectLost, after.summary + "` for each element of `" + (before.loops.last ?? ""), before.place, after.place, pair)
-    }
-    if !after.isAwaited, Self.differ(before.executor, after.executor) {
       note(
-        .executorChanged, "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
+        .effectRepeated, "\(after.summary)` for each element of `\(after.loops.last ?? "")",
         before.place, after.place, pair)
     }
+    if before.loops.count > after.loops.count {
+      note(
+        .effectLost, "\(after.summary)` for each element of `\(before.loops.last ?? "")",
+        before.place, after.place, pair)
+    }
+  }
+
+  private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
+    // An `async` function runs where it is isolated, and an initializer's thread hardly matters.
+    if after.isAwaited || !after.isStrong && after.baseName.first?.isUppercase == true { return }
+    guard Self.differ(before.executor, after.executor) else { return }
+    note(
+      .executorChanged,
+      "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
+      before.place, after.place, pair)
   }
 
   static func differ(_ before: Executor, _ after: Executor) -> Bool {
@@ -248,10 +312,8 @@ final class Comparison {
       .filter { first.events[$0.old].isAwaited && second.events[$0.new].isAwaited }
       .sorted { $0.old < $1.old }
     for (one, two) in zip(matches, matches.dropFirst()) {
-      let wasParallel = first.events[two.old].start < first.events[one.old].end
-      let isParallel =
-        second.events[two.new].start < second.events[one.new].end
-        && second.events[one.new].start < second.events[two.new].end
+      let wasParallel = first.events[one.old].overlaps(first.events[two.old])
+      let isParallel = second.events[one.new].overlaps(second.events[two.new])
       guard wasParallel != isParallel else { continue }
       note(
         wasParallel ? .becameSequential : .becameParallel,

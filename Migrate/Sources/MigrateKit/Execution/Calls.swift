@@ -299,6 +299,8 @@ extension Machine {
         if case .thrown? = flow { return (state, nil, flow) }
         return (state, .nothing, nil)
       }
+    case .group:
+      return [(state, .plain("results of the group"), nil)]
     case .promise(let id) where name == "fulfill" || name == "reject":
       return try apply(
         .resolverMethod(id, name), nil, arguments, expression, state, isEffect: true)

@@ -50,9 +50,10 @@ extension Machine {
     case (.map, .fulfilled(let value)):
       return settled(try call(link, [value], state)) { $0 }
     case (.compactMap, .fulfilled(let value)):
+      let isNeverNil = link.handler?.isNeverNil(declarations) ?? false
       return try settled(try call(link, [value], state)) { $0 }.flatMap {
         state, outcome, flow -> Handled in
-        guard case .fulfilled(let value) = outcome, flow == nil else {
+        guard case .fulfilled(let value) = outcome, flow == nil, !isNeverNil else {
           return [(state, outcome, flow)]
         }
         return try decide("\(value.text) != nil", state).map { state, isThere in
@@ -216,6 +217,22 @@ extension Machine {
       guard case .fulfilled(let element) = outcome else { return (state, outcome, flow) }
       return (state, .fulfilled(.plain(shortened("\(value.text).map{\(element.text)}"))), flow)
     }
+  }
+}
+
+extension Expr {
+  /// Whether this is a closure whose result is declared as not optional.
+  fileprivate func isNeverNil(_ declarations: Declarations) -> Bool {
+    guard case .closure(let body) = kind, body.steps.count == 1 else { return false }
+    var value: Expr
+    switch body.steps.first {
+    case .expression(let only)?: value = only
+    case .exit(let only?, _)?: value = only
+    default: return false
+    }
+    if case .attempt(.propagate, let inner) = value.kind { value = inner }
+    guard case .call(let callee, let arguments) = value.kind else { return false }
+    return declarations.returnsNonOptional(callee, arguments)
   }
 }
 

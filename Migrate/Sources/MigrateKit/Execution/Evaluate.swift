@@ -74,7 +74,9 @@ extension Machine {
         if case .text(let text) = piece { return text }
         return rest.popFirst()?.text ?? ""
       }
-      return .plain(shortened(text.joined(separator: " ")))
+      // Operators of two operands are set off; strings and prefix operators aren't.
+      let isSpaced = pieces.count == 3 && text[0] != "\""
+      return .plain(shortened(text.joined(separator: isSpaced ? " " : "")))
     }
   }
 
@@ -85,7 +87,6 @@ extension Machine {
     if case .name(let type) = base.kind, type.hasPrefix("Promise") || type.hasPrefix("Guarantee"),
       name == "value", library != nil
     {
-      var state = state
       return [state.withPromise(.fulfilled(.nothing))]
     }
     return try evaluate(base, state).map { state, value, flow in
@@ -175,7 +176,30 @@ extension Machine {
 
   private func awaiting(_ inner: Expr, _ state: State, isEffect: Bool) throws -> Values {
     var target = inner
-    if case .member(let base?, "value") = inner.kind { target = base }
+    switch inner.kind {
+    case .member(let base?, "value"):
+      target = base
+    case .member(let base?, let name) where base.containsCall:
+      // `await load().name`: the call is what is awaited.
+      return try awaiting(base, state, isEffect: false).map { state, value, flow in
+        (state, value.map { member($0, name) }, flow)
+      }
+    case .call(let callee, let arguments):
+      guard case .member(let base?, let name) = callee.kind, Self.pure.contains(name),
+        base.containsCall
+      else { break }
+      let waited = Expr(.await(base), base.place, .other)
+      let method = Expr(.member(waited, name), callee.place)
+      return try evaluate(
+        Expr(.call(method, arguments), inner.place), state, isEffect: isEffect)
+    case .compound(let pieces):
+      let waited = pieces.map { piece -> Expr.Piece in
+        guard case .expression(let part) = piece, part.containsCall else { return piece }
+        return .expression(Expr(.await(part), part.place))
+      }
+      return try compound(waited, state)
+    default: break
+    }
     if case .chain(let link) = inner.kind, link.role == .toAsync { target = link.base }
     return try evaluate(target, state, isEffect: isEffect).flatMap { state, value, flow -> Values in
       if let flow { return [(state, nil, flow)] }
@@ -256,12 +280,15 @@ extension Machine {
           return (state, .fulfilled(.plain(text)))
         }
       }
-      if text.hasPrefix("["), text.hasSuffix("]") || text == "()" || text == "nil" {
+      if ["()", "nil", "results of the group"].contains(text)
+        || text.hasPrefix("[") && text.hasSuffix("]")
+      {
         return [(state, .fulfilled(value))]
       }
       state.markAwaited(text)
       guard canFail else { return [(state, .fulfilled(value))] }
       return try failing(text, value, state).map(outcome)
+    case .group: return [(state, .fulfilled(.plain("results of the group")))]
     default:
       return [(state, .fulfilled(value))]
     }
@@ -355,5 +382,19 @@ extension Machine {
     state.isInTry = wasInTry
     if flow == nil { state.endPlace = endPlace }
     return (state, value, flow)
+  }
+}
+
+extension Expr {
+  /// Whether a call is part of the expression, outside closures.
+  var containsCall: Bool {
+    switch kind {
+    case .call, .chain: true
+    case .member(let base?, _): base.containsCall
+    case .attempt(_, let inner), .await(let inner): inner.containsCall
+    case .compound(let pieces):
+      pieces.contains { if case .expression(let part) = $0 { part.containsCall } else { false } }
+    default: false
+    }
   }
 }

@@ -498,7 +498,8 @@ final class Machine {
       Event(
         kind: kind, key: shortened(key), subject: subject, values: shortened(values),
         isUnlabelled: isUnlabelled, place: place, executor: state.executor, isEffect: isEffect,
-        isPromise: isPromise, list: state.list, start: state.tick(), loops: state.loops,
+        isPromise: isPromise, list: state.list, start: state.tick(), origin: state.list,
+        originStart: state.listStarts[state.list], loops: state.loops,
         closures: closures, priority: state.priority, guards: state.guards))
   }
 

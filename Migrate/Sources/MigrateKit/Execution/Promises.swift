@@ -10,7 +10,6 @@ extension Machine {
     case "firstly", "attempt":
       guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
       return try invoke(body, [], state).map { state, value, flow in
-        var state = state
         if case .thrown(let error)? = flow {
           return state.withPromise(.rejected(error))
         }
@@ -43,7 +42,6 @@ extension Machine {
   private func create(
     _ arguments: [Expr.Argument], _ library: Library, _ state: State
   ) throws -> Values? {
-    var state = state
     guard let last = arguments.last else {
       // Google's is pending; PromiseKit's is fulfilled with `Void`.
       let outcome: Outcome? = library == .google ? nil : .fulfilled(.nothing)
@@ -51,7 +49,6 @@ extension Machine {
     }
     if last.label == "error" {
       return try evaluate(last.value, state).map { state, value, flow in
-        var state = state
         if let flow { return (state, nil, flow) }
         return state.withPromise(.rejected(value ?? .nothing))
       }
@@ -59,7 +56,6 @@ extension Machine {
     guard case .closure(let body) = last.value.kind else {
       return try evaluate(last.value, state).map { state, value, flow in
         if let flow { return (state, nil, flow) }
-        var state = state
         let value = value ?? .nothing
         if library == .google, value.text.contains("rror") {
           return state.withPromise(.rejected(value))
@@ -154,7 +150,6 @@ extension Machine {
       guard let first = arguments.first else { return nil }
       return try evaluate(first.value, state).map { state, value, flow in
         if let flow { return (state, nil, flow) }
-        var state = state
         let value = value ?? .nothing
         let outcome: Outcome = name == "value" ? .fulfilled(value) : .rejected(value)
         return state.withPromise(outcome)
@@ -257,8 +252,9 @@ extension Machine {
     let hasSettled = state.events.contains { $0.kind == .settle && $0.values == "\(id)" }
     if promise.isContinuation || (isOuter && !hasSettled) {
       record(
-        .settle, key: text, subject: promise.isContinuation ? "continuation" : "promise",
+        .settle, key: text, subject: "resolver",
         values: "\(id)", at: place, isEffect: true, in: &state)
+      state.events[state.events.count - 1].isContinuation = promise.isContinuation
     }
     return [(state, .nothing, nil)]
   }

@@ -4,6 +4,7 @@ struct State {
   var decisions: [String: Bool] = [:]
   var events: [Event] = []
   var lists: [ListKind] = [.own]
+  var listStarts = [0]
   /// The list into which events are recorded.
   var list = 0
   var executor: Executor
@@ -32,6 +33,7 @@ struct State {
 
   mutating func startList(_ kind: ListKind) -> Int {
     lists.append(kind)
+    listStarts.append(tick())
     return lists.count - 1
   }
 
@@ -63,7 +65,7 @@ struct State {
     for var event in events {
       if event.list == other {
         event.list = list
-        event.end = now
+        if event.joined == .max { event.joined = now }
         moved.append(event)
       } else {
         kept.append(event)
@@ -82,6 +84,7 @@ struct State {
       guard events[index].key == text, events[index].end == .max else { continue }
       events[index].isAwaited = true
       events[index].end = now
+      events[index].waiter = list
       if parallel { events[index].isParallel = true }
       return
     }

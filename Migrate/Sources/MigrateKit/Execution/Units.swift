@@ -20,6 +20,8 @@ final class Program {
   let declarations: Declarations
   private(set) var decisions = Decisions()
   private var bodies: [ObjectIdentifier: Body] = [:]
+  /// The operators of each function.
+  private(set) var links: [ObjectIdentifier: [Link]] = [:]
 
   init(_ tree: SourceTree) {
     self.tree = tree
@@ -31,6 +33,7 @@ final class Program {
     let lowering = Lowering(function.file, declarations, owner: function.owner)
     let body = lowering.body(of: function)
     bodies[ObjectIdentifier(function)] = body
+    links[ObjectIdentifier(function)] = lowering.links
     decisions += lowering.decisions
     return body
   }
@@ -44,7 +47,7 @@ final class Program {
     let start = startExecutor(of: function, declarations)
     let machine = Machine(
       inlined: inlined, declarations: declarations, owner: function.owner, home: start,
-      library: Library.used(by: function.file.imports), isLinear: isLinear)
+      library: declarations.library(of: function.file), isLinear: isLinear)
     do {
       let state = State(executor: start)
       let paths = try machine.paths(
@@ -64,7 +67,7 @@ final class Program {
     for isLinear in [unit.isLinear, true] {
       let machine = Machine(
         inlined: inlined, declarations: declarations, owner: unit.function.owner,
-        home: callback.home, library: Library.used(by: unit.function.file.imports),
+        home: callback.home, library: declarations.library(of: unit.function.file),
         isLinear: isLinear)
       var state = State(executor: callback.home)
       state.environment = callback.environment

@@ -88,12 +88,14 @@ final class Declarations {
   private(set) var byName: [String: [FunctionDeclaration]] = [:]
   private(set) var properties: [String: [(owner: String, type: TypeGuess)]] = [:]
   private(set) var types: [String: TypeDeclaration] = [:]
-  /// The short names of types that conform to `Error` and say which errors are cancellations, or of
-  /// calls that cancel: without any, nothing in the tree can be cancelled.
   let settings: BuildSettings
+  /// The library that the tree uses, if it uses only one.
+  private let library: Library?
 
   init(_ tree: SourceTree) {
     settings = tree.settings
+    let used = Set(tree.files.compactMap { Library.used(by: $0.imports) })
+    library = used.count == 1 ? used.first : nil
     for file in tree.files {
       let collector = DeclarationCollector(file)
       collector.walk(file.syntax)
@@ -108,6 +110,20 @@ final class Declarations {
       }
     }
     byName = Dictionary(grouping: functions, by: \.name)
+  }
+
+  /// The library of a file: the one that it imports, or the only one in the tree.
+  func library(of file: SourceFile) -> Library? { Library.used(by: file.imports) ?? library }
+
+  /// Whether the functions that a call can be are declared with a result that isn't optional.
+  func returnsNonOptional(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
+    let name: String
+    switch callee.kind {
+    case .name(let text), .member(_, let text): name = text
+    default: return false
+    }
+    let fitting = byName[name]?.filter { fits($0, arguments.map { $0.label ?? "_" }) } ?? []
+    return !fitting.isEmpty && fitting.allSatisfy { !$0.returns.hasSuffix("?") }
   }
 
   /// What the declarations say about the result of a call; `.unknown` if they disagree or there are
@@ -138,6 +154,15 @@ final class Declarations {
 
   /// The label of a trailing closure in a call.
   static let trailing = "{}"
+
+  /// Whether the tree declares a function with the name of an operator, outside extensions of the
+  /// libraries' types.
+  func declaresOperator(_ name: String) -> Bool {
+    byName[name]?.contains {
+      !["Promise", "Guarantee", "Thenable", "CatchMixin"].contains($0.owner)
+        && $0.labels.last.map { !$0.isEmpty } ?? false
+    } ?? false
+  }
 
   func propertyType(_ name: String, in owner: String?) -> TypeGuess {
     guard let all = properties[name] else { return .unknown }

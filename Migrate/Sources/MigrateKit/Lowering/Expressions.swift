@@ -105,7 +105,15 @@ extension Lowering {
 
   func body(_ node: ClosureExprSyntax) -> Body {
     scope.push()
-    defer { scope.pop() }
+    let outer = returnsPromise
+    let written = node.signature?.returnClause?.type.trimmedDescription
+    returnsPromise = written.map { guessType($0).isThenable } ?? nextClosureReturnsPromise
+    nextClosureReturnsPromise = false
+    if returnsPromise, node.statements.count == 1 { expectPromise(node.statements.first?.item) }
+    defer {
+      scope.pop()
+      returnsPromise = outer
+    }
     var names: [String] = []
     switch node.signature?.parameterClause {
     case .simpleInput(let list): names = list.map { $0.name.text }
@@ -143,6 +151,7 @@ extension Lowering {
   private func call(_ node: FunctionCallExprSyntax, _ place: Place) -> Expr {
     var all = arguments(node.arguments)
     if let trailing = node.trailingClosure {
+      nextClosureReturnsPromise = requiresPromise(node.calledExpression)
       all.append(
         Expr.Argument(label: Declarations.trailing, value: expression(ExprSyntax(trailing))))
     }
@@ -163,6 +172,15 @@ extension Lowering {
     return Expr(.call(callee, all), place, callType(callee, all))
   }
 
+  /// Whether a closure passed to `callee` has to return a promise.
+  private func requiresPromise(_ callee: ExprSyntax) -> Bool {
+    guard library == .promiseKit else { return false }
+    if let member = callee.as(MemberAccessExprSyntax.self) {
+      return ["then", "thenMap", "thenFlatMap"].contains(member.declName.baseName.text)
+    }
+    return callee.as(DeclReferenceExprSyntax.self)?.baseName.text == "firstly"
+  }
+
   /// The operator that a call applies to a promise; nil if the call isn't one, or if that isn't
   /// known.
   private func chainLink(
@@ -176,7 +194,13 @@ extension Lowering {
     } else if base.type == .other {
       decisions.others += 1
       return nil
-    } else if Operators.isTelling(name), all.contains(where: { $0.value.isHandler })
+    } else if declarations.declaresOperator(name) {
+      // The tree has a function of its own with this name: only a type decides.
+      if all.contains(where: { $0.value.isHandler }) { decisions.undecided.append(place) }
+      return nil
+    } else if all.contains(where: { $0.label == "on" && Operators.isTelling(name) })
+      || all.first?.label == "on" && all.contains(where: { $0.value.isHandler })
+      || Operators.isTelling(name), all.contains(where: { $0.value.isHandler })
       || ["cauterize", "asVoid"].contains(name)
     {
       decisions.byName += 1
@@ -192,6 +216,7 @@ extension Lowering {
   /// Whether a later operator of the same chain is one that only promises have.
   private func continuesAsChain(_ node: FunctionCallExprSyntax) -> Bool {
     var current = Syntax(node)
+    if promisePositions.contains(current.id) { return true }
     while let member = current.parent?.as(MemberAccessExprSyntax.self),
       let call = member.parent?.as(FunctionCallExprSyntax.self), let library
     {
@@ -199,6 +224,7 @@ extension Lowering {
       guard Operators.role(name, library) != nil else { return false }
       if Operators.isTelling(name) { return true }
       current = Syntax(call)
+      if promisePositions.contains(current.id) { return true }
     }
     return false
   }
@@ -208,11 +234,13 @@ extension Lowering {
     _ place: Place, _ node: FunctionCallExprSyntax?
   ) -> Link {
     let handler = all.last { $0.label != "on" && $0.label != "flags" && $0.label != "policy" }
-    return Link(
+    let link = Link(
       base: base, role: role, name: name, library: library ?? self.library ?? .pledge,
       executor: all.first { $0.label == "on" }?.value,
       policy: all.first { $0.label == "policy" }?.value, arguments: all,
       handler: handler?.value, place: place, syntax: node)
+    links.append(link)
+    return link
   }
 
   private func resultType(_ link: Link) -> TypeGuess {

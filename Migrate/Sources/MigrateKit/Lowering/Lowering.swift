@@ -8,12 +8,20 @@ final class Lowering {
   let owner: String
   let scope = Scope()
   var decisions = Decisions()
+  /// The operators that were found, inner ones first.
+  var links: [Link] = []
+  /// Whether the code that is being lowered returns a promise.
+  var returnsPromise = false
+  /// Whether the next closure is the handler of an operator that requires a promise.
+  var nextClosureReturnsPromise = false
+  /// Expressions whose type must be a promise, because they are returned as one.
+  var promisePositions: Set<SyntaxIdentifier> = []
 
   init(_ file: SourceFile, _ declarations: Declarations, owner: String) {
     self.file = file
     self.declarations = declarations
     self.owner = owner
-    library = Library.used(by: file.imports)
+    library = declarations.library(of: file)
   }
 
   func place(_ node: some SyntaxProtocol) -> Place {
@@ -29,6 +37,8 @@ final class Lowering {
       scope.declare(parameter.name, guessType(parameter.type))
     }
     let isExpression = function.type != .unknown && isSingleExpression(statements)
+    returnsPromise = function.type.isThenable
+    if returnsPromise, statements.count == 1 { expectPromise(statements.first?.item) }
     return Body(
       parameters: function.parameters.map(\.name), steps: steps(statements),
       isExpression: isExpression, isMainActor: false,
@@ -39,6 +49,18 @@ final class Lowering {
     scope.push()
     defer { scope.pop() }
     return statements.flatMap(steps)
+  }
+
+  /// Notes that an expression is returned as a promise.
+  func expectPromise(_ item: CodeBlockItemSyntax.Item?) {
+    switch item {
+    case .expr(let expression): promisePositions.insert(expression.id)
+    case .stmt(let statement):
+      if let only = statement.as(ExpressionStmtSyntax.self) {
+        promisePositions.insert(only.expression.id)
+      }
+    default: break
+    }
   }
 
   private func isSingleExpression(_ statements: CodeBlockItemListSyntax) -> Bool {
@@ -97,6 +119,7 @@ final class Lowering {
   private func steps(_ node: StmtSyntax) -> [Step] {
     if let node = node.as(ExpressionStmtSyntax.self) { return step(node.expression) }
     if let node = node.as(ReturnStmtSyntax.self) {
+      if returnsPromise, let value = node.expression { promisePositions.insert(value.id) }
       return [.exit(node.expression.map(expression), place(node))]
     }
     if let node = node.as(ThrowStmtSyntax.self) {
@@ -179,7 +202,14 @@ final class Lowering {
       scope.declare(
         node.name.text, .other)
       scope.push()
-      defer { scope.pop() }
+      let outer = returnsPromise
+      returnsPromise =
+        guessType(node.signature.returnClause?.type.trimmedDescription ?? "").isThenable
+      if returnsPromise, body.statements.count == 1 { expectPromise(body.statements.first?.item) }
+      defer {
+        scope.pop()
+        returnsPromise = outer
+      }
       names.forEach { scope.declare($0, .unknown) }
       let lowered = Body(
         parameters: names, steps: steps(body.statements),

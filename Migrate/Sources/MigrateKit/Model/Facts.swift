@@ -47,8 +47,16 @@ struct Event {
   /// The list of sequential work to which the event belongs: 0 is the function itself.
   var list: Int
   let start: Int
-  /// When the result is available to the code that continues.
+  /// The list that starts the event, and when that list started.
+  let origin: Int
+  let originStart: Int
+  /// The list that waits for the result, and when it has it.
+  var waiter = -1
   var end = Int.max
+  /// When another list has waited for this one.
+  var joined = Int.max
+  /// Whether a continuation is resumed, and not a promise settled.
+  var isContinuation = false
   let loops: [String]
   var isParallel = false
   /// The closures that are passed, which run at a time that isn't known.

@@ -46,7 +46,7 @@ struct Git {
       .appendingPathComponent("pledge-migrate-\(UUID().uuidString)")
     let inputFile = output.appendingPathExtension("in")
     try input.write(to: inputFile)
-    FileManager.default.createFile(atPath: output.path, contents: nil)
+    try Data().write(to: output)
     defer {
       try? FileManager.default.removeItem(at: output)
       try? FileManager.default.removeItem(at: inputFile)
