@@ -9,6 +9,7 @@ public final class Checker {
   private var compared: Set<String> = []
   /// The names of the parameters of the function that is being compared.
   private var parameters: [String] = []
+  private var declaration: Place?
   /// The number of functions that differ in their text, and were compared.
   public private(set) var comparedFunctions = 0
 
@@ -112,6 +113,7 @@ public final class Checker {
     }
     let name = first.function.fullName
     parameters = first.body.parameters
+    declaration = second.function.place
     let closures: (Event, Event) -> Void = { [self] before, after in
       compareClosures(before, after, first, second, oldOnly, newOnly)
     }
@@ -257,7 +259,7 @@ public final class Checker {
     findings.append(
       Finding(
         rule: rule, severity: severity ?? rule.severity, function: function, message: message,
-        old: old, new: new, fingerprint: fingerprint))
+        old: old, new: new, declaration: new == nil ? nil : declaration, fingerprint: fingerprint))
   }
 }
 

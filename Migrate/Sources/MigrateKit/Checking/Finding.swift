@@ -95,6 +95,8 @@ public struct Finding: Sendable {
   public var old: Place?
   /// The place in the new version, if there is one.
   public var new: Place?
+  /// The declaration of the function in the new version.
+  public var declaration: Place?
   /// A name for the finding that doesn't depend on line numbers.
   public var fingerprint: String
 
