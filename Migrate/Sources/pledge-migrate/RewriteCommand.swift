@@ -20,7 +20,7 @@ struct RewriteCommand: ParsableCommand {
     let rewrite = try TreeRewrite(tree)
     let after = rewrite.applied(to: tree)
     let findings = Checker(old: tree, new: after).run().filter { $0.severity > .note }
-    guard findings.isEmpty else {
+    guard findings.isEmpty || dryRun else {
       remark(findings.map(\.lines).joined(separator: "\n"))
       throw MigrateError("The check found differences in the conversion. Nothing was written.")
     }

@@ -156,10 +156,11 @@ final class Comparison {
     let first = old[pairs[pair].old]
     let second = new[pairs[pair].new]
     let alignment = Alignment(first.events, second.events)
+    let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
     for index in alignment.missing {
       let event = first.events[index]
       // A program that crashes does nothing more.
-      if second.ending == .crash, first.ending != .crash { continue }
+      if crashes || second.ending == .crash && first.ending != .crash { continue }
       causes.append((event.key, nil))
       let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
       note(
@@ -168,6 +169,10 @@ final class Comparison {
     }
     for index in alignment.added {
       let event = second.events[index]
+      if event.subject == "crash" {
+        note(.crash, "", nil, event.place, pair)
+        continue
+      }
       causes.append((nil, event.key))
       let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
       note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
@@ -325,7 +330,7 @@ final class Comparison {
   private func compareEndings(_ first: Path, _ second: Path, _ pair: Int) {
     guard first.ending != second.ending else { return }
     switch (first.ending, second.ending) {
-    case (_, .crash): note(.crash, "", first.endPlace, second.endPlace, pair)
+    case (_, .crash): break
     case (.error(let error), .value):
       note(.errorSwallowed, error, first.endPlace, second.endPlace, pair)
     case (.value, .error(let error)):

@@ -259,7 +259,6 @@ extension Machine {
     return try invoke(body, [], state, isEffect: true).map { state, value, flow in
       var state = state
       (state.list, state.executor, state.priority, state.loops) = outer
-      if case .crashed? = flow { return (state, nil, flow) }
       var outcome = Outcome.fulfilled(value ?? .nothing)
       if case .thrown(let error)? = flow { outcome = .rejected(error) }
       return state.withPromise(outcome, list: list)

@@ -20,6 +20,9 @@ extension Machine {
         return try handle(link, outcome, state).map { state, outcome, flow in
           var state = state
           (state.list, state.executor, state.loops) = outer
+          if case .crashed? = flow {
+            return state.withPromise(.rejected(.plain("crash")), list: list)
+          }
           if let flow { return (state, nil, flow) }
           let id = state.addPromise(outcome, list: list)
           return (state, .promise(id), nil)
@@ -69,6 +72,13 @@ extension Machine {
     case (.catchError, .rejected(let error)):
       return try unlessCancelled(link, error, state, otherwise: .fulfilled(.nothing)) { state in
         settled(try call(link, [error], state, isEffect: true)) { _ in .nothing }
+      }
+    case (.cauterize, .rejected(let error)) where link.library == .promiseKit:
+      return try unlessCancelled(link, error, state, otherwise: .fulfilled(.nothing)) { state in
+        settled(
+          try opaque(
+            "conf.logHandler", [nil], [.plain(".cauterized(\(error.text))")],
+            Expr(.literal(""), link.place), state, isEffect: true)) { _ in .nothing }
       }
     case (.catchError, .fulfilled), (.cauterize, _):
       return [(state, .fulfilled(.nothing), nil)]
@@ -239,7 +249,7 @@ extension Expr {
 extension Link {
   /// Whether the handler isn't called for errors that represent cancellations.
   var skipsCancellations: Bool {
-    guard library == .promiseKit, [.catchError, .recover].contains(role) else { return false }
+    guard library == .promiseKit, [.catchError, .recover, .cauterize].contains(role) else { return false }
     if let policy, case .member(_, let name) = policy.kind { return name != "allErrors" }
     return !(role == .recover && returnsGuarantee)
   }

@@ -137,7 +137,11 @@ extension Machine {
       switch kind {
       case .propagate: return (state, nil, flow)
       case .optional: return (state, .plain("nil"), nil)
-      case .force: return (state, nil, .crashed)
+      case .force:
+        record(
+          .block, key: "crashes if this fails", subject: "crash", values: "", at: inner.place,
+          isEffect: true, in: &state)
+        return (state, nil, .crashed)
       }
     }
   }
@@ -262,7 +266,7 @@ extension Machine {
       if let source = promise.source {
         return try settle(source, state, canFail: canFail && promise.canFail)
       }
-      let number = promise.number
+      let number = state.callbackNumber(of: id)
       guard canFail, promise.canFail else {
         return [(state, .fulfilled(.plain("result of callback \(number)")))]
       }

@@ -9,8 +9,8 @@ struct State {
   var list = 0
   var executor: Executor
   var promises: [PromiseState] = []
-  /// The number of promises that a resolver settles.
-  var callbackCount = 0
+  /// The promises that callbacks settle, in the order in which the code waits for them.
+  var callbacks: [Int] = []
   /// Promises with smaller numbers belong to surrounding code.
   var outerPromises = 0
   var clock = 0
@@ -40,11 +40,14 @@ struct State {
   mutating func addPromise(
     _ outcome: Outcome? = nil, source: Value? = nil, list: Int? = nil, canFail: Bool = true
   ) -> Int {
-    promises.append(
-      PromiseState(
-        outcome: outcome, source: source, list: list, canFail: canFail, number: callbackCount))
-    if outcome == nil, source == nil { callbackCount += 1 }
+    promises.append(PromiseState(outcome: outcome, source: source, list: list, canFail: canFail))
     return promises.count - 1
+  }
+
+  mutating func callbackNumber(of id: Int) -> Int {
+    if let index = callbacks.firstIndex(of: id) { return index }
+    callbacks.append(id)
+    return callbacks.count - 1
   }
 
   /// This state with a new promise, which is the value of the expression.

@@ -1,3 +1,4 @@
+import Foundation
 import SwiftSyntax
 
 /// A function, initializer, or accessor that a tree declares.
@@ -9,7 +10,7 @@ final class FunctionDeclaration {
   let name: String
   let labels: [String]
   let returns: String
-  let type: TypeGuess
+  fileprivate(set) var type: TypeGuess
   let isAsync: Bool
   let throwsErrors: Bool
   let isPrivate: Bool
@@ -65,6 +66,8 @@ func guessType(_ written: String) -> TypeGuess {
     text = text.dropFirst(prefix.count)
   }
   if text.hasSuffix("?") { return .other }
+  // A generic parameter can be a promise.
+  if text.count <= 2, text.first?.isUppercase == true { return .unknown }
   if text.hasPrefix("Promise<") || text == "Promise" { return .promise }
   if text.hasPrefix("Guarantee<") { return .guarantee }
   if text.hasPrefix("Resolver<") || text.hasPrefix("CheckedContinuation<")
@@ -88,6 +91,11 @@ final class Declarations {
   private(set) var byName: [String: [FunctionDeclaration]] = [:]
   private(set) var properties: [String: [(owner: String, type: TypeGuess)]] = [:]
   private(set) var types: [String: TypeDeclaration] = [:]
+  /// What closures in properties return.
+  private var closureResults: [String: Set<TypeGuess>] = [:]
+  /// The names of properties that the tree declares, with functions.
+  private var names: Set<String> = []
+  private let modules: Set<String>
   let settings: BuildSettings
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
@@ -96,6 +104,8 @@ final class Declarations {
     settings = tree.settings
     let used = Set(tree.files.compactMap { Library.used(by: $0.imports) })
     library = used.count == 1 ? used.first : nil
+    modules = Set(tree.files.flatMap { $0.path.split(separator: "/").dropLast().map(String.init) })
+    var aliases: [String: TypeGuess] = [:]
     for file in tree.files {
       let collector = DeclarationCollector(file)
       collector.walk(file.syntax)
@@ -103,14 +113,48 @@ final class Declarations {
       for (name, owner, type) in collector.properties {
         properties[name, default: []].append((owner, type))
       }
+      for (name, type) in collector.closures { closureResults[name, default: []].insert(type) }
+      for (name, type) in collector.aliases where type.isThenable { aliases[name] = type }
       for (name, type) in collector.types {
         types[name, default: TypeDeclaration()].inherited.formUnion(type.inherited)
         if type.isMainActor { types[name]?.isMainActor = true }
         if type.isActor { types[name]?.isActor = true }
       }
     }
+    for function in functions {
+      let name = function.returns.prefix { $0 != "<" }
+      if let type = aliases[String(name)] { function.type = type }
+    }
     byName = Dictionary(grouping: functions, by: \.name)
+    names = Set(byName.keys).union(properties.keys)
   }
+
+  /// Whether a name that the tree doesn't declare can't be a promise's: the file imports only
+  /// modules that have none.
+  func isForeign(_ name: String, in file: SourceFile) -> Bool {
+    if names.contains(name) || closureResults[name] != nil { return false }
+    if Self.extended.contains(name) { return false }
+    return file.imports.allSatisfy {
+      Self.systemModules.contains($0) || modules.contains($0) || Library(rawValue: $0) != nil
+    }
+  }
+
+  /// Functions with which the libraries' companions extend system types.
+  private static let extended: Set<String> = [
+    "observe", "after", "launch", "dataTask", "uploadTask", "downloadTask", "validate", "when",
+    "race", "firstly", "all", "any", "retry", "wrap", "value", "promise", "Promise", "Guarantee",
+  ]
+
+  private static let systemModules: Set<String> = [
+    "Foundation", "UIKit", "SwiftUI", "AppKit", "Cocoa", "Combine", "Dispatch", "XCTest", "Testing",
+    "CoreData", "CoreLocation", "CoreGraphics", "WebKit", "SafariServices", "MessageUI", "Security",
+    "FoundationNetworking", "CommonCrypto", "CryptoKit", "Network", "StoreKit", "MapKit",
+    "AVFoundation", "Photos", "UserNotifications", "Darwin", "Glibc", "os", "ObjectiveC",
+    "CoreFoundation", "PMKFoundation", "Swift", "MobileCoreServices", "UniformTypeIdentifiers",
+    "LocalAuthentication", "Intents", "WatchKit", "WatchConnectivity", "Contacts", "EventKit",
+    "BigInt", "JavaScriptCore", "IOKit", "Carbon", "QuartzCore", "CoreMedia", "AuthenticationServices",
+    "FBLPromises", "PackageDescription", "Collections", "Algorithms", "ArgumentParser",
+  ]
 
   /// The library of a file: the one that it imports, or the only one in the tree.
   func library(of file: SourceFile) -> Library? { Library.used(by: file.imports) ?? library }
@@ -129,6 +173,9 @@ final class Declarations {
   /// What the declarations say about the result of a call; `.unknown` if they disagree or there are
   /// none.
   func resultType(ofCall name: String, labels: [String], in owner: String) -> TypeGuess {
+    if let results = closureResults[name], byName[name] == nil {
+      return results.count == 1 ? results.first ?? .unknown : .unknown
+    }
     guard let all = byName[name] else { return .unknown }
     let fitting = all.filter { fits($0, labels) }
     if fitting.isEmpty { return .unknown }
@@ -200,6 +247,8 @@ private final class DeclarationCollector: SyntaxVisitor {
   var functions: [FunctionDeclaration] = []
   var properties: [(String, String, TypeGuess)] = []
   var types: [(String, TypeDeclaration)] = []
+  var closures: [(String, TypeGuess)] = []
+  var aliases: [(String, TypeGuess)] = []
 
   init(_ file: SourceFile) {
     self.file = file
@@ -275,12 +324,22 @@ private final class DeclarationCollector: SyntaxVisitor {
       let written = binding.typeAnnotation?.type.trimmedDescription ?? ""
       let initial = binding.initializer?.value.trimmedDescription ?? ""
       let type = written.isEmpty ? guessValue(initial) : guessType(written)
+      if let arrow = written.range(of: "->", options: .backwards) {
+        let result = written[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" }
+        closures.append((name, guessType(result)))
+      }
       if !isLocal || owners.isEmpty {
         properties.append((name, owners.joined(separator: "."), type))
       }
       addAccessors(of: binding, name: name, written: written, in: node)
+      if !isLocal { addClosure(of: binding, name: name, written: written, in: node) }
     }
     return .visitChildren
+  }
+
+  override func visit(_ node: TypeAliasDeclSyntax) -> SyntaxVisitorContinueKind {
+    aliases.append((node.name.text, guessType(node.initializer.value.trimmedDescription)))
+    return .skipChildren
   }
 
   private func guessValue(_ initial: String) -> TypeGuess {
@@ -289,6 +348,30 @@ private final class DeclarationCollector: SyntaxVisitor {
     if text.hasPrefix("Promise<") && text.contains("pending()") { return .other }
     return guessType(String(text.prefix { $0 != "(" && $0 != "{" })) == .promise
       ? .promise : .unknown
+  }
+
+  /// A closure with which a property is initialized is described like a function.
+  private func addClosure(
+    of binding: PatternBindingSyntax, name: String, written: String, in node: VariableDeclSyntax
+  ) {
+    guard let closure = binding.initializer?.value.as(ClosureExprSyntax.self) else { return }
+    let result = written.range(of: "->", options: .backwards).map { written[$0.upperBound...] }
+    let names: [(name: String, type: String)] =
+      switch closure.signature?.parameterClause {
+      case .simpleInput(let list): list.map { ($0.name.text, "") }
+      case .parameterClause(let clause):
+        clause.parameters.map {
+          (($0.secondName ?? $0.firstName).text, $0.type?.trimmedDescription ?? "")
+        }
+      case nil: []
+      }
+    functions.append(
+      FunctionDeclaration(
+        file: file, node: Syntax(closure), owner: owners.joined(separator: "."),
+        name: "\(name).closure", labels: names.map { _ in "_" }, parameters: names,
+        returns: result.map { $0.trimmingCharacters(in: .whitespaces) } ?? "", isAsync: false,
+        throwsErrors: false, isPrivate: false, attributes: attributeNames(node.attributes),
+        statements: closure.statements))
   }
 
   private func addAccessors(

@@ -15,7 +15,8 @@ extension Lowering {
     case .declReferenceExpr(let name):
       let text = name.baseName.text
       let type = scope.type(of: text) ?? declarations.propertyType(text, in: owner)
-      return Expr(.name(text), place, type)
+      let isForeign = scope.type(of: text) == nil && declarations.isForeign(text, in: file)
+      return Expr(.name(text), place, isForeign ? .other : type)
     case .memberAccessExpr(let member):
       return memberAccess(member, place)
     case .functionCallExpr(let call):
@@ -98,10 +99,19 @@ extension Lowering {
     }
     if ["promise", "pledge", "promiseKit"].contains(name), lowered.type.isThenable { return lowered }
     let isSelf = if case .name("self") = lowered.kind { true } else { false }
+    let type = declarations.propertyType(name, in: isSelf ? owner : nil)
+    let isForeign = type == .unknown && declarations.isForeign(name, in: file)
     return Expr(
       .member(lowered, name), place,
-      declarations.propertyType(name, in: isSelf ? owner : nil))
+      isForeign || Self.collectionNames.contains(name) ? .other : type)
   }
+
+  /// Members and functions of the standard library, which have no promises.
+  private static let collectionNames: Set<String> = [
+    "keys", "values", "allCases", "utf8", "indices", "count", "first", "last", "isEmpty", "zip",
+    "filter", "sorted", "reversed", "enumerated", "prefix", "suffix", "dropFirst", "dropLast",
+    "joined", "split", "components", "lowercased", "uppercased", "trimmingCharacters", "stride",
+  ]
 
   func body(_ node: ClosureExprSyntax) -> Body {
     scope.push()
@@ -114,22 +124,26 @@ extension Lowering {
       scope.pop()
       returnsPromise = outer
     }
+    let parameterType = nextParametersAreValues ? TypeGuess.other : .unknown
+    nextParametersAreValues = false
+    var isWritten = false
     var names: [String] = []
     switch node.signature?.parameterClause {
     case .simpleInput(let list): names = list.map { $0.name.text }
     case .parameterClause(let clause):
+      isWritten = true
       names = clause.parameters.map { parameter in
         let name = (parameter.secondName ?? parameter.firstName).text
-        scope.declare(name, parameter.type.map { guessType($0.trimmedDescription) } ?? .unknown)
+        scope.declare(name, parameter.type.map { guessType($0.trimmedDescription) } ?? parameterType)
         return name
       }
     case nil: break
     }
-    for name in names where scope.type(of: name) == nil { scope.declare(name, .unknown) }
+    for name in names where !isWritten { scope.declare(name, parameterType) }
     if names.isEmpty {
       let last = max(0, node.statements.lastDollarIndex)
       names = (0...last).map { "$\($0)" }
-      for name in names { scope.declare(name, .unknown) }
+      for name in names { scope.declare(name, parameterType) }
     }
     let attributes = node.signature?.attributes ?? []
     let single = node.statements.first?.item
@@ -149,7 +163,16 @@ extension Lowering {
   // MARK: Calls
 
   private func call(_ node: FunctionCallExprSyntax, _ place: Place) -> Expr {
+    let member = node.calledExpression.as(MemberAccessExprSyntax.self)
+    let receiver = member?.base.map(expression)
+    let name = member?.declName.baseName.text ?? ""
+    let isOperator =
+      library.flatMap { Operators.role(name, $0) } != nil
+      && (receiver?.type.isThenable ?? false || Operators.isTelling(name))
+    nextParametersAreValues = isOperator
     var all = arguments(node.arguments)
+    nextParametersAreValues = isOperator
+    defer { nextParametersAreValues = false }
     if let trailing = node.trailingClosure {
       nextClosureReturnsPromise = requiresPromise(node.calledExpression)
       all.append(
@@ -159,9 +182,7 @@ extension Lowering {
       all.append(
         Expr.Argument(label: extra.label.text, value: expression(ExprSyntax(extra.closure))))
     }
-    if let member = node.calledExpression.as(MemberAccessExprSyntax.self), let base = member.base {
-      let name = member.declName.baseName.text
-      let lowered = expression(base)
+    if let member, let lowered = receiver {
       if let link = chainLink(lowered, name, all, node) {
         return Expr(.chain(link), self.place(member.declName), resultType(link))
       }
@@ -187,27 +208,26 @@ extension Lowering {
     _ base: Expr, _ name: String, _ all: [Expr.Argument], _ node: FunctionCallExprSyntax
   ) -> Link? {
     guard let library, let role = Operators.role(name, library) else { return nil }
+    if role == .toAsync || role == .wait, !all.isEmpty { return nil }
     guard let member = node.calledExpression.as(MemberAccessExprSyntax.self) else { return nil }
     let place = place(member.declName)
+    let hasHandler = all.contains { $0.value.isHandler }
     if base.type.isThenable {
       decisions.byDeclaration += 1
+    } else if declarations.declaresOperator(name) {
+      // The tree has a function of its own with this name: only a type decides.
+      if hasHandler, base.type != .other { decisions.undecided.append(place) }
+      return nil
+    } else if Operators.isTelling(name), hasHandler || ["cauterize", "asVoid"].contains(name) {
+      decisions.byName += 1
+    } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
+      decisions.byChain += 1
     } else if base.type == .other {
       decisions.others += 1
       return nil
-    } else if declarations.declaresOperator(name) {
-      // The tree has a function of its own with this name: only a type decides.
-      if all.contains(where: { $0.value.isHandler }) { decisions.undecided.append(place) }
-      return nil
-    } else if all.contains(where: { $0.label == "on" && Operators.isTelling(name) })
-      || all.first?.label == "on" && all.contains(where: { $0.value.isHandler })
-      || Operators.isTelling(name), all.contains(where: { $0.value.isHandler })
-      || ["cauterize", "asVoid"].contains(name)
-    {
-      decisions.byName += 1
-    } else if continuesAsChain(node) {
-      decisions.byChain += 1
     } else {
-      if all.contains(where: { $0.value.isHandler }) { decisions.undecided.append(place) }
+      // Without the import, a file can use promises of other files, but seldom does.
+      if hasHandler, Library.used(by: file.imports) != nil { decisions.undecided.append(place) }
       return nil
     }
     return link(base, role, name, all, library, place, node)
@@ -278,7 +298,8 @@ extension Lowering {
       default: break
       }
     }
-    if plain.first?.isUppercase == true { return .other }
+    if plain.first?.isUppercase == true || Self.collectionNames.contains(plain) { return .other }
+    if declarations.isForeign(plain, in: file) { return .other }
     return declarations.resultType(ofCall: plain, labels: labels(all), in: owner)
   }
 
@@ -298,6 +319,13 @@ extension Lowering {
     }) {
       // `dataTask(.promise, …)`: this first argument selects overloads that return promises.
       return .promise
+    }
+    if Self.collectionNames.contains(name) || declarations.isForeign(name, in: file) {
+      return .other
+    }
+    // What `map` of another type than a promise returns isn't one either.
+    if base.type == .other, library.map({ Operators.role(name, $0) != nil }) ?? false {
+      return .other
     }
     return declarations.resultType(ofCall: name, labels: labels(all), in: "")
   }

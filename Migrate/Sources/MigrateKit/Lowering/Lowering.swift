@@ -14,6 +14,8 @@ final class Lowering {
   var returnsPromise = false
   /// Whether the next closure is the handler of an operator that requires a promise.
   var nextClosureReturnsPromise = false
+  /// Whether the parameters of the next closure are values of promises, and not promises.
+  var nextParametersAreValues = false
   /// Expressions whose type must be a promise, because they are returned as one.
   var promisePositions: Set<SyntaxIdentifier> = []
 
@@ -318,7 +320,8 @@ final class Lowering {
       _ = declare(parts[0].pattern, type: .promise)
       _ = declare(parts[1].pattern, type: .resolver)
     } else {
-      for name in boundNames(Syntax(node)) { scope.declare(name, type) }
+      let part = node.is(TuplePatternSyntax.self) ? TypeGuess.unknown : type
+      for name in boundNames(Syntax(node)) { scope.declare(name, part) }
     }
     return shape(node)
   }

@@ -115,7 +115,6 @@ struct PromiseState {
   var list: Int?
   var isContinuation = false
   var canFail = true
-  let number: Int
 }
 
 /// How a unit ends on a path.

@@ -67,6 +67,10 @@ final class ChainConverter {
     return false
   }
 
+  private static func text(_ node: ExprSyntax) -> String {
+    unindentedLines(node.trimmedDescription).joined(separator: "\n")
+  }
+
   /// The expression for the first promise, without a `firstly` around it.
   private func source(_ chain: Chain) throws(ConversionFailure) -> String {
     guard let call = chain.source.as(FunctionCallExprSyntax.self),
@@ -75,8 +79,8 @@ final class ChainConverter {
         ClosureExprSyntax.self),
       closure.statements.count == 1, closure.signature?.capture == nil,
       let only = Fragment(closure)?.split.result, !only.trimmedDescription.hasPrefix("try")
-    else { return chain.source.trimmedDescription }
-    return only.trimmedDescription
+    else { return Self.text(chain.source) }
+    return Self.text(only)
   }
 
   // MARK: Operators
@@ -96,7 +100,7 @@ final class ChainConverter {
         let isLast = rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
         try appendHandler(link, to: &code, canReturn: isOuter && isLast && link.role == .done)
       case .asVoid:
-        code.body.append("_ = \(code.value)")
+        code.body += multiline("_ = \(code.value)")
         code.value = "()"
       case .eachValue: try appendEach(link, to: &code)
       case .eachPromise: try appendEachPromise(link, to: &code)
@@ -278,7 +282,7 @@ final class ChainConverter {
     switch link.role {
     case .map: code.value = "try \(call)"
     case .done:
-      code.body.append("try \(call)")
+      code.body += multiline("try \(call)")
       code.value = "()"
     default: throw ConversionFailure(.operatorUnknown)
     }
@@ -355,7 +359,7 @@ final class ChainConverter {
     code.recovers = true
     code.handlers =
       [head] + lines(fragment.split.body, names).map { "  " + $0 }
-      + ["  result = \(value)", "}"]
+      + multiline("result = \(value)").map { "  " + $0 } + ["}"]
   }
 
   private func catchHead(
@@ -402,7 +406,7 @@ final class ChainConverter {
     declared.formUnion(names.filter { $0 != "_" })
     declared.formUnion(fragment.declared)
     if names.allSatisfy({ $0 == "_" }) || code.value == "()" {
-      if code.value != "()" { code.body.append("_ = \(code.value)") }
+      if code.value != "()" { code.body += multiline("_ = \(code.value)") }
       renaming.value = "()"
       return renaming
     }

@@ -1,3 +1,4 @@
+import Foundation
 import SwiftSyntax
 
 /// What would become of the chains of a file.
@@ -125,7 +126,9 @@ final class Rewriter {
   ) -> Bool {
     var node = Syntax(item).parent
     while let current = node {
-      if current.is(ClosureExprSyntax.self) { return false }
+      if current.is(ClosureExprSyntax.self) {
+        return function.type.isThenable && current.id == function.node.id
+      }
       if current.is(FunctionDeclSyntax.self) || current.is(AccessorDeclSyntax.self)
         || current.is(PatternBindingSyntax.self)
       {
@@ -214,6 +217,7 @@ final class Rewriter {
       // The cleanup, and the handling of errors, end before the promise settles.
       let end = isVoid ? (code.value == "()" ? [] : split(code.value)) : split("result = \(code.value)")
       let handlers = code.handlers.filter { !(isVoid && $0 == "  result = ()") }
+        .map { isVoid ? $0.replacingOccurrences(of: "  result = ", with: "  ") : $0 }
       body = (isVoid ? [] : ["let result: \(type)"])
       body += guarded(work(code, end, unit), handlers, unit)
       body += fulfill(isVoid ? "()" : "result")
