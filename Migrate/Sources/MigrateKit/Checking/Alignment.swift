@@ -53,13 +53,6 @@ extension Event {
 
   var baseName: String { subject.split(separator: ".").last.map(String.init) ?? subject }
 
-  /// Whether this call is still in progress when `other` starts.
-  func overlaps(_ other: Event) -> Bool {
-    guard start < other.start else { return false }
-    if other.start < end { return true }
-    return other.originStart < end && other.origin != waiter && other.start < joined
-  }
-
   func isSimilar(to other: Event) -> Bool {
     kind == other.kind && subject == other.subject && values == other.values
   }

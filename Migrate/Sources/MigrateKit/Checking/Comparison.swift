@@ -317,8 +317,8 @@ final class Comparison {
       .filter { first.events[$0.old].isAwaited && second.events[$0.new].isAwaited }
       .sorted { $0.old < $1.old }
     for (one, two) in zip(matches, matches.dropFirst()) {
-      let wasParallel = first.events[one.old].overlaps(first.events[two.old])
-      let isParallel = second.events[one.new].overlaps(second.events[two.new])
+      let wasParallel = first.isInProgress(first.events[one.old], at: first.events[two.old])
+      let isParallel = second.isInProgress(second.events[one.new], at: second.events[two.new])
       guard wasParallel != isParallel else { continue }
       note(
         wasParallel ? .becameSequential : .becameParallel,

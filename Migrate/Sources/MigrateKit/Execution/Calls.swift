@@ -304,7 +304,8 @@ extension Machine {
       return try apply(
         .resolverMethod(id, name), nil, arguments, expression, state, isEffect: true)
     default:
-      if ["async", "asyncValue"].contains(name), arguments.isEmpty {
+      let bridges = library == .google ? ["get"] : ["async", "asyncValue"]
+      if bridges.contains(name), arguments.isEmpty {
         return [(state, value, nil)]
       }
       return nil

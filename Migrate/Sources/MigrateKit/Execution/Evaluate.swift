@@ -150,6 +150,8 @@ extension Machine {
   private func mayThrow(_ expression: Expr) -> Bool {
     switch expression.kind {
     case .call(let callee, let arguments):
+      // The closure of `map` throws where it is described.
+      if case .member(_, let name) = callee.kind, Self.pure.contains(name) { return false }
       guard case .name(let name) = callee.kind else { return true }
       if ["withCheckedThrowingContinuation", "Task"].contains(name) { return false }
       let known = declarations.byName[name]?.filter {
@@ -171,10 +173,13 @@ extension Machine {
   func failing(_ text: String, _ value: Value, _ state: State) throws -> Values {
     try decide("fails: \(text)", state).map { state, fails in
       // A linear run follows the success.
-      if fails, !isLinear { return (state, nil, .thrown(.plain(shortened("error of \(text)")))) }
+      if fails, !isLinear { return (state, nil, .thrown(.plain(error(of: text)))) }
       return (state, value, nil)
     }
   }
+
+  /// The error of a call: short, so that questions about it can be appended.
+  private func error(of text: String) -> String { shortened("error of \(text)", limit: 180) }
 
   // MARK: Waiting
 

@@ -156,6 +156,7 @@ extension Machine {
       }
     case "pending", "withResolvers":
       let id = state.addPromise()
+      if library == .google { return [(state, .promise(id), nil)] }
       return [(state, .tuple([.promise(id), .resolver(id)]), nil)]
     case "init" where arguments.first?.label == "error":
       return try create(arguments, .promiseKit, state)

@@ -5,6 +5,7 @@ struct State {
   var events: [Event] = []
   var lists: [ListKind] = [.own]
   var listStarts = [0]
+  var joins: [Int: Join] = [:]
   /// The list into which events are recorded.
   var list = 0
   var executor: Executor
@@ -62,13 +63,12 @@ struct State {
   /// Moves the events of a list to the current one, whose code has waited for them.
   mutating func join(_ other: Int) {
     guard other != list, other != 0 else { return }
-    let now = tick()
+    joins[other] = Join(into: list, time: tick())
     var moved: [Event] = []
     var kept: [Event] = []
     for var event in events {
       if event.list == other {
         event.list = list
-        if event.joined == .max { event.joined = now }
         moved.append(event)
       } else {
         kept.append(event)
@@ -104,8 +104,8 @@ enum Flow {
 }
 
 /// A text that is short enough for a key: long ones end with a checksum.
-func shortened(_ text: String) -> String {
-  guard text.utf8.count > 220 else { return text }
+func shortened(_ text: String, limit: Int = 220) -> String {
+  guard text.utf8.count > limit else { return text }
   var hash: UInt64 = 14_695_981_039_346_656_037
   for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
   return text.prefix(160) + "…" + String(hash, radix: 36)

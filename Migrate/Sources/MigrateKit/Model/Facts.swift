@@ -53,8 +53,6 @@ struct Event {
   /// The list that waits for the result, and when it has it.
   var waiter = -1
   var end = Int.max
-  /// When another list has waited for this one.
-  var joined = Int.max
   /// Whether a continuation is resumed, and not a promise settled.
   var isContinuation = false
   let loops: [String]
@@ -132,6 +130,30 @@ struct Path {
   let endPlace: Place?
   /// How each list was started.
   let lists: [ListKind]
+  /// The lists that have waited for other ones.
+  let joins: [Int: Join]
+
+  /// Whether a call is still in progress when another event, after it, starts.
+  func isInProgress(_ call: Event, at other: Event) -> Bool {
+    guard call.start < other.start else { return false }
+    if other.start < call.end { return true }
+    var list = call.waiter
+    var time = call.end
+    // The code of `other` has the result if its list waited for the list that has it.
+    while time < other.start {
+      if list == other.origin || other.originStart > time { return false }
+      guard let join = joins[list] else { return true }
+      list = join.into
+      time = join.time
+    }
+    return true
+  }
+}
+
+/// When a list of work has waited for another one.
+struct Join {
+  let into: Int
+  let time: Int
 }
 
 /// How a list of sequential work starts.
