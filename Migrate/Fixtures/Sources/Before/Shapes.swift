@@ -131,7 +131,7 @@ final class Shapes {
 
   func unhandled(_ input: Int) {
     _ = world.start(23, input)
-    world.start(24, input).done { self.world.log("unhandled \($0)") }
+    _ = world.start(24, input).done { self.world.log("unhandled \($0)") }
   }
 
   func functions(_ input: Int) -> Promise<Int> {

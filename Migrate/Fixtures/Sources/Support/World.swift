@@ -16,14 +16,22 @@ public final class World: @unchecked Sendable {
   private var entries: [String] = []
   private var pending = 0
   private let seed: UInt64
+  /// Serial, so that the order in which work ends is always the same.
+  private let other = DispatchQueue(label: "other")
   private var kept: [AnyObject] = []
 
   /// Creates a world in which `seed` decides which work fails, and when it ends.
-  public init(seed: UInt64) { self.seed = seed }
+  public init(seed: UInt64) {
+    self.seed = seed
+    DispatchQueue.main.setSpecific(key: Self.isMain, value: true)
+  }
+
+  /// Set for the main queue, which doesn't stay on the first thread on Linux.
+  private static let isMain = DispatchSpecificKey<Bool>()
 
   /// Records an entry with the kind of thread that adds it.
   public func log(_ text: String) {
-    let thread = Thread.isMainThread ? "main" : "other"
+    let thread = DispatchQueue.getSpecific(key: Self.isMain) == true ? "main" : "other"
     lock.lock()
     entries.append("\(text) [\(thread)]")
     lock.unlock()
@@ -86,7 +94,7 @@ public final class World: @unchecked Sendable {
       }
     default:
       count(1)
-      DispatchQueue.global().async {
+      other.async {
         work()
         self.count(-1)
       }
@@ -136,7 +144,7 @@ public struct Scenario {
   public init<T>(_ name: String, result: @escaping (World) -> PromiseKit.Promise<T>) {
     self.init(name) { world in
       world.log("call")
-      result(world).tap(on: nil) { world.log("result \(describe($0))") }.cauterize()
+      result(world).tap { world.log("result \(describe($0))") }.cauterize()
       world.log("returned")
     }
   }

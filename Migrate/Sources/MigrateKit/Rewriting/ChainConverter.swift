@@ -17,6 +17,8 @@ final class ChainConverter {
     /// The `catch` clauses.
     var handlers: [String] = []
     var recovers = false
+    /// Whether an error can be left after the `catch` clauses.
+    var canFail = true
     /// What follows when errors have been handled.
     var afterward: [String] = []
     var convertedOperators = 0
@@ -305,12 +307,12 @@ final class ChainConverter {
   }
 
   private func appendEachPromise(_ link: Link, to code: inout Code) throws(ConversionFailure) {
-    guard link.name == "thenMap", try fragment(link) != nil, let closure = closure(link) else {
-      throw ConversionFailure(.operatorUnknown)
-    }
+    guard link.name == "thenMap", let fragment = try fragment(link), let closure = closure(link)
+    else { throw ConversionFailure(.operatorUnknown) }
+    let attempt = fragment.hasTry ? "try " : ""
     let elements = Self.inParentheses(code.value)
     code.value =
-      "try await when(fulfilled: try \(elements).map \(closure.trimmedDescription)).\(bridge)"
+      "try await when(fulfilled: \(attempt)\(elements).map \(closure.trimmedDescription)).\(bridge)"
   }
 
   // MARK: Errors
@@ -357,6 +359,9 @@ final class ChainConverter {
       value = "try await \(Self.receiver(text(result, names))).\(bridge)"
     }
     code.recovers = true
+    code.canFail =
+      link.skipsCancellations || fragment.statements.description.contains("throw ")
+      || fragment.hasTry || value.hasPrefix("try ")
     code.handlers =
       [head] + lines(fragment.split.body, names).map { "  " + $0 }
       + multiline("result = \(value)").map { "  " + $0 } + ["}"]

@@ -225,7 +225,8 @@ final class Rewriter {
     if !code.recovers, !code.handlers.isEmpty {
       body = guarded(body, code.handlers, unit)
     }
-    let attempt = guarded(body, ["catch {", "  \(settle).reject(error)", "}"], unit)
+    let attempt =
+      code.canFail ? guarded(body, ["catch {", "  \(settle).reject(error)", "}"], unit) : body
     let inner = [task(converter)] + indented(attempt, unit) + ["}"]
     if isGoogle {
       return sourceLine(code) + ["let promise = Promise<\(type)>.pending()"] + inner
