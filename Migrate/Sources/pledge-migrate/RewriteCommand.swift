@@ -12,12 +12,14 @@ struct RewriteCommand: ParsableCommand {
   @Argument(help: "A folder or a Swift file.") var path: String
   @Option(help: "What to convert to: async.") var to: Target
   @Flag(help: "Only prints what would change.") var dryRun = false
+  @Flag(help: "Adds an async overload for each function that returns a promise.")
+  var twins = false
   @Option(help: "A command that builds the program. It must succeed before and after.")
   var verify: String?
 
   func run() throws {
     let tree = try SourceTree(path: path)
-    let rewrite = try TreeRewrite(tree)
+    let rewrite = try TreeRewrite(tree, addsTwins: twins)
     let after = rewrite.applied(to: tree)
     let findings = Checker(old: tree, new: after).run().filter { $0.severity > .note }
     guard findings.isEmpty || dryRun else {

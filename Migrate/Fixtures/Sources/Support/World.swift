@@ -132,9 +132,12 @@ public final class World: @unchecked Sendable {
 
 /// A fixture: a name, and a function that starts it.
 public struct Scenario {
+  /// The name.
   public let name: String
+  /// Starts the fixture.
   public let run: (World) -> Void
 
+  /// Creates a fixture that `run` starts.
   public init(_ name: String, _ run: @escaping (World) -> Void) {
     self.name = name
     self.run = run

@@ -151,7 +151,8 @@ public final class Checker {
         }
         continue
       }
-      let key = "\(oldBody.place.description)|\(oldBody.place.offset)|\(newBody.place.description)|\(newBody.place.offset)"
+      let key =
+        "\(oldBody.place.description)|\(oldBody.place.offset)|\(newBody.place.description)|\(newBody.place.offset)"
       guard compared.insert(key).inserted else { continue }
       guard let oldPaths = old.paths(of: one, in: first, inlined: oldOnly),
         let newPaths = new.paths(of: two, in: second, inlined: newOnly)
@@ -254,7 +255,8 @@ public final class Checker {
   ) {
     let message = named(message, self.parameters)
     let fingerprint = shortened("\(rule.rawValue)|\(function)|\(detail)")
-    guard !findings.contains(where: { $0.fingerprint == fingerprint && $0.new?.offset == new?.offset })
+    guard
+      !findings.contains(where: { $0.fingerprint == fingerprint && $0.new?.offset == new?.offset })
     else { return }
     findings.append(
       Finding(

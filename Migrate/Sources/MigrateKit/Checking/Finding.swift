@@ -2,6 +2,7 @@
 public enum Severity: String, Sendable, Comparable, CaseIterable {
   case note, warning, error
 
+  /// Compares by severity: notes come first.
   public static func < (first: Severity, second: Severity) -> Bool {
     first.rank < second.rank
   }
@@ -71,7 +72,8 @@ public enum Rule: String, Sendable, CaseIterable {
     case .waitLost: "The code continues before the work is done, and its errors are lost."
     case .startsLater: "Code after this statement runs before the work has started."
     case .callerWaits: "The caller continues only after the work is done."
-    case .cancellation: "A cancellation, which was ignored, shows an error message or ends the work."
+    case .cancellation:
+      "A cancellation, which was ignored, shows an error message or ends the work."
     case .resumedTwice: "The program crashes when the continuation is resumed again."
     case .neverResumed: "The task waits forever."
     case .crash: "The program crashes if the call fails."

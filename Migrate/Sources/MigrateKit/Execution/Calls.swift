@@ -64,7 +64,8 @@ extension Machine {
     var state = state
     let before = state.executor
     if function.isAsync {
-      state.executor = startExecutor(of: function, declarations) == .main ? .main : resumedPool(state)
+      state.executor =
+        startExecutor(of: function, declarations) == .main ? .main : resumedPool(state)
     }
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state

@@ -78,7 +78,8 @@ extension Machine {
         settled(
           try opaque(
             "conf.logHandler", [nil], [.plain(".cauterized(\(error.text))")],
-            Expr(.literal(""), link.place), state, isEffect: true)) { _ in .nothing }
+            Expr(.literal(""), link.place), state, isEffect: true)
+        ) { _ in .nothing }
       }
     case (.catchError, .fulfilled), (.cauterize, _):
       return [(state, .fulfilled(.nothing), nil)]
@@ -216,7 +217,8 @@ extension Machine {
     var state = state
     state.loops.append(value.text)
     let arguments: [Value] =
-      link.library == .google ? [.plain("partial"), .plain("each")] : [.plain("each(\(value.text))")]
+      link.library == .google
+      ? [.plain("partial"), .plain("each")] : [.plain("each(\(value.text))")]
     return try adopt(try call(link, arguments, state)) { _, _ in nil }.map { state, outcome, flow in
       var state = state
       if link.library != .google {
@@ -249,7 +251,9 @@ extension Expr {
 extension Link {
   /// Whether the handler isn't called for errors that represent cancellations.
   var skipsCancellations: Bool {
-    guard library == .promiseKit, [.catchError, .recover, .cauterize].contains(role) else { return false }
+    guard library == .promiseKit, [.catchError, .recover, .cauterize].contains(role) else {
+      return false
+    }
     if let policy, case .member(_, let name) = policy.kind { return name != "allErrors" }
     return !(role == .recover && returnsGuarantee)
   }

@@ -34,7 +34,8 @@ extension Machine {
   ) throws -> Values {
     if let flow { return [(state, nil, flow)] }
     var state = state
-    record(.block, key: "blocks the thread", subject: "wait", values: "", at: place,
+    record(
+      .block, key: "blocks the thread", subject: "wait", values: "", at: place,
       isEffect: true, in: &state)
     return try settle(value ?? .nothing, state).map(result)
   }

@@ -65,7 +65,8 @@ extension Lowering {
           .expression(inner), .text(" as\(mark) \(cast.type.trimmedDescription)"),
         ]), place, type)
     case .inOutExpr(let inOut):
-      return Expr(.compound([.text("&"), .expression(expression(inOut.expression))]), place, .other)
+      return Expr(
+        .compound([.text("&"), .expression(expression(inOut.expression))]), place, .other)
     default:
       return Expr(.compound(pieces(Syntax(node))), place, .other)
     }
@@ -97,7 +98,9 @@ extension Lowering {
     if lowered.type.isThenable, ["firstValue", "lastValue"].contains(name) {
       return Expr(.chain(link(lowered, .eachValue, name, [], nil, place, nil)), place, .promise)
     }
-    if ["promise", "pledge", "promiseKit"].contains(name), lowered.type.isThenable { return lowered }
+    if ["promise", "pledge", "promiseKit"].contains(name), lowered.type.isThenable {
+      return lowered
+    }
     let isSelf = if case .name("self") = lowered.kind { true } else { false }
     let type = declarations.propertyType(name, in: isSelf ? owner : nil)
     let isForeign = type == .unknown && declarations.isForeign(name, in: file)
@@ -134,7 +137,8 @@ extension Lowering {
       isWritten = true
       names = clause.parameters.map { parameter in
         let name = (parameter.secondName ?? parameter.firstName).text
-        scope.declare(name, parameter.type.map { guessType($0.trimmedDescription) } ?? parameterType)
+        scope.declare(
+          name, parameter.type.map { guessType($0.trimmedDescription) } ?? parameterType)
         return name
       }
     case nil: break
@@ -364,7 +368,8 @@ extension SyntaxProtocol {
     var last = -1
     for child in children(viewMode: .sourceAccurate) {
       if child.is(ClosureExprSyntax.self) { continue }
-      if let token = child.as(TokenSyntax.self), case .dollarIdentifier(let text) = token.tokenKind {
+      if let token = child.as(TokenSyntax.self), case .dollarIdentifier(let text) = token.tokenKind
+      {
         last = max(last, Int(text.dropFirst()) ?? -1)
       }
       last = max(last, child.lastDollarIndex)

@@ -2,7 +2,8 @@ extension Finding {
   /// The finding as compilers print theirs, with the place in the old version below.
   public var lines: String {
     let main = new ?? old
-    var text = "\(main?.description ?? function): \(severity.rawValue): \(self.text) [\(rule.rawValue)]"
+    var text =
+      "\(main?.description ?? function): \(severity.rawValue): \(self.text) [\(rule.rawValue)]"
     if let old, new != nil { text += "\n  before: \(old.description) in \(function)" }
     return text
   }

@@ -3,86 +3,86 @@ import SwiftSyntax
 /// The facts about the promises of a program.
 public struct Report: Codable, Sendable {
   /// A chain, from the promise that it starts with to its last operator.
-  public struct ChainFacts: Codable, Sendable {
-    public var line: Int
-    public var library: String
-    public var source: String
-    public var usage: String
-    public var operators: [OperatorFacts]
+  struct ChainFacts: Codable, Sendable {
+    var line: Int
+    var library: String
+    var source: String
+    var usage: String
+    var operators: [OperatorFacts]
     /// How an error ends: handled, reported, swallowed, returned to the caller, or never seen.
-    public var errors: String
-    public var isNested: Bool
+    var errors: String
+    var isNested: Bool
     /// Nil if the conversion is exact.
-    public var decision: String?
-    public var question: String?
+    var decision: String?
+    var question: String?
   }
 
   /// An operator of a chain.
-  public struct OperatorFacts: Codable, Sendable {
-    public var line: Int
-    public var name: String
-    public var runsOn: String
-    public var handles: String
-    public var skipsCancellations: Bool
+  struct OperatorFacts: Codable, Sendable {
+    var line: Int
+    var name: String
+    var runsOn: String
+    var handles: String
+    var skipsCancellations: Bool
   }
 
   /// A fact about a place that isn't part of a chain.
-  public struct Note: Codable, Sendable {
-    public var line: Int
-    public var kind: String
-    public var text: String
+  struct Note: Codable, Sendable {
+    var line: Int
+    var kind: String
+    var text: String
   }
 
   /// What a function does on its paths.
-  public struct Paths: Codable, Sendable {
-    public var onSuccess: [String]
-    public var onFailure: [String]
-    public var onCancellation: [String]
-    public var isComplete: Bool
+  struct Paths: Codable, Sendable {
+    var onSuccess: [String]
+    var onFailure: [String]
+    var onCancellation: [String]
+    var isComplete: Bool
   }
 
-  public struct FunctionFacts: Codable, Sendable {
-    public var name: String
-    public var line: Int
-    public var returns: String
-    public var chains: [ChainFacts]
-    public var notes: [Note]
-    public var paths: Paths?
+  struct FunctionFacts: Codable, Sendable {
+    var name: String
+    var line: Int
+    var returns: String
+    var chains: [ChainFacts]
+    var notes: [Note]
+    var paths: Paths?
   }
 
-  public struct FileFacts: Codable, Sendable {
-    public var path: String
-    public var functions: [FunctionFacts]
+  struct FileFacts: Codable, Sendable {
+    var path: String
+    var functions: [FunctionFacts]
   }
 
   /// Counts for the whole tree.
-  public struct Summary: Codable, Sendable {
-    public var files = 0
-    public var lines = 0
-    public var chains = 0
-    public var operators = 0
-    public var decidedByDeclaration = 0
-    public var decidedByName = 0
-    public var decidedByChain = 0
-    public var undecided = 0
-    public var exactChains = 0
-    public var exactOperators = 0
-    public var decisions: [String: Int] = [:]
+  struct Summary: Codable, Sendable {
+    var files = 0
+    var lines = 0
+    var chains = 0
+    var operators = 0
+    var decidedByDeclaration = 0
+    var decidedByName = 0
+    var decidedByChain = 0
+    var undecided = 0
+    var exactChains = 0
+    var exactOperators = 0
+    var decisions: [String: Int] = [:]
 
     /// The share of operator calls whose receiver is known, in percent.
-    public var decidedPercent: Double {
+    var decidedPercent: Double {
       let decided = decidedByDeclaration + decidedByName + decidedByChain
       return decided + undecided == 0 ? 100 : 100 * Double(decided) / Double(decided + undecided)
     }
   }
 
-  public var summary = Summary()
-  public var files: [FileFacts] = []
+  var summary = Summary()
+  var files: [FileFacts] = []
   /// Calls whose receiver isn't known to be a promise or not.
-  public var undecided: [String] = []
+  var undecided: [String] = []
   /// The functions that return promises, in the order in which to convert them: callees first.
-  public var order: [String] = []
-  public var problems: [String] = []
+  var order: [String] = []
+  var problems: [String] = []
 
   /// Describes the promises of a tree.
   public init(_ tree: SourceTree) {
@@ -142,7 +142,8 @@ private struct FactCollector {
       let decision = decisions[chain.syntax.id] ?? nil
       return Report.ChainFacts(
         line: chain.place.line, library: chain.links.first?.library.rawValue ?? "",
-        source: readable(chain.source.trimmedDescription.split(separator: "\n").joined(separator: " ")),
+        source: readable(
+          chain.source.trimmedDescription.split(separator: "\n").joined(separator: " ")),
         usage: chain.usage.rawValue, operators: chain.links.map(Self.facts),
         errors: Self.errors(of: chain), isNested: chain.isNested, decision: decision?.rawValue,
         question: decision?.question)

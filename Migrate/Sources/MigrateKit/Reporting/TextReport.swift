@@ -63,8 +63,9 @@ extension Report {
         + " chains); undecided: \(summary.undecided)",
       "Exact: \(summary.exactChains) chains with \(summary.exactOperators) operators",
     ]
-    for (decision, count) in summary.decisions.sorted(by: { ($1.value, $0.key) < ($0.value, $1.key) })
-    {
+    for (decision, count) in summary.decisions.sorted(by: {
+      ($1.value, $0.key) < ($0.value, $1.key)
+    }) {
       let question = Decision(rawValue: decision)?.question ?? ""
       lines.append("Needs a decision: \(count) × \(decision): \(question)")
     }

@@ -57,7 +57,7 @@ final class ChainConverter {
     text.allSatisfy { $0.isLetter || $0.isNumber || $0 == "_" }
   }
 
-  private var bridge: String { library == .google ? "get()" : "async()" }
+  var bridge: String { library == .google ? "get()" : "async()" }
 
   private var isInConditional: Bool {
     var node: Syntax? = Syntax(chain.syntax)
@@ -77,8 +77,9 @@ final class ChainConverter {
   private func source(_ chain: Chain) throws(ConversionFailure) -> String {
     guard let call = chain.source.as(FunctionCallExprSyntax.self),
       call.calledExpression.trimmedDescription == "firstly",
-      let closure = call.trailingClosure ?? call.arguments.last?.expression.as(
-        ClosureExprSyntax.self),
+      let closure = call.trailingClosure
+        ?? call.arguments.last?.expression.as(
+          ClosureExprSyntax.self),
       closure.statements.count == 1, closure.signature?.capture == nil,
       let only = Fragment(closure)?.split.result, !only.trimmedDescription.hasPrefix("try")
     else { return Self.text(chain.source) }
@@ -134,7 +135,7 @@ final class ChainConverter {
     return link.syntax?.arguments.last?.expression.as(ClosureExprSyntax.self)
   }
 
-  private func fragment(_ link: Link) throws(ConversionFailure) -> Fragment? {
+  func fragment(_ link: Link) throws(ConversionFailure) -> Fragment? {
     guard let closure = closure(link) else { return nil }
     guard let fragment = Fragment(closure),
       link.syntax?.additionalTrailingClosures.isEmpty ?? true
@@ -218,10 +219,10 @@ final class ChainConverter {
     code.value = "try await \(Self.receiver(text(result, renaming.names))).\(bridge)"
   }
 
-  private enum ResultKind { case promise, value, nothing }
+  enum ResultKind { case promise, value, nothing }
 
   /// Which overload of Google's `then` a handler selects.
-  private func kind(
+  func kind(
     of result: ExprSyntax, _ fragment: Fragment, _ link: Link
   ) throws(ConversionFailure) -> ResultKind {
     if let written = fragment.result {
@@ -242,11 +243,12 @@ final class ChainConverter {
   }
 
   /// The value of a promise that is written as fulfilled: `.value(x)`; the outer nil if it isn't.
-  private static func fulfilled(_ node: ExprSyntax) -> ExprSyntax?? {
+  static func fulfilled(_ node: ExprSyntax) -> ExprSyntax?? {
     if let call = node.as(FunctionCallExprSyntax.self) {
       let callee = call.calledExpression.trimmedDescription
-      if call.trailingClosure == nil, callee == ".value" || callee.hasSuffix("Promise.value")
-        || callee.hasPrefix("Promise<") && callee.hasSuffix(">.value")
+      if call.trailingClosure == nil,
+        callee == ".value" || callee.hasSuffix("Promise.value")
+          || callee.hasPrefix("Promise<") && callee.hasSuffix(">.value")
       {
         guard call.arguments.count == 1 else { return nil }
         return .some(call.arguments.first?.expression)
@@ -259,7 +261,7 @@ final class ChainConverter {
   }
 
   /// The text of an expression, in parentheses if a member can't follow it.
-  private static func receiver(_ text: String) -> String {
+  static func receiver(_ text: String) -> String {
     var plain = text
     if plain.hasPrefix("try ") { plain.removeFirst(4) }
     let needsNone =
@@ -313,69 +315,6 @@ final class ChainConverter {
     let elements = Self.inParentheses(code.value)
     code.value =
       "try await when(fulfilled: \(attempt)\(elements).map \(closure.trimmedDescription)).\(bridge)"
-  }
-
-  // MARK: Errors
-
-  private func appendCatch(
-    _ link: Link, to code: inout Code, canReturn: Bool
-  ) throws(ConversionFailure) {
-    if link.role == .cauterize {
-      code.handlers = [
-        "catch let error where !error.isCancelled {", "  conf.logHandler(.cauterized(error))",
-        "} catch {}",
-      ]
-      return
-    }
-    if let fragment = try fragment(link) {
-      if fragment.returnsAnywhere, !canReturn { throw ConversionFailure(.earlyReturn) }
-      let (head, names) = try catchHead(fragment, link)
-      code.handlers = [head] + lines(Array(fragment.statements), names).map { "  " + $0 }
-    } else {
-      guard let function = link.syntax?.arguments.last?.expression.trimmedDescription else {
-        throw ConversionFailure(.operatorUnknown)
-      }
-      let filter = link.skipsCancellations ? "let error where !error.isCancelled " : ""
-      code.handlers = ["catch \(filter){", "  (\(function))(error)"]
-    }
-    let isRejected = link.role == .catchAndPass && chain.usage == .returned
-    if isRejected { code.handlers.append("  throw error") }
-    code.handlers.append(link.skipsCancellations ? "} catch {}" : "}")
-  }
-
-  private func appendRecover(_ link: Link, to code: inout Code) throws(ConversionFailure) {
-    guard let fragment = try fragment(link), let result = fragment.split.result else {
-      throw ConversionFailure(.operatorUnknown)
-    }
-    if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
-    if library == .google { _ = try kind(of: result, fragment, link) }
-    let (head, names) = try catchHead(fragment, link)
-    var value: String
-    if let plain = Self.fulfilled(result) {
-      value = plain.map { text($0, names) } ?? "()"
-    } else if library == .google, try kind(of: result, fragment, link) == .value {
-      value = text(result, names)
-    } else {
-      value = "try await \(Self.receiver(text(result, names))).\(bridge)"
-    }
-    code.recovers = true
-    code.canFail =
-      link.skipsCancellations || fragment.statements.description.contains("throw ")
-      || fragment.hasTry || value.hasPrefix("try ")
-    code.handlers =
-      [head] + lines(fragment.split.body, names).map { "  " + $0 }
-      + multiline("result = \(value)").map { "  " + $0 } + ["}"]
-  }
-
-  private func catchHead(
-    _ fragment: Fragment, _ link: Link
-  ) throws(ConversionFailure) -> (String, [String: String]) {
-    let parameter = fragment.parameters.first ?? "_"
-    let name = ["_", "$0"].contains(parameter) ? "error" : parameter
-    let names = parameter == "$0" ? ["$0": "error"] : [:]
-    let isUsed = parameter != "_"
-    if link.skipsCancellations { return ("catch let \(name) where !\(name).isCancelled {", names) }
-    return (isUsed && name != "error" ? "catch let \(name) {" : "catch {", names)
   }
 
   // MARK: Statements
@@ -446,22 +385,22 @@ final class ChainConverter {
     return lines(Array(fragment.statements), [:])
   }
 
-  private func lines(_ items: [CodeBlockItemSyntax], _ names: [String: String]) -> [String] {
+  func lines(_ items: [CodeBlockItemSyntax], _ names: [String: String]) -> [String] {
     guard !items.isEmpty else { return [] }
     let renamer = Renamer(names)
     return unindentedLines(items.map { renamer.rewrite(Syntax($0)).description }.joined())
   }
 
-  private func lines(_ expression: ExprSyntax, _ names: [String: String]) -> [String] {
+  func lines(_ expression: ExprSyntax, _ names: [String: String]) -> [String] {
     unindentedLines(Renamer(names).rewrite(Syntax(expression)).description)
   }
 
-  private func text(_ expression: ExprSyntax, _ names: [String: String]) -> String {
+  func text(_ expression: ExprSyntax, _ names: [String: String]) -> String {
     unindentedLines(Renamer(names).rewrite(Syntax(expression)).trimmedDescription)
       .joined(separator: "\n")
   }
 
-  private func multiline(_ text: String) -> [String] {
+  func multiline(_ text: String) -> [String] {
     text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 }

@@ -29,7 +29,8 @@ public enum Decision: String, Sendable, CaseIterable {
     case .recoverInside:
       "A `recover` or `catch` in the middle. Decide which steps the error handling covers."
     case .operatorUnknown: "An operator without an exact counterpart. Decide how to express it."
-    case .stored: "The promise is stored. Decide which code shares it: a promise can stay, or a task."
+    case .stored:
+      "The promise is stored. Decide which code shares it: a promise can stay, or a task."
     case .passed: "The promise is passed on. Convert the function that receives it first."
     case .blocking: "The thread is blocked. Make the caller `async` first."
     case .library: "This library has no bridge that settles in the same order. Convert by hand."

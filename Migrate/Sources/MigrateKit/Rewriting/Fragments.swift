@@ -102,7 +102,8 @@ extension SyntaxProtocol {
   var dollars: [Int] {
     children(viewMode: .sourceAccurate).flatMap { child -> [Int] in
       if child.is(ClosureExprSyntax.self) { return [] }
-      if let token = child.as(TokenSyntax.self), case .dollarIdentifier(let text) = token.tokenKind {
+      if let token = child.as(TokenSyntax.self), case .dollarIdentifier(let text) = token.tokenKind
+      {
         return [Int(text.dropFirst()) ?? 0]
       }
       return child.dollars

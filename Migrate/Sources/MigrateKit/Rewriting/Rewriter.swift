@@ -99,7 +99,8 @@ final class Rewriter {
       item.item.as(ReturnStmtSyntax.self)?.expression?.id == chain.syntax.id
       || item.item.as(ExprSyntax.self)?.id == chain.syntax.id
     guard isDirect else { throw ConversionFailure(.stored) }
-    let endsChain = [.catchError, .cauterize].contains(chain.links.last?.role)
+    let endsChain =
+      [.catchError, .cauterize].contains(chain.links.last?.role)
       || chain.links.last?.name == "finally" && converter.library == .promiseKit
     let isReturned = chain.usage == .returned && !endsChain
     if isReturned, !isResultOfFunction(item, chain.function) { throw ConversionFailure(.passed) }
@@ -113,8 +114,9 @@ final class Rewriter {
       isReturned
       ? try returned(code, chain, converter, unit) : discarded(code, converter, unit)
     let range =
-      item.positionAfterSkippingLeadingTrivia.utf8Offset..<item.endPositionBeforeTrailingTrivia
-        .utf8Offset
+      item.positionAfterSkippingLeadingTrivia
+      .utf8Offset..<item.endPositionBeforeTrailingTrivia
+      .utf8Offset
     let text = lines.enumerated().map { index, line in
       index == 0 || line.isEmpty ? line : indentation + line
     }
@@ -215,7 +217,8 @@ final class Rewriter {
       body = work(code, fulfill(code.value), unit)
     } else {
       // The cleanup, and the handling of errors, end before the promise settles.
-      let end = isVoid ? (code.value == "()" ? [] : split(code.value)) : split("result = \(code.value)")
+      let end =
+        isVoid ? (code.value == "()" ? [] : split(code.value)) : split("result = \(code.value)")
       let handlers = code.handlers.filter { !(isVoid && $0 == "  result = ()") }
         .map { isVoid ? $0.replacingOccurrences(of: "  result = ", with: "  ") : $0 }
       body = (isVoid ? [] : ["let result: \(type)"])

@@ -4,32 +4,40 @@ import Foundation
 public struct TreeRewrite: Sendable {
   /// A file that changes.
   public struct Change: Sendable {
+    /// The path, relative to the tree.
     public let path: String
+    /// The text before the conversion.
     public let before: String
+    /// The converted text.
     public let after: String
   }
 
   /// The files that change.
   public let changes: [Change]
-  /// The number of chains and operators that are converted.
+  /// The number of chains that are converted.
   public let convertedChains: Int
+  /// The number of operators of these chains.
   public let convertedOperators: Int
   /// How many chains are left, by the decision that they need.
   public let left: [String: Int]
 
   /// Plans the conversion of a tree; fails if a file of it can't be read reliably.
-  public init(_ tree: SourceTree) throws {
+  ///
+  /// With `addsTwins`, functions that return promises get `async` overloads that await them.
+  public init(_ tree: SourceTree, addsTwins: Bool = false) throws {
     if let problem = tree.problems.first {
       throw MigrateError(
         "\(problem.path):\(problem.line): \(problem.message) Nothing was written.")
     }
-    let rewriter = Rewriter(Program(tree))
+    let program = Program(tree)
+    let rewriter = Rewriter(program)
     var changes: [Change] = []
     var chains = 0
     var operators = 0
     var left: [String: Int] = [:]
     for file in tree.files {
-      let plan = rewriter.plan(file)
+      var plan = rewriter.plan(file)
+      if addsTwins { plan.edits += Twins(program: program).edits(file) }
       for item in plan.items {
         if let decision = item.decision {
           left[decision.rawValue, default: 0] += 1
@@ -69,7 +77,8 @@ public struct TreeRewrite: Sendable {
     _ = FileManager.default.fileExists(atPath: root, isDirectory: &isFolder)
     func url(_ change: Change) -> URL {
       isFolder.boolValue
-        ? URL(fileURLWithPath: root).appendingPathComponent(change.path) : URL(fileURLWithPath: root)
+        ? URL(fileURLWithPath: root).appendingPathComponent(change.path)
+        : URL(fileURLWithPath: root)
     }
     var written: [Change] = []
     do {
@@ -92,7 +101,8 @@ public struct TreeRewrite: Sendable {
     for change in changes {
       let url =
         isFolder.boolValue
-        ? URL(fileURLWithPath: root).appendingPathComponent(change.path) : URL(fileURLWithPath: root)
+        ? URL(fileURLWithPath: root).appendingPathComponent(change.path)
+        : URL(fileURLWithPath: root)
       try Data(change.before.utf8).write(to: url, options: .atomic)
     }
   }
