@@ -13,8 +13,10 @@ struct ReportCommand: ParsableCommand {
   @Option(name: .shortAndLong, help: "The file to write; standard output by default.")
   var output: String?
 
+  @OptionGroup var index: IndexOptions
+
   func run() throws {
-    let report = Report(try SourceTree(path: path))
+    let report = Report(try index.tree(path))
     let text: String =
       switch format {
       case .text: report.text

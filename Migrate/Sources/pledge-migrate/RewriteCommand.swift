@@ -17,8 +17,10 @@ struct RewriteCommand: ParsableCommand {
   @Option(help: "A command that builds the program. It must succeed before and after.")
   var verify: String?
 
+  @OptionGroup var index: IndexOptions
+
   func run() throws {
-    let tree = try SourceTree(path: path)
+    let tree = try index.tree(path)
     let rewrite = try TreeRewrite(tree, addsTwins: twins)
     let after = rewrite.applied(to: tree)
     let findings = Checker(old: tree, new: after).run().filter { $0.severity > .note }

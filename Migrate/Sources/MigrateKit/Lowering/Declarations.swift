@@ -97,11 +97,13 @@ final class Declarations {
   private var names: Set<String> = []
   private let modules: Set<String>
   let settings: BuildSettings
+  let index: IndexStore?
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
 
   init(_ tree: SourceTree) {
     settings = tree.settings
+    index = tree.index
     let used = Set(tree.files.compactMap { Library.used(by: $0.imports) })
     library = used.count == 1 ? used.first : nil
     modules = Set(tree.files.flatMap { $0.path.split(separator: "/").dropLast().map(String.init) })

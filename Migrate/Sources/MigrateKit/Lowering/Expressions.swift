@@ -216,7 +216,15 @@ extension Lowering {
     guard let member = node.calledExpression.as(MemberAccessExprSyntax.self) else { return nil }
     let place = place(member.declName)
     let hasHandler = all.contains { $0.value.isHandler }
-    if base.type.isThenable {
+    if let module = declarations.index?.module(
+      path: file.path, line: place.line, column: place.column)
+    {
+      guard Library(rawValue: module) != nil else {
+        decisions.others += 1
+        return nil
+      }
+      decisions.byIndex += 1
+    } else if base.type.isThenable {
       decisions.byDeclaration += 1
     } else if declarations.declaresOperator(name) {
       // The tree has a function of its own with this name: only a type decides.

@@ -18,6 +18,8 @@ final class Scope {
 
 /// How many operator calls were decided to be a promise's or another type's, and how.
 struct Decisions {
+  /// Operators that a build has resolved.
+  var byIndex = 0
   /// Operators whose receiver's declaration is known.
   var byDeclaration = 0
   /// Operators that only promises have.
@@ -30,6 +32,7 @@ struct Decisions {
   var others = 0
 
   static func += (first: inout Decisions, second: Decisions) {
+    first.byIndex += second.byIndex
     first.byDeclaration += second.byDeclaration
     first.byName += second.byName
     first.byChain += second.byChain
@@ -37,5 +40,5 @@ struct Decisions {
     first.others += second.others
   }
 
-  var decided: Int { byDeclaration + byName + byChain }
+  var decided: Int { byIndex + byDeclaration + byName + byChain }
 }

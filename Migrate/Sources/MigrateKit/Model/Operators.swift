@@ -56,6 +56,11 @@ enum Operators {
   /// name alone shows that it is applied to a promise.
   static func isTelling(_ name: String) -> Bool { !ambiguous.contains(name) }
 
+  /// The names of the operators of all libraries.
+  static var allNames: Set<String> {
+    Set([promiseKit, google, pledge].flatMap(\.keys))
+  }
+
   private static let ambiguous: Set<String> = [
     "map", "compactMap", "get", "mapValues", "compactMapValues", "reduce", "wait", "filter",
     "first", "last", "delay", "timeout", "validate", "value", "result", "async", "observe", "tap",

@@ -61,6 +61,7 @@ public struct Report: Codable, Sendable {
     var lines = 0
     var chains = 0
     var operators = 0
+    var decidedByIndex = 0
     var decidedByDeclaration = 0
     var decidedByName = 0
     var decidedByChain = 0
@@ -71,7 +72,7 @@ public struct Report: Codable, Sendable {
 
     /// The share of operator calls whose receiver is known, in percent.
     var decidedPercent: Double {
-      let decided = decidedByDeclaration + decidedByName + decidedByChain
+      let decided = decidedByIndex + decidedByDeclaration + decidedByName + decidedByChain
       return decided + undecided == 0 ? 100 : 100 * Double(decided) / Double(decided + undecided)
     }
   }
@@ -104,6 +105,7 @@ public struct Report: Codable, Sendable {
       if !facts.isEmpty { files.append(FileFacts(path: file.path, functions: facts)) }
     }
     let decisions = program.decisions
+    summary.decidedByIndex = decisions.byIndex
     summary.decidedByDeclaration = decisions.byDeclaration
     summary.decidedByName = decisions.byName
     summary.decidedByChain = decisions.byChain

@@ -54,11 +54,12 @@ extension Report {
   /// The counts, as lines of text.
   public var summaryLines: [String] {
     let decided =
-      summary.decidedByDeclaration + summary.decidedByName + summary.decidedByChain
+      summary.decidedByIndex + summary.decidedByDeclaration + summary.decidedByName + summary.decidedByChain
     var lines = [
       "\(summary.files) files, \(summary.lines) lines, \(summary.chains) chains with"
         + " \(summary.operators) operators",
-      "Decided: \(decided) of \(decided + summary.undecided) (\(summary.decidedByDeclaration) by"
+      "Decided: \(decided) of \(decided + summary.undecided) (\(summary.decidedByIndex) by the"
+        + " index, \(summary.decidedByDeclaration) by"
         + " declarations, \(summary.decidedByName) by names, \(summary.decidedByChain) by their"
         + " chains); undecided: \(summary.undecided)",
       "Exact: \(summary.exactChains) chains with \(summary.exactOperators) operators",

@@ -6,6 +6,8 @@ public struct SourceTree: Sendable {
   public let files: [SourceFile]
   /// Texts of project files that decide the default isolation.
   public let settings: BuildSettings
+  /// The index of a build, if there is one.
+  public var index: IndexStore?
   /// The files that can't be read reliably, with reasons.
   public let problems: [FileProblem]
 
