@@ -84,6 +84,12 @@ extension Machine {
     isEffect: Bool, isUnlabelled: Bool = false
   ) throws -> Values {
     var state = state
+    if let seconds = Self.pause(name, labels, values) {
+      record(
+        .call, key: "sleep(\(seconds))", subject: "sleep", values: seconds,
+        at: expression.place, isEffect: true, in: &state)
+      return [(state, .plain("sleep(\(seconds))"), nil)]
+    }
     let base = name.split(separator: ".").last.map(String.init) ?? name
     if Self.pure.contains(base), case .closure(let body)? = values.last {
       return try forEach(name, body, state)
@@ -100,6 +106,24 @@ extension Machine {
       isUnlabelled: isUnlabelled, at: expression.place, isEffect: isEffect,
       isPromise: type.isThenable, closures: callbacks(values, state), in: &state)
     return [(state, .plain(text), nil)]
+  }
+
+  /// How many seconds a call pauses: `after(seconds:)` and `Task.sleep` are the same step.
+  private static func pause(_ name: String, _ labels: [String?], _ values: [Value]) -> String? {
+    guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
+    let text = values[0].text.filter { $0 != "_" && $0 != " " }
+    let unit: Double? =
+      switch labels[0] {
+      case "seconds": 1
+      case "nanoseconds": 1e-9
+      default:
+        text.hasPrefix(".seconds(") ? 1 : text.hasPrefix(".milliseconds(") ? 1e-3 : nil
+      }
+    let digits = text.drop { !$0.isNumber }.prefix { $0.isNumber || $0 == "." }
+    guard let unit, let number = Double(digits),
+      text.hasSuffix(digits) || text.hasSuffix("\(digits))")
+    else { return unit == nil && name == "after" ? nil : text }
+    return String((number * unit * 1e6).rounded() / 1e6)
   }
 
   /// Methods of collections that call their closure for each element, during the call.

@@ -46,6 +46,7 @@ extension Machine {
     case (.then, .fulfilled(let value)):
       return try adopt(try call(link, [value], state, isEffect: link.library == .google)) {
         state, result in
+        if link.overload == .value { return .fulfilled(result) }
         // Google's `then` with a handler that returns nothing passes the value on.
         if link.library == .google, result.isNothing, !value.isNothing { return .fulfilled(value) }
         return nil
@@ -255,6 +256,7 @@ extension Link {
       return false
     }
     if let policy, case .member(_, let name) = policy.kind { return name != "allErrors" }
+    if let overload { return overload != .guarantee }
     return !(role == .recover && returnsGuarantee)
   }
 

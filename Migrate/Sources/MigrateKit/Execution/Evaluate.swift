@@ -133,6 +133,11 @@ extension Machine {
     return results.map { state, value, flow in
       var state = state
       state.isInTry = wasInTry
+      if kind == .optional, flow == nil, case .plain(let text)? = value {
+        // A call that succeeds has a value.
+        let question = "\(text) != nil"
+        if state.decisions[question] == nil { state.decisions[question] = true }
+      }
       guard case .thrown? = flow else { return (state, value, flow) }
       switch kind {
       case .propagate: return (state, nil, flow)
@@ -233,6 +238,11 @@ extension Machine {
 }
 
 extension Expr {
+  /// Whether this is `task.value`, which is awaited before its members are read.
+  var isValueOfTask: Bool {
+    if case .member(_?, "value") = kind { true } else { false }
+  }
+
   /// Whether a call is part of the expression, outside closures.
   var containsCall: Bool {
     switch kind {

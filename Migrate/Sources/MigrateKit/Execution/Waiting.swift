@@ -4,7 +4,7 @@ extension Machine {
     switch inner.kind {
     case .member(let base?, "value"):
       target = base
-    case .member(let base?, let name) where base.containsCall:
+    case .member(let base?, let name) where base.containsCall || base.isValueOfTask:
       // `await load().name`: the call is what is awaited.
       return try awaiting(base, state, isEffect: false).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)

@@ -48,7 +48,8 @@ public struct IndexStore: Sendable {
     let base = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
     var isFolder: ObjCBool = false
     _ = FileManager.default.fileExists(atPath: base, isDirectory: &isFolder)
-    let prefix = isFolder.boolValue ? base + "/" : (base as NSString).deletingLastPathComponent + "/"
+    let prefix =
+      isFolder.boolValue ? base + "/" : (base as NSString).deletingLastPathComponent + "/"
     var own: [String: [Int: [String]]] = [:]
     for (path, places) in symbols {
       let full = URL(fileURLWithPath: path).resolvingSymlinksInPath().path

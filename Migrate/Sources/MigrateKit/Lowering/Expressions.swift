@@ -271,8 +271,26 @@ extension Lowering {
       executor: all.first { $0.label == "on" }?.value,
       policy: all.first { $0.label == "policy" }?.value, arguments: all,
       handler: handler?.value, place: place, syntax: node)
+    link.overload = declarations.index?.symbol(
+      path: file.path, line: place.line, column: place.column
+    ).flatMap(overload)
     links.append(link)
     return link
+  }
+
+  /// The overload that a USR names, by what the handler in its type returns.
+  private func overload(_ usr: String) -> Link.Overload? {
+    if usr.contains("C4then2on_") && usr.hasPrefix("s:8Promises") {
+      if usr.hasSuffix("_qd__xKctlF") { return .value }
+      return usr.hasSuffix("_yxKctF") ? .nothing : .promise
+    }
+    if usr.contains("7recover2on_") {
+      return usr.hasSuffix("_xs5Error_pKctF") ? .value : .promise
+    }
+    if usr.contains("E7recover2on5flags") {
+      return usr.contains("9Guarantee") ? .guarantee : .promise
+    }
+    return nil
   }
 
   private func resultType(_ link: Link) -> TypeGuess {

@@ -159,6 +159,11 @@ final class Link {
   let handler: Expr?
   let place: Place
   let baseIsGuarantee: Bool
+  /// What the build's index says about the overload; nil without an index.
+  var overload: Overload?
+
+  /// Overloads that differ in what their handlers return.
+  enum Overload { case promise, value, nothing, guarantee }
   let syntax: FunctionCallExprSyntax?
 
   init(

@@ -54,7 +54,8 @@ extension Report {
   /// The counts, as lines of text.
   public var summaryLines: [String] {
     let decided =
-      summary.decidedByIndex + summary.decidedByDeclaration + summary.decidedByName + summary.decidedByChain
+      summary.decidedByIndex + summary.decidedByDeclaration + summary.decidedByName
+      + summary.decidedByChain
     var lines = [
       "\(summary.files) files, \(summary.lines) lines, \(summary.chains) chains with"
         + " \(summary.operators) operators",

@@ -225,6 +225,12 @@ final class ChainConverter {
   func kind(
     of result: ExprSyntax, _ fragment: Fragment, _ link: Link
   ) throws(ConversionFailure) -> ResultKind {
+    switch link.overload {
+    case .promise, .guarantee: return .promise
+    case .value: return .value
+    case .nothing: return .nothing
+    case nil: break
+    }
     if let written = fragment.result {
       if ["Void", "()"].contains(written) { return .nothing }
       return guessType(written).isThenable ? .promise : .value
