@@ -164,19 +164,26 @@ struct Mutation: CustomTestStringConvertible, Sendable {
   @Test func check_whenConversionIsCorrect_findsNothing() {
     let found = findings(FeedFixture.before, FeedFixture.after).filter { $0.rule != .startsLater }
     #expect(found.isEmpty, "\(found.summary)")
+    let cart = serious(CartFixture.before, CartFixture.after)
+    #expect(cart.isEmpty, "\(cart.summary)")
   }
 
   @Test(arguments: Mutation.all)
   func check_whenConversionHasMistake_findsIt(mutation: Mutation) throws {
-    let after = FeedFixture.after.replacingOccurrences(
-      of: mutation.find, with: mutation.replacement)
-    try #require(after != FeedFixture.after, "The fixture has no '\(mutation.find)'.")
-    let found = findings(FeedFixture.before, after)
-    #expect(
-      found.contains {
-        mutation.rules.contains($0.rule)
-          && ($0.severity > .note || mutation.rules == [.startsLater])
-      },
-      "\(found.summary)")
+    try expectFinding(of: mutation, in: FeedFixture.before, FeedFixture.after)
+  }
+
+  @Test(arguments: CartFixture.mutations)
+  func check_whenSecondConversionHasMistake_findsIt(mutation: Mutation) throws {
+    try expectFinding(of: mutation, in: CartFixture.before, CartFixture.after)
+  }
+
+  private func expectFinding(
+    of mutation: Mutation, in before: String, _ correct: String
+  ) throws {
+    let after = correct.replacingOccurrences(of: mutation.find, with: mutation.replacement)
+    try #require(after != correct, "The fixture has no '\(mutation.find)'.")
+    let found = serious(before, after)
+    #expect(found.contains { mutation.rules.contains($0.rule) }, "\(found.summary)")
   }
 }
