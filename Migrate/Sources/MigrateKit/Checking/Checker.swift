@@ -213,11 +213,15 @@ public final class Checker {
       guard let items = grouped[key], let item = items.first else { continue }
       let rule: Rule = key == "cancellation" ? .cancellation : item.0.rule
       let when = item.condition.isEmpty ? "" : ", when \(item.condition)"
-      let details = items.map { readable($0.0.detail.components(separatedBy: "|").last ?? "") }
+      let details = items.map {
+        readable(named($0.0.detail, parameters).components(separatedBy: "|").last ?? "")
+      }
       let list = details.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
       let more = details.count > 3 ? " and \(details.count - 3) more" : ""
-      let detail = item.0.detail.components(separatedBy: "` became `").map(readable)
-        .joined(separator: "` became `")
+      let detail = named(item.0.detail, parameters).components(separatedBy: "` became `").map(
+        readable
+      )
+      .joined(separator: "` became `")
       let message: String =
         switch rule {
         case .effectLost: "`\(detail)` no longer happens\(when)."
@@ -266,7 +270,7 @@ public final class Checker {
 }
 
 /// A message with the names of parameters in place of their numbers.
-private func named(_ message: String, _ parameters: [String]) -> String {
+func named(_ message: String, _ parameters: [String]) -> String {
   var message = message
   for (index, name) in parameters.enumerated().reversed() {
     message = message.replacingOccurrences(of: "parameter \(index)", with: name)

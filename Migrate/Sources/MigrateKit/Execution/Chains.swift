@@ -203,13 +203,13 @@ extension Machine {
 
   private func eachValue(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
     let name = link.name.replacingSuffix("Values", "").replacingSuffix("Value", "")
+    let function = member(value, name)
     guard let handler = link.handler, case .closure(let body) = handler.kind else {
-      let text = "\(value.text).\(name)"
-      return [(state, .fulfilled(.plain(text)), nil)]
+      return [(state, .fulfilled(function), nil)]
     }
     return settled(
       try opaque(
-        "\(value.text).\(name)", [Declarations.trailing], [.closure(body)], handler, state,
+        function.text, [Declarations.trailing], [.closure(body)], handler, state,
         isEffect: false)
     ) { $0 }
   }

@@ -103,10 +103,12 @@ enum Flow {
   case crashed
 }
 
-/// A text that is short enough for a key: long ones end with a checksum.
+/// A text that is short enough for a key: in long ones, a checksum replaces the middle.
+///
+/// The end stays, because it names the member of what comes before it.
 func shortened(_ text: String, limit: Int = 220) -> String {
   guard text.utf8.count > limit else { return text }
   var hash: UInt64 = 14_695_981_039_346_656_037
   for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 1_099_511_628_211 }
-  return text.prefix(160) + "…" + String(hash, radix: 36)
+  return text.prefix(130) + "…" + String(hash, radix: 36) + "…" + text.suffix(26)
 }

@@ -209,7 +209,8 @@ private struct FactCollector {
       var result: [String] = []
       for path in paths {
         for event in path.events where event.isStrong && seen.insert(event.key).inserted {
-          result.append("\(event.place.line): \(event.summary) on \(event.executor)")
+          let effect = readable(named(event.key, unit.body.parameters))
+          result.append("\(event.place.line): \(effect) on \(event.executor)")
         }
       }
       return result
