@@ -1,0 +1,63 @@
+import Promises
+import Support
+
+// The same for Google's library.
+final class GoogleShapes {
+  let world: World
+
+  init(_ world: World) { self.world = world }
+
+  func returned(_ input: Int) -> Promise<Int> {
+    world.log("head")
+    return world.begin(1, input).then { first -> Promise<Int> in
+      self.world.log("first \(first)")
+      return self.world.begin(2, first)
+    }.then { second -> Int in
+      try self.world.compute(3, second)
+    }
+  }
+
+  func passed(_ input: Int) -> Promise<Int> {
+    return world.begin(4, input).then { value in
+      self.world.log("seen \(value)")
+    }.catch { error in
+      self.world.log("caught \(error)")
+    }
+  }
+
+  func always(_ input: Int) -> Promise<Int> {
+    return world.begin(5, input).always {
+      self.world.log("always")
+    }
+  }
+
+  func recovered(_ input: Int) -> Promise<Int> {
+    return world.begin(6, input).recover { error -> Promise<Int> in
+      self.world.log("recovering from \(error)")
+      return self.world.begin(7, input)
+    }
+  }
+
+  func fireAndForget(_ input: Int) {
+    world.begin(8, input).then { value in
+      self.world.log("shown \(value)")
+    }.catch { error in
+      self.world.log("failed \(error)")
+    }
+    world.log("after the chain")
+  }
+}
+
+/// The shapes, ready to run.
+public func googleShapes() -> [Scenario] {
+  func scenario(_ name: String, _ run: @escaping (GoogleShapes) -> Promise<Int>) -> Scenario {
+    Scenario("Google: " + name, googleResult: { run(GoogleShapes($0)) })
+  }
+  return [
+    scenario("returned") { $0.returned(1) },
+    scenario("passed") { $0.passed(1) },
+    scenario("always") { $0.always(1) },
+    scenario("recover") { $0.recovered(1) },
+    Scenario("Google: fire and forget") { GoogleShapes($0).fireAndForget(1) },
+  ]
+}

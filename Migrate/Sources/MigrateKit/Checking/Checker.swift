@@ -1,0 +1,296 @@
+import Foundation
+
+/// Compares two versions of a program.
+public final class Checker {
+  private let old: Program
+  private let new: Program
+  private var findings: [Finding] = []
+  /// The closures that are being compared, or have been.
+  private var compared: Set<String> = []
+  /// The names of the parameters of the function that is being compared.
+  private var parameters: [String] = []
+  private var declaration: Place?
+  /// The number of functions that differ in their text, and were compared.
+  public private(set) var comparedFunctions = 0
+
+  /// Creates a checker for two versions of a tree.
+  public init(old: SourceTree, new: SourceTree) {
+    self.old = Program(old)
+    self.new = Program(new)
+  }
+
+  /// Returns the differences in effects, sorted by place.
+  public func run() -> [Finding] {
+    let oldGroups = Dictionary(grouping: old.declarations.functions, by: \.identity)
+    let newGroups = Dictionary(grouping: new.declarations.functions, by: \.identity)
+    let oldNames = Set(old.declarations.functions.map(\.name))
+    let newNames = Set(new.declarations.functions.map(\.name))
+    let oldOnly = inlinable(old, except: newNames)
+    let newOnly = inlinable(new, except: oldNames)
+    for (identity, functions) in oldGroups.sorted(by: { $0.key < $1.key }) {
+      let candidates = newGroups[identity] ?? []
+      for (index, function) in functions.enumerated() {
+        let matches =
+          functions.count == 1
+          ? candidates : candidates.count == functions.count ? [candidates[index]] : candidates
+        if matches.isEmpty {
+          noteLost(function, oldOnly, newOnly)
+        }
+        for match in matches where match.statements != nil {
+          compare(function, match, among: matches, oldOnly, newOnly)
+        }
+      }
+    }
+    return findings.sorted {
+      ($0.new?.file.path ?? $0.old?.file.path ?? "", $0.new?.offset ?? $0.old?.offset ?? 0)
+        < ($1.new?.file.path ?? $1.old?.file.path ?? "", $1.new?.offset ?? $1.old?.offset ?? 0)
+    }
+  }
+
+  /// The functions that exist in one version only, by name, if the name is unique.
+  private func inlinable(
+    _ program: Program, except names: Set<String>
+  ) -> [String: (FunctionDeclaration, Body)] {
+    var result: [String: (FunctionDeclaration, Body)] = [:]
+    for (name, functions) in program.declarations.byName
+    where !names.contains(name) && functions.count == 1 {
+      guard let function = functions.first, let body = program.body(of: function) else { continue }
+      result[name] = (function, body)
+    }
+    return result
+  }
+
+  private func noteLost(
+    _ function: FunctionDeclaration, _ oldOnly: [String: (FunctionDeclaration, Body)],
+    _ newOnly: [String: (FunctionDeclaration, Body)]
+  ) {
+    guard function.type.isThenable || function.isAsync, oldOnly[function.name] == nil else {
+      return
+    }
+    report(
+      .functionLost, "", function.fullName,
+      "`\(function.fullName)` has no counterpart: it was removed, renamed, or moved to another type.",
+      old: function.place, new: nil)
+  }
+
+  // MARK: Functions
+
+  private func compare(
+    _ before: FunctionDeclaration, _ after: FunctionDeclaration,
+    among matches: [FunctionDeclaration], _ oldOnly: [String: (FunctionDeclaration, Body)],
+    _ newOnly: [String: (FunctionDeclaration, Body)]
+  ) {
+    guard let statements = before.statements, let others = after.statements else { return }
+    if statements.trimmedDescription == others.trimmedDescription,
+      before.isAsync == after.isAsync,
+      startExecutor(of: before, old.declarations) == startExecutor(of: after, new.declarations)
+    {
+      return
+    }
+    comparedFunctions += 1
+    // A function that forwards to its `async` twin, or the reverse, has the twin's effects.
+    var newOnly = newOnly
+    for twin in matches where twin !== after && twin.isAsync != after.isAsync {
+      if let body = new.body(of: twin) { newOnly[twin.name] = (twin, body) }
+    }
+    guard let first = old.unit(before, inlined: oldOnly),
+      let second = new.unit(after, inlined: newOnly)
+    else { return }
+    compare(first, second, oldOnly, newOnly)
+  }
+
+  private func compare(
+    _ first: Unit, _ second: Unit, _ oldOnly: [String: (FunctionDeclaration, Body)],
+    _ newOnly: [String: (FunctionDeclaration, Body)]
+  ) {
+    var (first, second) = (first, second)
+    if first.isLinear != second.isLinear {
+      if !first.isLinear {
+        first = old.unit(first.function, inlined: oldOnly, isLinear: true) ?? first
+      } else {
+        second = new.unit(second.function, inlined: newOnly, isLinear: true) ?? second
+      }
+    }
+    let name = first.function.fullName
+    parameters = first.body.parameters
+    declaration = second.function.place
+    let closures: (Event, Event) -> Void = { [self] before, after in
+      compareClosures(before, after, first, second, oldOnly, newOnly)
+    }
+    func comparison() -> Comparison {
+      Comparison(
+        old: first.paths, new: second.paths,
+        isFireAndForget: !first.function.type.isThenable && second.function.isAsync
+          && !first.function.isAsync,
+        compareClosures: closures)
+    }
+    var differences = comparison().run()
+    if differences == nil {
+      first = old.unit(first.function, inlined: oldOnly, isLinear: true) ?? first
+      second = new.unit(second.function, inlined: newOnly, isLinear: true) ?? second
+      differences = comparison().run()
+    }
+    if first.isLinear, !(differences ?? []).isEmpty {
+      report(
+        .undecided, "", name,
+        "`\(name)` has too many paths: its effects were compared without their conditions.",
+        old: first.function.place, new: second.function.place)
+    }
+    report(differences ?? [], name, first.function.place, second.function.place)
+  }
+
+  private func compareClosures(
+    _ before: Event, _ after: Event, _ first: Unit, _ second: Unit,
+    _ oldOnly: [String: (FunctionDeclaration, Body)],
+    _ newOnly: [String: (FunctionDeclaration, Body)]
+  ) {
+    for (one, two) in zip(before.closures, after.closures) {
+      guard let oldBody = one.body, let newBody = two.body else {
+        if one.body == nil, let paths = new.paths(of: two, in: second, inlined: newOnly) {
+          checkResumption([], paths, first.function.fullName, two.body?.place)
+        }
+        continue
+      }
+      let key =
+        "\(oldBody.place.description)|\(oldBody.place.offset)|\(newBody.place.description)|\(newBody.place.offset)"
+      guard compared.insert(key).inserted else { continue }
+      guard let oldPaths = old.paths(of: one, in: first, inlined: oldOnly),
+        let newPaths = new.paths(of: two, in: second, inlined: newOnly)
+      else { continue }
+      checkResumption(oldPaths, newPaths, first.function.fullName, newBody.place)
+      let comparison = Comparison(
+        old: oldPaths, new: newPaths, isFireAndForget: false,
+        compareClosures: { [self] in
+          compareClosures($0, $1, first, second, oldOnly, newOnly)
+        })
+      report(comparison.run() ?? [], first.function.fullName, oldBody.place, newBody.place)
+    }
+  }
+
+  /// Reports paths of a callback on which a continuation is resumed twice or not at all.
+  private func checkResumption(
+    _ old: [Path], _ new: [Path], _ function: String, _ place: Place?
+  ) {
+    let counts = new.map { path in
+      path.events.filter { $0.isContinuation }
+    }
+    guard counts.contains(where: { !$0.isEmpty }) else { return }
+    if let twice = counts.first(where: { $0.count > 1 }) {
+      report(
+        .resumedTwice, twice[1].key, function,
+        "The continuation is resumed a second time on a path that has resumed it before.",
+        old: nil, new: twice[1].place)
+    }
+    let oldMisses = old.contains { path in !path.events.contains { $0.kind == .settle } }
+    if counts.contains(where: \.isEmpty), !oldMisses {
+      report(
+        .neverResumed, "", function,
+        "On a path through this callback, the continuation isn't resumed.", old: nil, new: place)
+    }
+  }
+
+  // MARK: Reports
+
+  private func report(
+    _ differences: [(Comparison.Difference, Comparison.Occurrence, condition: String)],
+    _ function: String, _ old: Place, _ new: Place
+  ) {
+    var grouped: [String: [(Comparison.Difference, Comparison.Occurrence, condition: String)]] = [:]
+    var order: [String] = []
+    for item in differences {
+      // Many effects of one function that share a cause are one finding.
+      var key: String
+      switch item.0.rule {
+      case .executorChanged: key = item.0.rule.rawValue + item.0.detail.prefix { $0 != "|" }
+      case .startsLater, .callerWaits: key = item.0.rule.rawValue
+      default: key = "\(item.0)"
+      }
+      if item.0.isCancelled { key = "cancellation" }
+      if grouped[key] == nil { order.append(key) }
+      grouped[key, default: []].append(item)
+    }
+    for key in order {
+      guard let items = grouped[key], let item = items.first else { continue }
+      let rule: Rule = key == "cancellation" ? .cancellation : item.0.rule
+      let when = item.condition.isEmpty ? "" : ", when \(item.condition)"
+      let details = items.map {
+        readable(named($0.0.detail, parameters).components(separatedBy: "|").last ?? "")
+      }
+      let list = details.prefix(3).map { "`\($0)`" }.joined(separator: ", ")
+      let more = details.count > 3 ? " and \(details.count - 3) more" : ""
+      let detail = named(item.0.detail, parameters).components(separatedBy: "` became `").map(
+        readable
+      )
+      .joined(separator: "` became `")
+      let message: String =
+        switch rule {
+        case .effectLost: "`\(detail)` no longer happens\(when)."
+        case .effectRepeated: "`\(detail)` happens again\(when)."
+        case .effectAdded: "`\(detail)` is new\(when)."
+        case .callReplaced: "`\(detail)`\(when)."
+        case .argumentChanged: "`\(detail)`\(when)."
+        case .executorChanged: "\(list)\(more) \(detail.prefix { $0 != "|" })."
+        case .priorityChanged: "`\(detail)`\(when)."
+        case .errorSwallowed: "`\(detail)` is no longer thrown\(when)."
+        case .errorAdded: "The function now throws `\(detail)`\(when)."
+        case .errorChanged: "The error `\(detail)`\(when)."
+        case .resultChanged: "The result `\(detail)`\(when)."
+        case .orderChanged: "`\(detail)` changed their order\(when)."
+        case .becameSequential: "`\(detail)` ran at the same time and now run one after the other."
+        case .becameParallel: "`\(detail)` ran one after the other and now run at the same time."
+        case .waitLost: "The code no longer waits for `\(detail)`\(when)."
+        case .startsLater: "\(list)\(more) started inside the call and now starts in a task."
+        case .callerWaits: "\(list)\(more) ran after the call returned and now runs inside it."
+        case .cancellation: "The handling of a cancellation changed: \(list)\(more)."
+        case .crash: "The program now crashes\(when)."
+        default: detail
+        }
+      let severity: Severity? =
+        rule == .orderChanged && items.allSatisfy({ $0.0.isOrderOfAssignments }) ? .note : nil
+      report(
+        rule, item.0.detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new,
+        severity: severity)
+    }
+  }
+
+  private func report(
+    _ rule: Rule, _ detail: String, _ function: String, _ message: String, old: Place?, new: Place?,
+    severity: Severity? = nil
+  ) {
+    let message = named(message, self.parameters)
+    let fingerprint = shortened("\(rule.rawValue)|\(function)|\(detail)")
+    guard
+      !findings.contains(where: { $0.fingerprint == fingerprint && $0.new?.offset == new?.offset })
+    else { return }
+    findings.append(
+      Finding(
+        rule: rule, severity: severity ?? rule.severity, function: function, message: message,
+        old: old, new: new, declaration: new == nil ? nil : declaration, fingerprint: fingerprint))
+  }
+}
+
+/// A message with the names of parameters in place of their numbers.
+func named(_ message: String, _ parameters: [String]) -> String {
+  var message = message
+  for (index, name) in parameters.enumerated().reversed() {
+    message = message.replacingOccurrences(of: "parameter \(index)", with: name)
+  }
+  return message
+}
+
+extension FunctionDeclaration {
+  /// What the versions of a function have in common, whether or not its name says that it is
+  /// `async`.
+  var identity: String {
+    var base = name
+    for suffix in ["_async", "Async"] where base.hasSuffix(suffix) && base.count > suffix.count {
+      base.removeLast(suffix.count)
+    }
+    let types = parameters.map(\.type).filter { !$0.contains("PMKNamespacer") }
+    let own = labels.enumerated().filter {
+      !($0.offset < parameters.count && parameters[$0.offset].type.contains("PMKNamespacer"))
+    }
+    return "\(owner).\(base)(\(own.map { $0.element + ":" }.joined()))"
+      + types.joined(separator: ",").filter { !$0.isWhitespace }
+  }
+}

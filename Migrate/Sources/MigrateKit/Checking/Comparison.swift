@@ -1,0 +1,348 @@
+/// Compares the paths of two versions of a function.
+final class Comparison {
+  /// A difference on one pair of paths.
+  struct Difference: Hashable {
+    let rule: Rule
+    let detail: String
+    let oldOffset: Int
+    let newOffset: Int
+    /// Whether an error on the path represents a cancellation.
+    var isCancelled = false
+
+    /// Whether two assignments changed their order, which only observers notice.
+    var isOrderOfAssignments: Bool {
+      let parts = detail.components(separatedBy: "` and `")
+      return parts.count == 2 && parts.allSatisfy { $0.contains(" = ") }
+    }
+  }
+
+  /// The places and paths of a difference.
+  struct Occurrence {
+    var old: Place?
+    var new: Place?
+    var pairs: [Int] = []
+  }
+
+  let old: [Path]
+  let new: [Path]
+  /// Compares closures that both versions pass to the same call.
+  let compareClosures: (Event, Event) -> Void
+  let isFireAndForget: Bool
+  private var found: [Difference: Occurrence] = [:]
+  private(set) var pairs: [(old: Int, new: Int)] = []
+  /// The events that differ: what follows from them isn't reported again.
+  private var causes: [(old: String?, new: String?)] = []
+  /// Whether a call that gets a callback was replaced by one that doesn't, or the reverse.
+  private var losesCallback = false
+
+  init(
+    old: [Path], new: [Path], isFireAndForget: Bool,
+    compareClosures: @escaping (Event, Event) -> Void
+  ) {
+    let kept = Self.withoutImpossibleFailures(old, new)
+    self.old = kept.old
+    self.new = kept.new
+    self.isFireAndForget = isFireAndForget
+    self.compareClosures = compareClosures
+  }
+
+  /// Leaves out failures that only one version considers, of calls that the other one makes without
+  /// `try`: these can't throw.
+  private static func withoutImpossibleFailures(
+    _ old: [Path], _ new: [Path]
+  ) -> (old: [Path], new: [Path]) {
+    func questions(_ paths: [Path]) -> Set<String> {
+      Set(paths.flatMap(\.decisions.keys).filter { $0.hasPrefix("fails: ") })
+    }
+    func keys(_ paths: [Path]) -> Set<String> { Set(paths.flatMap { $0.events.map(\.key) }) }
+    let onlyOld = questions(old).subtracting(questions(new))
+    let onlyNew = questions(new).subtracting(questions(old))
+    let oldKeys = keys(old)
+    let newKeys = keys(new)
+    func possible(_ path: Path, _ only: Set<String>, _ other: Set<String>) -> Bool {
+      !path.decisions.contains { question, fails in
+        fails && only.contains(question) && other.contains(String(question.dropFirst(7)))
+      }
+    }
+    return (
+      old.filter { possible($0, onlyOld, newKeys) }, new.filter { possible($0, onlyNew, oldKeys) }
+    )
+  }
+
+  /// Returns the differences, each with the condition under which it occurs; nil if there are too
+  /// many paths to compare.
+  func run() -> [(Difference, Occurrence, condition: String)]? {
+    let shared = Array(
+      Set(old.flatMap(\.decisions.keys)).intersection(new.flatMap(\.decisions.keys)))
+    let oldSignatures = old.map { signature($0, shared) }
+    let newSignatures = new.map { signature($0, shared) }
+    for first in old.indices {
+      for second in new.indices where fit(oldSignatures[first], newSignatures[second]) {
+        pairs.append((first, second))
+        if pairs.count > 4000 { return nil }
+      }
+    }
+    for index in pairs.indices { compare(index) }
+    return found.filter { !isConsequence($0.key) }.map { difference, occurrence in
+      (difference, occurrence, condition(difference, occurrence))
+    }
+    .sorted { ($0.0.newOffset, $0.0.oldOffset) < ($1.0.newOffset, $1.0.oldOffset) }
+  }
+
+  private func signature(_ path: Path, _ questions: [String]) -> [Int8] {
+    questions.map { path.decisions[$0].map { $0 ? 1 : 2 } ?? 0 }
+  }
+
+  private func fit(_ first: [Int8], _ second: [Int8]) -> Bool {
+    for (one, other) in zip(first, second) where one != 0 && other != 0 && one != other {
+      return false
+    }
+    return true
+  }
+
+  private func note(
+    _ rule: Rule, _ detail: String, _ old: Place?, _ new: Place?, _ pair: Int
+  ) {
+    var difference = Difference(
+      rule: rule, detail: detail, oldOffset: old?.offset ?? -1,
+      newOffset: rule == .effectLost ? -1 : new?.offset ?? -1)
+    difference.isCancelled = isCancelled(pair)
+    var occurrence = found[difference] ?? Occurrence(old: old, new: new)
+    occurrence.pairs.append(pair)
+    found[difference] = occurrence
+  }
+
+  private func isCancelled(_ pair: Int) -> Bool {
+    [old[pairs[pair].old].decisions, new[pairs[pair].new].decisions].contains { decisions in
+      decisions.contains { $0.value && $0.key.hasSuffix(".isCancelled") }
+    }
+  }
+
+  /// Whether a difference is explained by another one: it mentions a call that differs, or occurs
+  /// for other errors than cancellations, too.
+  private func isConsequence(_ difference: Difference) -> Bool {
+    if difference.isCancelled {
+      var general = difference
+      general.isCancelled = false
+      if found[general] != nil { return true }
+    }
+    let isEnding = [.errorSwallowed, .errorAdded, .errorChanged, .resultChanged]
+      .contains(difference.rule)
+    func mentions(_ part: String, _ key: String?) -> Bool {
+      guard let key else { return false }
+      return part.contains(key) && (part != key || isEnding)
+    }
+    let parts = difference.detail.components(separatedBy: "` became `")
+    // The call that settled a promise later was replaced, and with it all results.
+    if isEnding, losesCallback, difference.detail.contains("callback ") || parts.count == 1 {
+      return true
+    }
+    return causes.contains { cause in
+      let old = mentions(parts[0], cause.old)
+      let new = mentions(parts.last ?? "", cause.new)
+      switch difference.rule {
+      case .errorSwallowed: return old
+      case .errorAdded: return new
+      case .effectLost: return old && cause.new != nil
+      case .effectAdded, .effectRepeated: return new && cause.old != nil
+      default: return isEnding ? old || new : parts.count > 1 && old && new
+      }
+    }
+  }
+
+  // MARK: One pair of paths
+
+  private func compare(_ pair: Int) {
+    let first = old[pairs[pair].old]
+    let second = new[pairs[pair].new]
+    let alignment = Alignment(first.events, second.events)
+    let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
+    for index in alignment.missing {
+      let event = first.events[index]
+      // A program that crashes does nothing more.
+      if crashes || second.ending == .crash && first.ending != .crash { continue }
+      causes.append((event.key, nil))
+      let isRepeated = alignment.same.contains { first.events[$0.old].key == event.key }
+      note(
+        .effectLost, event.key + (isRepeated ? " as often as before" : ""), event.place,
+        second.endPlace, pair)
+    }
+    for index in alignment.added {
+      let event = second.events[index]
+      if event.subject == "crash" {
+        note(.crash, "", nil, event.place, pair)
+        continue
+      }
+      causes.append((nil, event.key))
+      let isRepeated = alignment.same.contains { second.events[$0.new].key == event.key }
+      note(isRepeated ? .effectRepeated : .effectAdded, event.key, nil, event.place, pair)
+    }
+    for match in alignment.changed {
+      let (before, after) = (first.events[match.old], second.events[match.new])
+      causes.append((before.key, after.key))
+      note(
+        .argumentChanged, "\(before.key)` became `\(after.key)", before.place, after.place,
+        pair)
+      compareClosures(before, after)
+    }
+    for match in alignment.replaced {
+      let (before, after) = (first.events[match.old], second.events[match.new])
+      causes.append((before.key, after.key))
+      if before.closures.isEmpty != after.closures.isEmpty { losesCallback = true }
+      note(
+        .callReplaced, "\(before.key)` became `\(after.key)", before.place, after.place,
+        pair)
+      compareClosures(before, after)
+    }
+    for match in alignment.same {
+      compare(first.events[match.old], second.events[match.new], first, second, pair)
+    }
+    compareOrder(alignment, first, second, pair)
+    compareConcurrency(alignment, first, second, pair)
+    compareEndings(first, second, pair)
+  }
+
+  private func compare(
+    _ before: Event, _ after: Event, _ first: Path, _ second: Path, _ pair: Int
+  ) {
+    compareClosures(before, after)
+    // The call of an `async let` runs where its function is isolated, even if this path fails before
+    // it is awaited.
+    let isChildCall = second.lists[after.list] == .child && !after.isEffect
+    if !isChildCall { compareExecutors(before, after, pair) }
+    guard before.isStrong, after.isStrong else { return }
+    if before.isAwaited, !after.isAwaited, before.kind == .call {
+      causes.append((before.key, after.key))
+      note(.waitLost, after.summary, before.place, after.place, pair)
+    }
+    if before.priority != after.priority {
+      note(
+        .priorityChanged,
+        "\(after.summary)` with priority `"
+          + (after.priority.isEmpty ? "of the caller" : after.priority),
+        before.place, after.place, pair)
+    }
+    let wasLater = first.lists[before.list] != .own
+    let isTask = second.lists[after.list] == .task
+    if !wasLater, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
+    if wasLater, second.lists[after.list] == .own, isFireAndForget {
+      note(.callerWaits, after.summary, before.place, after.place, pair)
+    }
+    if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
+      note(
+        before.isParallel ? .becameSequential : .becameParallel, after.summary, before.place,
+        after.place, pair)
+    }
+    if before.loops.count < after.loops.count {
+      note(
+        .effectRepeated, "\(after.summary)` for each element of `\(after.loops.last ?? "")",
+        before.place, after.place, pair)
+    }
+    if before.loops.count > after.loops.count {
+      note(
+        .effectLost, "\(after.summary)` for each element of `\(before.loops.last ?? "")",
+        before.place, after.place, pair)
+    }
+  }
+
+  private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
+    // An `async` function runs where it is isolated, and an initializer's thread hardly matters.
+    if after.isAwaited || !after.isStrong && after.baseName.first?.isUppercase == true { return }
+    guard Self.differ(before.executor, after.executor) else { return }
+    note(
+      .executorChanged,
+      "ran on \(before.executor) and now runs on \(after.executor)|\(after.summary)",
+      before.place, after.place, pair)
+  }
+
+  static func differ(_ before: Executor, _ after: Executor) -> Bool {
+    switch (before, after) {
+    case (.callback, _), (_, .callback), (.caller, _), (_, .caller): false
+    default: before != after
+    }
+  }
+
+  /// Reports events that moved relative to the others: those outside the longest sequence in which
+  /// both versions agree.
+  private func compareOrder(
+    _ alignment: Alignment, _ first: Path, _ second: Path, _ pair: Int
+  ) {
+    let matches = alignment.same
+      .filter { first.events[$0.old].isStrong && second.events[$0.new].isStrong }
+      .sorted { $0.old < $1.old }
+    guard matches.count > 1 else { return }
+    var best = matches.map { _ in 1 }
+    var previous = matches.map { _ in -1 }
+    for index in matches.indices {
+      for earlier in 0..<index
+      where !isInverted(matches[earlier], matches[index], first, second)
+        && best[earlier] + 1 > best[index]
+      {
+        best[index] = best[earlier] + 1
+        previous[index] = earlier
+      }
+    }
+    guard var at = best.indices.max(by: { best[$0] < best[$1] }), best[at] < matches.count else {
+      return
+    }
+    var kept: Set<Int> = []
+    while at >= 0 {
+      kept.insert(at)
+      at = previous[at]
+    }
+    for index in matches.indices where !kept.contains(index) {
+      let match = matches[index]
+      guard
+        let other = kept.sorted().first(where: {
+          let (one, two) = $0 < index ? (matches[$0], match) : (match, matches[$0])
+          return isInverted(one, two, first, second)
+        })
+      else { continue }
+      note(
+        .orderChanged,
+        "\(first.events[match.old].summary)` and `\(first.events[matches[other].old].summary)",
+        first.events[match.old].place, second.events[match.new].place, pair)
+    }
+  }
+
+  private func isInverted(
+    _ one: (old: Int, new: Int), _ two: (old: Int, new: Int), _ first: Path, _ second: Path
+  ) -> Bool {
+    first.events[one.old].list == first.events[two.old].list
+      && second.events[one.new].list == second.events[two.new].list && one.new > two.new
+  }
+
+  /// Compares whether a call starts while another one, before it, is still in progress.
+  private func compareConcurrency(
+    _ alignment: Alignment, _ first: Path, _ second: Path, _ pair: Int
+  ) {
+    let matches = alignment.same
+      .filter { first.events[$0.old].isAwaited && second.events[$0.new].isAwaited }
+      .sorted { $0.old < $1.old }
+    for (one, two) in zip(matches, matches.dropFirst()) {
+      let wasParallel = first.isInProgress(first.events[one.old], at: first.events[two.old])
+      let isParallel = second.isInProgress(second.events[one.new], at: second.events[two.new])
+      guard wasParallel != isParallel else { continue }
+      note(
+        wasParallel ? .becameSequential : .becameParallel,
+        "\(first.events[one.old].summary)` and `\(first.events[two.old].summary)",
+        first.events[two.old].place, second.events[two.new].place, pair)
+    }
+  }
+
+  private func compareEndings(_ first: Path, _ second: Path, _ pair: Int) {
+    guard first.ending != second.ending else { return }
+    switch (first.ending, second.ending) {
+    case (_, .crash): break
+    case (.error(let error), .value):
+      note(.errorSwallowed, error, first.endPlace, second.endPlace, pair)
+    case (.value, .error(let error)):
+      note(.errorAdded, error, first.endPlace, second.endPlace, pair)
+    case (.error(let before), .error(let after)):
+      note(.errorChanged, "\(before)` became `\(after)", first.endPlace, second.endPlace, pair)
+    case (.value(let before), .value(let after)):
+      note(.resultChanged, "\(before)` became `\(after)", first.endPlace, second.endPlace, pair)
+    case (.crash, _): break
+    }
+  }
+}

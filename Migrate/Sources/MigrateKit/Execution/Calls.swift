@@ -1,0 +1,367 @@
+extension Machine {
+  func call(
+    _ callee: Expr, _ arguments: [Expr.Argument], _ expression: Expr, _ state: State,
+    isEffect: Bool
+  ) throws -> Values {
+    switch callee.kind {
+    case .name(let name):
+      if let known = try knownFunction(name, arguments, expression, state) { return known }
+      return try evaluate(callee, state).flatMap { state, value, _ in
+        try apply(value ?? .nothing, nil, arguments, expression, state, isEffect: isEffect)
+      }
+    case .member(nil, let name):
+      if let known = try knownMember(name, arguments, state) { return known }
+      return try apply(.plain("." + name), nil, arguments, expression, state, isEffect: isEffect)
+    case .member(let base?, let name):
+      if let known = try knownMethod(base, name, arguments, expression, state) { return known }
+      return try evaluate(base, state).flatMap { state, value, flow -> Values in
+        if let flow { return [(state, nil, flow)] }
+        let value = value ?? .nothing
+        if let known = try method(of: value, name, arguments, expression, state) { return known }
+        return try apply(
+          member(value, name), value, arguments, expression, state, isEffect: isEffect)
+      }
+    default:
+      return try evaluate(callee, state).flatMap { state, value, flow -> Values in
+        if let flow { return [(state, nil, flow)] }
+        return try apply(value ?? .nothing, nil, arguments, expression, state, isEffect: isEffect)
+      }
+    }
+  }
+
+  /// Applies a function to arguments.
+  func apply(
+    _ function: Value, _ receiver: Value?, _ arguments: [Expr.Argument], _ expression: Expr,
+    _ state: State, isEffect: Bool
+  ) throws -> Values {
+    try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      let values = values ?? []
+      switch function {
+      case .closure(let body):
+        return try invoke(body, values, state, isEffect: isEffect)
+      case .resolverMethod(let id, let name):
+        return try resolve(id, name, arguments.map(\.label), values, expression.place, state)
+      case .resolver(let id):
+        // A guarantee's resolver is a function.
+        return try resolve(id, "fulfill", [nil], values, expression.place, state)
+      default:
+        let text = function.text
+        if let known = inlined[text], depth < 4 {
+          return try enter(known.0, known.1, values, expression, state, isEffect: isEffect)
+        }
+        return try opaque(
+          text, arguments.map(\.label), values, expression, state, isEffect: isEffect)
+      }
+    }
+  }
+
+  /// Enters a function that exists on this side only: an extracted one, or one that was replaced.
+  private func enter(
+    _ function: FunctionDeclaration, _ body: Body, _ values: [Value], _ expression: Expr,
+    _ state: State, isEffect: Bool
+  ) throws -> Values {
+    var state = state
+    let before = state.executor
+    if function.isAsync {
+      state.executor =
+        startExecutor(of: function, declarations) == .main ? .main : resumedPool(state)
+    }
+    return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
+      var state = state
+      if function.isAsync { state.executor = before == .caller ? .pool : before }
+      return (state, value, flow)
+    }
+  }
+
+  private func resumedPool(_ state: State) -> Executor {
+    declarations.settings.isNonsendingByDefault ? state.executor : .pool
+  }
+
+  /// Records the call of a function that isn't described.
+  func opaque(
+    _ name: String, _ labels: [String?], _ values: [Value], _ expression: Expr, _ state: State,
+    isEffect: Bool, isUnlabelled: Bool = false
+  ) throws -> Values {
+    var state = state
+    if let seconds = Self.pause(name, labels, values) {
+      record(
+        .call, key: "sleep(\(seconds))", subject: "sleep", values: seconds,
+        at: expression.place, isEffect: true, in: &state)
+      return [(state, .plain("sleep(\(seconds))"), nil)]
+    }
+    let base = name.split(separator: ".").last.map(String.init) ?? name
+    if Self.pure.contains(base), case .closure(let body)? = values.last {
+      return try forEach(name, body, state)
+    }
+    let parts = zip(labels, values).map { label, value in
+      guard let label, label != Declarations.trailing, !value.isFunction else { return value.text }
+      return "\(label): \(value.text)"
+    }
+    var text = shortened(name + "(" + parts.joined(separator: ", ") + ")")
+    if state.events.contains(where: { $0.key == text && $0.isAwaited }) { text += "′" }
+    let type = expression.type
+    record(
+      .call, key: text, subject: name, values: values.map(\.text).joined(separator: ", "),
+      isUnlabelled: isUnlabelled, at: expression.place, isEffect: isEffect,
+      isPromise: type.isThenable, closures: callbacks(values, state), in: &state)
+    return [(state, .plain(text), nil)]
+  }
+
+  /// How many seconds a call pauses: `after(seconds:)` and `Task.sleep` are the same step.
+  private static func pause(_ name: String, _ labels: [String?], _ values: [Value]) -> String? {
+    guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
+    let text = values[0].text.filter { $0 != "_" && $0 != " " }
+    let unit: Double? =
+      switch labels[0] {
+      case "seconds": 1
+      case "nanoseconds": 1e-9
+      default:
+        text.hasPrefix(".seconds(") ? 1 : text.hasPrefix(".milliseconds(") ? 1e-3 : nil
+      }
+    let digits = text.drop { !$0.isNumber }.prefix { $0.isNumber || $0 == "." }
+    guard let unit, let number = Double(digits),
+      text.hasSuffix(digits) || text.hasSuffix("\(digits))")
+    else { return unit == nil && name == "after" ? nil : text }
+    return String((number * unit * 1e6).rounded() / 1e6)
+  }
+
+  /// Methods of collections that call their closure for each element, during the call.
+  static let pure: Set<String> = [
+    "map", "filter", "compactMap", "flatMap", "first", "contains", "sorted", "reduce", "allSatisfy",
+    "min", "max", "mapValues", "compactMapValues", "forEach", "removeAll", "firstIndex", "last",
+    "drop", "prefix", "sort",
+  ]
+
+  private func forEach(_ name: String, _ body: Body, _ state: State) throws -> Values {
+    var state = state
+    let base = name.split(separator: ".").dropLast().joined(separator: ".")
+    state.loops.append(base)
+    let element = Value.plain("each(\(base))")
+    let loops = state.loops.count
+    let arguments =
+      body.parameters.count > 1
+      ? body.parameters.indices.map { Value.plain("each\($0)(\(base))") } : [element]
+    return try invoke(body, arguments, state, isEffect: name.hasSuffix("forEach")).map {
+      state, value, flow in
+      var state = state
+      if state.loops.count >= loops { state.loops.removeLast() }
+      if let flow { return (state, nil, flow) }
+      let text = shortened("\(name){\(value?.text ?? "")}")
+      if let value, text.contains(".map{"), !value.isNothing { state.mapped[text] = value }
+      return (state, .plain(text), nil)
+    }
+  }
+
+  // MARK: Functions of the language and the libraries
+
+  private func knownFunction(
+    _ written: String, _ arguments: [Expr.Argument], _ expression: Expr, _ state: State
+  ) throws -> Values? {
+    let name = String(written.prefix { $0 != "<" })
+    if state.environment[name] != nil { return nil }
+    switch name {
+    case "Task":
+      return try spawn(arguments, expression, state, isDetached: false)
+    case "withCheckedContinuation", "withUnsafeContinuation", "withCheckedThrowingContinuation",
+      "withUnsafeThrowingContinuation":
+      return try continuation(arguments, state, canThrow: name.contains("Throwing"))
+    case "withTaskGroup", "withThrowingTaskGroup", "withDiscardingTaskGroup",
+      "withThrowingDiscardingTaskGroup":
+      return try taskGroup(arguments, state)
+    case "withTaskCancellationHandler":
+      guard case .closure(let body)? = arguments.first?.value.kind else { return nil }
+      return try invoke(body, [], state)
+    default:
+      guard let library else { return nil }
+      return try promiseFunction(name, arguments, expression, library, state)
+    }
+  }
+
+  /// `MainActor.run`, `Task.detached`, `Promise.pending`, and the like, and blocks sent to queues.
+  private func knownMethod(
+    _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ expression: Expr, _ state: State
+  ) throws -> Values? {
+    guard case .name(let written) = base.kind else {
+      return try queueMethod(base, name, arguments, state)
+    }
+    let type = String(written.prefix { $0 != "<" })
+    switch (type, name) {
+    case ("MainActor", "run"), ("MainActor", "assumeIsolated"):
+      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      return try within(.main, state) { try invoke(body, [], $0, isEffect: true) }
+    case ("Task", "detached"):
+      return try spawn(arguments, expression, state, isDetached: true)
+    case ("Promise", "value"), ("Guarantee", "value"), ("Promise", "pending"),
+      ("Guarantee", "pending"), ("Promise", "withResolvers"), ("Promise", "rejected"),
+      ("Promise", "init"), ("Promise", "all"), ("Promise", "race"), ("Promise", "any"):
+      guard let library else { return nil }
+      if name == "init" {
+        return try promiseFunction("Promise", arguments, expression, library, state)
+      }
+      if ["all", "race", "any"].contains(name) {
+        return try promiseFunction(name, arguments, expression, library, state)
+      }
+      return try knownMember(name, arguments, state)
+    default:
+      return try queueMethod(base, name, arguments, state)
+    }
+  }
+
+  private func queueMethod(
+    _ base: Expr, _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    guard ["async", "sync"].contains(name),
+      case .closure(let body)? = arguments.last?.value.kind
+    else { return nil }
+    return try evaluate(base, state).flatMap { state, value, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      let executor = Self.executor(named: value?.text ?? "")
+      let isPromise = arguments.contains {
+        if case .member(nil, "promise") = $0.value.kind { true } else { false }
+      }
+      if name == "sync" { return try within(executor, state) { try invoke(body, [], $0) } }
+      var state = state
+      let outer = (state.list, state.executor)
+      state.list = state.startList(.dispatched)
+      let list = state.list
+      state.executor = executor
+      return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
+        var state = state
+        (state.list, state.executor) = outer
+        guard isPromise else { return (state, .nothing, nil) }
+        var outcome = Outcome.fulfilled(value ?? .nothing)
+        if case .thrown(let error)? = flow { outcome = .rejected(error) }
+        return state.withPromise(outcome, list: list)
+      }
+    }
+  }
+
+  /// The executor that an expression for a queue names.
+  static func executor(named text: String) -> Executor {
+    let plain = text.filter { !$0.isWhitespace }
+    if ["DispatchQueue.main", ".main", "MainActor.shared"].contains(plain) { return .main }
+    if plain.hasPrefix("DispatchQueue.global(") || plain.hasPrefix(".global(") { return .pool }
+    if plain == "nil" || plain == ".immediate" { return .callback }
+    return .queue(plain)
+  }
+
+  func within(
+    _ executor: Executor, _ state: State, _ work: (State) throws -> Values
+  ) throws -> Values {
+    var state = state
+    let outer = state.executor
+    state.executor = executor
+    return try work(state).map { state, value, flow in
+      var state = state
+      state.executor = outer == .caller ? (home == .caller ? .pool : home) : outer
+      return (state, value, flow)
+    }
+  }
+
+  // MARK: Tasks
+
+  private func spawn(
+    _ arguments: [Expr.Argument], _ expression: Expr, _ state: State, isDetached: Bool
+  ) throws -> Values? {
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    var state = state
+    let outer = (state.list, state.executor, state.priority, state.loops)
+    state.list = state.startList(.task)
+    let list = state.list
+    if isDetached {
+      state.executor = .pool
+    } else if state.executor == .caller || state.executor == .callback {
+      state.executor = home == .caller || home == .callback ? .pool : home
+    } else if case .queue = state.executor {
+      state.executor = .pool
+    }
+    if let priority = arguments.first(where: { $0.label == "priority" })?.value,
+      case .member(_, let name) = priority.kind
+    {
+      state.priority = name
+    }
+    return try invoke(body, [], state, isEffect: true).map { state, value, flow in
+      var state = state
+      (state.list, state.executor, state.priority, state.loops) = outer
+      var outcome = Outcome.fulfilled(value ?? .nothing)
+      if case .thrown(let error)? = flow { outcome = .rejected(error) }
+      return state.withPromise(outcome, list: list)
+    }
+  }
+
+  private func taskGroup(_ arguments: [Expr.Argument], _ state: State) throws -> Values? {
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    let before = state.lists.count
+    return try invoke(body, [.group], state).map { state, value, flow in
+      var state = state
+      // The group waits for its children.
+      for list in before..<max(before, state.lists.count) where state.lists[list] == .child {
+        state.join(list)
+      }
+      return (state, value, flow)
+    }
+  }
+
+  /// `group.addTask`, and methods of promises of Google's library that settle them.
+  private func method(
+    of value: Value, _ name: String, _ arguments: [Expr.Argument], _ expression: Expr,
+    _ state: State
+  ) throws -> Values? {
+    switch value {
+    case .group where name.hasPrefix("addTask"):
+      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      var state = state
+      let outer = (state.list, state.executor)
+      state.list = state.startList(.child)
+      state.executor = .pool
+      let count = state.events.count
+      return try invoke(body, [], state, isEffect: true).map { state, value, flow in
+        var state = state
+        (state.list, state.executor) = outer
+        for index in state.events.indices.dropFirst(count) { state.events[index].isParallel = true }
+        if case .thrown? = flow { return (state, nil, flow) }
+        return (state, .nothing, nil)
+      }
+    case .group:
+      return [(state, .plain("results of the group"), nil)]
+    case .promise(let id) where name == "fulfill" || name == "reject":
+      return try apply(
+        .resolverMethod(id, name), nil, arguments, expression, state, isEffect: true)
+    default:
+      let bridges = library == .google ? ["get"] : ["async", "asyncValue"]
+      if bridges.contains(name), arguments.isEmpty {
+        return [(state, value, nil)]
+      }
+      return nil
+    }
+  }
+}
+
+extension Value {
+  var isFunction: Bool {
+    switch self {
+    case .closure, .resolverMethod: true
+    default: false
+    }
+  }
+
+  var isNothing: Bool {
+    if case .plain("()") = self { true } else { false }
+  }
+}
+
+/// Where the code of a function runs before it waits.
+func startExecutor(
+  of function: FunctionDeclaration, _ declarations: Declarations
+) -> Executor {
+  if function.attributes.contains("MainActor") { return .main }
+  if function.attributes.contains("nonisolated") { return function.isAsync ? .pool : .caller }
+  if !function.owner.isEmpty {
+    if declarations.isMainActor(type: function.owner) { return .main }
+    if declarations.isActor(type: function.owner) { return .actor(function.owner) }
+  }
+  if declarations.settings.isMainActorByDefault { return .main }
+  if function.isAsync, !declarations.settings.isNonsendingByDefault { return .pool }
+  return .caller
+}

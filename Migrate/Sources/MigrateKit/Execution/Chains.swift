@@ -1,0 +1,279 @@
+extension Machine {
+  /// Applies an operator to a promise: its handler belongs to the work that follows the promise.
+  func chain(_ link: Link, _ state: State) throws -> Values {
+    try evaluate(link.base, state).flatMap { state, value, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      let base = value ?? .nothing
+      switch link.role {
+      case .toAsync: return [(state, base, nil)]
+      case .wait: return try blocking(base, nil, link.place, state)
+      default: break
+      }
+      var state = state
+      let outer = (state.list, state.executor, state.loops)
+      state.list = continuedList(base, &state)
+      let list = state.list
+      return try settle(base, state, canFail: !link.baseIsGuarantee).flatMap {
+        first, outcome -> Values in
+        var state = first
+        state.executor = handlerExecutor(link.executor, link.library, first)
+        return try handle(link, outcome, state).map { state, outcome, flow in
+          var state = state
+          (state.list, state.executor, state.loops) = outer
+          if case .crashed? = flow {
+            return state.withPromise(.rejected(.plain("crash")), list: list)
+          }
+          if let flow { return (state, nil, flow) }
+          let id = state.addPromise(outcome, list: list)
+          return (state, .promise(id), nil)
+        }
+      }
+    }
+  }
+
+  /// The list of the handlers before this one, or a new one.
+  private func continuedList(_ base: Value, _ state: inout State) -> Int {
+    if case .promise(let id) = base, let list = state.promises[id].list, list != state.list {
+      return list
+    }
+    return state.startList(.chain)
+  }
+
+  private typealias Handled = [(State, Outcome, Flow?)]
+
+  private func handle(_ link: Link, _ outcome: Outcome, _ state: State) throws -> Handled {
+    switch (link.role, outcome) {
+    case (.then, .fulfilled(let value)):
+      return try adopt(try call(link, [value], state, isEffect: link.library == .google)) {
+        state, result in
+        if link.overload == .value { return .fulfilled(result) }
+        // Google's `then` with a handler that returns nothing passes the value on.
+        if link.library == .google, result.isNothing, !value.isNothing { return .fulfilled(value) }
+        return nil
+      }
+    case (.map, .fulfilled(let value)):
+      return settled(try call(link, [value], state)) { $0 }
+    case (.compactMap, .fulfilled(let value)):
+      let isNeverNil = link.handler?.isNeverNil(declarations) ?? false
+      return try settled(try call(link, [value], state)) { $0 }.flatMap {
+        state, outcome, flow -> Handled in
+        guard case .fulfilled(let value) = outcome, flow == nil, !isNeverNil else {
+          return [(state, outcome, flow)]
+        }
+        return try decide("\(value.text) != nil", state).map { state, isThere in
+          (state, isThere ? .fulfilled(value) : .rejected(.plain("PMKError.compactMap")), nil)
+        }
+      }
+    case (.done, .fulfilled(let value)):
+      return settled(try call(link, [value], state, isEffect: true)) { _ in .nothing }
+    case (.get, .fulfilled(let value)):
+      return settled(try call(link, [value], state, isEffect: true)) { _ in value }
+    case (.asVoid, .fulfilled):
+      return [(state, .fulfilled(.nothing), nil)]
+    case (.catchError, .rejected(let error)):
+      return try unlessCancelled(link, error, state, otherwise: .fulfilled(.nothing)) { state in
+        settled(try call(link, [error], state, isEffect: true)) { _ in .nothing }
+      }
+    case (.cauterize, .rejected(let error)) where link.library == .promiseKit:
+      return try unlessCancelled(link, error, state, otherwise: .fulfilled(.nothing)) { state in
+        settled(
+          try opaque(
+            "conf.logHandler", [nil], [.plain(".cauterized(\(error.text))")],
+            Expr(.literal(""), link.place), state, isEffect: true)
+        ) { _ in .nothing }
+      }
+    case (.catchError, .fulfilled), (.cauterize, _):
+      return [(state, .fulfilled(.nothing), nil)]
+    case (.catchAndPass, .rejected(let error)):
+      return settled(try call(link, [error], state, isEffect: true)) { _ in .nothing }
+        .map { ($0.0, .rejected(error), $0.2) }
+    case (.recover, .rejected(let error)):
+      return try unlessCancelled(link, error, state, otherwise: .rejected(error)) { state in
+        try adopt(try call(link, [error], state)) { _, _ in nil }
+      }
+    case (.finally, _):
+      return try call(link, [], state, isEffect: true).flatMap { state, value, flow -> Handled in
+        if case .crashed? = flow { return [(state, outcome, flow)] }
+        guard link.name == "ensureThen" || link.library == .pledge, let value else {
+          return [(state, outcome, nil)]
+        }
+        return try settle(value, state, canFail: false).map { ($0.0, outcome, nil) }
+      }
+    case (.tap, _):
+      let text =
+        switch outcome {
+        case .fulfilled(let value): ".success(\(value.text))"
+        case .rejected(let error): ".failure(\(error.text))"
+        }
+      return try call(link, [.plain(text)], state, isEffect: true).map { ($0.0, outcome, nil) }
+    case (.eachValue, .fulfilled(let value)):
+      return try eachValue(link, value, state)
+    case (.eachPromise, .fulfilled(let value)):
+      return try eachPromise(link, value, state)
+    case (.policy, .fulfilled(let value)):
+      return try opaque(
+        "\(value.text).\(link.name)", link.arguments.map(\.label),
+        link.arguments.map { _ in .plain("…") },
+        Expr(.literal(""), link.place), state, isEffect: true
+      ).flatMap { state, _, _ in
+        try failing("\(value.text).\(link.name)", value, state).map { state, value, flow in
+          if case .thrown(let error)? = flow { return (state, .rejected(error), nil) }
+          return (state, .fulfilled(value ?? .nothing), nil)
+        }
+      }
+    default:
+      return [(state, outcome, nil)]
+    }
+  }
+
+  /// Calls the handler of a link.
+  private func call(
+    _ link: Link, _ arguments: [Value], _ state: State, isEffect: Bool = false
+  ) throws -> Values {
+    guard let handler = link.handler else { return [(state, .nothing, nil)] }
+    switch handler.kind {
+    case .closure(let body):
+      return try invoke(body, arguments, state, isEffect: isEffect)
+    case .keyPath(let path):
+      return [(state, .plain(shortened((arguments.first?.text ?? "") + path)), nil)]
+    default:
+      return try evaluate(handler, state).flatMap { state, function, flow -> Values in
+        if let flow { return [(state, nil, flow)] }
+        let function = function ?? .nothing
+        switch function {
+        case .closure(let body):
+          return try invoke(body, arguments, state, isEffect: isEffect)
+        case .resolverMethod(let id, let name):
+          return try resolve(id, name, [nil], arguments, handler.place, state)
+        case .resolver(let id):
+          return try resolve(id, "fulfill", [nil], arguments, handler.place, state)
+        default:
+          if let known = inlined[function.text], depth < 4 {
+            return try invoke(known.1, arguments, state, isEffect: isEffect)
+          }
+          return try opaque(
+            function.text, arguments.map { _ in nil }, arguments, handler, state,
+            isEffect: isEffect, isUnlabelled: true)
+        }
+      }
+    }
+  }
+
+  private func settled(_ results: Values, _ transform: (Value) -> Value) -> Handled {
+    results.map { state, value, flow in
+      switch flow {
+      case .thrown(let error)?: (state, .rejected(error), nil)
+      case let flow?: (state, .fulfilled(.nothing), flow)
+      case nil: (state, .fulfilled(transform(value ?? .nothing)), nil)
+      }
+    }
+  }
+
+  private func adopt(
+    _ results: Values, _ special: (State, Value) -> Outcome?
+  ) throws -> Handled {
+    try results.flatMap { state, value, flow -> Handled in
+      switch flow {
+      case .thrown(let error)?: return [(state, .rejected(error), nil)]
+      case let flow?: return [(state, .fulfilled(.nothing), flow)]
+      case nil:
+        let value = value ?? .nothing
+        if let outcome = special(state, value) { return [(state, outcome, nil)] }
+        if case .plain(let text) = value, !text.contains("(") {
+          // A value, and not a call whose promise is adopted.
+          return [(state, .fulfilled(value), nil)]
+        }
+        return try settle(value, state).map { ($0.0, $0.1, nil) }
+      }
+    }
+  }
+
+  /// PromiseKit's handlers aren't called for cancellations, unless a policy says so.
+  private func unlessCancelled(
+    _ link: Link, _ error: Value, _ state: State, otherwise: Outcome,
+    _ work: (State) throws -> Handled
+  ) throws -> Handled {
+    guard link.library == .promiseKit, link.skipsCancellations else { return try work(state) }
+    return try decide("\(error.text).isCancelled", state).flatMap { state, isCancelled -> Handled in
+      isCancelled ? [(state, otherwise, nil)] : try work(state)
+    }
+  }
+
+  // MARK: Elements
+
+  private func eachValue(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
+    let name = link.name.replacingSuffix("Values", "").replacingSuffix("Value", "")
+    let function = member(value, name)
+    guard let handler = link.handler, case .closure(let body) = handler.kind else {
+      return [(state, .fulfilled(function), nil)]
+    }
+    return settled(
+      try opaque(
+        function.text, [Declarations.trailing], [.closure(body)], handler, state,
+        isEffect: false)
+    ) { $0 }
+  }
+
+  private func eachPromise(_ link: Link, _ value: Value, _ state: State) throws -> Handled {
+    var state = state
+    state.loops.append(value.text)
+    let arguments: [Value] =
+      link.library == .google
+      ? [.plain("partial"), .plain("each")] : [.plain("each(\(value.text))")]
+    return try adopt(try call(link, arguments, state)) { _, _ in nil }.map { state, outcome, flow in
+      var state = state
+      if link.library != .google {
+        for index in state.events.indices where state.events[index].loops == state.loops {
+          state.events[index].isParallel = true
+        }
+      }
+      guard case .fulfilled(let element) = outcome else { return (state, outcome, flow) }
+      return (state, .fulfilled(.plain(shortened("\(value.text).map{\(element.text)}"))), flow)
+    }
+  }
+}
+
+extension Expr {
+  /// Whether this is a closure whose result is declared as not optional.
+  fileprivate func isNeverNil(_ declarations: Declarations) -> Bool {
+    guard case .closure(let body) = kind, body.steps.count == 1 else { return false }
+    var value: Expr
+    switch body.steps.first {
+    case .expression(let only)?: value = only
+    case .exit(let only?, _)?: value = only
+    default: return false
+    }
+    if case .attempt(.propagate, let inner) = value.kind { value = inner }
+    guard case .call(let callee, let arguments) = value.kind else { return false }
+    return declarations.returnsNonOptional(callee, arguments)
+  }
+}
+
+extension Link {
+  /// Whether the handler isn't called for errors that represent cancellations.
+  var skipsCancellations: Bool {
+    guard library == .promiseKit, [.catchError, .recover, .cauterize].contains(role) else {
+      return false
+    }
+    if let policy, case .member(_, let name) = policy.kind { return name != "allErrors" }
+    if let overload { return overload != .guarantee }
+    return !(role == .recover && returnsGuarantee)
+  }
+
+  /// Whether the overload of `recover` that handles all errors is chosen.
+  private var returnsGuarantee: Bool {
+    guard case .closure(let body)? = handler?.kind, !body.canThrow else { return false }
+    if case .expression(let value)? = body.steps.last, body.isExpression {
+      if case .call(let callee, _) = value.kind, case .member(nil, _) = callee.kind { return true }
+      if case .member(nil, _) = value.kind { return true }
+      return value.type == .guarantee
+    }
+    return body.steps.allSatisfy { if case .exit = $0 { false } else { true } }
+  }
+}
+
+extension String {
+  fileprivate func replacingSuffix(_ suffix: String, _ other: String) -> String {
+    hasSuffix(suffix) && count > suffix.count ? dropLast(suffix.count) + other : self
+  }
+}

@@ -1,0 +1,257 @@
+extension Machine {
+  /// Evaluates an expression on each path; a result has either a value or a flow that ends it.
+  func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
+    switch expression.kind {
+    case .name(let name):
+      return [(state, state.environment[name] ?? .plain(name), nil)]
+    case .literal(let text), .keyPath(let text):
+      return [(state, .plain(text), nil)]
+    case .closure(let body):
+      return [(state, .closure(body), nil)]
+    case .member(let base, let name):
+      return try member(base, name, expression, state)
+    case .call(let callee, let arguments):
+      return try call(callee, arguments, expression, state, isEffect: isEffect)
+    case .tuple(let arguments):
+      return try all(arguments.map(\.value), state) { values in
+        if values.isEmpty { return .nothing }
+        return .tuple(values)
+      }
+    case .list(let elements):
+      return try all(elements, state) { values in
+        if values.contains(where: { if case .promise = $0 { true } else { false } }) {
+          return .tuple(values)
+        }
+        return .plain(shortened("[" + values.map(\.text).joined(separator: ", ") + "]"))
+      }
+    case .compound(let pieces):
+      return try compound(pieces, state)
+    case .conditional(let question, let first, let second):
+      return try truth(question, state).flatMap { state, holds, flow -> Values in
+        if let flow { return [(state, nil, flow)] }
+        return try evaluate(holds ? first : second, state, isEffect: isEffect)
+      }
+    case .attempt(let kind, let inner):
+      return try attempt(kind, inner, state, isEffect: isEffect)
+    case .await(let inner):
+      return try awaiting(inner, state, isEffect: isEffect)
+    case .chain(let link):
+      return try chain(link, state)
+    case .block(let steps):
+      return try block(steps, state).map { state, flow in
+        if case .normal(let value) = flow { return (state, value, nil) }
+        return (state, nil, flow)
+      }
+    }
+  }
+
+  /// Evaluates expressions from left to right, and combines their values.
+  func all(
+    _ expressions: [Expr], _ state: State, _ combine: @escaping ([Value]) -> Value
+  ) throws -> Values {
+    try all(expressions[...], state, []).map { state, values, flow in
+      (state, values.map(combine), flow)
+    }
+  }
+
+  func all(
+    _ expressions: ArraySlice<Expr>, _ state: State, _ values: [Value]
+  ) throws -> [(State, [Value]?, Flow?)] {
+    guard let first = expressions.first else { return [(state, values, nil)] }
+    return try evaluate(first, state).flatMap { state, value, flow -> [(State, [Value]?, Flow?)] in
+      if let flow { return [(state, nil, flow)] }
+      return try all(expressions.dropFirst(), state, values + [value ?? .nothing])
+    }
+  }
+
+  func compound(_ pieces: [Expr.Piece], _ state: State) throws -> Values {
+    let parts = pieces.compactMap { piece -> Expr? in
+      if case .expression(let inner) = piece { inner } else { nil }
+    }
+    return try all(parts, state) { values in
+      var rest = values[...]
+      let text = pieces.map { piece -> String in
+        if case .text(let text) = piece { return text }
+        return rest.popFirst()?.text ?? ""
+      }
+      // Operators of two operands are set off; strings and prefix operators aren't.
+      let isSpaced = pieces.count == 3 && text[0] != "\""
+      return .plain(shortened(text.joined(separator: isSpaced ? " " : "")))
+    }
+  }
+
+  private func member(
+    _ base: Expr?, _ name: String, _ expression: Expr, _ state: State
+  ) throws -> Values {
+    guard let base else { return [(state, .plain("." + name), nil)] }
+    if case .name(let type) = base.kind, type.hasPrefix("Promise") || type.hasPrefix("Guarantee"),
+      name == "value", library != nil
+    {
+      return [state.withPromise(.fulfilled(.nothing))]
+    }
+    return try evaluate(base, state).map { state, value, flow in
+      if let flow { return (state, nil, flow) }
+      return (state, member(value ?? .nothing, name), nil)
+    }
+  }
+
+  func member(_ base: Value, _ name: String) -> Value {
+    switch base {
+    case .plain("self"), .plain("Self"): .plain(name)
+    case .resolver(let id): .resolverMethod(id, name)
+    case .tuple(let values):
+      if let index = Int(name), index < values.count {
+        values[index]
+      } else if ["promise", "guarantee"].contains(name), values.count == 2 {
+        values[0]
+      } else if ["resolver", "resolve"].contains(name), values.count == 2 {
+        values[1]
+      } else {
+        .plain(shortened("\(base.text).\(name)"))
+      }
+    case .promise where ["promise", "promiseKit", "pledge"].contains(name): base
+    default: .plain(shortened("\(base.text).\(name)"))
+    }
+  }
+
+  // MARK: Errors
+
+  private func attempt(
+    _ kind: Expr.Attempt, _ inner: Expr, _ state: State, isEffect: Bool
+  ) throws -> Values {
+    var state = state
+    let wasInTry = state.isInTry
+    state.isInTry = true
+    var results = try evaluate(inner, state, isEffect: isEffect)
+    if case .await = inner.kind {
+    } else {
+      results = try results.flatMap { state, value, flow -> Values in
+        guard flow == nil, let value, mayThrow(inner) else { return [(state, value, flow)] }
+        return try failing(value.text, value, state)
+      }
+    }
+    return results.map { state, value, flow in
+      var state = state
+      state.isInTry = wasInTry
+      if kind == .optional, flow == nil, case .plain(let text)? = value {
+        // A call that succeeds has a value.
+        let question = "\(text) != nil"
+        if state.decisions[question] == nil { state.decisions[question] = true }
+      }
+      guard case .thrown? = flow else { return (state, value, flow) }
+      switch kind {
+      case .propagate: return (state, nil, flow)
+      case .optional: return (state, .plain("nil"), nil)
+      case .force:
+        record(
+          .block, key: "crashes if this fails", subject: "crash", values: "", at: inner.place,
+          isEffect: true, in: &state)
+        return (state, nil, .crashed)
+      }
+    }
+  }
+
+  /// Whether a call under `try` can be the one that throws.
+  private func mayThrow(_ expression: Expr) -> Bool {
+    switch expression.kind {
+    case .call(let callee, let arguments):
+      // The closure of `map` throws where it is described.
+      if case .member(_, let name) = callee.kind, Self.pure.contains(name) { return false }
+      guard case .name(let name) = callee.kind else { return true }
+      if ["withCheckedThrowingContinuation", "Task"].contains(name) { return false }
+      let known = declarations.byName[name]?.filter {
+        declarations.fits($0, arguments.map { $0.label ?? "_" })
+      }
+      guard let known, !known.isEmpty else { return true }
+      return known.contains { $0.throwsErrors }
+    case .member(let base?, _): return mayThrow(base)
+    case .compound(let pieces):
+      return pieces.contains { piece in
+        if case .expression(let inner) = piece { mayThrow(inner) } else { false }
+      }
+    case .tuple(let arguments): return arguments.contains { mayThrow($0.value) }
+    default: return false
+    }
+  }
+
+  /// Follows success and failure of what `text` describes.
+  func failing(_ text: String, _ value: Value, _ state: State) throws -> Values {
+    try decide("fails: \(text)", state).map { state, fails in
+      // A linear run follows the success.
+      if fails, !isLinear { return (state, nil, .thrown(.plain(error(of: text)))) }
+      return (state, value, nil)
+    }
+  }
+
+  /// The error of a call: short, so that questions about it can be appended.
+  private func error(of text: String) -> String { shortened("error of \(text)", limit: 180) }
+
+  // MARK: Functions
+
+  /// Runs the body of a closure or function with arguments.
+  func invoke(
+    _ body: Body, _ arguments: [Value], _ state: State, isEffect: Bool = false
+  ) throws -> Values {
+    guard depth < 12 else { return [(state, .plain("recursion"), nil)] }
+    depth += 1
+    defer { depth -= 1 }
+    var state = state
+    let saved = body.parameters.map { ($0, state.environment[$0]) }
+    if body.parameters.count > 1, arguments.count == 1 {
+      state = destructure(.tuple(body.parameters.map { .name($0) }), arguments[0], state)
+    } else {
+      for (name, value) in zip(body.parameters, arguments) { state.environment[name] = value }
+    }
+    let loops = state.loops
+    let wasInTry = state.isInTry
+    let endPlace = state.endPlace
+    state.isInTry = false
+    if body.isMainActor { state.executor = .main }
+    if body.isExpression, case .expression(let value)? = body.steps.first {
+      return try evaluate(value, state, isEffect: isEffect).map { state, value, flow in
+        leave(state, value, flow, saved, loops, wasInTry, endPlace)
+      }
+    }
+    return try run(body.steps[...], state).map { state, flow in
+      switch flow {
+      case .normal(let value):
+        leave(
+          state, body.isExpression ? value : .nothing, nil, saved, loops, wasInTry, endPlace)
+      case .returned(let value): leave(state, value, nil, saved, loops, wasInTry, endPlace)
+      case .left: leave(state, .nothing, nil, saved, loops, wasInTry, endPlace)
+      case .thrown, .crashed: leave(state, nil, flow, saved, loops, wasInTry, endPlace)
+      }
+    }
+  }
+
+  private func leave(
+    _ state: State, _ value: Value?, _ flow: Flow?, _ saved: [(String, Value?)], _ loops: [String],
+    _ wasInTry: Bool, _ endPlace: Place?
+  ) -> (State, Value?, Flow?) {
+    var state = state
+    for (name, value) in saved { state.environment[name] = value }
+    state.loops = loops
+    state.isInTry = wasInTry
+    if flow == nil { state.endPlace = endPlace }
+    return (state, value, flow)
+  }
+}
+
+extension Expr {
+  /// Whether this is `task.value`, which is awaited before its members are read.
+  var isValueOfTask: Bool {
+    if case .member(_?, "value") = kind { true } else { false }
+  }
+
+  /// Whether a call is part of the expression, outside closures.
+  var containsCall: Bool {
+    switch kind {
+    case .call, .chain: true
+    case .member(let base?, _): base.containsCall
+    case .attempt(_, let inner), .await(let inner): inner.containsCall
+    case .compound(let pieces):
+      pieces.contains { if case .expression(let part) = $0 { part.containsCall } else { false } }
+    default: false
+    }
+  }
+}

@@ -1,0 +1,392 @@
+/// Executes bodies symbolically: returns each path with what it does.
+///
+/// Both alternatives of each condition are followed, and so are success and failure of each call
+/// that can fail. A chain and the `async` code that corresponds to it have equal paths.
+final class Machine {
+  typealias Results = [(State, Flow)]
+  typealias Values = [(State, Value?, Flow?)]
+
+  struct TooManyPaths: Error {}
+
+  /// The functions that can be replaced by their bodies, by name.
+  let inlined: [String: (FunctionDeclaration, Body)]
+  let declarations: Declarations
+  let owner: String
+  /// Where the code continues after it has waited.
+  let home: Executor
+  let library: Library?
+  /// Follows all alternatives one after the other, instead of each separately.
+  let isLinear: Bool
+  var depth = 0
+  var stateCount = 0
+
+  init(
+    inlined: [String: (FunctionDeclaration, Body)], declarations: Declarations, owner: String,
+    home: Executor, library: Library?, isLinear: Bool
+  ) {
+    self.inlined = inlined
+    self.declarations = declarations
+    self.owner = owner
+    self.home = home
+    self.library = library
+    self.isLinear = isLinear
+  }
+
+  // MARK: Statements
+
+  func run(_ steps: ArraySlice<Step>, _ state: State) throws -> Results {
+    guard let step = steps.first else { return [(state, .normal(.nothing))] }
+    let rest = steps.dropFirst()
+    if case .later(let deferred) = step {
+      return try run(rest, state).flatMap { state, flow in
+        try run(deferred[...], state).map { ($0.0, flow) }
+      }
+    }
+    if case .require(let conditions, let otherwise) = step {
+      return try test(conditions[...], state).flatMap { state, holds, flow -> Results in
+        if let flow { return [(state, flow)] }
+        if holds { return try run(rest, state) }
+        let ended = try block(otherwise, state)
+        guard isLinear else { return ended }
+        // What the alternative does is recorded; then the code continues.
+        return try ended.flatMap { try run(rest, $0.0) }
+      }
+    }
+    let results = try execute(step, state)
+    if rest.isEmpty { return results }
+    return try results.flatMap { state, flow -> Results in
+      if case .normal = flow { return try run(rest, state) }
+      if isLinear, case .returned = flow { return try run(rest, state) }
+      if isLinear, case .thrown = flow { return try run(rest, state) }
+      return [(state, flow)]
+    }
+  }
+
+  /// Runs statements in a scope of their own.
+  func block(_ steps: [Step], _ state: State) throws -> Results {
+    let declared = names(steps)
+    let saved = declared.map { ($0, state.environment[$0]) }
+    return try run(steps[...], state).map { state, flow in
+      var state = state
+      for (name, value) in saved { state.environment[name] = value }
+      return (state, flow)
+    }
+  }
+
+  private func names(_ steps: [Step]) -> [String] {
+    steps.flatMap { step -> [String] in
+      switch step {
+      case .bind(let pattern, _, _, _): names(pattern)
+      case .function(let name, _): [name]
+      case .require(let conditions, _): names(conditions)
+      default: []
+      }
+    }
+  }
+
+  private func names(_ conditions: [Condition]) -> [String] {
+    conditions.flatMap { condition -> [String] in
+      switch condition {
+      case .unwrap(let pattern, _): names(pattern)
+      case .match(_, let names, _): names
+      default: []
+      }
+    }
+  }
+
+  private func names(_ pattern: Pattern) -> [String] {
+    switch pattern {
+    case .name(let name): [name]
+    case .tuple(let parts): parts.flatMap(names)
+    case .ignored: []
+    }
+  }
+
+  private func execute(_ step: Step, _ state: State) throws -> Results {
+    switch step {
+    case .expression(let value):
+      return try evaluate(value, state, isEffect: true).map(flow)
+    case .bind(let pattern, let value, _, let isAsync):
+      return try bind(pattern, value, isAsync: isAsync, state)
+    case .assign(let target, let symbol, let value):
+      return try assign(target, symbol, value, state)
+    case .branch(let conditions, let then, let otherwise):
+      return try branch(conditions, then, otherwise, state)
+    case .choose(let subject, let cases):
+      return try choose(subject, cases, state)
+    case .loop(let loop):
+      return try self.loop(loop, state)
+    case .doCatch(let body, let handlers):
+      return try doCatch(body, handlers, state)
+    case .exit(let value, let place):
+      var state = state
+      state.endPlace = place
+      guard let value else { return [(state, .returned(.nothing))] }
+      return try evaluate(value, state).map { state, value, flow in
+        (state, flow ?? .returned(value ?? .nothing))
+      }
+    case .fail(let value, let place):
+      var state = state
+      state.endPlace = place
+      return try evaluate(value, state).map { state, value, flow in
+        (state, flow ?? .thrown(value ?? .nothing))
+      }
+    case .leaveLoop:
+      return [(state, .left)]
+    case .function(let name, let body):
+      var state = state
+      state.environment[name] = .closure(body)
+      return [(state, .normal(.nothing))]
+    case .later, .require:
+      return [(state, .normal(.nothing))]
+    }
+  }
+
+  private func flow(_ result: (State, Value?, Flow?)) -> (State, Flow) {
+    (result.0, result.2 ?? .normal(result.1 ?? .nothing))
+  }
+
+  private func branch(
+    _ conditions: [Condition], _ then: [Step], _ otherwise: [Step], _ state: State
+  ) throws -> Results {
+    if isLinear {
+      var results: Results = []
+      for (first, holds, flow) in try test(conditions[...], state) {
+        if let flow {
+          results.append((first, flow))
+          continue
+        }
+        _ = holds
+        var state = first
+        for (label, steps) in [("if", then), ("else", otherwise)] {
+          state.guards.append(label)
+          if let next = try block(steps, state).first { state = next.0 }
+          state.guards.removeLast()
+        }
+        results.append((state, .normal(.nothing)))
+      }
+      return results
+    }
+    let saved = names(conditions).map { ($0, state.environment[$0]) }
+    return try test(conditions[...], state).flatMap { state, holds, flow -> Results in
+      if let flow { return [(state, flow)] }
+      return try block(holds ? then : otherwise, state).map { state, flow in
+        var state = state
+        for (name, value) in saved { state.environment[name] = value }
+        return (state, flow)
+      }
+    }
+  }
+
+  private func choose(_ subject: Expr, _ cases: [Case], _ state: State) throws -> Results {
+    try evaluate(subject, state).flatMap { state, value, flow -> Results in
+      if let flow { return [(state, flow)] }
+      let text = value?.text ?? "()"
+      if isLinear {
+        var state = state
+        for item in cases {
+          state.guards.append("case " + item.pattern)
+          if let next = try block(item.steps, matched(item.names, text, item.pattern, state)).first
+          {
+            state = next.0
+          }
+          state.guards.removeLast()
+        }
+        return [(state, .normal(.nothing))]
+      }
+      return try choose(text, cases[...], state)
+    }
+  }
+
+  private func choose(_ text: String, _ cases: ArraySlice<Case>, _ state: State) throws -> Results {
+    guard let item = cases.first else { return [(state, .normal(.nothing))] }
+    let rest = cases.dropFirst()
+    let isLast = rest.isEmpty && item.filter == nil
+    let choices =
+      item.pattern == "default" || item.pattern == "_" || isLast
+      ? [(state, true)] : try decide("\(text) ~ \(item.pattern)", state)
+    return try choices.flatMap { state, holds -> Results in
+      guard holds else { return try choose(text, rest, state) }
+      let bound = matched(item.names, text, item.pattern, state)
+      guard let filter = item.filter else { return try caseBody(item.steps, bound) }
+      return try test([.test(filter)][...], bound).flatMap { next, holds, flow -> Results in
+        if let flow { return [(next, flow)] }
+        return try holds ? caseBody(item.steps, next) : choose(text, rest, next)
+      }
+    }
+  }
+
+  private func caseBody(_ steps: [Step], _ state: State) throws -> Results {
+    try block(steps, state).map { state, flow in
+      if case .left = flow, state.loops.isEmpty { return (state, .normal(.nothing)) }
+      return (state, flow)
+    }
+  }
+
+  func matched(_ names: [String], _ text: String, _ pattern: String, _ state: State) -> State {
+    var state = state
+    for (index, name) in names.enumerated() {
+      state.environment[name] = .plain(
+        shortened("\(text)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
+    }
+    return state
+  }
+
+  private func loop(_ loop: Loop, _ state: State) throws -> Results {
+    let sources: Values =
+      if let source = loop.source { try evaluate(source, state) } else {
+        [(state, .nothing, nil)]
+      }
+    return try sources.flatMap { state, value, flow -> Results in
+      if let flow { return [(state, flow)] }
+      var state = state
+      let text = value?.text ?? ""
+      state.loops.append(text)
+      let bound = destructure(loop.pattern, .plain("each(\(text))"), state)
+      return try block(loop.steps, bound).map { state, flow in
+        var state = state
+        state.loops.removeLast()
+        if case .left = flow { return (state, .normal(.nothing)) }
+        return (state, flow)
+      }
+    }
+  }
+
+  private func doCatch(_ body: [Step], _ handlers: [Handler], _ state: State) throws -> Results {
+    let wasInTry = state.isInTry
+    let results = try block(body, state)
+    if handlers.isEmpty { return results }
+    if isLinear {
+      var all: Results = []
+      for (first, _) in results.prefix(1) {
+        var state = first
+        state.guards.append("catch")
+        for handler in handlers {
+          state.environment[handler.name] = .plain("error")
+          if let next = try block(handler.steps, state).first { state = next.0 }
+        }
+        state.guards.removeLast()
+        all.append((state, .normal(.nothing)))
+      }
+      return all
+    }
+    return try results.flatMap { state, flow -> Results in
+      guard case .thrown(let error) = flow else { return [(state, flow)] }
+      var state = state
+      state.isInTry = wasInTry
+      return try handle(error, handlers[...], state)
+    }
+  }
+
+  private func handle(
+    _ error: Value, _ handlers: ArraySlice<Handler>, _ state: State
+  ) throws -> Results {
+    guard let handler = handlers.first else { return [(state, .thrown(error))] }
+    let rest = handlers.dropFirst()
+    var choices = [(state, true)]
+    if let pattern = handler.pattern {
+      choices = try decide(errorTest(error, pattern), state)
+    }
+    return try choices.flatMap { first, holds -> Results in
+      guard holds else { return try handle(error, rest, first) }
+      var state = first
+      state.environment[handler.name] = error
+      guard let filter = handler.filter else { return try block(handler.steps, state) }
+      return try test([.test(filter)][...], state).flatMap { next, holds, flow -> Results in
+        if let flow { return [(next, flow)] }
+        return try holds ? block(handler.steps, next) : handle(error, rest, next)
+      }
+    }
+  }
+
+  /// The name of the question whether an error matches a pattern.
+  private func errorTest(_ error: Value, _ pattern: String) -> String {
+    pattern.contains("CancellationError")
+      ? "\(error.text).isCancelled" : "\(error.text) ~ \(pattern)"
+  }
+
+  // MARK: Bindings
+
+  private func bind(
+    _ pattern: Pattern, _ value: Expr?, isAsync: Bool, _ state: State
+  ) throws -> Results {
+    guard let value else {
+      return [(destructure(pattern, .plain("unset"), state), .normal(.nothing))]
+    }
+    let values = isAsync ? try asyncLet(value, state) : try evaluate(value, state)
+    return values.map { state, value, flow in
+      if let flow { return (state, flow) }
+      return (destructure(pattern, value ?? .nothing, state), .normal(.nothing))
+    }
+  }
+
+  func destructure(_ pattern: Pattern, _ value: Value, _ state: State) -> State {
+    var state = state
+    switch pattern {
+    case .name(let name): state.environment[name] = value
+    case .ignored: break
+    case .tuple(let parts):
+      for (index, part) in parts.enumerated() {
+        var element = Value.plain("\(value.text).\(index)")
+        if case .tuple(let values) = value, index < values.count { element = values[index] }
+        state = destructure(part, element, state)
+      }
+    }
+    return state
+  }
+
+  private func assign(
+    _ target: Expr, _ symbol: String, _ value: Expr, _ state: State
+  ) throws -> Results {
+    try evaluate(value, state).flatMap { state, value, flow -> Results in
+      if let flow { return [(state, flow)] }
+      let value = value ?? .nothing
+      if case .name(let name) = target.kind, let old = state.environment[name] {
+        var state = state
+        state.environment[name] =
+          symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
+        return [(state, .normal(.nothing))]
+      }
+      return try evaluate(target, state).map { state, subject, flow in
+        if let flow { return (state, flow) }
+        var state = state
+        let subject = subject?.text ?? ""
+        record(
+          .set, key: "\(subject) \(symbol) \(value.text)", subject: subject, values: value.text,
+          at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
+        state.assigned[subject, default: 0] += 1
+        return (state, .normal(.nothing))
+      }
+    }
+  }
+
+  // MARK: Events
+
+  func record(
+    _ kind: Event.Kind, key: String, subject: String, values: String, isUnlabelled: Bool = false,
+    at place: Place, isEffect: Bool, isPromise: Bool = false, closures: [Callback] = [],
+    in state: inout State
+  ) {
+    state.events.append(
+      Event(
+        kind: kind, key: shortened(key), subject: subject, values: shortened(values),
+        isUnlabelled: isUnlabelled, place: place, executor: state.executor, isEffect: isEffect,
+        isPromise: isPromise, list: state.list, start: state.tick(), origin: state.list,
+        originStart: state.listStarts[state.list], loops: state.loops,
+        closures: closures, priority: state.priority, guards: state.guards))
+  }
+
+  func callbacks(_ values: [Value], _ state: State) -> [Callback] {
+    values.compactMap { value in
+      switch value {
+      case .closure(let body):
+        Callback(
+          body: body, environment: state.environment, outerPromises: state.promises,
+          home: body.isMainActor ? .main : .callback)
+      case .resolverMethod:
+        Callback(body: nil, environment: [:], outerPromises: [], home: .callback)
+      default: nil
+      }
+    }
+  }
+}

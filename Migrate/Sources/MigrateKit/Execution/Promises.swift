@@ -1,0 +1,289 @@
+extension Machine {
+  /// Functions of the promise libraries; nil if `name` isn't one.
+  func promiseFunction(
+    _ name: String, _ arguments: [Expr.Argument], _ expression: Expr, _ library: Library,
+    _ state: State
+  ) throws -> Values? {
+    switch name {
+    case "Promise", "Guarantee":
+      return try create(arguments, library, state)
+    case "firstly", "attempt":
+      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+      return try invoke(body, [], state).map { state, value, flow in
+        if case .thrown(let error)? = flow {
+          return state.withPromise(.rejected(error))
+        }
+        return (state, value, flow)
+      }
+    case "when", "all":
+      return try combine(arguments, state)
+    case "race", "any", "after", "retry", "wrap":
+      return nil
+    case "hang", "awaitPromise":
+      guard let first = arguments.first?.value else { return nil }
+      return try evaluate(first, state).flatMap { state, value, flow in
+        try blocking(value, flow, expression.place, state)
+      }
+    default:
+      return nil
+    }
+  }
+
+  func blocking(
+    _ value: Value?, _ flow: Flow?, _ place: Place, _ state: State
+  ) throws -> Values {
+    if let flow { return [(state, nil, flow)] }
+    var state = state
+    record(
+      .block, key: "blocks the thread", subject: "wait", values: "", at: place,
+      isEffect: true, in: &state)
+    return try settle(value ?? .nothing, state).map(result)
+  }
+
+  private func create(
+    _ arguments: [Expr.Argument], _ library: Library, _ state: State
+  ) throws -> Values? {
+    guard let last = arguments.last else {
+      // Google's is pending; PromiseKit's is fulfilled with `Void`.
+      let outcome: Outcome? = library == .google ? nil : .fulfilled(.nothing)
+      return [state.withPromise(outcome)]
+    }
+    if last.label == "error" {
+      return try evaluate(last.value, state).map { state, value, flow in
+        if let flow { return (state, nil, flow) }
+        return state.withPromise(.rejected(value ?? .nothing))
+      }
+    }
+    guard case .closure(let body) = last.value.kind else {
+      return try evaluate(last.value, state).map { state, value, flow in
+        if let flow { return (state, nil, flow) }
+        let value = value ?? .nothing
+        if library == .google, value.text.contains("rror") {
+          return state.withPromise(.rejected(value))
+        }
+        if case .promise = value { return (state, value, nil) }
+        if case .resolverMethod = value { return (state, value, nil) }
+        return library == .google
+          ? state.withPromise(.fulfilled(value)) : state.withPromise(source: value)
+      }
+    }
+    if usesResolver(body, library) {
+      return try withResolver(body, arguments, library, state)
+    }
+    return try work(body, arguments, library, state)
+  }
+
+  private func usesResolver(_ body: Body, _ library: Library) -> Bool {
+    switch library {
+    case .promiseKit: true
+    case .google: body.parameters.count == 2
+    case .pledge: body.hasParameters
+    }
+  }
+
+  /// `Promise { resolver in … }`: the closure runs inside the call; Google's, on its queue.
+  private func withResolver(
+    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State
+  ) throws -> Values {
+    var state = state
+    let id = state.addPromise()
+    let parameters: [Value] =
+      library == .google
+      ? [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")] : [.resolver(id)]
+    let outer = (state.list, state.executor)
+    if library == .google {
+      state.list = state.startList(.dispatched)
+      state.executor = handlerExecutor(arguments.first { $0.label == "on" }?.value, library, state)
+    }
+    let count = state.events.count
+    return try invoke(body, parameters, state, isEffect: true).map { state, value, flow in
+      var state = state
+      for index in state.events.indices.dropFirst(count) where state.events[index].kind == .call {
+        state.events[index].isEffect = true
+      }
+      let list = state.list
+      (state.list, state.executor) = outer
+      if state.promises[id].list == nil, list != outer.0 { state.promises[id].list = list }
+      if case .thrown(let error)? = flow {
+        if state.promises[id].outcome == nil { state.promises[id].outcome = .rejected(error) }
+        return (state, .promise(id), nil)
+      }
+      return (state, .promise(id), flow)
+    }
+  }
+
+  /// `Promise { … }` with a closure that returns the value: Google's runs on its queue, Pledge's in
+  /// a task.
+  private func work(
+    _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State
+  ) throws -> Values {
+    var state = state
+    let outer = (state.list, state.executor)
+    state.list = state.startList(library == .google ? .dispatched : .task)
+    let list = state.list
+    state.executor = handlerExecutor(arguments.first { $0.label == "on" }?.value, library, state)
+    return try invoke(body, [], state).map { state, value, flow in
+      var state = state
+      (state.list, state.executor) = outer
+      var outcome = Outcome.fulfilled(value ?? .nothing)
+      if case .thrown(let error)? = flow { outcome = .rejected(error) }
+      return state.withPromise(outcome, list: list)
+    }
+  }
+
+  func handlerExecutor(_ written: Expr?, _ library: Library, _ state: State) -> Executor {
+    guard let written else {
+      if library != .pledge { return .main }
+      return state.executor == .main || home == .main ? .main : .pool
+    }
+    guard let value = try? evaluate(written, state).first?.1 else { return .callback }
+    return Self.executor(named: value.text)
+  }
+
+  /// `.value(x)`, `.pending()`, `.init(error:)`.
+  func knownMember(
+    _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    guard library != nil else { return nil }
+    var state = state
+    switch name {
+    case "value", "rejected":
+      guard let first = arguments.first else { return nil }
+      return try evaluate(first.value, state).map { state, value, flow in
+        if let flow { return (state, nil, flow) }
+        let value = value ?? .nothing
+        let outcome: Outcome = name == "value" ? .fulfilled(value) : .rejected(value)
+        return state.withPromise(outcome)
+      }
+    case "pending", "withResolvers":
+      let id = state.addPromise()
+      if library == .google { return [(state, .promise(id), nil)] }
+      return [(state, .tuple([.promise(id), .resolver(id)]), nil)]
+    case "init" where arguments.first?.label == "error":
+      return try create(arguments, .promiseKit, state)
+    default:
+      return nil
+    }
+  }
+
+  func continuation(
+    _ arguments: [Expr.Argument], _ state: State, canThrow: Bool
+  ) throws -> Values? {
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    var state = state
+    let id = state.addPromise(canFail: canThrow)
+    state.promises[id].isContinuation = true
+    let count = state.events.count
+    return try invoke(body, [.resolver(id)], state, isEffect: true).map { state, _, flow in
+      var state = state
+      for index in state.events.indices.dropFirst(count) where state.events[index].kind == .call {
+        state.events[index].isEffect = true
+      }
+      return (state, .promise(id), flow)
+    }
+  }
+
+  // MARK: Resolvers
+
+  /// Settles a promise or resumes a continuation.
+  func resolve(
+    _ id: Int, _ name: String, _ labels: [String?], _ values: [Value], _ place: Place,
+    _ state: State
+  ) throws -> Values {
+    let first = values.first ?? .nothing
+    switch name {
+    case "reject": return settle(id, .rejected(first), place, state)
+    case "fulfill_", "fulfill": return settle(id, .fulfilled(first), place, state)
+    case "resume":
+      switch labels.first ?? nil {
+      case "throwing": return settle(id, .rejected(first), place, state)
+      case "with": return try resolve(id, result: first, place, state)
+      default: return settle(id, .fulfilled(first), place, state)
+      }
+    case "resolve":
+      if values.count == 2 {
+        let isErrorFirst = values[0].text.lowercased().contains("err")
+        let (value, error) = isErrorFirst ? (values[1], values[0]) : (values[0], values[1])
+        return try decide("\(error.text) != nil", state).flatMap { state, fails -> Values in
+          if fails { return settle(id, .rejected(error), place, state) }
+          return try decide("\(value.text) != nil", state).flatMap { state, isThere in
+            settle(
+              id, isThere ? .fulfilled(value) : .rejected(.plain("invalidCallingConvention")),
+              place, state)
+          }
+        }
+      }
+      if first.text.lowercased().contains("err") {
+        return try decide("\(first.text) != nil", state).flatMap { state, fails in
+          settle(id, fails ? .rejected(first) : .fulfilled(.nothing), place, state)
+        }
+      }
+      return try resolve(id, result: first, place, state)
+    default:
+      return [(state, .plain("resolver.\(name)"), nil)]
+    }
+  }
+
+  private func resolve(
+    _ id: Int, result: Value, _ place: Place, _ state: State
+  ) throws -> Values {
+    try decide("\(result.text) ~ .success", state).flatMap { state, succeeds in
+      settle(
+        id,
+        succeeds
+          ? .fulfilled(.plain("\(result.text)[.success]"))
+          : .rejected(.plain("\(result.text)[.failure]")), place, state)
+    }
+  }
+
+  private func settle(_ id: Int, _ outcome: Outcome, _ place: Place, _ state: State) -> Values {
+    var state = state
+    let text =
+      switch outcome {
+      case .fulfilled(let value): "fulfill(\(value.text))"
+      case .rejected(let error): "reject(\(error.text))"
+      }
+    let isOuter = id < state.outerPromises
+    let promise = state.promises[id]
+    if !isOuter, promise.outcome == nil {
+      state.promises[id].outcome = outcome
+      if state.list != 0 { state.promises[id].list = state.list }
+      return [(state, .nothing, nil)]
+    }
+    // A promise ignores a second settlement.
+    let hasSettled = state.events.contains { $0.kind == .settle && $0.values == "\(id)" }
+    if promise.isContinuation || (isOuter && !hasSettled) {
+      record(
+        .settle, key: text, subject: "resolver",
+        values: "\(id)", at: place, isEffect: true, in: &state)
+      state.events[state.events.count - 1].isContinuation = promise.isContinuation
+    }
+    return [(state, .nothing, nil)]
+  }
+
+  // MARK: Combinators
+
+  private func combine(_ arguments: [Expr.Argument], _ state: State) throws -> Values {
+    let inputs = arguments.filter { !["concurrently", "on"].contains($0.label ?? "") }
+    let ignoresErrors = arguments.first?.label == "resolved"
+    return try all(inputs.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      var values = values ?? []
+      if values.count == 1, case .tuple(let inner) = values[0] { values = inner }
+      var state = state
+      let outer = state.list
+      state.list = state.startList(.chain)
+      let list = state.list
+      return try settleAll(values[...], state, []).map { state, results, flow in
+        var state = state
+        state.list = outer
+        var outcome = Outcome.fulfilled(
+          results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing)
+        if case .thrown(let error)? = flow {
+          outcome = ignoresErrors ? .fulfilled(.plain("results")) : .rejected(error)
+        }
+        return state.withPromise(outcome, list: list)
+      }
+    }
+  }
+}

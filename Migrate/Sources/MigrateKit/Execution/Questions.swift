@@ -1,0 +1,128 @@
+extension Machine {
+  /// Follows both answers to a question, or the one that this path has already given.
+  func decide(_ question: String, _ state: State) throws -> [(State, Bool)] {
+    if let known = state.decisions[question] { return [(state, known)] }
+    if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
+    if question == "false" { return [(state, false)] }
+    if isLinear { return [(state, true)] }
+    stateCount += 1
+    if stateCount > 1500 { throw TooManyPaths() }
+    var yes = state
+    var no = state
+    yes.decisions[question] = true
+    no.decisions[question] = false
+    return [(yes, true), (no, false)]
+  }
+
+  func test(
+    _ conditions: ArraySlice<Condition>, _ state: State
+  ) throws -> [(State, Bool, Flow?)] {
+    guard let condition = conditions.first else { return [(state, true, nil)] }
+    let rest = conditions.dropFirst()
+    return try test(condition, state).flatMap { state, holds, flow -> [(State, Bool, Flow?)] in
+      if flow != nil || !holds { return [(state, holds, flow)] }
+      return try test(rest, state)
+    }
+  }
+
+  func test(_ condition: Condition, _ state: State) throws -> [(State, Bool, Flow?)] {
+    switch condition {
+    case .fixed(let text):
+      return try decide(text, state).map { ($0.0, $0.1, nil) }
+    case .test(let value):
+      return try truth(value, state)
+    case .unwrap(let pattern, let value):
+      return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
+        if let flow { return [(state, false, flow)] }
+        return try isPresent(value ?? .nothing, state).map { state, holds in
+          (holds ? destructure(pattern, value ?? .nothing, state) : state, holds, nil)
+        }
+      }
+    case .match(let pattern, let names, let value):
+      return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
+        if let flow { return [(state, false, flow)] }
+        let text = value?.text ?? ""
+        return try decide("\(text) ~ \(pattern)", state).map { state, holds in
+          (holds ? matched(names, text, pattern, state) : state, holds, nil)
+        }
+      }
+    }
+  }
+
+  func isPresent(_ value: Value, _ state: State) throws -> [(State, Bool)] {
+    switch value {
+    case .plain("self"): return [(state, true)]
+    case .plain("nil"): return [(state, false)]
+    case .plain(let text): return try decide("\(versioned(text, state)) != nil", state)
+    default: return [(state, true)]
+    }
+  }
+
+  /// A text that changes when a variable in it has been set, so that a question about it is asked
+  /// again.
+  func versioned(_ text: String, _ state: State) -> String {
+    var result = text
+    for (name, count) in state.assigned.sorted(by: { $0.key < $1.key }) where text.contains(name) {
+      result += "@\(name)\(count)"
+    }
+    return result
+  }
+
+  func truth(_ value: Expr, _ state: State) throws -> [(State, Bool, Flow?)] {
+    if case .compound(let pieces) = value.kind {
+      if pieces.count == 2, case .text("!") = pieces[0], case .expression(let inner) = pieces[1] {
+        return try truth(inner, state).map { ($0.0, !$0.1, $0.2) }
+      }
+      if pieces.count == 3, case .expression(let left) = pieces[0],
+        case .text(let symbol) = pieces[1], case .expression(let right) = pieces[2]
+      {
+        return try truth(left, symbol, right, value, state)
+      }
+    }
+    return try plainTruth(value, state)
+  }
+
+  func truth(
+    _ left: Expr, _ symbol: String, _ right: Expr, _ whole: Expr, _ state: State
+  ) throws -> [(State, Bool, Flow?)] {
+    switch symbol {
+    case "&&", "||":
+      let stops = symbol == "||"
+      return try truth(left, state).flatMap { state, holds, flow -> [(State, Bool, Flow?)] in
+        if flow != nil || holds == stops { return [(state, holds, flow)] }
+        return try truth(right, state)
+      }
+    case "==", "!=":
+      return try evaluate(left, state).flatMap { state, first, flow -> [(State, Bool, Flow?)] in
+        if let flow { return [(state, false, flow)] }
+        return try evaluate(right, state).flatMap {
+          state, second, flow
+            -> [(State, Bool, Flow?)] in
+          if let flow { return [(state, false, flow)] }
+          let first = first ?? .nothing
+          let second = second ?? .nothing
+          if second.text == "nil" {
+            return try isPresent(first, state).map { ($0.0, $0.1 == (symbol == "!="), nil) }
+          }
+          if second.text == "true" || second.text == "false" {
+            let isEqual = (second.text == "true") == (symbol == "==")
+            return try decide(versioned(first.text, state), state).map {
+              ($0.0, $0.1 == isEqual, nil)
+            }
+          }
+          let question = versioned("\(first.text) == \(second.text)", state)
+          return try decide(question, state).map { ($0.0, $0.1 == (symbol == "=="), nil) }
+        }
+      }
+    default:
+      return try plainTruth(whole, state)
+    }
+  }
+
+  func plainTruth(_ value: Expr, _ state: State) throws -> [(State, Bool, Flow?)] {
+    try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
+      if let flow { return [(state, false, flow)] }
+      return try decide(versioned(value?.text ?? "", state), state).map { ($0.0, $0.1, nil) }
+    }
+  }
+}

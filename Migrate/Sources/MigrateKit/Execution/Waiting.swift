@@ -1,0 +1,161 @@
+extension Machine {
+  func awaiting(_ inner: Expr, _ state: State, isEffect: Bool) throws -> Values {
+    var target = inner
+    switch inner.kind {
+    case .member(let base?, "value"):
+      target = base
+    case .member(let base?, let name) where base.containsCall || base.isValueOfTask:
+      // `await load().name`: the call is what is awaited.
+      return try awaiting(base, state, isEffect: false).map { state, value, flow in
+        (state, value.map { member($0, name) }, flow)
+      }
+    case .call(let callee, let arguments):
+      guard case .member(let base?, let name) = callee.kind, Self.pure.contains(name),
+        base.containsCall
+      else { break }
+      let waited = Expr(.await(base), base.place, .other)
+      let method = Expr(.member(waited, name), callee.place)
+      return try evaluate(
+        Expr(.call(method, arguments), inner.place), state, isEffect: isEffect)
+    case .compound(let pieces):
+      let waited = pieces.map { piece -> Expr.Piece in
+        guard case .expression(let part) = piece, part.containsCall else { return piece }
+        return .expression(Expr(.await(part), part.place))
+      }
+      return try compound(waited, state)
+    default: break
+    }
+    if case .chain(let link) = inner.kind, link.role == .toAsync { target = link.base }
+    return try evaluate(target, state, isEffect: isEffect).flatMap { state, value, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      // `await (first, second)`
+      if case .tuple(let values)? = value {
+        return try settleAll(values[...], state, []).map { state, values, flow in
+          (state, values.map { .tuple($0) }, flow)
+        }
+      }
+      return try settle(value ?? .nothing, state, canFail: state.isInTry).map {
+        state, outcome in
+        var state = state
+        state.executor = resumed(state)
+        return result(state, outcome)
+      }
+    }
+  }
+
+  /// The executor on which an `async` function continues.
+  func resumed(_ state: State) -> Executor {
+    if state.executor == .caller { return home == .caller ? .pool : home }
+    return state.executor
+  }
+
+  func result(_ state: State, _ outcome: Outcome) -> (State, Value?, Flow?) {
+    switch outcome {
+    case .fulfilled(let value): (state, value, nil)
+    case .rejected(let error): (state, nil, .thrown(error))
+    }
+  }
+
+  func settleAll(
+    _ values: ArraySlice<Value>, _ state: State, _ done: [Value]
+  ) throws -> [(State, [Value]?, Flow?)] {
+    guard let first = values.first else { return [(state, done, nil)] }
+    return try settle(first, state).flatMap { state, outcome -> [(State, [Value]?, Flow?)] in
+      switch outcome {
+      case .rejected(let error): return [(state, nil, .thrown(error))]
+      case .fulfilled(let value):
+        return try settleAll(values.dropFirst(), state, done + [value])
+      }
+    }
+  }
+
+  /// Waits for a promise, or for the call that a plain value describes.
+  func settle(
+    _ value: Value, _ state: State, canFail: Bool = true
+  ) throws -> [(State, Outcome)] {
+    var state = state
+    switch value {
+    case .promise(let id):
+      let promise = state.promises[id]
+      if let list = promise.list { state.join(list) }
+      if let outcome = promise.outcome {
+        if case .fulfilled(.promise(let inner)) = outcome, inner != id {
+          return try settle(.promise(inner), state, canFail: canFail)
+        }
+        return [(state, outcome)]
+      }
+      if let source = promise.source {
+        return try settle(source, state, canFail: canFail && promise.canFail)
+      }
+      let number = state.callbackNumber(of: id)
+      guard canFail, promise.canFail else {
+        return [(state, .fulfilled(.plain("result of callback \(number)")))]
+      }
+      return try failing("callback \(number)", .plain("result of callback \(number)"), state)
+        .map(outcome)
+    case .plain(let text):
+      if let element = state.mapped[text] {
+        return try settle(element, state, canFail: canFail).map { state, outcome in
+          var state = state
+          for index in state.events.indices
+          where state.events[index].loops.count > state.loops.count {
+            state.events[index].isParallel = true
+          }
+          if case .rejected = outcome { return (state, outcome) }
+          return (state, .fulfilled(.plain(text)))
+        }
+      }
+      if ["()", "nil", "results of the group"].contains(text)
+        || text.hasPrefix("[") && text.hasSuffix("]")
+      {
+        return [(state, .fulfilled(value))]
+      }
+      state.markAwaited(text)
+      guard canFail else { return [(state, .fulfilled(value))] }
+      return try failing(text, value, state).map(outcome)
+    case .group: return [(state, .fulfilled(.plain("results of the group")))]
+    default:
+      return [(state, .fulfilled(value))]
+    }
+  }
+
+  func outcome(_ result: (State, Value?, Flow?)) -> (State, Outcome) {
+    if case .thrown(let error)? = result.2 { return (result.0, .rejected(error)) }
+    return (result.0, .fulfilled(result.1 ?? .nothing))
+  }
+
+  /// `async let`: the expression runs in a child task, and its value is awaited later.
+  func asyncLet(_ value: Expr, _ state: State) throws -> Values {
+    var inner = value
+    while true {
+      if case .attempt(.propagate, let next) = inner.kind {
+        inner = next
+      } else if case .await(let next) = inner.kind {
+        inner = next
+      } else {
+        break
+      }
+    }
+    var state = state
+    let outer = (state.list, state.executor)
+    state.list = state.startList(.child)
+    let list = state.list
+    state.executor = home == .main && !isAsyncCall(inner) ? .main : .pool
+    return try evaluate(inner, state).map { state, value, flow in
+      var state = state
+      (state.list, state.executor) = outer
+      let id: Int
+      switch flow {
+      case .thrown(let error)?: id = state.addPromise(.rejected(error), list: list)
+      case let flow?: return (state, nil, flow)
+      case nil: id = state.addPromise(source: value, list: list)
+      }
+      return (state, .promise(id), nil)
+    }
+  }
+
+  func isAsyncCall(_ expression: Expr) -> Bool {
+    if case .call = expression.kind { return true }
+    return false
+  }
+}

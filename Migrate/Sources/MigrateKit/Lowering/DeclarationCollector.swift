@@ -1,0 +1,181 @@
+import SwiftSyntax
+
+/// Collects the declarations of a file.
+final class DeclarationCollector: SyntaxVisitor {
+  private let file: SourceFile
+  private var owners: [String] = []
+  var functions: [FunctionDeclaration] = []
+  var properties: [(String, String, TypeGuess)] = []
+  var types: [(String, TypeDeclaration)] = []
+  var closures: [(String, TypeGuess)] = []
+  var aliases: [(String, TypeGuess)] = []
+
+  init(_ file: SourceFile) {
+    self.file = file
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  private func enter(
+    _ name: String, _ inheritance: InheritanceClauseSyntax?, _ attributes: AttributeListSyntax,
+    isActor: Bool = false
+  ) -> SyntaxVisitorContinueKind {
+    let full = (owners + [name]).joined(separator: ".")
+    let names = attributeNames(attributes)
+    var type = TypeDeclaration()
+    type.inherited = Set(inheritance?.inheritedTypes.map { $0.type.trimmedDescription } ?? [])
+    type.isMainActor = names.contains("MainActor")
+    type.isActor = isActor
+    types.append((full, type))
+    owners.append(name)
+    return .visitChildren
+  }
+
+  override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: ClassDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: StructDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: EnumDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: EnumDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: ActorDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes, isActor: true)
+  }
+  override func visitPost(_ node: ActorDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: ProtocolDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.name.text, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: ProtocolDeclSyntax) { owners.removeLast() }
+  override func visit(_ node: ExtensionDeclSyntax) -> SyntaxVisitorContinueKind {
+    enter(node.extendedType.trimmedDescription, node.inheritanceClause, node.attributes)
+  }
+  override func visitPost(_ node: ExtensionDeclSyntax) { owners.removeLast() }
+
+  override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind {
+    let effects = node.signature.effectSpecifiers
+    add(
+      Syntax(node), name: node.name.text, parameters: node.signature.parameterClause,
+      returns: node.signature.returnClause?.type.trimmedDescription ?? "",
+      isAsync: effects?.asyncSpecifier != nil, throwsErrors: effects?.throwsClause != nil,
+      modifiers: node.modifiers, attributes: node.attributes, statements: node.body?.statements)
+    return .visitChildren
+  }
+
+  override func visit(_ node: InitializerDeclSyntax) -> SyntaxVisitorContinueKind {
+    let effects = node.signature.effectSpecifiers
+    add(
+      Syntax(node), name: "init", parameters: node.signature.parameterClause,
+      returns: "Self", isAsync: effects?.asyncSpecifier != nil,
+      throwsErrors: effects?.throwsClause != nil, modifiers: node.modifiers,
+      attributes: node.attributes, statements: node.body?.statements)
+    return .visitChildren
+  }
+
+  override func visit(_ node: VariableDeclSyntax) -> SyntaxVisitorContinueKind {
+    let isLocal = node.parent?.parent?.is(CodeBlockItemSyntax.self) ?? false
+    for binding in node.bindings {
+      guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text else {
+        continue
+      }
+      let written = binding.typeAnnotation?.type.trimmedDescription ?? ""
+      let initial = binding.initializer?.value.trimmedDescription ?? ""
+      let type = written.isEmpty ? guessValue(initial) : guessType(written)
+      if let arrow = written.range(of: "->", options: .backwards) {
+        let result = written[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" }
+        closures.append((name, guessType(result)))
+      }
+      if !isLocal || owners.isEmpty {
+        properties.append((name, owners.joined(separator: "."), type))
+      }
+      addAccessors(of: binding, name: name, written: written, in: node)
+      if !isLocal { addClosure(of: binding, name: name, written: written, in: node) }
+    }
+    return .visitChildren
+  }
+
+  override func visit(_ node: TypeAliasDeclSyntax) -> SyntaxVisitorContinueKind {
+    aliases.append((node.name.text, guessType(node.initializer.value.trimmedDescription)))
+    return .skipChildren
+  }
+
+  private func guessValue(_ initial: String) -> TypeGuess {
+    let text = initial.filter { !$0.isWhitespace }
+    if text.isEmpty { return .unknown }
+    if text.hasPrefix("Promise<") && text.contains("pending()") { return .other }
+    return guessType(String(text.prefix { $0 != "(" && $0 != "{" })) == .promise
+      ? .promise : .unknown
+  }
+
+  /// A closure with which a property is initialized is described like a function.
+  private func addClosure(
+    of binding: PatternBindingSyntax, name: String, written: String, in node: VariableDeclSyntax
+  ) {
+    guard let closure = binding.initializer?.value.as(ClosureExprSyntax.self) else { return }
+    let result = written.range(of: "->", options: .backwards).map { written[$0.upperBound...] }
+    let names: [(name: String, type: String)] =
+      switch closure.signature?.parameterClause {
+      case .simpleInput(let list): list.map { ($0.name.text, "") }
+      case .parameterClause(let clause):
+        clause.parameters.map {
+          (($0.secondName ?? $0.firstName).text, $0.type?.trimmedDescription ?? "")
+        }
+      case nil: []
+      }
+    functions.append(
+      FunctionDeclaration(
+        file: file, node: Syntax(closure), owner: owners.joined(separator: "."),
+        name: "\(name).closure", labels: names.map { _ in "_" }, parameters: names,
+        returns: result.map { $0.trimmingCharacters(in: .whitespaces) } ?? "", isAsync: false,
+        throwsErrors: false, isPrivate: false, attributes: attributeNames(node.attributes),
+        statements: closure.statements))
+  }
+
+  private func addAccessors(
+    of binding: PatternBindingSyntax, name: String, written: String, in node: VariableDeclSyntax
+  ) {
+    switch binding.accessorBlock?.accessors {
+    case .getter(let statements):
+      add(
+        Syntax(binding), name: name, parameters: nil, returns: written, isAsync: false,
+        throwsErrors: false, modifiers: node.modifiers, attributes: node.attributes,
+        statements: statements, kind: "get")
+    case .accessors(let accessors):
+      for accessor in accessors {
+        let kind = accessor.accessorSpecifier.text
+        add(
+          Syntax(accessor), name: name, parameters: nil, returns: kind == "get" ? written : "",
+          isAsync: accessor.effectSpecifiers?.asyncSpecifier != nil,
+          throwsErrors: accessor.effectSpecifiers?.throwsClause != nil,
+          modifiers: node.modifiers, attributes: node.attributes,
+          statements: accessor.body?.statements, kind: kind)
+      }
+    case nil:
+      break
+    }
+  }
+
+  private func add(
+    _ node: Syntax, name: String, parameters: FunctionParameterClauseSyntax?, returns: String,
+    isAsync: Bool, throwsErrors: Bool, modifiers: DeclModifierListSyntax,
+    attributes: AttributeListSyntax, statements: CodeBlockItemListSyntax?, kind: String? = nil
+  ) {
+    let list = parameters?.parameters.map { $0 } ?? []
+    functions.append(
+      FunctionDeclaration(
+        file: file, node: node, owner: owners.joined(separator: "."),
+        name: kind.map { "\(name).\($0)" } ?? name,
+        labels: list.map { $0.firstName.text },
+        parameters: list.map {
+          (($0.secondName ?? $0.firstName).text, $0.type.trimmedDescription)
+        },
+        returns: returns, isAsync: isAsync, throwsErrors: throwsErrors,
+        isPrivate: modifiers.contains { ["private", "fileprivate"].contains($0.name.text) },
+        attributes: attributeNames(attributes)
+          + modifiers.filter { $0.name.text == "nonisolated" }.map { _ in "nonisolated" },
+        statements: statements))
+  }
+}

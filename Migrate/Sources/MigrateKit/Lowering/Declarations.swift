@@ -1,0 +1,249 @@
+import Foundation
+import SwiftSyntax
+
+/// A function, initializer, or accessor that a tree declares.
+final class FunctionDeclaration {
+  let file: SourceFile
+  let node: Syntax
+  /// The type in which it is declared, or "".
+  let owner: String
+  let name: String
+  let labels: [String]
+  let returns: String
+  fileprivate(set) var type: TypeGuess
+  let isAsync: Bool
+  let throwsErrors: Bool
+  let isPrivate: Bool
+  let attributes: [String]
+  let statements: CodeBlockItemListSyntax?
+  let parameters: [(name: String, type: String)]
+
+  init(
+    file: SourceFile, node: Syntax, owner: String, name: String, labels: [String],
+    parameters: [(name: String, type: String)], returns: String, isAsync: Bool,
+    throwsErrors: Bool, isPrivate: Bool, attributes: [String],
+    statements: CodeBlockItemListSyntax?
+  ) {
+    self.file = file
+    self.node = node
+    self.owner = owner
+    self.name = name
+    self.labels = labels
+    self.parameters = parameters
+    self.returns = returns
+    self.type = guessType(returns)
+    self.isAsync = isAsync
+    self.throwsErrors = throwsErrors
+    self.isPrivate = isPrivate
+    self.attributes = attributes
+    self.statements = statements
+  }
+
+  var place: Place {
+    Place(file: file, offset: node.positionAfterSkippingLeadingTrivia.utf8Offset)
+  }
+
+  /// The name with its labels, inside its type: `Feed.load(page:)`.
+  var fullName: String {
+    let own = name + "(" + labels.map { $0 + ":" }.joined() + ")"
+    return owner.isEmpty ? own : owner + "." + own
+  }
+
+  var returnsNothing: Bool {
+    let plain = returns.filter { !$0.isWhitespace }
+    return plain.isEmpty || ["Void", "()"].contains(plain)
+      || plain.hasSuffix("<Void>") || plain.hasSuffix("<()>")
+  }
+}
+
+/// Returns what a written type says about promises.
+func guessType(_ written: String) -> TypeGuess {
+  var text = written.filter { !$0.isWhitespace }[...]
+  for module in Library.allCases where text.hasPrefix(module.rawValue + ".") {
+    text = text.dropFirst(module.rawValue.count + 1)
+  }
+  for prefix in ["any", "some"] where text.hasPrefix(prefix + "Thenable") {
+    text = text.dropFirst(prefix.count)
+  }
+  if text.hasSuffix("?") { return .other }
+  // A generic parameter can be a promise.
+  if text.count <= 2, text.first?.isUppercase == true { return .unknown }
+  if text.hasPrefix("Promise<") || text == "Promise" { return .promise }
+  if text.hasPrefix("Guarantee<") { return .guarantee }
+  if text.hasPrefix("Resolver<") || text.hasPrefix("CheckedContinuation<")
+    || text.hasPrefix("UnsafeContinuation<")
+  {
+    return .resolver
+  }
+  return text.isEmpty ? .unknown : .other
+}
+
+/// A type that a tree declares, with what its declarations say about isolation.
+struct TypeDeclaration {
+  var inherited: Set<String> = []
+  var isMainActor = false
+  var isActor = false
+}
+
+/// The declarations of a tree, by name.
+final class Declarations {
+  private(set) var functions: [FunctionDeclaration] = []
+  private(set) var byName: [String: [FunctionDeclaration]] = [:]
+  private(set) var properties: [String: [(owner: String, type: TypeGuess)]] = [:]
+  private(set) var types: [String: TypeDeclaration] = [:]
+  /// What closures in properties return.
+  private var closureResults: [String: Set<TypeGuess>] = [:]
+  /// The names of properties that the tree declares, with functions.
+  private var names: Set<String> = []
+  private let modules: Set<String>
+  let settings: BuildSettings
+  let index: IndexStore?
+  /// The library that the tree uses, if it uses only one.
+  private let library: Library?
+
+  init(_ tree: SourceTree) {
+    settings = tree.settings
+    index = tree.index
+    let used = Set(tree.files.compactMap { Library.used(by: $0.imports) })
+    library = used.count == 1 ? used.first : nil
+    modules = Set(tree.files.flatMap { $0.path.split(separator: "/").dropLast().map(String.init) })
+    var aliases: [String: TypeGuess] = [:]
+    for file in tree.files {
+      let collector = DeclarationCollector(file)
+      collector.walk(file.syntax)
+      functions += collector.functions
+      for (name, owner, type) in collector.properties {
+        properties[name, default: []].append((owner, type))
+      }
+      for (name, type) in collector.closures { closureResults[name, default: []].insert(type) }
+      for (name, type) in collector.aliases where type.isThenable { aliases[name] = type }
+      for (name, type) in collector.types {
+        types[name, default: TypeDeclaration()].inherited.formUnion(type.inherited)
+        if type.isMainActor { types[name]?.isMainActor = true }
+        if type.isActor { types[name]?.isActor = true }
+      }
+    }
+    for function in functions {
+      let name = function.returns.prefix { $0 != "<" }
+      if let type = aliases[String(name)] { function.type = type }
+    }
+    byName = Dictionary(grouping: functions, by: \.name)
+    names = Set(byName.keys).union(properties.keys)
+  }
+
+  /// Whether a name that the tree doesn't declare can't be a promise's: the file imports only
+  /// modules that have none.
+  func isForeign(_ name: String, in file: SourceFile) -> Bool {
+    if names.contains(name) || closureResults[name] != nil { return false }
+    if Self.extended.contains(name) { return false }
+    return file.imports.allSatisfy {
+      Self.systemModules.contains($0) || modules.contains($0) || Library(rawValue: $0) != nil
+    }
+  }
+
+  /// Functions with which the libraries' companions extend system types.
+  private static let extended: Set<String> = [
+    "observe", "after", "launch", "dataTask", "uploadTask", "downloadTask", "validate", "when",
+    "race", "firstly", "all", "any", "retry", "wrap", "value", "promise", "Promise", "Guarantee",
+  ]
+
+  private static let systemModules: Set<String> = [
+    "Foundation", "UIKit", "SwiftUI", "AppKit", "Cocoa", "Combine", "Dispatch", "XCTest", "Testing",
+    "CoreData", "CoreLocation", "CoreGraphics", "WebKit", "SafariServices", "MessageUI", "Security",
+    "FoundationNetworking", "CommonCrypto", "CryptoKit", "Network", "StoreKit", "MapKit",
+    "AVFoundation", "Photos", "UserNotifications", "Darwin", "Glibc", "os", "ObjectiveC",
+    "CoreFoundation", "PMKFoundation", "Swift", "MobileCoreServices", "UniformTypeIdentifiers",
+    "LocalAuthentication", "Intents", "WatchKit", "WatchConnectivity", "Contacts", "EventKit",
+    "BigInt", "JavaScriptCore", "IOKit", "Carbon", "QuartzCore", "CoreMedia",
+    "AuthenticationServices",
+    "FBLPromises", "PackageDescription", "Collections", "Algorithms", "ArgumentParser",
+  ]
+
+  /// The library of a file: the one that it imports, or the only one in the tree.
+  func library(of file: SourceFile) -> Library? { Library.used(by: file.imports) ?? library }
+
+  /// Whether the functions that a call can be are declared with a result that isn't optional.
+  func returnsNonOptional(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
+    let name: String
+    switch callee.kind {
+    case .name(let text), .member(_, let text): name = text
+    default: return false
+    }
+    let fitting = byName[name]?.filter { fits($0, arguments.map { $0.label ?? "_" }) } ?? []
+    return !fitting.isEmpty && fitting.allSatisfy { !$0.returns.hasSuffix("?") }
+  }
+
+  /// What the declarations say about the result of a call; `.unknown` if they disagree or there are
+  /// none.
+  func resultType(ofCall name: String, labels: [String], in owner: String) -> TypeGuess {
+    if let results = closureResults[name], byName[name] == nil {
+      return results.count == 1 ? results.first ?? .unknown : .unknown
+    }
+    guard let all = byName[name] else { return .unknown }
+    let fitting = all.filter { fits($0, labels) }
+    if fitting.isEmpty { return .unknown }
+    let own = fitting.filter { $0.owner == owner }
+    let candidates = own.isEmpty ? fitting : own
+    let types = Set(candidates.map { $0.isAsync ? TypeGuess.other : $0.type })
+    return types.count == 1 ? types.first ?? .unknown : .unknown
+  }
+
+  /// Returns whether a call with these labels can be a call of `function`.
+  func fits(_ function: FunctionDeclaration, _ labels: [String]) -> Bool {
+    if function.labels == labels { return true }
+    // Arguments with defaults and trailing closures leave labels out.
+    var rest = function.labels[...]
+    for label in labels {
+      guard let index = rest.firstIndex(where: { $0 == label || label == Self.trailing }) else {
+        return false
+      }
+      rest = rest[(index + 1)...]
+    }
+    return function.labels.count > labels.count || labels.contains(Self.trailing)
+  }
+
+  /// The label of a trailing closure in a call.
+  static let trailing = "{}"
+
+  /// Whether the tree declares a function with the name of an operator, outside extensions of the
+  /// libraries' types.
+  func declaresOperator(_ name: String) -> Bool {
+    byName[name]?.contains {
+      !["Promise", "Guarantee", "Thenable", "CatchMixin"].contains($0.owner)
+        && $0.labels.last.map { !$0.isEmpty } ?? false
+    } ?? false
+  }
+
+  func propertyType(_ name: String, in owner: String?) -> TypeGuess {
+    guard let all = properties[name] else { return .unknown }
+    let own = all.filter { $0.owner == owner }
+    let types = Set((own.isEmpty ? all : own).map(\.type))
+    return types.count == 1 ? types.first ?? .unknown : .unknown
+  }
+
+  private static let mainActorRoots: Set<String> = [
+    "UIViewController", "UIView", "UIResponder", "UIApplicationDelegate", "UIControl",
+    "UITableViewController", "UICollectionViewController", "UINavigationController",
+    "UITabBarController", "UITableViewCell", "UICollectionViewCell", "UIWindow", "UIButton",
+    "NSViewController", "NSView", "NSWindowController", "NSResponder", "NSWindow",
+    "NSApplicationDelegate", "View", "App", "Scene", "UIAlertController", "UIApplication",
+    "NSTableCellView", "UISceneDelegate", "UIWindowSceneDelegate", "ViewModifier",
+  ]
+
+  /// Returns whether a type is isolated to the main actor, by attribute or inheritance.
+  func isMainActor(type name: String, depth: Int = 0) -> Bool {
+    let short = name.split(separator: ".").last.map(String.init) ?? name
+    if Self.mainActorRoots.contains(short) { return true }
+    guard depth < 8, let type = types[name] ?? types[short] else { return false }
+    if type.isMainActor { return true }
+    if type.isActor { return false }
+    return type.inherited.contains { $0 != name && isMainActor(type: $0, depth: depth + 1) }
+  }
+
+  func isActor(type name: String) -> Bool { types[name]?.isActor ?? false }
+}
+
+/// The names of attributes.
+func attributeNames(_ attributes: AttributeListSyntax) -> [String] {
+  attributes.compactMap { $0.as(AttributeSyntax.self)?.attributeName.trimmedDescription }
+}

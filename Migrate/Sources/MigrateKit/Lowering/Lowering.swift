@@ -1,0 +1,377 @@
+import SwiftSyntax
+
+/// Lowers the syntax of a file to bodies.
+final class Lowering {
+  let file: SourceFile
+  let declarations: Declarations
+  let library: Library?
+  let owner: String
+  let scope = Scope()
+  var decisions = Decisions()
+  /// The operators that were found, inner ones first.
+  var links: [Link] = []
+  /// Whether the code that is being lowered returns a promise.
+  var returnsPromise = false
+  /// Whether the next closure is the handler of an operator that requires a promise.
+  var nextClosureReturnsPromise = false
+  /// Whether the parameters of the next closure are values of promises, and not promises.
+  var nextParametersAreValues = false
+  /// Expressions whose type must be a promise, because they are returned as one.
+  var promisePositions: Set<SyntaxIdentifier> = []
+
+  init(_ file: SourceFile, _ declarations: Declarations, owner: String) {
+    self.file = file
+    self.declarations = declarations
+    self.owner = owner
+    library = declarations.library(of: file)
+  }
+
+  func place(_ node: some SyntaxProtocol) -> Place {
+    Place(file: file, offset: node.positionAfterSkippingLeadingTrivia.utf8Offset)
+  }
+
+  /// The body of a declared function; nil if it has none.
+  func body(of function: FunctionDeclaration) -> Body? {
+    guard let statements = function.statements else { return nil }
+    scope.push()
+    defer { scope.pop() }
+    for parameter in function.parameters {
+      scope.declare(parameter.name, guessType(parameter.type))
+    }
+    let isExpression = function.type != .unknown && isSingleExpression(statements)
+    returnsPromise = function.type.isThenable
+    if returnsPromise, statements.count == 1 { expectPromise(statements.first?.item) }
+    return Body(
+      parameters: function.parameters.map(\.name), steps: steps(statements),
+      isExpression: isExpression, isMainActor: false,
+      resultIsVoid: function.returnsNothing, place: function.place)
+  }
+
+  func steps(_ statements: CodeBlockItemListSyntax) -> [Step] {
+    scope.push()
+    defer { scope.pop() }
+    return statements.flatMap(steps)
+  }
+
+  /// Notes that an expression is returned as a promise.
+  func expectPromise(_ item: CodeBlockItemSyntax.Item?) {
+    switch item {
+    case .expr(let expression): promisePositions.insert(expression.id)
+    case .stmt(let statement):
+      if let only = statement.as(ExpressionStmtSyntax.self) {
+        promisePositions.insert(only.expression.id)
+      }
+    default: break
+    }
+  }
+
+  private func isSingleExpression(_ statements: CodeBlockItemListSyntax) -> Bool {
+    guard statements.count == 1, let item = statements.first?.item else { return false }
+    return item.is(ExprSyntax.self)
+      || item.as(ExpressionStmtSyntax.self)?.expression.is(IfExprSyntax.self) == true
+      || item.as(ExpressionStmtSyntax.self)?.expression.is(SwitchExprSyntax.self) == true
+  }
+
+  // MARK: Statements
+
+  private func steps(_ item: CodeBlockItemSyntax) -> [Step] {
+    switch item.item {
+    case .decl(let declaration): steps(declaration)
+    case .stmt(let statement): steps(statement)
+    case .expr(let expression): step(expression)
+    }
+  }
+
+  private func step(_ node: ExprSyntax) -> [Step] {
+    if let conditional = node.as(IfExprSyntax.self) { return [branch(conditional)] }
+    if let choice = node.as(SwitchExprSyntax.self) { return [choose(choice)] }
+    if let assignment = assignment(node) { return [assignment] }
+    return [.expression(expression(node))]
+  }
+
+  /// An assignment, also inside `try`.
+  private func assignment(_ node: ExprSyntax) -> Step? {
+    if let attempt = node.as(TryExprSyntax.self), let inner = operatorExpression(attempt.expression)
+    {
+      guard let symbol = assignmentSymbol(inner.operator) else { return nil }
+      let value = Expr(
+        .attempt(kind(of: attempt), expression(inner.rightOperand)), place(inner.rightOperand))
+      return .assign(target: expression(inner.leftOperand), symbol: symbol, value: value)
+    }
+    guard let inner = operatorExpression(node), let symbol = assignmentSymbol(inner.operator) else {
+      return nil
+    }
+    let value = expression(inner.rightOperand)
+    if inner.leftOperand.is(DiscardAssignmentExprSyntax.self) { return .expression(value) }
+    return .assign(target: expression(inner.leftOperand), symbol: symbol, value: value)
+  }
+
+  private func operatorExpression(_ node: ExprSyntax) -> InfixOperatorExprSyntax? {
+    node.as(InfixOperatorExprSyntax.self)
+  }
+
+  private func assignmentSymbol(_ symbol: ExprSyntax) -> String? {
+    if symbol.is(AssignmentExprSyntax.self) { return "=" }
+    guard let text = symbol.as(BinaryOperatorExprSyntax.self)?.operator.text, text.hasSuffix("="),
+      !["==", "!=", "<=", ">=", "===", "!==", "~="].contains(text)
+    else { return nil }
+    return text
+  }
+
+  private func steps(_ node: StmtSyntax) -> [Step] {
+    if let node = node.as(ExpressionStmtSyntax.self) { return step(node.expression) }
+    if let node = node.as(ReturnStmtSyntax.self) {
+      if returnsPromise, let value = node.expression { promisePositions.insert(value.id) }
+      return [.exit(node.expression.map(expression), place(node))]
+    }
+    if let node = node.as(ThrowStmtSyntax.self) {
+      return [.fail(expression(node.expression), place(node))]
+    }
+    if let node = node.as(GuardStmtSyntax.self) {
+      let otherwise = steps(node.body.statements)
+      return [.require(conditions(node.conditions), otherwise: otherwise)]
+    }
+    if let node = node.as(DoStmtSyntax.self) { return [doStatement(node)] }
+    if let node = node.as(DeferStmtSyntax.self) { return [.later(steps(node.body.statements))] }
+    if let node = node.as(ForStmtSyntax.self) {
+      let source = expression(node.sequence)
+      scope.push()
+      defer { scope.pop() }
+      let pattern = pattern(node.pattern)
+      var body = steps(node.body.statements)
+      if let filter = node.whereClause?.condition {
+        body = [.branch([.test(expression(filter))], then: body, otherwise: [])]
+      }
+      return [.loop(Loop(source: source, pattern: pattern, steps: body))]
+    }
+    if let node = node.as(WhileStmtSyntax.self) {
+      let list = conditions(node.conditions)
+      let body = steps(node.body.statements)
+      return [
+        .loop(
+          Loop(
+            source: Expr(.literal("while"), place(node)), pattern: .ignored,
+            steps: [.branch(list, then: body, otherwise: [])]))
+      ]
+    }
+    if let node = node.as(RepeatStmtSyntax.self) {
+      return [
+        .loop(
+          Loop(
+            source: Expr(.literal("repeat"), place(node)), pattern: .ignored,
+            steps: steps(node.body.statements) + [.expression(expression(node.condition))]))
+      ]
+    }
+    if node.is(BreakStmtSyntax.self) || node.is(ContinueStmtSyntax.self) { return [.leaveLoop] }
+    if let node = node.as(LabeledStmtSyntax.self) { return steps(node.statement) }
+    return []
+  }
+
+  private func doStatement(_ node: DoStmtSyntax) -> Step {
+    let body = steps(node.body.statements)
+    let handlers = node.catchClauses.map { clause -> Handler in
+      scope.push()
+      defer { scope.pop() }
+      var name = "error"
+      var written: String?
+      var filter: Expr?
+      if let item = clause.catchItems.first {
+        if let pattern = item.pattern {
+          if let binding = pattern.as(ValueBindingPatternSyntax.self),
+            let identifier = binding.pattern.as(IdentifierPatternSyntax.self)
+          {
+            name = identifier.identifier.text
+          } else {
+            let all = clause.catchItems.compactMap { $0.pattern?.trimmedDescription }
+            written = canonicalPattern(all.joined(separator: ", "))
+            for bound in boundNames(Syntax(pattern)) { scope.declare(bound, .unknown) }
+          }
+        }
+        scope.declare(name, .other)
+        filter = item.whereClause.map { expression($0.condition) }
+      }
+      return Handler(
+        pattern: written, name: name, filter: filter, steps: steps(clause.body.statements))
+    }
+    return .doCatch(body, handlers)
+  }
+
+  private func steps(_ node: DeclSyntax) -> [Step] {
+    if let node = node.as(FunctionDeclSyntax.self), let body = node.body {
+      let names = node.signature.parameterClause.parameters.map {
+        ($0.secondName ?? $0.firstName).text
+      }
+      scope.declare(
+        node.name.text, .other)
+      scope.push()
+      let outer = returnsPromise
+      returnsPromise =
+        guessType(node.signature.returnClause?.type.trimmedDescription ?? "").isThenable
+      if returnsPromise, body.statements.count == 1 { expectPromise(body.statements.first?.item) }
+      defer {
+        scope.pop()
+        returnsPromise = outer
+      }
+      names.forEach { scope.declare($0, .unknown) }
+      let lowered = Body(
+        parameters: names, steps: steps(body.statements),
+        isExpression: isSingleExpression(body.statements),
+        isMainActor: attributeNames(node.attributes).contains("MainActor"),
+        resultIsVoid: node.signature.returnClause == nil, place: place(node))
+      return [.function(name: node.name.text, lowered)]
+    }
+    guard let node = node.as(VariableDeclSyntax.self) else {
+      if let conditional = node.as(IfConfigDeclSyntax.self) { return steps(conditional) }
+      return []
+    }
+    let isAsync = node.modifiers.contains { $0.name.text == "async" }
+    let isVariable = node.bindingSpecifier.text == "var"
+    return node.bindings.map { binding in
+      let value = binding.initializer.map { expression($0.value) }
+      let written = binding.typeAnnotation?.type.trimmedDescription
+      let type = written.map(guessType) ?? value?.type ?? .unknown
+      let pattern = declare(binding.pattern, type: type, value: value)
+      return .bind(pattern, value, isVariable: isVariable, isAsyncLet: isAsync)
+    }
+  }
+
+  /// Both sides of `#if` are described: neither is known to be the one that is compiled.
+  private func steps(_ node: IfConfigDeclSyntax) -> [Step] {
+    var result: [Step] = []
+    for clause in node.clauses.reversed() {
+      guard case .statements(let statements)? = clause.elements else { continue }
+      let own = statements.flatMap(steps)
+      guard let condition = clause.condition else {
+        result = own
+        continue
+      }
+      result = [
+        .branch([.fixed("#if " + condition.trimmedDescription)], then: own, otherwise: result)
+      ]
+    }
+    return result
+  }
+
+  private func branch(_ node: IfExprSyntax) -> Step {
+    scope.push()
+    let list = conditions(node.conditions)
+    let then = steps(node.body.statements)
+    scope.pop()
+    let otherwise: [Step] =
+      switch node.elseBody {
+      case .codeBlock(let block): steps(block.statements)
+      case .ifExpr(let nested): [branch(nested)]
+      case nil: []
+      }
+    return .branch(list, then: then, otherwise: otherwise)
+  }
+
+  private func choose(_ node: SwitchExprSyntax) -> Step {
+    let subject = expression(node.subject)
+    var cases: [Case] = []
+    for element in node.cases {
+      guard let item = element.as(SwitchCaseSyntax.self) else { continue }
+      scope.push()
+      defer { scope.pop() }
+      var pattern = "default"
+      var names: [String] = []
+      var filter: Expr?
+      if case .case(let label) = item.label {
+        names = boundNames(Syntax(label.caseItems))
+        names.forEach { scope.declare($0, .unknown) }
+        pattern = label.caseItems.map { canonicalPattern($0.pattern.trimmedDescription) }
+          .sorted().joined(separator: ", ")
+        filter = label.caseItems.first?.whereClause.map { expression($0.condition) }
+      }
+      cases.append(
+        Case(pattern: pattern, names: names, filter: filter, steps: steps(item.statements)))
+    }
+    return .choose(subject, cases)
+  }
+
+  func conditions(_ list: ConditionElementListSyntax) -> [Condition] {
+    list.map { element in
+      switch element.condition {
+      case .expression(let value):
+        return .test(expression(value))
+      case .optionalBinding(let binding):
+        let value = binding.initializer.map { expression($0.value) }
+        if let value { return .unwrap(declare(binding.pattern, type: value.type), value) }
+        let name = binding.pattern.trimmedDescription
+        return .unwrap(.name(name), Expr(.name(name), place(binding)))
+      case .matchingPattern(let match):
+        let names = boundNames(Syntax(match.pattern))
+        let value = expression(match.initializer.value)
+        names.forEach { scope.declare($0, .unknown) }
+        return .match(canonicalPattern(match.pattern.trimmedDescription), names, value)
+      case .availability(let availability):
+        return .fixed(availability.trimmedDescription)
+      }
+    }
+  }
+
+  // MARK: Patterns
+
+  private func declare(_ node: PatternSyntax, type: TypeGuess, value: Expr? = nil) -> Pattern {
+    if let tuple = node.as(TuplePatternSyntax.self), tuple.elements.count == 2,
+      let value, isPending(value)
+    {
+      let parts = tuple.elements.map { $0 }
+      _ = declare(parts[0].pattern, type: .promise)
+      _ = declare(parts[1].pattern, type: .resolver)
+    } else {
+      let part = node.is(TuplePatternSyntax.self) ? TypeGuess.unknown : type
+      for name in boundNames(Syntax(node)) { scope.declare(name, part) }
+    }
+    return shape(node)
+  }
+
+  private func pattern(_ node: PatternSyntax) -> Pattern {
+    for name in boundNames(Syntax(node)) { scope.declare(name, .unknown) }
+    return shape(node)
+  }
+
+  private func shape(_ node: PatternSyntax) -> Pattern {
+    if let name = node.as(IdentifierPatternSyntax.self) { return .name(name.identifier.text) }
+    if let tuple = node.as(TuplePatternSyntax.self) {
+      return .tuple(tuple.elements.map { shape($0.pattern) })
+    }
+    if let binding = node.as(ValueBindingPatternSyntax.self) { return shape(binding.pattern) }
+    return .ignored
+  }
+
+  private func isPending(_ value: Expr) -> Bool {
+    guard case .call(let callee, _) = value.kind, case .member(_, let name) = callee.kind else {
+      return false
+    }
+    return ["pending", "withResolvers"].contains(name)
+  }
+
+  private func boundNames(_ node: Syntax) -> [String] {
+    var names: [String] = []
+    if let identifier = node.as(IdentifierPatternSyntax.self) {
+      names.append(identifier.identifier.text)
+    }
+    for child in node.children(viewMode: .sourceAccurate) { names += boundNames(child) }
+    return names
+  }
+
+  /// A pattern without the names that it binds, so that renaming them changes nothing.
+  private func canonicalPattern(_ text: String) -> String {
+    var result = text.filter { !$0.isWhitespace }
+    for prefix in ["let", "var"] where result.hasPrefix(prefix) && text.hasPrefix(prefix + " ") {
+      result.removeFirst(3)
+    }
+    if let dot = result.firstIndex(of: "."), !result.hasPrefix(".") {
+      // `Failure.offline` and `.offline` are the same case.
+      let head = result[..<dot]
+      if head.first?.isUppercase == true { result.removeSubrange(..<dot) }
+    }
+    if let paren = result.firstIndex(of: "("), result.hasPrefix(".") {
+      if text.contains("let ") || text.contains("_") || text.contains("var ") {
+        result = String(result[..<paren])
+      }
+    }
+    return result
+  }
+}

@@ -1,0 +1,171 @@
+/// Where code runs.
+enum Executor: Hashable, CustomStringConvertible {
+  /// The main actor or the main queue.
+  case main
+  /// The threads of Swift concurrency, or a global queue.
+  case pool
+  case queue(String)
+  case actor(String)
+  /// The thread of the code that calls the function.
+  case caller
+  /// The thread on which a callback is called, or on which a promise settles.
+  case callback
+
+  var description: String {
+    switch self {
+    case .main: "the main thread"
+    case .pool: "a background thread"
+    case .queue(let name): "the queue \(name)"
+    case .actor(let name): "the actor \(name)"
+    case .caller: "the caller's thread"
+    case .callback: "the thread that calls back"
+    }
+  }
+}
+
+/// Something that a program does on a path.
+struct Event {
+  enum Kind { case call, set, settle, block }
+
+  let kind: Kind
+  /// What is done, independent of the names of local variables.
+  let key: String
+  /// The function that is called, or the variable that is set.
+  let subject: String
+  /// The arguments, without labels.
+  let values: String
+  /// Whether the call refers to a function without its labels.
+  let isUnlabelled: Bool
+  let place: Place
+  let executor: Executor
+  /// Whether the result isn't used, so that the call is there for its effect.
+  var isEffect: Bool
+  /// Whether the code waits for the result.
+  var isAwaited = false
+  /// Whether the declaration says that the call returns a promise.
+  let isPromise: Bool
+  /// The list of sequential work to which the event belongs: 0 is the function itself.
+  var list: Int
+  let start: Int
+  /// The list that starts the event, and when that list started.
+  let origin: Int
+  let originStart: Int
+  /// The list that waits for the result, and when it has it.
+  var waiter = -1
+  var end = Int.max
+  /// Whether a continuation is resumed, and not a promise settled.
+  var isContinuation = false
+  let loops: [String]
+  var isParallel = false
+  /// The closures that are passed, which run at a time that isn't known.
+  let closures: [Callback]
+  let priority: String
+  let guards: [String]
+}
+
+/// A closure that another function calls.
+struct Callback {
+  let body: Body?
+  let environment: [String: Value]
+  /// The number of promises that belong to the surrounding code.
+  let outerPromises: [PromiseState]
+  let home: Executor
+}
+
+/// The value of an expression, as far as it is known.
+indirect enum Value {
+  /// A description that doesn't depend on the names of local variables.
+  case plain(String)
+  case promise(Int)
+  case resolver(Int)
+  case resolverMethod(Int, String)
+  case closure(Body)
+  case tuple([Value])
+  case group
+
+  var text: String {
+    switch self {
+    case .plain(let text): text
+    case .promise(let id): "promise\(id)"
+    case .resolver: "resolver"
+    case .resolverMethod(_, let name): "resolver.\(name)"
+    case .closure: "{…}"
+    case .tuple(let values): "(" + values.map(\.text).joined(separator: ", ") + ")"
+    case .group: "group"
+    }
+  }
+
+  static var nothing: Value { .plain("()") }
+}
+
+/// The result of a promise, or of a function.
+enum Outcome {
+  case fulfilled(Value)
+  case rejected(Value)
+}
+
+/// A promise that the described code creates.
+struct PromiseState {
+  var outcome: Outcome?
+  /// The value on which this promise waits, if that is another one.
+  var source: Value?
+  /// The list with the work that settles it.
+  var list: Int?
+  var isContinuation = false
+  var canFail = true
+}
+
+/// How a unit ends on a path.
+enum Ending: Equatable {
+  case value(String)
+  case error(String)
+  case crash
+}
+
+/// One way through a unit.
+struct Path {
+  let decisions: [String: Bool]
+  let events: [Event]
+  let ending: Ending
+  let endPlace: Place?
+  /// How each list was started.
+  let lists: [ListKind]
+  /// The lists that have waited for other ones.
+  let joins: [Int: Join]
+
+  /// Whether a call is still in progress when another event, after it, starts.
+  func isInProgress(_ call: Event, at other: Event) -> Bool {
+    guard call.start < other.start else { return false }
+    if other.start < call.end { return true }
+    var list = call.waiter
+    var time = call.end
+    // The code of `other` has the result if its list waited for the list that has it.
+    while time < other.start {
+      if list == other.origin || other.originStart > time { return false }
+      guard let join = joins[list] else { return true }
+      list = join.into
+      time = join.time
+    }
+    return true
+  }
+}
+
+/// When a list of work has waited for another one.
+struct Join {
+  let into: Int
+  let time: Int
+}
+
+/// How a list of sequential work starts.
+enum ListKind: Equatable {
+  /// The function itself.
+  case own
+  /// The handlers of a chain: its source has started before.
+  case chain
+  /// A task, which starts after the code that creates it continues.
+  case task
+  /// A child task.
+  case child
+  /// A block that is sent to a queue.
+  case dispatched
+}

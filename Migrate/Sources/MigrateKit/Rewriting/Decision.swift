@@ -1,0 +1,42 @@
+/// A question that a conversion to `async` raises, and that the source doesn't answer.
+public enum Decision: String, Sendable, CaseIterable {
+  case executor
+  case earlyReturn = "early-return"
+  case names
+  case capture
+  case ensureInside = "ensure-inside"
+  case recoverInside = "recover-inside"
+  case operatorUnknown = "operator"
+  case stored
+  case passed
+  case blocking
+  case library
+  case conditional
+  case shared
+  case macro
+
+  /// What has to be decided.
+  public var question: String {
+    switch self {
+    case .executor:
+      "A handler runs on a queue that `on:` names. Decide where this work runs in async code."
+    case .earlyReturn:
+      "A handler returns early. Decide whether the rest of the chain is skipped there."
+    case .names: "Handlers declare the same name, or one that later code uses. Rename one first."
+    case .capture: "Handlers capture different things weakly. Decide what the task keeps alive."
+    case .ensureInside:
+      "An `ensure` or `finally` in the middle. Decide which steps its cleanup covers."
+    case .recoverInside:
+      "A `recover` or `catch` in the middle. Decide which steps the error handling covers."
+    case .operatorUnknown: "An operator without an exact counterpart. Decide how to express it."
+    case .stored:
+      "The promise is stored. Decide which code shares it: a promise can stay, or a task."
+    case .passed: "The promise is passed on. Convert the function that receives it first."
+    case .blocking: "The thread is blocked. Make the caller `async` first."
+    case .library: "This library has no bridge that settles in the same order. Convert by hand."
+    case .conditional: "The chain is inside `#if`. Convert both sides by hand."
+    case .shared: "Several chains start from this promise. Decide their order."
+    case .macro: "The chain is inside the arguments of a macro. Convert by hand."
+    }
+  }
+}

@@ -1,0 +1,171 @@
+import SwiftSyntax
+
+/// The code of a handler, ready to be placed after the code of the handler before it.
+struct Fragment {
+  /// The names of the parameters; `_` for ignored ones.
+  let parameters: [String]
+  /// The types that are written for the parameters.
+  let types: [String?]
+  let statements: CodeBlockItemListSyntax
+  let capture: String?
+  let result: String?
+  let hasTry: Bool
+
+  init?(_ closure: ClosureExprSyntax) {
+    statements = closure.statements
+    capture = closure.signature?.capture.map { $0.trimmedDescription }
+    result = closure.signature?.returnClause?.type.trimmedDescription
+    hasTry = closure.statements.contains { $0.description.contains("try") }
+    switch closure.signature?.parameterClause {
+    case .simpleInput(let list):
+      parameters = list.map { $0.name.text }
+      types = list.map { _ in nil }
+    case .parameterClause(let clause):
+      parameters = clause.parameters.map { ($0.secondName ?? $0.firstName).text }
+      types = clause.parameters.map { $0.type?.trimmedDescription }
+    case nil:
+      let last = closure.statements.dollars.max() ?? -1
+      parameters = last < 0 ? [] : (0...last).map { "$\($0)" }
+      types = parameters.map { _ in nil }
+    }
+    if closure.signature?.attributes.isEmpty == false { return nil }
+  }
+
+  /// Whether the body returns at another place than its end.
+  var returnsEarly: Bool {
+    statements.enumerated().contains { index, item in
+      let isLast = index == statements.count - 1
+      if isLast, item.item.is(ReturnStmtSyntax.self) { return false }
+      return item.containsReturn
+    }
+  }
+
+  /// Whether the body returns anywhere.
+  var returnsAnywhere: Bool { statements.contains { $0.containsReturn } }
+
+  /// The statements before the result, and the result.
+  var split: (body: [CodeBlockItemSyntax], result: ExprSyntax?) {
+    guard let last = statements.last else { return ([], nil) }
+    let body = Array(statements.dropLast())
+    if let exit = last.item.as(ReturnStmtSyntax.self) { return (body, exit.expression) }
+    if statements.count == 1, case .expr(let only) = last.item { return ([], only) }
+    return (Array(statements), nil)
+  }
+
+  /// The names that the statements declare at their top level.
+  var declared: Set<String> {
+    var names: Set<String> = []
+    for item in statements {
+      if let variable = item.item.as(VariableDeclSyntax.self) {
+        for binding in variable.bindings { names.formUnion(binding.pattern.identifiers) }
+      } else if let function = item.item.as(FunctionDeclSyntax.self) {
+        names.insert(function.name.text)
+      } else if let guarded = item.item.as(GuardStmtSyntax.self) {
+        for condition in guarded.conditions {
+          if let binding = condition.condition.as(OptionalBindingConditionSyntax.self) {
+            names.formUnion(binding.pattern.identifiers)
+          } else if let match = condition.condition.as(MatchingPatternConditionSyntax.self) {
+            names.formUnion(match.pattern.identifiers)
+          }
+        }
+      }
+    }
+    return names
+  }
+
+  /// The names that the statements mention.
+  var mentioned: Set<String> {
+    var names: Set<String> = []
+    for token in statements.tokens(viewMode: .sourceAccurate) {
+      if case .identifier(let text) = token.tokenKind,
+        token.parent?.is(DeclReferenceExprSyntax.self) == true,
+        token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .period
+      {
+        names.insert(text)
+      }
+    }
+    return names
+  }
+}
+
+extension SyntaxProtocol {
+  /// Whether a `return` is part of this, outside nested functions.
+  var containsReturn: Bool {
+    if self.is(ReturnStmtSyntax.self) { return true }
+    return children(viewMode: .sourceAccurate).contains { child in
+      !child.is(ClosureExprSyntax.self) && !child.is(FunctionDeclSyntax.self)
+        && child.containsReturn
+    }
+  }
+
+  /// The numbers of the shorthand arguments, outside nested closures.
+  var dollars: [Int] {
+    children(viewMode: .sourceAccurate).flatMap { child -> [Int] in
+      if child.is(ClosureExprSyntax.self) { return [] }
+      if let token = child.as(TokenSyntax.self), case .dollarIdentifier(let text) = token.tokenKind
+      {
+        return [Int(text.dropFirst()) ?? 0]
+      }
+      return child.dollars
+    }
+  }
+
+  var identifiers: [String] {
+    tokens(viewMode: .sourceAccurate).compactMap { token in
+      if case .identifier(let text) = token.tokenKind,
+        token.parent?.is(IdentifierPatternSyntax.self) == true
+      {
+        text
+      } else {
+        nil
+      }
+    }
+  }
+}
+
+/// Gives variables other names.
+final class Renamer: SyntaxRewriter {
+  private let names: [String: String]
+  private var depth = 0
+
+  init(_ names: [String: String]) {
+    self.names = names
+    super.init(viewMode: .sourceAccurate)
+  }
+
+  override func visit(_ node: ClosureExprSyntax) -> ExprSyntax {
+    depth += 1
+    defer { depth -= 1 }
+    return super.visit(node)
+  }
+
+  override func visit(_ node: DeclReferenceExprSyntax) -> ExprSyntax {
+    let name = node.baseName.text
+    let isShorthand = name.hasPrefix("$")
+    guard let other = names[name], !(isShorthand && depth > 0),
+      node.baseName.previousToken(viewMode: .sourceAccurate)?.tokenKind != .period
+    else { return ExprSyntax(node) }
+    return ExprSyntax(
+      node.with(
+        \.baseName,
+        .identifier(
+          other, leadingTrivia: node.baseName.leadingTrivia,
+          trailingTrivia: node.baseName.trailingTrivia)))
+  }
+}
+
+/// The lines of a text without their common indentation and without empty lines at its ends.
+func unindentedLines(_ text: String) -> [String] {
+  var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  while let first = lines.first, first.allSatisfy(\.isWhitespace) { lines.removeFirst() }
+  while let last = lines.last, last.allSatisfy(\.isWhitespace) { lines.removeLast() }
+  func indentation(_ line: String) -> Int { line.prefix { $0 == " " || $0 == "\t" }.count }
+  let filled = lines.filter { !$0.allSatisfy(\.isWhitespace) }
+  // The first line can follow a brace, without indentation.
+  let rest = filled.count > 1 ? Array(filled.dropFirst()) : filled
+  let common = rest.map(indentation).min() ?? 0
+  return lines.enumerated().map { index, line in
+    let own = indentation(line)
+    return String(line.dropFirst(index == 0 && own < common ? own : min(common, own)))
+  }
+}

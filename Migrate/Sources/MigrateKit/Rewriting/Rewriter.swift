@@ -1,0 +1,262 @@
+import Foundation
+import SwiftSyntax
+
+/// What would become of the chains of a file.
+public struct FilePlan {
+  /// A replacement of bytes.
+  struct Edit {
+    let range: Range<Int>
+    let text: String
+  }
+
+  /// A chain with what can be done about it.
+  struct Item {
+    let chain: Chain
+    let decision: Decision?
+    /// How many operators the conversion replaces.
+    let operators: Int
+  }
+
+  let file: SourceFile
+  var items: [Item] = []
+  var edits: [Edit] = []
+
+  /// The converted text.
+  var text: String {
+    var bytes = Array(file.text.utf8)
+    for edit in edits.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
+      bytes.replaceSubrange(edit.range, with: Array(edit.text.utf8))
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// Plans the conversion of the chains of a program to `async` code.
+final class Rewriter {
+  private let program: Program
+
+  init(_ program: Program) { self.program = program }
+
+  func plan(_ file: SourceFile) -> FilePlan {
+    var plan = FilePlan(file: file)
+    var seen: Set<SyntaxIdentifier> = []
+    var chains: [Chain] = []
+    for function in program.declarations.functions where function.file === file {
+      _ = program.body(of: function)
+      for chain in Chain.all(program.links[ObjectIdentifier(function)] ?? [], in: function)
+      where seen.insert(chain.syntax.id).inserted {
+        chains.append(chain)
+      }
+    }
+    let byId = Dictionary(chains.map { ($0.syntax.id, $0) }) { first, _ in first }
+    for chain in chains.sorted(by: { $0.place.offset < $1.place.offset }) where !chain.isNested {
+      convert(chain, inner: byId, &plan)
+    }
+    return plan
+  }
+
+  private func convert(_ chain: Chain, inner: [SyntaxIdentifier: Chain], _ plan: inout FilePlan) {
+    do {
+      let converter = ChainConverter(chain, inner: inner)
+      switch chain.usage {
+      case .stored: throw ConversionFailure(.stored)
+      case .argument: throw ConversionFailure(.passed)
+      case .blocked: throw ConversionFailure(.blocking)
+      case .awaited: return
+      case .returned, .discarded: break
+      }
+      let code = try converter.convert()
+      let edit = try edit(chain, code, converter)
+      plan.edits.append(edit)
+      plan.items.append(
+        FilePlan.Item(chain: chain, decision: nil, operators: code.convertedOperators))
+    } catch let failure as ConversionFailure {
+      plan.items.append(
+        FilePlan.Item(chain: chain, decision: failure.decision, operators: 0))
+      if let edit = mark(chain, failure.decision) { plan.edits.append(edit) }
+    } catch {}
+  }
+
+  // MARK: Edits
+
+  /// The statement that the chain is part of.
+  private func statement(_ chain: Chain) -> CodeBlockItemSyntax? {
+    var node: Syntax? = Syntax(chain.syntax)
+    while let current = node {
+      if let item = current.as(CodeBlockItemSyntax.self) { return item }
+      node = current.parent
+    }
+    return nil
+  }
+
+  private func edit(
+    _ chain: Chain, _ code: ChainConverter.Code, _ converter: ChainConverter
+  ) throws(ConversionFailure) -> FilePlan.Edit {
+    guard let item = statement(chain), chain.function.statements != nil else {
+      throw ConversionFailure(.passed)
+    }
+    let isDirect =
+      item.item.as(ReturnStmtSyntax.self)?.expression?.id == chain.syntax.id
+      || item.item.as(ExprSyntax.self)?.id == chain.syntax.id
+    guard isDirect else { throw ConversionFailure(.stored) }
+    let endsChain =
+      [.catchError, .cauterize].contains(chain.links.last?.role)
+      || chain.links.last?.name == "finally" && converter.library == .promiseKit
+    let isReturned = chain.usage == .returned && !endsChain
+    if isReturned, !isResultOfFunction(item, chain.function) { throw ConversionFailure(.passed) }
+    if !isReturned, code.recovers { throw ConversionFailure(.recoverInside) }
+    let start = chain.function.file.position(
+      at: item.positionAfterSkippingLeadingTrivia.utf8Offset)
+    let line = chain.function.file.line(start.line)
+    let indentation = String(line.prefix { $0 == " " || $0 == "\t" })
+    let unit = indentation.hasPrefix("\t") ? "\t" : indentUnit(chain.function.file)
+    let lines =
+      isReturned
+      ? try returned(code, chain, converter, unit) : discarded(code, converter, unit)
+    let range =
+      item.positionAfterSkippingLeadingTrivia
+      .utf8Offset..<item.endPositionBeforeTrailingTrivia
+      .utf8Offset
+    let text = lines.enumerated().map { index, line in
+      index == 0 || line.isEmpty ? line : indentation + line
+    }
+    return FilePlan.Edit(range: range, text: text.joined(separator: "\n"))
+  }
+
+  private func isResultOfFunction(
+    _ item: CodeBlockItemSyntax, _ function: FunctionDeclaration
+  ) -> Bool {
+    var node = Syntax(item).parent
+    while let current = node {
+      if current.is(ClosureExprSyntax.self) {
+        return function.type.isThenable && current.id == function.node.id
+      }
+      if current.is(FunctionDeclSyntax.self) || current.is(AccessorDeclSyntax.self)
+        || current.is(PatternBindingSyntax.self)
+      {
+        return function.type.isThenable && current.id == function.node.id
+      }
+      node = current.parent
+    }
+    return false
+  }
+
+  private func indentUnit(_ file: SourceFile) -> String {
+    for number in 1...max(1, min(400, file.lineCount)) {
+      let spaces = file.line(number).prefix { $0 == " " }.count
+      if spaces == 2 { return "  " }
+      if spaces == 4 { return "    " }
+    }
+    return "    "
+  }
+
+  private func task(_ converter: ChainConverter) -> String {
+    "Task { @MainActor \(converter.capture.map { $0 + " " } ?? "")in"
+  }
+
+  private func sourceLine(_ code: ChainConverter.Code) -> [String] {
+    ChainConverter.isWord(code.source) ? [] : split("let source = \(code.source)")
+  }
+
+  private func split(_ text: String) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+  }
+
+  /// The body of the `do` statement, with cleanup that runs in the order of the source.
+  private func work(_ code: ChainConverter.Code, _ end: [String], _ unit: String) -> [String] {
+    var lines: [String] = []
+    for cleanup in code.cleanup.reversed() {
+      lines.append("defer {")
+      lines += cleanup.map { unit + $0 }
+      lines.append("}")
+    }
+    return lines + code.body + end
+  }
+
+  private func indented(_ lines: [String], _ unit: String) -> [String] {
+    lines.map { $0.isEmpty ? $0 : unit + $0 }
+  }
+
+  /// `do { … } catch …`, with the `catch` clauses of the chain.
+  private func guarded(_ work: [String], _ handlers: [String], _ unit: String) -> [String] {
+    var lines = ["do {"] + indented(work, unit)
+    guard let first = handlers.first else { return lines + ["}"] }
+    lines.append("} " + first)
+    lines += handlers.dropFirst().map { $0.hasPrefix("  ") ? unit + $0.dropFirst(2) : $0 }
+    return lines
+  }
+
+  /// A chain whose result isn't used: its promise is created, and a task awaits it.
+  private func discarded(
+    _ code: ChainConverter.Code, _ converter: ChainConverter, _ unit: String
+  ) -> [String] {
+    let end = code.value == "()" ? [] : split("_ = \(code.value)")
+    let handlers = code.handlers.isEmpty ? ["catch {}"] : code.handlers
+    let body = guarded(work(code, end, unit), handlers, unit) + code.afterward
+    return sourceLine(code) + [task(converter)] + indented(body, unit) + ["}"]
+  }
+
+  /// A chain whose promise is returned: a task settles that promise.
+  private func returned(
+    _ code: ChainConverter.Code, _ chain: Chain, _ converter: ChainConverter, _ unit: String
+  ) throws(ConversionFailure) -> [String] {
+    let type = valueType(chain.function)
+    guard !type.isEmpty, !code.source.isEmpty else { throw ConversionFailure(.passed) }
+    let isGoogle = converter.library == .google
+    let isVoid = ["Void", "()"].contains(type)
+    let isGuarantee = chain.function.type == .guarantee
+    guard !isGuarantee else { throw ConversionFailure(.operatorUnknown) }
+    let settle = isGoogle ? "promise" : "resolver"
+    func fulfill(_ value: String) -> [String] {
+      if value == "()" { return ["\(settle).fulfill(())"] }
+      if isVoid { return split(value) + ["\(settle).fulfill(())"] }
+      return split("\(settle).fulfill(\(value))")
+    }
+    var body: [String]
+    if code.cleanup.isEmpty, !code.recovers {
+      body = work(code, fulfill(code.value), unit)
+    } else {
+      // The cleanup, and the handling of errors, end before the promise settles.
+      let end =
+        isVoid ? (code.value == "()" ? [] : split(code.value)) : split("result = \(code.value)")
+      let handlers = code.handlers.filter { !(isVoid && $0 == "  result = ()") }
+        .map { isVoid ? $0.replacingOccurrences(of: "  result = ", with: "  ") : $0 }
+      body = (isVoid ? [] : ["let result: \(type)"])
+      body += guarded(work(code, end, unit), handlers, unit)
+      body += fulfill(isVoid ? "()" : "result")
+    }
+    if !code.recovers, !code.handlers.isEmpty {
+      body = guarded(body, code.handlers, unit)
+    }
+    let attempt =
+      code.canFail ? guarded(body, ["catch {", "  \(settle).reject(error)", "}"], unit) : body
+    let inner = [task(converter)] + indented(attempt, unit) + ["}"]
+    if isGoogle {
+      return sourceLine(code) + ["let promise = Promise<\(type)>.pending()"] + inner
+        + ["return promise"]
+    }
+    return ["return Promise { resolver in"] + indented(sourceLine(code) + inner, unit) + ["}"]
+  }
+
+  /// The type of the value of the promise that a function returns.
+  private func valueType(_ function: FunctionDeclaration) -> String {
+    let text = function.returns
+    guard let open = text.firstIndex(of: "<"), text.hasSuffix(">") else { return "" }
+    return String(text[text.index(after: open)..<text.index(before: text.endIndex)])
+  }
+
+  /// A comment that names the decision, unless there is one.
+  private func mark(_ chain: Chain, _ decision: Decision) -> FilePlan.Edit? {
+    guard let item = statement(chain) else { return nil }
+    let file = chain.function.file
+    let offset = item.positionAfterSkippingLeadingTrivia.utf8Offset
+    let position = file.position(at: offset)
+    let line = file.line(position.line)
+    let indentation = line.prefix { $0 == " " || $0 == "\t" }
+    // A comment in front of code that doesn't start its line would change what that line says.
+    guard indentation.utf8.count == position.column - 1 else { return nil }
+    if item.leadingTrivia.description.contains("TODO(pledge-migrate)") { return nil }
+    let text = "// TODO(pledge-migrate): \(decision.rawValue): \(decision.question)\n\(indentation)"
+    return FilePlan.Edit(range: offset..<offset, text: text)
+  }
+}

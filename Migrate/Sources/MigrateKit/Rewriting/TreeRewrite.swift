@@ -1,0 +1,109 @@
+import Foundation
+
+/// The conversion of a tree.
+public struct TreeRewrite: Sendable {
+  /// A file that changes.
+  public struct Change: Sendable {
+    /// The path, relative to the tree.
+    public let path: String
+    /// The text before the conversion.
+    public let before: String
+    /// The converted text.
+    public let after: String
+  }
+
+  /// The files that change.
+  public let changes: [Change]
+  /// The number of chains that are converted.
+  public let convertedChains: Int
+  /// The number of operators of these chains.
+  public let convertedOperators: Int
+  /// How many chains are left, by the decision that they need.
+  public let left: [String: Int]
+
+  /// Plans the conversion of a tree; fails if a file of it can't be read reliably.
+  ///
+  /// With `addsTwins`, functions that return promises get `async` overloads that await them.
+  public init(_ tree: SourceTree, addsTwins: Bool = false) throws {
+    if let problem = tree.problems.first {
+      throw MigrateError(
+        "\(problem.path):\(problem.line): \(problem.message) Nothing was written.")
+    }
+    let program = Program(tree)
+    let rewriter = Rewriter(program)
+    var changes: [Change] = []
+    var chains = 0
+    var operators = 0
+    var left: [String: Int] = [:]
+    for file in tree.files {
+      var plan = rewriter.plan(file)
+      if addsTwins { plan.edits += Twins(program: program).edits(file) }
+      for item in plan.items {
+        if let decision = item.decision {
+          left[decision.rawValue, default: 0] += 1
+        } else {
+          chains += 1
+          operators += item.operators
+        }
+      }
+      guard !plan.edits.isEmpty else { continue }
+      let text = plan.text
+      let result = SourceFile(path: file.path, text: text)
+      if let problem = result.problems.first {
+        throw MigrateError(
+          "The conversion of \(file.path) wouldn't parse (line \(problem.line): \(problem.message))"
+            + " Nothing was written. Please report this.")
+      }
+      changes.append(Change(path: file.path, before: file.text, after: text))
+    }
+    self.changes = changes
+    convertedChains = chains
+    convertedOperators = operators
+    self.left = left
+  }
+
+  /// The converted tree.
+  public func applied(to tree: SourceTree) -> SourceTree {
+    let texts = Dictionary(changes.map { ($0.path, $0.after) }) { first, _ in first }
+    return SourceTree(
+      contents: tree.files.map { ($0.path, texts[$0.path] ?? $0.text) }, settings: tree.settings)
+  }
+
+  /// Writes the changed files below `root`, or `root` itself if it is a file.
+  ///
+  /// Each file is replaced at once. If one can't be written, the ones before it are restored.
+  public func write(to root: String) throws {
+    var isFolder: ObjCBool = false
+    _ = FileManager.default.fileExists(atPath: root, isDirectory: &isFolder)
+    func url(_ change: Change) -> URL {
+      isFolder.boolValue
+        ? URL(fileURLWithPath: root).appendingPathComponent(change.path)
+        : URL(fileURLWithPath: root)
+    }
+    var written: [Change] = []
+    do {
+      for change in changes {
+        try Data(change.after.utf8).write(to: url(change), options: .atomic)
+        written.append(change)
+      }
+    } catch {
+      for change in written {
+        try? Data(change.before.utf8).write(to: url(change), options: .atomic)
+      }
+      throw MigrateError("The conversion couldn't be written and was undone: \(error)")
+    }
+  }
+
+  /// Restores the files that ``write(to:)`` has written.
+  public func undo(at root: String) throws {
+    var isFolder: ObjCBool = false
+    _ = FileManager.default.fileExists(atPath: root, isDirectory: &isFolder)
+    for change in changes {
+      let url =
+        isFolder.boolValue
+        ? URL(fileURLWithPath: root).appendingPathComponent(change.path)
+        : URL(fileURLWithPath: root)
+      try Data(change.before.utf8).write(to: url, options: .atomic)
+    }
+  }
+}

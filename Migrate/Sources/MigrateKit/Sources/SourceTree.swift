@@ -1,0 +1,126 @@
+import Foundation
+
+/// The Swift files of a folder, a file, or a revision of a repository.
+public struct SourceTree: Sendable {
+  /// The parsed files, sorted by path.
+  public let files: [SourceFile]
+  /// Texts of project files that decide the default isolation.
+  public let settings: BuildSettings
+  /// The index of a build, if there is one.
+  public var index: IndexStore?
+  /// The files that can't be read reliably, with reasons.
+  public let problems: [FileProblem]
+
+  /// Parses files that have been read, on all cores.
+  public init(contents: [(path: String, text: String)], settings: BuildSettings = BuildSettings()) {
+    let sorted = contents.sorted { $0.path < $1.path }
+    let slots = ParsedFiles(count: sorted.count)
+    DispatchQueue.concurrentPerform(iterations: sorted.count) { index in
+      slots.set(index, SourceFile(path: sorted[index].path, text: sorted[index].text))
+    }
+    files = slots.files
+    self.settings = settings
+    problems = files.flatMap(\.problems)
+  }
+
+  /// Reads the Swift files below `path`, or the file at `path`.
+  ///
+  /// Folders of dependencies and build products are left out.
+  public init(path: String) throws {
+    var isFolder: ObjCBool = false
+    guard FileManager.default.fileExists(atPath: path, isDirectory: &isFolder) else {
+      throw MigrateError("There is no file or folder at '\(path)'.")
+    }
+    if !isFolder.boolValue {
+      self.init(contents: [((path as NSString).lastPathComponent, try Self.read(path))])
+      return
+    }
+    var contents: [(String, String)] = []
+    var settings = BuildSettings()
+    let root = URL(fileURLWithPath: path)
+    let walk = FileManager.default.enumerator(atPath: root.path)
+    while let name = walk?.nextObject() as? String {
+      let last = (name as NSString).lastPathComponent
+      if Self.isSkipped(last) { walk?.skipDescendants() }
+      let full = root.appendingPathComponent(name).path
+      if BuildSettings.isSettingsFile(last), let text = try? Self.read(full) {
+        settings.read(text)
+      }
+      guard last.hasSuffix(".swift"), !Self.isSkipped(last) else { continue }
+      contents.append((name, try Self.read(full)))
+    }
+    if contents.isEmpty { throw MigrateError("There are no Swift files in '\(path)'.") }
+    self.init(contents: contents, settings: settings)
+  }
+
+  static func isSkipped(_ folder: String) -> Bool {
+    folder.hasPrefix(".") || ["Pods", "Carthage", "DerivedData", "checkouts"].contains(folder)
+  }
+
+  private static func read(_ path: String) throws -> String {
+    let data = try Data(contentsOf: URL(fileURLWithPath: path))
+    guard let text = String(data: data, encoding: .utf8) else {
+      throw MigrateError("'\(path)' isn't UTF-8 text. Convert the file to UTF-8 first.")
+    }
+    return text
+  }
+}
+
+/// An error with a message for the user.
+public struct MigrateError: Error, CustomStringConvertible {
+  /// What was wrong, and what to do.
+  public let description: String
+
+  /// Creates an error with a message.
+  public init(_ description: String) { self.description = description }
+}
+
+// `@unchecked Sendable`: each index is written by one iteration, and read after all have ended.
+private final class ParsedFiles: @unchecked Sendable {
+  private let slots: UnsafeMutablePointer<SourceFile?>
+  private let count: Int
+
+  init(count: Int) {
+    self.count = count
+    slots = .allocate(capacity: count)
+    slots.initialize(repeating: nil, count: count)
+  }
+
+  deinit {
+    slots.deinitialize(count: count)
+    slots.deallocate()
+  }
+
+  func set(_ index: Int, _ file: SourceFile) { slots[index] = file }
+
+  var files: [SourceFile] { (0..<count).compactMap { slots[$0] } }
+}
+
+/// The settings of a build that decide where `async` functions run.
+public struct BuildSettings: Sendable {
+  /// Whether declarations without an isolation are on the main actor.
+  public var isMainActorByDefault = false
+  /// Whether nonisolated `async` functions run on their caller's executor.
+  public var isNonsendingByDefault = false
+
+  /// Creates the settings of a plain build.
+  public init() {}
+
+  static func isSettingsFile(_ name: String) -> Bool {
+    name.hasPrefix("Package") && name.hasSuffix(".swift") || name == "project.pbxproj"
+      || name.hasSuffix(".xcconfig")
+  }
+
+  mutating func read(_ text: String) {
+    if text.contains(".defaultIsolation(MainActor.self)")
+      || text.contains("SWIFT_DEFAULT_ACTOR_ISOLATION = MainActor")
+    {
+      isMainActorByDefault = true
+    }
+    if text.contains("NonisolatedNonsendingByDefault")
+      || text.contains("SWIFT_APPROACHABLE_CONCURRENCY = YES")
+    {
+      isNonsendingByDefault = true
+    }
+  }
+}

@@ -1,0 +1,19 @@
+import ArgumentParser
+import MigrateKit
+
+/// The options that name a build's index.
+struct IndexOptions: ParsableArguments {
+  @Option(help: "The index store of a build, such as .build/debug/index/store.")
+  var indexStore: String?
+  @Option(help: "The path of libIndexStore, if it isn't that of the toolchain.")
+  var indexLibrary: String?
+
+  /// The tree at a path, with the index.
+  func tree(_ path: String) throws -> SourceTree {
+    var tree = try SourceTree(path: path)
+    if let indexStore {
+      tree.index = try IndexStore(path: indexStore, library: indexLibrary).relative(to: path)
+    }
+    return tree
+  }
+}

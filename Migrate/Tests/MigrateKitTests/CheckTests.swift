@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+
+@testable import MigrateKit
+
+@Suite struct CheckTests {
+  static let before = """
+    import PromiseKit
+
+    final class Store {
+      func save(_ item: Item) -> Promise<Void> {
+        api.send(item).done { self.count += 1 }
+      }
+    }
+    """
+
+  static func after(_ attribute: String) -> String {
+    """
+    final class Store {
+      \(attribute)
+      func save(_ item: Item) async throws {
+        try await api.send(item)
+        count += 1
+      }
+    }
+    """
+  }
+
+  @Test func check_whenFunctionIsNotIsolated_findsOtherExecutor() {
+    #expect(findings(Self.before, Self.after("")).map(\.rule) == [.executorChanged])
+    #expect(findings(Self.before, Self.after("@MainActor")).isEmpty)
+  }
+
+  @Test func check_whenBuildIsOnMainActorByDefault_isSilent() {
+    var settings = BuildSettings()
+    settings.isMainActorByDefault = true
+    let found = Checker(
+      old: SourceTree(contents: [("File.swift", Self.before)]),
+      new: SourceTree(contents: [("File.swift", Self.after(""))], settings: settings)
+    ).run()
+    #expect(found.isEmpty, "\(found.summary)")
+  }
+
+  @Test func check_whenCommentAcceptsRule_reportsNothing() {
+    let text = Self.after("// pledge-migrate: accept executor-changed: the counter is atomic")
+    #expect(findings(Self.before, text).notAccepted(by: nil).isEmpty)
+    let other = Self.after("// pledge-migrate: accept effect-lost")
+    #expect(findings(Self.before, other).notAccepted(by: nil).count == 1)
+  }
+
+  @Test func check_whenBaselineAcceptsFinding_reportsNothing() {
+    let found = findings(Self.before, Self.after(""))
+    #expect(found.notAccepted(by: Baseline(found)).isEmpty)
+    // A baseline doesn't depend on line numbers.
+    let moved = findings(Self.before, "\n\n" + Self.after(""))
+    #expect(moved.notAccepted(by: Baseline(found)).isEmpty)
+  }
+
+  @Test func check_whenCancellationReachesHandler_notesIt() {
+    let before = """
+      import PromiseKit
+      @MainActor func run() { load().done { show($0) }.catch { report($0) } }
+      """
+    let after = """
+      @MainActor func run() {
+        Task { do { show(try await load()) } catch { report(error) } }
+      }
+      """
+    let found = findings(before, after)
+    #expect(Set(found.map(\.rule)) == [.startsLater, .cancellation], "\(found.summary)")
+  }
+
+  @Test func check_whenGooglePromisesAreConverted_findsLostCleanup() {
+    let before = """
+      import Promises
+      @MainActor func run() -> Promise<Int> {
+        load().then { value -> Promise<Int> in parse(value) }.always { stop() }
+      }
+      """
+    let right = """
+      @MainActor func run() async throws -> Int {
+        defer { stop() }
+        let value = try await load()
+        return try await parse(value)
+      }
+      """
+    #expect(findings(before, right).isEmpty, "\(findings(before, right).summary)")
+    let wrong = right.replacingOccurrences(of: "defer { stop() }", with: "")
+      .replacingOccurrences(
+        of: "return try await parse(value)",
+        with: "let result = try await parse(value)\nstop()\nreturn result")
+    #expect(findings(before, wrong).contains { $0.rule == .effectLost })
+  }
+
+  @Test func report_whenReceiverIsUnknown_saysSo() {
+    let text = """
+      import PromiseKit
+      import Elsewhere
+      func run() {
+        elsewhere.things().map { $0 + 1 }
+        load().map { $0 + 1 }.done { print($0) }.cauterize()
+      }
+      func load() -> Promise<Int> { .value(1) }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.undecided == ["File.swift:4"])
+    #expect(report.summary.operators == 3)
+    #expect(report.order == ["File.swift:7: load()"])
+  }
+
+  @Test func report_inEachFormat_containsTheChain() {
+    let report = Report(SourceTree(contents: [("File.swift", RewriteTests.screen)]))
+    #expect(report.text.contains("store.items()"))
+    #expect(report.json.contains("\"line\" : 7"))
+    #expect(Page(report).html.contains("class=\"badge exact\""))
+    #expect(Sarif(findings(Self.before, Self.after(""))).json.contains("executor-changed"))
+  }
+
+  @Test func report_whenResolverIsUsedTwice_notesIt() {
+    let text = """
+      import PromiseKit
+      func load() -> Promise<Int> {
+        Promise { seal in
+          read { value, error in
+            if let error { seal.reject(error) }
+            seal.fulfill(value)
+          }
+        }
+      }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.files.first?.functions.first?.notes.first?.kind == "resolver")
+  }
+
+  @Test func tree_whenPathIsMissing_saysWhich() {
+    let error = #expect(throws: MigrateError.self) { try SourceTree(path: "/nowhere/at/all") }
+    #expect(error?.description.contains("/nowhere/at/all") == true)
+  }
+}

@@ -1,0 +1,147 @@
+import Foundation
+import MigrateKit
+import Testing
+
+/// Converts a file.
+private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String {
+  let tree = SourceTree(contents: [("File.swift", text)])
+  return try TreeRewrite(tree, addsTwins: addsTwins).changes.first?.after ?? text
+}
+
+@Suite struct RewriteTests {
+  static let screen = """
+    import PromiseKit
+
+    final class Screen {
+      func refresh() {
+        // Shown while the items load.
+        spinner.start()
+        firstly {
+          store.items()
+        }.done { items in
+          self.items = items  // The newest.
+        }.ensure {
+          self.spinner.stop()
+        }.catch { error in
+          self.show(error)
+        }
+      }
+    }
+    """
+
+  @Test func rewrite_whenChainIsDiscarded_awaitsItsPromiseInTask() throws {
+    let after = try rewritten(Self.screen)
+    #expect(
+      after == """
+        import PromiseKit
+
+        final class Screen {
+          func refresh() {
+            // Shown while the items load.
+            spinner.start()
+            let source = store.items()
+            Task { @MainActor in
+              do {
+                defer {
+                  self.spinner.stop()
+                }
+                let items = try await source.async()
+                self.items = items  // The newest.
+              } catch let error where !error.isCancelled {
+                self.show(error)
+              } catch {}
+            }
+          }
+        }
+        """)
+  }
+
+  @Test func rewrite_whenDone_changesNothingAgain() throws {
+    let once = try rewritten(FeedFixture.before)
+    #expect(once != FeedFixture.before)
+    #expect(try rewritten(once) == once)
+  }
+
+  @Test func check_whenRewritten_findsNothing() throws {
+    for text in [Self.screen, FeedFixture.before] {
+      let found = serious(text, try rewritten(text))
+      #expect(found.isEmpty, "\(found.summary)")
+    }
+  }
+
+  @Test func check_whenTwinsAreAdded_findsNothing() throws {
+    let after = try rewritten(FeedFixture.before, addsTwins: true)
+    #expect(after.contains("func load(page: Int) async throws -> [Item] {"))
+    let found = serious(FeedFixture.before, after)
+    #expect(found.isEmpty, "\(found.summary)")
+    #expect(try rewritten(after, addsTwins: true) == after)
+  }
+
+  @Test(arguments: [
+    (".done(on: queue) { _ in }.catch { _ in }", "executor"),
+    (
+      ".map { x -> Int in if x { return 1 }; return 2 }.done { _ in }.catch { _ in }",
+      "early-return"
+    ),
+    (".then { a in b(a) }.ensure { stop() }.done { c in d(c) }.catch { _ in }", "ensure-inside"),
+    (".recover { _ in other() }.done { _ in }.catch { _ in }", "recover-inside"),
+    (".tap { print($0) }.done { _ in }.catch { _ in }", "operator"),
+    (".then { a in b(a) }.done { a in c(a) }.catch { _ in }", "names"),
+    (".done { [weak self] _ in self?.x() }.catch { _ in self.y() }", "capture"),
+  ])
+  func rewrite_whenDecisionIsNeeded_namesIt(operators: String, decision: String) throws {
+    let text = """
+      import PromiseKit
+
+      func run() {
+        load()\(operators)
+      }
+      """
+    let after = try rewritten(text)
+    #expect(after.contains("// TODO(pledge-migrate): \(decision):"), "\(after)")
+    #expect(after.contains("load()\(operators)"))
+    #expect(try rewritten(after) == after)
+  }
+
+  @Test func rewrite_whenChainIsInConditionalCode_leavesIt() throws {
+    let text = """
+      import PromiseKit
+
+      func run() {
+        #if DEBUG
+        load().done { print($0) }.cauterize()
+        #else
+        load().done { _ in }.cauterize()
+        #endif
+      }
+      """
+    let after = try rewritten(text)
+    #expect(after.contains("conditional"))
+    #expect(after.contains("load().done { print($0) }.cauterize()"))
+  }
+
+  @Test(arguments: [
+    ("func run( {", "doesn't parse"),
+    ("<<<<<<< HEAD\nlet a = 1\n=======\nlet a = 2\n>>>>>>> other\n", "conflict"),
+  ])
+  func rewrite_whenFileIsBroken_writesNothing(text: String, reason: String) {
+    let tree = SourceTree(contents: [("Good.swift", Self.screen), ("Bad.swift", text)])
+    let error = #expect(throws: MigrateError.self) { try TreeRewrite(tree) }
+    #expect(error?.description.contains("Bad.swift:1") == true)
+    #expect(error?.description.contains(reason) == true)
+  }
+
+  @Test func write_whenCalled_changesFilesAndUndoRestoresThem() throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+      "rewrite-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appendingPathComponent("Screen.swift")
+    try Data(Self.screen.utf8).write(to: file)
+    let rewrite = try TreeRewrite(try SourceTree(path: folder.path))
+    try rewrite.write(to: folder.path)
+    #expect(try String(contentsOf: file, encoding: .utf8).contains("Task { @MainActor in"))
+    try rewrite.undo(at: folder.path)
+    #expect(try String(contentsOf: file, encoding: .utf8) == Self.screen)
+  }
+}
