@@ -5,10 +5,13 @@
 extension Cell {
   /// Requests cancellation of this promise's producer.
   @usableFromInline
-  final func cancel() {
-    var cell = self
+  final func cancel() { continueCancelling(requestCancellation()) }
+
+  /// Continues a cancellation that has marked this cell.
+  final func continueCancelling(_ step: CancellationStep) {
+    var (cell, step) = (self, step)
     while true {
-      switch cell.requestCancellation() {
+      switch step {
       case .done:
         return
       case .producer(let hooks):
@@ -18,8 +21,8 @@ extension Cell {
         let handler = unsafeDowncast(cell, to: Handler.self)
         let removal = source.remove(
           handler, keepsProducer: isUncancellable, unlessOnly: !isUncancellable)
-        if case .isOnly = removal {
-          cell = source
+        if case .isOnly(let next) = removal {
+          (cell, step) = (source, next)
         } else {
           handler.leaveRemoved(removal)
           return
@@ -99,7 +102,7 @@ extension Handler {
     }
     switch source.remove(self) {
     case .notListed: source.forgoRejection(isCounted: true)
-    case .removedLast: source.cancel()
+    case .removedLast(let step): source.continueCancelling(step)
     case .removed, .isOnly: break
     }
     // Last, because code that receives the error may rely on the cancellation.

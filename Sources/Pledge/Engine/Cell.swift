@@ -457,10 +457,11 @@ class Cell: Job, @unchecked Sendable {
     case notListed
     /// The producer continues: there are other consumers, or the removed one needs it to.
     case removed
-    /// No consumer remains.
-    case removedLast
-    /// The observer is the only consumer, and stays in the list to receive the cancellation.
-    case isOnly
+    /// No consumer remains, and the cell is marked as cancelled.
+    case removedLast(CancellationStep)
+    /// The observer is the only consumer, and stays in the list to receive the cancellation. The
+    /// cell is marked as cancelled.
+    case isOnly(CancellationStep)
   }
 
   /// Removes an observer.
@@ -477,16 +478,21 @@ class Cell: Job, @unchecked Sendable {
       unlock(seen)
       return .notListed
     }
-    let isLast = seen.consumers == 1 && !seen.has(.kept)
-    if unlessOnly, isLast {
-      unlock(seen)
-      return .isOnly
-    }
+    // A consumer that is added after this step finds the cell cancelled; one that was added before
+    // prevents it.
+    let isLast = seen.consumers == 1 && !seen.has(.kept) && !keepsProducer
+    if unlessOnly, isLast { return .isOnly(cancel(seen)) }
     list = ObserverList.unlink(node, list)
     let next = seen.removingConsumer.with(.wasLeft)
-    unlock(keepsProducer ? next.with(.kept) : next)
+    let removal: Removal
+    if isLast {
+      removal = .removedLast(cancel(next))
+    } else {
+      unlock(keepsProducer ? next.with(.kept) : next)
+      removal = .removed
+    }
     node.release()
-    return isLast && !keepsProducer ? .removedLast : .removed
+    return removal
   }
 
   /// Records that a consumer that isn't in the list needs the producer to continue, and that an
@@ -704,8 +710,10 @@ class Cell: Job, @unchecked Sendable {
   }
 
   /// Marks the cell as cancelled.
-  final func requestCancellation() -> CancellationStep {
-    let seen = lock()
+  final func requestCancellation() -> CancellationStep { cancel(lock()) }
+
+  /// Marks the locked cell as cancelled, and unlocks it.
+  private final func cancel(_ seen: Word) -> CancellationStep {
     if seen.has([.settled, .claimed, .cancelled]) {
       unlock(seen)
       return .done

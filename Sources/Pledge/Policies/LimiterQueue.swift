@@ -174,11 +174,33 @@ class LimiterWaiter: @unchecked Sendable {
 /// An operation that returns a promise, and starts when its gate opens.
 @usableFromInline
 final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
-  /// The limiter in which the operation runs; nil if it has never started.
-  ///
-  /// `@unchecked Sendable`: written before the gate opens, and read by handlers of the gate.
-  final class Lease: @unchecked Sendable {
-    fileprivate(set) var limiter: Limiter?
+  /// The operation's place in its limiter, which is given back exactly once: by the handler of the
+  /// operation's end or, if the operation was cancelled while it was about to start, by the thread
+  /// that starts it.
+  private final class Lease: Sendable {
+    private enum State {
+      case waiting
+      case started(Limiter)
+      case ended
+    }
+
+    private let state = Mutex(State.waiting)
+
+    /// Records that the operation runs in `limiter`; false if it has ended.
+    func start(in limiter: Limiter) -> Bool {
+      state.withLock { state in
+        guard case .waiting = state else { return false }
+        state = .started(limiter)
+        return true
+      }
+    }
+
+    /// Records that the operation has ended, and returns the limiter in which it ran, if any.
+    func end() -> Limiter? {
+      let old = state.withLock { exchange(&$0, with: .ended) }
+      if case .started(let limiter) = old { return limiter }
+      return nil
+    }
   }
 
   // The gate's handlers retain the lease; if they retained the waiter, it would be in a cycle.
@@ -186,7 +208,7 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   @usableFromInline let gate: Cell = Root<Void?>()
 
   /// Returns a function that returns the limiter in which the operation runs.
-  @usableFromInline var takeLease: @Sendable () -> Limiter? { { [lease] in lease.limiter } }
+  @usableFromInline var takeLease: @Sendable () -> Limiter? { { [lease] in lease.end() } }
 
   @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {
@@ -196,8 +218,12 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 
   override func start(in limiter: Limiter) {
-    lease.limiter = limiter
-    _ = gate.fulfill(())
+    if lease.start(in: limiter) {
+      _ = gate.fulfill(())
+    } else {
+      limiter.makeRoom()
+      limiter.tellIfIdle()
+    }
   }
 
   override func fail(with error: any Error) { gate.reject(Rejection(error, origin: origin)) }

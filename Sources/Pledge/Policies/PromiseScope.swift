@@ -60,17 +60,18 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    let work = state.withLock { state in
-      defer {
-        for (id, work) in state.work {
-          if case .starting = work { state.work[id] = .cancelled }
+    let cancels = state.withLock { state in
+      var cancels: [(id: Int, cancel: @Sendable () -> Void)] = []
+      for (id, work) in state.work {
+        switch work {
+        case .starting: state.work[id] = .cancelled
+        case .started(let cancel): cancels.append((id, cancel))
+        case .cancelled: break
         }
       }
-      return state.work
+      return cancels
     }
-    for (_, work) in work.sorted(by: { $0.key < $1.key }) {
-      if case .started(let cancel) = work { cancel() }
-    }
+    for (_, cancel) in cancels.sorted(by: { $0.id < $1.id }) { cancel() }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is

@@ -131,9 +131,10 @@ final class ExploredRun: @unchecked Sendable {
   private func takeStep() throws -> Bool {
     let hasEnded = outcome.value != nil
     if !hasEnded, simulation.steps.candidates().isEmpty {
-      // Work on the main queue, or announced work, which can add steps.
-      if !simulation.clock.work.isIdle { simulation.steps.noteWorkFromOutside() }
+      // Work on the main queue, or announced work. If it adds steps, their order isn't repeatable.
+      let isIdle = simulation.clock.work.isIdle
       simulation.clock.work.waitUntilIdle()
+      if !isIdle, !simulation.steps.candidates().isEmpty { simulation.steps.noteWorkFromOutside() }
     }
     let ready = simulation.steps.candidates()
     let passesTime = !hasEnded && (ready.isEmpty || settings.time == .passesAnytime)
