@@ -25,7 +25,9 @@
     /// Has this effect when it's first used, by the functions of this module.
     @usableFromInline static let isForbidden: Bool = {
       BlockingPlaces.add {
-        MultiThreadedEventLoopGroup.currentEventLoop.map { "on the thread of an event loop (\($0))" }
+        MultiThreadedEventLoopGroup.currentEventLoop.map {
+          "on the thread of an event loop (\($0))"
+        }
       }
       return true
     }()

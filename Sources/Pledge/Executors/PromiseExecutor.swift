@@ -107,7 +107,9 @@ public struct ActorExecutor: PromiseExecutor {
   let actor: any Actor
 
   /// Schedules the job on the actor.
-  public func enqueue(_ job: PromiseJob) { ActorScheduler.hop(to: actor, Task.currentPriority) { job.run() } }
+  public func enqueue(_ job: PromiseJob) {
+    ActorScheduler.hop(to: actor, Task.currentPriority) { job.run() }
+  }
 }
 
 extension PromiseExecutor where Self == ImmediateExecutor {

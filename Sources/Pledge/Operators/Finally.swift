@@ -39,7 +39,9 @@ extension Promise {
   func finishedWaiting<Result>(
     _ body: Placed<@Sendable () throws -> Result>
   ) -> Promise<Value> {
-    if Result.self == Void.self { return finished(body.map { body in CleanUpAction { _ = try body() } }) }
+    if Result.self == Void.self {
+      return finished(body.map { body in CleanUpAction { _ = try body() } })
+    }
     return finishedAfter(body.map { body in { Promise<Void>.end(of: try body()) } })
   }
 

@@ -220,7 +220,6 @@ final class CoalescerStore: Sendable {
     monitors.note(.refreshFailed)
   }
 
-
   /// Makes room for the value of `entry` by removing the least recently used values.
   private func noteValue(of entry: Entry) {
     guard let capacity = caching?.capacity else { return }

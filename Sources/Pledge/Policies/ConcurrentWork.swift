@@ -54,7 +54,9 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
       return index
     }
     guard let index else { return promise.cell.cancelIfUnconsumed() }
-    let observer = Handler(.observer, of: promise.cell, on: .inPlace, body: nil) { [self] _, source in receive(from: source, index: index) }
+    let observer = Handler(.observer, of: promise.cell, on: .inPlace, body: nil) {
+      [self] _, source in receive(from: source, index: index)
+    }
     if Instrumentation.isTracing { observer.noteObserving(for: result.cell) }
     // Attached first, because an observer can be removed only after it is attached.
     promise.cell.attach(observer)
@@ -128,7 +130,9 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
     rest.room?.reject(CancellationError())
     rest.feeding?.cancel()
     guard cancelling else { return }
-    for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) { observer?.leave(.cancelled) }
+    for (_, observer) in rest.pending.sorted(by: { $0.key < $1.key }) {
+      observer?.leave(.cancelled)
+    }
   }
 }
 

@@ -143,7 +143,9 @@ final class HedgeRun: Sendable {
 
   private func attempt(_ number: Int) {
     let work = operation()
-    let observer = Handler(.observer, of: work, on: .inPlace, body: nil) { [self] _, source in receive(source, number) }
+    let observer = Handler(.observer, of: work, on: .inPlace, body: nil) { [self] _, source in
+      receive(source, number)
+    }
     if Instrumentation.isTracing { observer.noteObserving(for: result) }
     let isExpected = state.withLock { state in
       if !state.isOver { state.pending[number] = .some(nil) }

@@ -79,7 +79,8 @@ extension Promise {
     _ operation: @escaping @Sendable () throws -> Promise
   ) -> Promise {
     hedge(
-      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous, Placed(operation, on: executor))
+      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
+      Placed(operation, on: executor))
   }
 
   /// Starts `operation` on the main actor, and starts it again each time `interval` passes without

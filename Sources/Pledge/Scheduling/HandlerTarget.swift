@@ -43,7 +43,8 @@ struct HandlerTarget: @unchecked Sendable {
     case .inPlace: Trampoline.perform(job, state)
     case .scheduler: unsafeDowncast(object, to: Scheduler.self).enqueue(job)
     case .queue: QueueTurn.enqueue(job, on: object, isSole: isSole, state)
-    case .queueAlone: QueueTurn.enqueueAlone(job, on: unsafeDowncast(object, to: DispatchQueue.self))
+    case .queueAlone:
+      QueueTurn.enqueueAlone(job, on: unsafeDowncast(object, to: DispatchQueue.self))
     }
   }
 

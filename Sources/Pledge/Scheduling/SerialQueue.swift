@@ -255,8 +255,9 @@ final class ActorScheduler: SerialScheduler, @unchecked Sendable {
   /// Whether the actor runs on the main actor's executor.
   static func isOnMainExecutor(_ actor: any Actor) -> Bool {
     actor === MainActor.shared
-      || executor(of: actor) == unsafeBitCast(
-        MainActor.sharedUnownedExecutor, to: (ObjectIdentifier, UInt).self
-      ).0
+      || executor(of: actor)
+        == unsafeBitCast(
+          MainActor.sharedUnownedExecutor, to: (ObjectIdentifier, UInt).self
+        ).0
   }
 }

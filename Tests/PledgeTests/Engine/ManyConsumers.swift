@@ -32,9 +32,10 @@ import Testing
     switch order {
     case .oldestFirst: break
     case .newestFirst: consumers.reverse()
-    case .interleaved: consumers = consumers.enumerated().sorted {
-      ($0.offset % 2, $0.offset) < ($1.offset % 2, $1.offset)
-    }.map(\.element)
+    case .interleaved:
+      consumers = consumers.enumerated().sorted {
+        ($0.offset % 2, $0.offset) < ($1.offset % 2, $1.offset)
+      }.map(\.element)
     }
     for consumer in consumers.dropLast() { consumer.cancel() }
     #expect(cancelled.count == 0)

@@ -48,7 +48,8 @@ import Testing
   static let onCustomExecutor: [Way] = {
     let executor = QueueSerialExecutor(queue: DispatchQueue(label: "executor"))
     let loop = TurnExecutor.shared(
-      by: executor, name: "loop", isCurrent: { false }, schedule: { executor.queue.async(execute: $0) })
+      by: executor, name: "loop", isCurrent: { false },
+      schedule: { executor.queue.async(execute: $0) })
     return [
       Way("actor", on: .actor(ActorOnExecutor(executor))),
       Way("another actor", on: .actor(ActorOnExecutor(executor))),
