@@ -33,10 +33,16 @@ extension Promise {
     }
   }
 
+  /// Waits for the result.
+  ///
+  /// This isn't `nonsending`, so that `value` reads a settled promise without a switch of executors.
+  @usableFromInline
+  func waitForSettlement() async -> Result<Value, any Error> { await waitForSettlement {} }
+
   /// Waits for the result; calls `start` when the task is about to suspend.
   @usableFromInline
   nonisolated(nonsending) func waitForSettlement(
-    _ start: () -> Void = {}
+    _ start: () -> Void
   ) async -> Result<Value, any Error> {
     if cell.isSettled { return cell.handledResult() }
     let waiter = Waiter()

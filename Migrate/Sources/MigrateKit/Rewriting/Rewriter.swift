@@ -1,7 +1,7 @@
 import Foundation
 import SwiftSyntax
 
-/// What would become of the chains of a file.
+/// The edits that convert the chains of a file.
 public struct FilePlan {
   /// A replacement of bytes.
   struct Edit {
