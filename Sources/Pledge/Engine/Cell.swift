@@ -777,8 +777,11 @@ extension Handler {
   @inline(__always)
   final func receives(_ outcome: Outcome) -> Bool { traits.has(outcome.flag) }
 
-  /// Whether the handler calls a user's closure, rather than only passing a result on.
-  final var callsClosure: Bool { traits.has(.wants) && !traits.has(.wantsAbandonment) }
+  /// Whether the handler calls a user's closure in place, rather than only passing a result on, as
+  /// a handler with a target does with a result that its closure doesn't receive.
+  final var callsClosureInPlace: Bool {
+    target == nil && traits.has(.wants) && !traits.has(.wantsAbandonment)
+  }
 
   /// How the handler reaches its target.
   @inline(__always)

@@ -137,7 +137,7 @@ private struct InPlaceList {
   private mutating func putLibraryFirst() {
     var (library, closures) = (InPlaceList(nil), InPlaceList(nil))
     while let node = popFirst() {
-      if node._withUnsafeGuaranteedRef({ $0.callsClosure }) {
+      if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
         closures.append(node)
       } else {
         library.append(node)

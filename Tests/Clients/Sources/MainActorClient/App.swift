@@ -20,8 +20,8 @@ nonisolated struct Tag: Sendable {
 
 /// Here, a key path of `User`, which belongs to the main actor, isn't `Sendable`; one of `Tag` is.
 nonisolated final class Store: Sendable {
-  func names(_ users: Promise<[User]>) -> Promise<[String]> { users.mapValues { $0.name } }
-  func texts(_ tags: Promise<[Tag]>) -> Promise<[String]> { tags.mapValues(\.text) }
+  func names(_ users: Promise<[User]>) -> Promise<[String]> { users.map { $0.map { $0.name } } }
+  func texts(_ tags: Promise<[Tag]>) -> Promise<[String]> { tags.map { $0.map(\.text) } }
 }
 
 /// It has no attributes: this entire module is isolated to the main actor.
@@ -61,10 +61,12 @@ final class App {
     let id = UserID(number: 7)
     let name = try await fetch(id).map(\.name).value
     let email = try await fetch(id).compactMap(\.email).value
-    let names = try await Promise.value([User(name: "b"), User(name: "a")]).mapValues(\.name).value
-    let active = try await Promise.value([User(name: "b")]).filterValues(\.isActive).value
+    let names = try await Promise.value([User(name: "b"), User(name: "a")])
+      .map { $0.map { $0.name } }.value
+    let active = try await Promise.value([User(name: "b")])
+      .map { $0.filter { $0.isActive } }.value
     let sorted = try await Promise.value([User(name: "b"), User(name: "a")])
-      .sortedValues { $0 < $1 }.value
+      .map { $0.sorted { $0 < $1 } }.value
     precondition(sorted.map(\.name) == ["a", "b"])
     let stored = try await Store().names(.value([User(name: "c")])).value
     let texts = try await Store().texts(.value([Tag(text: "d")])).value

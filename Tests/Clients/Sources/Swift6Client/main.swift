@@ -99,7 +99,7 @@ func fetch(_ number: Int) -> Promise<Int> { .value(number + 1) }
 /// Functions are passed by name, although the library's functions are overloaded.
 func functionsByName() async throws {
   let text = try await Promise.value(1).then(fetch).map(String.init).value
-  let sum = try await Promise.value([1, 2]).reduceValues(0, +).value
+  let sum = try await Promise.value([1, 2]).map { $0.reduce(0, +) }.value
   let numbers = try await Promise.all([1, 2].map(fetch)).value
   let (promise, resolver) = Promise<Int>.withResolvers()
   Promise.value(4).done(resolver.fulfill).catch(resolver.reject)
@@ -110,7 +110,9 @@ func functionsByName() async throws {
 /// Guarantees have the operators of promises.
 func guarantees() async throws {
   let (guarantee, resolver) = Guarantee<[Int]>.withResolvers()
-  let sum: Guarantee<Int> = guarantee.thenMap { Guarantee.value($0 * 2) }.reduceValues(0, +)
+  let sum: Guarantee<Int> = guarantee.then { numbers in
+    Guarantee.all(numbers.map { Guarantee.value($0 * 2) })
+  }.map { $0.reduce(0, +) }
   resolver.fulfill([1, 2])
   let six = await sum.value
   let all = try await Promise.all(Promise.value("a"), sum).value
@@ -141,10 +143,10 @@ func tuples() async throws {
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
   try await Promise.value([1, 2])
-    .mapValues(on: .main) { number in
-      screen.title = "\(number)"; return number
+    .map(on: .main) { numbers in
+      screen.title = "\(numbers.count)"
+      return numbers
     }
-    .filterValues(on: .main) { _ in screen.title.isEmpty == false }
     .validate(on: .main) { _ in screen.title == "2" }
     .tap(on: .main) { _ in screen.title += "t" }
     .then(on: .main) { numbers in
@@ -206,8 +208,8 @@ func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async 
   let color: KeyPath<View, String?> = \.label.color
   let views = Promise.value([View()])
   let text = try await Promise.value(View()).map(texts).map(count).value
-  let all = try await views.mapValues(texts).value
-  let colors = try await views.compactMapValues(color).value
+  let all = try await views.map { @MainActor views in views.map { $0[keyPath: texts] } }.value
+  let colors = try await views.map { @MainActor views in views.compactMap { $0[keyPath: color] } }.value
   let red = await Promise.value(View()).compactMap(color).replaceError { _ in "red" }.value
   precondition(text == 1 && all == ["a"] && colors.isEmpty && red == "red")
 }
