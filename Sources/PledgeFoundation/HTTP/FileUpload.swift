@@ -1,6 +1,9 @@
 #if !canImport(ObjectiveC)
   import Foundation
-  import FoundationNetworking
+
+  #if canImport(FoundationNetworking)
+    import FoundationNetworking
+  #endif
 
   // Foundation's own upload of a file on Linux (6.3) ends the process if a read of the file
   // completes after the task has ended. It reads a stream synchronously instead.

@@ -201,6 +201,7 @@ extension UnownedJob {
   var address: Address { unsafeBitCast(self, to: UInt.self) }
 }
 
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension DispatchQoS.QoSClass {
   /// The class of the threads that run jobs of this priority.
   fileprivate init(_ priority: JobPriority) {

@@ -16,7 +16,6 @@ final class ReferenceSystem: System, @unchecked Sendable {
 
   private final class CoalescedWork {
     let promise = ReferencePromise(.resolver(CancelHooks()))
-    var callers = 1
   }
 
   let world: ReferenceWorld
@@ -162,40 +161,39 @@ final class ReferenceSystem: System, @unchecked Sendable {
     _ limiter: Int, _ body: @escaping @Sendable () throws -> ReferencePromise
   ) -> ReferencePromise {
     let limiter = limiters[limiter]
-    let promise = ReferencePromise(.resolver(CancelHooks()))
+    let isFree = limiter.running < limiter.limit && limiter.waiting.isEmpty
     let gate = ReferencePromise(.resolver(CancelHooks()))
-    let work = then(gate) { _ in try body() }
+    var hasStarted = isFree
+    if isFree {
+      limiter.running += 1
+      world.settle(gate, .value(0))
+    }
+    let result = onEnd(then(gate) { _ in try body() }) { [self] in
+      guard hasStarted else { return }
+      limiter.running -= 1
+      startNext(limiter)
+    }
+    if isFree { return result }
     tickets += 1
     let ticket = tickets
     limiter.waiting.append(
       (
         ticket,
-        { [self] in
-          let ended = onEnd(work) { [self] in
-            limiter.running -= 1
-            startNext(limiter)
-          }
-          world.follow(promise, ended, keeping: nil)
+        { [world] in
+          hasStarted = true
           world.settle(gate, .value(0))
         }
       ))
-    world.onCancel(promise) { [world] in
-      let isWaiting = limiter.waiting.contains { $0.ticket == ticket }
-      limiter.waiting.removeAll { $0.ticket == ticket }
-      if isWaiting { world.settle(gate, .abandoned) }
-    }
-    startNext(limiter)
-    return promise
+    world.onCancel(gate) { limiter.waiting.removeAll { $0.ticket == ticket } }
+    return result
   }
 
   func coalesced(_ key: Int, _ body: () throws -> ReferencePromise) -> ReferencePromise {
-    if let work = coalesced[key] {
-      work.callers += 1
-      return share(work, key)
-    }
+    if let work = coalesced[key] { return copy(work.promise) }
     let work = CoalescedWork()
     coalesced[key] = work
-    let result = share(work, key)
+    // The callers are the consumers of the work: if all cancel, it is cancelled.
+    let result = copy(work.promise)
     world.onCancel(work.promise) { [self] in forget(work, key) }
     let inner: ReferencePromise
     do { inner = try body() } catch {
@@ -207,17 +205,9 @@ final class ReferenceSystem: System, @unchecked Sendable {
     return result
   }
 
-  /// Returns one caller's promise.
-  private func share(_ work: CoalescedWork, _ key: Int) -> ReferencePromise {
-    let promise = ReferencePromise(.resolver(CancelHooks()))
-    world.onCancel(promise) { [self] in
-      work.callers -= 1
-      guard work.callers == 0 else { return }
-      forget(work, key)
-      cancel(work.promise)
-    }
-    world.follow(promise, uncancellable(work.promise), keeping: nil)
-    return promise
+  /// Returns a promise with the same result, which is another consumer of `source`.
+  private func copy(_ source: ReferencePromise) -> ReferencePromise {
+    world.derive(source) { [world] promise, outcome in world.finish(promise, outcome) }
   }
 
   private func forget(_ work: CoalescedWork, _ key: Int) {

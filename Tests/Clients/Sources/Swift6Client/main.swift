@@ -209,7 +209,8 @@ func keyPathsOnTheMainActor(_ count: any KeyPath<String, Int> & Sendable) async 
   let views = Promise.value([View()])
   let text = try await Promise.value(View()).map(texts).map(count).value
   let all = try await views.map { @MainActor views in views.map { $0[keyPath: texts] } }.value
-  let colors = try await views.map { @MainActor views in views.compactMap { $0[keyPath: color] } }.value
+  let colors = try await views.map { @MainActor views in views.compactMap { $0[keyPath: color] } }
+    .value
   let red = await Promise.value(View()).compactMap(color).replaceError { _ in "red" }.value
   precondition(text == 1 && all == ["a"] && colors.isEmpty && red == "red")
 }
