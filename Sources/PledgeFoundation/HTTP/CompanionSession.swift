@@ -8,7 +8,7 @@ import Pledge
 extension URLSession {
   /// Starts the task of `transfer`, which receives its events.
   func perform(_ transfer: Transfer) {
-    #if canImport(ObjectiveC)
+    #if !canImport(FoundationNetworking)
       do {
         let task = try transfer.task(for: transfer.request, in: self)
         task.delegate = transfer
@@ -23,7 +23,7 @@ extension URLSession {
   }
 }
 
-#if !canImport(ObjectiveC)
+#if canImport(FoundationNetworking)
   /// A session with the user's configuration, which reports the events of its tasks to transfers.
   ///
   /// On the user's own session, the following faults of Foundation on Linux (6.3) would stop a

@@ -1,9 +1,6 @@
-#if !canImport(ObjectiveC)
+#if canImport(FoundationNetworking)
   import Foundation
-
-  #if canImport(FoundationNetworking)
-    import FoundationNetworking
-  #endif
+  import FoundationNetworking
 
   // Foundation's own upload of a file on Linux (6.3) ends the process if a read of the file
   // completes after the task has ended. It reads a stream synchronously instead.

@@ -63,7 +63,7 @@ extension RetryPolicy {
       .notConnectedToInternet, .badServerResponse, .cannotParseResponse, .resourceUnavailable,
       .zeroByteResource, .secureConnectionFailed, .cannotLoadFromNetwork,
     ]
-    #if !canImport(ObjectiveC)
+    #if canImport(FoundationNetworking)
       // This Foundation gives most failures of a connection no other code.
       codes.insert(.unknown)
     #endif

@@ -77,7 +77,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
   func task(for request: URLRequest, in session: URLSession) throws -> URLSessionTask {
     // A redirect that changes the method drops the body.
     let upload = request.httpMethod == self.request.httpMethod ? upload : nil
-    #if canImport(ObjectiveC)
+    #if !canImport(FoundationNetworking)
       if case .file(let file) = upload {
         return session.uploadTask(with: request, fromFile: file)
       }
@@ -93,11 +93,13 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     return session.dataTask(with: request)
   }
 
-  /// A stream of the file to send, if there is one.
-  var bodyStream: InputStream? {
-    guard case .file(let file) = upload else { return nil }
-    return InputStream(url: file)
-  }
+  #if canImport(FoundationNetworking)
+    /// A stream of the file to send, if there is one.
+    var bodyStream: InputStream? {
+      guard case .file(let file) = upload else { return nil }
+      return InputStream(url: file)
+    }
+  #endif
 
   /// Sets the closure that cancels the current task; calls it if the transfer has ended.
   func begin(cancel: @escaping @Sendable () -> Void) {
