@@ -166,6 +166,19 @@ extension Guarantee {
   }
 }
 
+extension Guarantee {
+  /// Calls `body` with the result, and passes the value on.
+  ///
+  /// The result of a broken guarantee is its error.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
+  @inlinable
+  public func tap(
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
+  ) -> Guarantee<Value> { Guarantee(cell: base.tapped(Placed(body)).cell) }
+}
+
 // With these overloads, functions that return whether they had an effect, such as
 // `Resolver.fulfill`, can be handlers: `promise.done(resolver.fulfill).catch(resolver.reject)`.
 
