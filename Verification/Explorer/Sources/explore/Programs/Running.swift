@@ -16,6 +16,9 @@ let runningPrograms = [
   Program(name: "wait-in-turn", make: waitInATurn),
   Program(name: "turn-budget", make: { longChain(on: Queues.a) }),
   Program(name: "turn-budget-main", make: { longChain(on: .main) }),
+  Program(name: "turn-budget-actor", make: { longChain(on: .actor(Place())) }),
+  Program(name: "turn-nested", make: nestedLoop),
+  Program(name: "turn-dropped", make: droppedTurn),
   Program(name: "visits", make: visits),
   Program(name: "reject-unhandled", reports: 1...1, make: rejectUnhandled),
   Program(name: "reject-caught", make: rejectAndCatch),
@@ -214,6 +217,64 @@ private func longChain(on executor: some PromiseExecutor) -> Scenario {
         ((try? end.currentResult?.get()) == 140, "it is \(end)"),
         (notes.heard(by: "other") == ["value"], "heard: \(notes.text)"))
     })
+}
+
+private actor Place {}
+
+/// An event loop that a thread runs, also from inside of it.
+private final class EventLoop: Sendable {
+  private let turns = Mutex<[@Sendable () -> Void]>([])
+  private let arrivals = DispatchSemaphore(value: 0)
+
+  func add(_ turn: @escaping @Sendable () -> Void) {
+    turns.withLock { $0.append(turn) }
+    arrivals.signal()
+  }
+
+  func run(until isDone: () -> Bool) {
+    while !isDone() {
+      arrivals.wait()
+      turns.withLock { $0.removeFirst() }()
+    }
+  }
+}
+
+private func nestedLoop() -> Scenario {
+  // A handler runs its loop until another handler there has run, as a modal dialog does.
+  let loop = EventLoop()
+  let executor = TurnExecutor(name: "loop") { loop.add($0) }
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let (other, otherResolver) = Promise<Int>.withResolvers()
+  let answer = source.map(on: executor) { $0 }
+  let last = other.map(on: executor) { $0 }
+  let notes = Notes()
+  return Scenario(
+    {
+      let outer = Promise.value(1).map(on: executor) { value in
+        resolver.fulfill(1)
+        loop.run { !answer.isPending }
+        notes.add("answer \(answer.state)")
+        return value
+      }
+      loop.run { !outer.isPending && !last.isPending }
+    },
+    { otherResolver.fulfill(1) },
+    check: {
+      expect(
+        (last.state == "value", "it is \(last.state)"),
+        (notes.lines == ["answer value"], "heard: \(notes.text)"))
+    })
+}
+
+private func droppedTurn() -> Scenario {
+  let executor = TurnExecutor(name: "closed loop") { _ in }
+  let (source, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  source.map(on: executor) { $0 }.note("1", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    { source.map(on: executor) { $0 }.note("2", in: notes) },
+    check: { expect((notes.agree(["1", "2"], with: "broken"), "heard: \(notes.text)")) })
 }
 
 private func visits() -> Scenario {
