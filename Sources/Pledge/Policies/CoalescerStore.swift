@@ -85,7 +85,10 @@ final class CoalescerStore: Sendable {
   /// cancelled, and with it the work; a caller that is a consumer by then prevents that.
   private func join(_ entry: Entry, _ share: (Cell) -> Cell) -> Cell? {
     if caching?.capacity != nil { table.withLock { $0.noteUse(of: entry) } }
-    if entry.cell.isSettled { return entry.cell }
+    if entry.cell.isSettled {
+      // Its callers cancelled before this one joined.
+      return entry.cell.isCancelled && entry.cell.isRejected ? nil : entry.cell
+    }
     let cell = share(entry.cell)
     return entry.cell.isCancelled ? nil : cell
   }
