@@ -26,13 +26,19 @@ package enum Background {
   private static let patience: Int64 = 2_000_000
 
   /// Adds `work`, which can settle promises.
-  package static func run(_ work: @escaping @Sendable () -> Void) { run([work]) }
+  package static func run(_ work: consuming @escaping @Sendable () -> Void) {
+    var all: [(@Sendable () -> Void)?] = [consume work]
+    run(&all)
+  }
 
-  /// Adds pieces of work in order.
-  static func run(_ work: [@Sendable () -> Void]) {
+  /// Adds pieces of work in order, and takes them out of `work`.
+  ///
+  /// They are moved, so that the calling thread, such as that of the timers, never holds the last
+  /// reference to something of the user's.
+  static func run(_ work: inout [(@Sendable () -> Void)?]) {
     if work.isEmpty { return }
     let (starts, watches) = state.withLock { state in
-      state.work.append(contentsOf: work)
+      state.work.append(contentsOf: exchange(&work, with: []))
       if state.runners == 0 {
         state.runners = 1
         return (true, false)

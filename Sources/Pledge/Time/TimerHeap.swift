@@ -60,7 +60,7 @@ final class TimerHeap: Sendable {
 
   private func fire() {
     let now = SystemClock.now
-    var due: [@Sendable () -> Void] = []
+    var due: [(@Sendable () -> Void)?] = []
     state.withLock { state in
       state.armedFor = nil
       while let first = state.heap.first, first.deadline <= now {
@@ -68,7 +68,7 @@ final class TimerHeap: Sendable {
       }
       arm(&state)
     }
-    Background.run(due)
+    Background.run(&due)
   }
 
   private func arm(_ state: inout State) {

@@ -9,9 +9,12 @@ import Testing
 @Suite struct TimersUnderLoad {
   @Test func handlerInPlaceOfATimer_canWaitForAnotherTimer() async {
     await #expect(processExitsWith: .success) {
-      let outer = Promise<Void>.after(.milliseconds(1)).map(on: .immediate) {
+      let (start, resolver) = Promise<Void>.withResolvers()
+      // Attached before the timer starts: a handler in place of a settled promise runs in this task.
+      let outer = start.delay(.milliseconds(1)).map(on: .immediate) {
         try Promise<Void>.after(.milliseconds(1)).wait()
       }
+      resolver.fulfill()
       try await expectFulfillment(of: outer)
     }
   }
