@@ -4,7 +4,7 @@ import Dispatch
 /// are due, and what the callbacks of system services settle.
 ///
 /// Work starts in the order in which it was added. It settles promises, and so can run user code
-/// that blocks. A piece of work that has run for 2 ms therefore doesn't delay those that wait:
+/// that blocks. A piece of work that has run for 8 ms therefore doesn't delay those that wait:
 /// another thread starts to run them.
 package enum Background {
   private struct State {
@@ -23,7 +23,7 @@ package enum Background {
 
   private static let state = Mutex(State())
   private static let watch = WakeUp { lookForBlockedThreads() }
-  private static let patience: Int64 = 2_000_000
+  private static let patience: Int64 = 8_000_000
 
   /// Adds `work`, which can settle promises.
   package static func run(_ work: consuming @escaping @Sendable () -> Void) {
