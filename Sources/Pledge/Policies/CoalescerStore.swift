@@ -56,24 +56,34 @@ final class CoalescerStore: Sendable {
     hash: Int, _ isWanted: (Entry) -> Bool, share: (Cell) -> Cell, make: () -> Entry,
     _ cell: inout Cell?
   ) -> (Role, Entry) {
-    var fresh: Entry?
+    // A new entry, and the cell of this caller, which is a consumer before others can join and
+    // cancel.
+    var fresh: (entry: Entry, cell: Cell)?
     while true {
       let bucket = table.withLock { $0.bucket(hash) }
       let found = bucket?.first(where: isWanted)
       if let found, isUsable(found) {
         cell = join(found, share)
-        if cell != nil { return (role(joining: found), found) }
+        if cell != nil {
+          // Ends the cycle of the entry's cell and its consumer.
+          fresh?.entry.cell.abandon()
+          return (role(joining: found), found)
+        }
         // All callers cancelled before this one joined.
         remove(found)
         continue
       }
-      let new = fresh ?? make()
-      // The caller is a consumer before other callers can join and cancel.
-      if fresh == nil { cell = share(new.cell) }
+      let new =
+        fresh
+        ?? {
+          let entry = make()
+          return (entry, share(entry.cell))
+        }()
       fresh = new
-      if insert(new, replacing: found, in: bucket) {
+      if insert(new.entry, replacing: found, in: bucket) {
         monitors.note(.started)
-        return (.starting, new)
+        cell = new.cell
+        return (.starting, new.entry)
       }
       // A request with the same hash was faster.
     }
