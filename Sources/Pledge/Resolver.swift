@@ -56,15 +56,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// other consumers. Promises that are resolved with each other in a cycle, or with themselves,
   /// stay pending until one of them is cancelled.
   @inlinable
-  public func resolve(with promise: Promise<Value>) { forward(promise, isOnly: false) }
-
-  /// Behaves like `resolve(with:)`, for a resolver that settles the promise in no other way.
-  ///
-  /// The deadlock check of `wait()` then continues with `promise`.
-  func resolve(onlyWith promise: Promise<Value>) { forward(promise, isOnly: true) }
-
-  @inlinable
-  func forward(_ promise: Promise<Value>, isOnly: Bool) {
+  public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(
       .observer, of: promise.cell, on: .inPlace,
       // The forwarder retains the resolver, so that the promise isn't rejected when the program
@@ -76,7 +68,7 @@ public final class Resolver<Value: Sendable>: Sendable {
       })
     forwarder.noteObserving(for: cell)
     promise.cell.attach(forwarder)
-    cell.addForwarder(forwarder, producer: isOnly ? promise.cell : nil)
+    cell.addForwarder(forwarder, producer: nil)
   }
 
   /// Abandons the promise: it stays pending forever.

@@ -7,7 +7,7 @@ import Pledge
 package enum Claims {
   /// Returns whether it takes over the report.
   ///
-  /// It's called on the thread that released the rejection, which can be a shared thread, so it must
+  /// It's called on the thread that released the rejection, which can be any thread, so it must
   /// not call user code.
   package typealias Claim = @Sendable (PromiseDiagnostics.UnhandledRejection) -> Bool
 

@@ -38,7 +38,7 @@ extension PromiseDiagnostics {
   /// Calls `claim` with each unhandled rejection and its ID in trace events.
   ///
   /// If `claim` returns true, it takes over the report. It runs on the thread that released the
-  /// last reference to the rejection, which can be a shared thread, so it must not call user code.
+  /// last reference to the rejection, which can be any thread, so it must not call user code.
   package static func setClaim(
     _ claim: @escaping @Sendable (UnhandledRejection, _ id: UInt) -> Bool
   ) {

@@ -66,7 +66,7 @@ enum Instrumentation {
   /// nil removes it.
   ///
   /// Its third argument is the identity of the rejection for tracers. `claim` runs on the thread
-  /// that released the rejection, which can be a shared thread: it must not call user code.
+  /// that released the rejection, which can be any thread: it must not call user code.
   static func setClaim(_ claim: (@Sendable (any Error, SourceLocation?, UInt) -> Bool)?) {
     let old = hooks.withLock { exchange(&$0.claim, with: claim) }
     withExtendedLifetime(old) {}
