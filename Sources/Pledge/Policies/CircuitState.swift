@@ -20,7 +20,7 @@ struct CircuitState {
   private let probeLimit: Int
   private var phase = Phase.closed
   private var window: CallWindow
-  /// The number of the current phase. A call counts only in the phase in which it was admitted.
+  /// The number of the current phase: a call counts only in the one in which it was admitted.
   private var era = 0
   private var pendingProbes = 0
   private var succeededProbes = 0
