@@ -9,8 +9,8 @@
 /// A breaker is *closed* at first, and passes all calls on. When its ``Threshold`` is reached, it
 /// *opens*: for the open duration, it rejects each call with ``CircuitOpenError`` without starting
 /// it. Then it is *half-open*: it admits a limited number of calls as probes, and rejects the others.
-/// When that many probes have succeeded, it closes; when one fails, it opens again. A probe that takes
-/// longer than the open duration no longer counts, and another one takes its place.
+/// When that many probes have succeeded, it closes; when one fails, it opens again. While a probe
+/// takes longer than the open duration, the breaker admits another one.
 ///
 /// Share one breaker among all calls to one service. A call counts only if the breaker hasn't changed
 /// its state since the call started. The breaker needs no timer.

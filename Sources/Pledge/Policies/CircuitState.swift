@@ -61,10 +61,11 @@ struct CircuitState {
       enter(.halfOpen)
     case .halfOpen:
       if pendingProbes + succeededProbes < probeLimit { break }
-      // Probes that don't end would keep the circuit half-open forever.
+      // Probes that don't end would keep the circuit half-open forever, so that they give their
+      // places back. Their results count nevertheless, or slow probes would never close it.
       guard let end = end(from: lastProbe) else { return .rejected(nil) }
       if openTime == 0 || now < end { return .rejected(max(end - now, 0)) }
-      restartPhase()
+      pendingProbes = 0
     }
     pendingProbes += 1
     lastProbe = now
@@ -80,10 +81,10 @@ struct CircuitState {
       if window.record(isFailure: outcome == .failure, at: now) {
         enter(.open(until: end(from: now)))
       }
-    case (.halfOpen, .ignored): pendingProbes -= 1
+    case (.halfOpen, .ignored): pendingProbes = max(pendingProbes - 1, 0)
     case (.halfOpen, .failure): enter(.open(until: end(from: now)))
     case (.halfOpen, .success):
-      pendingProbes -= 1
+      pendingProbes = max(pendingProbes - 1, 0)
       succeededProbes += 1
       if succeededProbes == probeLimit { enter(.closed) }
     }
@@ -102,19 +103,15 @@ struct CircuitState {
   private mutating func enter(_ new: Phase) {
     let old = exchange(&phase, with: new)
     window.clear()
-    restartPhase()
+    era &+= 1
+    pendingProbes = 0
+    succeededProbes = 0
     switch (old, new) {
     case (.closed, .closed), (.open, .open), (.halfOpen, .halfOpen): break
     case (_, .closed): changes.append(.closed)
     case (_, .open): changes.append(.open)
     case (_, .halfOpen): changes.append(.halfOpen)
     }
-  }
-
-  private mutating func restartPhase() {
-    era &+= 1
-    pendingProbes = 0
-    succeededProbes = 0
   }
 
   // MARK: Observers

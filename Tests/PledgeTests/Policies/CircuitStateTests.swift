@@ -134,23 +134,40 @@ import Testing
     #expect(circuit.state(at: 20) == .halfOpen)
   }
 
-  @Test func probeThatDoesntEnd_isReplaced() {
+  @Test(arguments: [CircuitOutcome.success, .failure, .ignored])
+  func slowProbe_givesItsPlaceBack_andCounts(outcome: CircuitOutcome) {
+    var circuit = state(.consecutiveFailures(1), probes: 2)
+    circuit.end(circuit.admitIfClosed()!, .failure, at: 0)
+    let era = circuit.admitted(at: 10)
+    #expect(circuit.admitted(at: 11) == era)
+    #expect(circuit.admit(at: 20) == .rejected(1))
+    // Both are slow. Two others take their places, and only two.
+    for _ in 0..<2 { #expect(circuit.admitted(at: 21) == era) }
+    #expect(circuit.admit(at: 22) == .rejected(9))
+    circuit.end(era, outcome, at: 23)
+    circuit.end(era, .success, at: 23)
+    switch outcome {
+    case .success: #expect(circuit.state(at: 23) == .closed)
+    case .failure: #expect(circuit.state(at: 23) == .open)
+    case .ignored:
+      #expect(circuit.state(at: 23) == .halfOpen)
+      circuit.end(era, .success, at: 24)
+      #expect(circuit.state(at: 24) == .closed)
+    }
+  }
+
+  @Test func probesThatAreAlwaysSlow_closeTheCircuitNevertheless() {
     var circuit = state(.consecutiveFailures(1))
     circuit.end(circuit.admitIfClosed()!, .failure, at: 0)
-    guard case .admitted(let stuck) = circuit.admit(at: 10) else {
-      Issue.record("It is rejected.")
-      return
+    let era = circuit.admitted(at: 10)
+    // Each takes five times the open time, and another one starts each time that passes.
+    for time in stride(from: Int64(20), to: 60, by: 10) {
+      #expect(circuit.admitted(at: time) == era)
     }
-    #expect(circuit.admit(at: 19) == .rejected(1))
-    guard case .admitted(let next) = circuit.admit(at: 20) else {
-      Issue.record("It is rejected.")
-      return
-    }
-    circuit.end(stuck, .failure, at: 21)
-    #expect(circuit.state(at: 21) == .halfOpen)
-    circuit.end(next, .success, at: 22)
-    #expect(circuit.state(at: 22) == .closed)
-    #expect(circuit.changes() == [.open, .halfOpen, .closed])
+    circuit.end(era, .success, at: 60)
+    #expect(circuit.state(at: 60) == .closed)
+    for time in 61..<65 as Range<Int64> { circuit.end(era, .failure, at: time) }
+    #expect(circuit.state(at: 65) == .closed)
   }
 
   @Test func callsOfAnEarlierPhase_dontCount() {
@@ -193,6 +210,11 @@ extension String {
 }
 
 extension CircuitState {
+  /// Admits a call, and returns its number; -1 if it's rejected.
+  fileprivate mutating func admitted(at now: Int64) -> Int {
+    if case .admitted(let era) = admit(at: now) { era } else { -1 }
+  }
+
   fileprivate mutating func changes() -> [CircuitBreaker.State] {
     var changes: [CircuitBreaker.State] = []
     while let change = nextChange(isFirst: changes.isEmpty) { changes.append(change) }
