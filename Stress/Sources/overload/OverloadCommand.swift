@@ -5,7 +5,7 @@ import Foundation
 struct OverloadCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "overload",
-    abstract: "Simulates 1,000 clients of a service that slows down, fails, and recovers.",
+    abstract: "Simulates 1,000 clients of a service that fails, slows down, and recovers.",
     discussion: """
       Prints a table: the successful calls per second before, during, and after the disturbances, \
       the latency of 99 of 100 of those that succeed afterward, and the requests for each call. \
@@ -28,9 +28,10 @@ struct OverloadCommand: AsyncParsableCommand {
 
   func run() async throws {
     let needed = Double(Simulation.clients) * Simulation.callsPerSecond
-    print("| Policies | Before | Slow | Failing | After | p99 after, ms | Requests per call |")
+    print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
     print("|---|---|---|---|---|---|---|")
     var hasRecovered = true
+    setlinebuf(stdout)
     for plan in Plan.all {
       var outcomes: [Outcome] = []
       for number in 0..<UInt64(seeds) {
@@ -40,7 +41,7 @@ struct OverloadCommand: AsyncParsableCommand {
         outcomes.map(value).reduce(0, +) / Double(outcomes.count)
       }
       let periods = [
-        Simulation.before, Simulation.slow, Simulation.failing, Simulation.after,
+        Simulation.before, Simulation.failing, Simulation.slow, Simulation.after,
       ].map { period in String(format: "%.0f", mean { $0.goodput(period) }) }
       let latencies = outcomes.compactMap { $0.p99(Simulation.after) }
       let latency =

@@ -48,14 +48,15 @@ struct Outcome: Sendable {
   var amplification: Double { Double(requests) / Double(started) }
 }
 
-/// 1,000 clients of a service that slows down, fails, and recovers.
+/// 1,000 clients of a service that fails, slows down, and recovers.
 struct Simulation {
   static let clients = 1_000
   /// How often each client makes a call, on average.
   static let callsPerSecond = 0.7
-  static let before = 5.0..<15.0
-  static let slow = 15.0..<25.0
-  static let failing = 35.0..<40.0
+  static let before = 2.0..<10.0
+  static let failing = 10.0..<15.0
+  static let slow = 25.0..<35.0
+  /// From 25 seconds after the last disturbance.
   static let after = 60.0..<80.0
 
   /// 1,000 requests per second, of which the clients need 700; 250 while it is slow.
