@@ -254,6 +254,11 @@ final class CoalescedWork: @unchecked Sendable {
   /// The work in which the current task runs, which can have ended.
   @TaskLocal static var current: CoalescedWork?
 
+  @usableFromInline init() {}
+
+  /// Creates work that starts inside `outer`, for `run(_:)`.
+  init(in outer: CoalescedWork?) { self.outer = outer?.firstUnfinished }
+
   private let hasEnded = AtomicFlag(false)
   /// The work in which this work started, unless it had ended.
   private(set) var outer: CoalescedWork?
@@ -271,6 +276,11 @@ final class CoalescedWork: @unchecked Sendable {
   func start<Started>(_ start: () -> Started) -> Started {
     outer = Self.current?.firstUnfinished
     return Self.$current.withValue(self, operation: start)
+  }
+
+  /// Runs `operation` as this work.
+  func run(_ operation: () async -> Void) async {
+    await Self.$current.withValue(self, operation: operation)
   }
 
   func end() { hasEnded.store(true, ordering: .releasing) }
