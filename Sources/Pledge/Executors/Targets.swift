@@ -70,7 +70,8 @@ extension HandlerTarget {
     if let scheduler = state.pointee.scheduler {
       return HandlerTarget(scheduler.takeUnretainedValue(), .scheduler)
     }
-    return state.pointee.turn.queue.map { HandlerTarget($0.takeUnretainedValue(), .queue) } ?? .global
+    return state.pointee.turn.queue.map { HandlerTarget($0.takeUnretainedValue(), .queue) }
+      ?? .global
   }
 }
 

@@ -164,17 +164,19 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     let inOrder = requests.sorted { $0.key < $1.key }.map(\.value)
     switch results {
-    case .failure(let error): for request in inOrder { request.resolver.reject(error) }
+    case .failure(let error): for request in inOrder { request.reject(error) }
     case .success(let results):
       let mismatch = mismatch(keys, unique, results)
       if mismatch != nil { monitors.note(.mismatched) }
       for request in inOrder {
         if let mismatch, !mismatch.unexpectedKeys.isEmpty {
-          request.resolver.reject(mismatch)
-        } else if let result = results[request.key] {
-          request.resolver.resolve(result)
-        } else if let mismatch {
-          request.resolver.reject(mismatch)
+          request.reject(mismatch)
+          continue
+        }
+        switch results[request.key] {
+        case .success(let value): request.resolver.fulfill(value)
+        case .failure(let error): request.reject(error)
+        case nil: if let mismatch { request.reject(mismatch) }
         }
       }
     }
@@ -200,6 +202,9 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     struct Request {
       let key: Key
       let resolver: Resolver<Value>
+
+      /// Rejects the promise, with a rejection that doesn't name this file as its origin.
+      func reject(_ error: any Error) { resolver.cell.reject(Rejection(error, origin: nil)) }
     }
 
     let work: CoalescedWork

@@ -86,7 +86,9 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
         hasEnded = true
         result = failure.map { .failure($0) } ?? .success(nil)
       }
-      if let reader = readers.popFirst() { readings.append(Reading(reader: reader, result: result)) }
+      if let reader = readers.popFirst() {
+        readings.append(Reading(reader: reader, result: result))
+      }
     }
     // Later reads return nil. The readings retain the error.
     if hasEnded, !readings.isEmpty { failure = nil }

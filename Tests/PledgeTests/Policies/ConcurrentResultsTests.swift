@@ -17,7 +17,9 @@ private struct Refused: Error {}
       return try await promise.value
     }
 
-    func end(_ number: Int) { resolvers.withLock { $0.removeValue(forKey: number) }?.fulfill(number) }
+    func end(_ number: Int) {
+      resolvers.withLock { $0.removeValue(forKey: number) }?.fulfill(number)
+    }
   }
 
   private let gates = Gates()
@@ -87,7 +89,9 @@ private struct Refused: Error {}
     }
   }
 
-  @Test(arguments: [1, 0, -1]) func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int) async throws {
+  @Test(arguments: [1, 0, -1]) func bufferLimitOfOne_startsOneAtATime(_ bufferLimit: Int)
+    async throws
+  {
     let results = results(of: 0..<3, limit: 8, bufferLimit: bufferLimit) { [gates] in
       try await gates.run($0)
     }
@@ -100,7 +104,9 @@ private struct Refused: Error {}
     }
   }
 
-  @Test(arguments: [0, -1, Int.min]) func limitBelowOne_isAnInvalidArgument(_ limit: Int) async throws {
+  @Test(arguments: [0, -1, Int.min]) func limitBelowOne_isAnInvalidArgument(_ limit: Int)
+    async throws
+  {
     let results = results(of: 0..<3, limit: limit) { $0 }
     await #expect(throws: PromiseError.self) { try await results.next() }
     #expect(try await results.next() == nil)

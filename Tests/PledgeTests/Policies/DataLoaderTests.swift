@@ -13,7 +13,9 @@ private struct Loading: Sendable {
 
   init(
     maxBatchSize: Int? = nil, delay: Duration = .seconds(1), caching: CoalescerCaching? = nil,
-    _ change: @escaping @Sendable (inout [Int: Result<Int, any Error>]) async throws -> Void = { _ in }
+    _ change: @escaping @Sendable (inout [Int: Result<Int, any Error>]) async throws -> Void = {
+      _ in
+    }
   ) {
     loader = DataLoader(
       maxBatchSize: maxBatchSize, delay: delay, caching: caching, clock: clock
@@ -80,7 +82,9 @@ private struct Loading: Sendable {
   @Test func withoutDelay_theKeysOfAnActorsJobAreOneBatch() async throws {
     let loading = Loading(delay: .zero)
     actor Screen {
-      func load(_ loading: Loading) -> [Promise<Int>] { (0..<100).map { loading.loader.promise(for: $0) } }
+      func load(_ loading: Loading) -> [Promise<Int>] {
+        (0..<100).map { loading.loader.promise(for: $0, isolation: self) }
+      }
     }
     let promises = await Screen().load(loading)
     #expect(try await Promise.all(promises).value.count == 100)
@@ -161,6 +165,7 @@ private struct Loading: Sendable {
     #expect(error?.unexpectedKeys.isEmpty == true)
     #expect(error?.description == "The batch function returned no result for 2 keys: 2, 4.")
     #expect(try await promises[2].value == 30)
+    try await expectRejection(of: promises[3], with: BatchMismatchError.self)
   }
 
   @Test func unexpectedKeys_failTheBatch() async throws {
@@ -234,7 +239,7 @@ private struct Loading: Sendable {
     }
     holder.loader = loader
     let promises = [1, 2].map { loader.promise(for: $0) }
-        await clock.run(until: promises[1])
+    await clock.run(until: promises[1])
     #expect(try await promises[1].value == 9)
     await #expect(throws: PromiseError.returnedItself) { try await promises[0].value }
     holder.loader = nil
