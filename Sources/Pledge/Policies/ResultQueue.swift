@@ -24,17 +24,17 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   private let isOrdered: Bool
 
   /// The inputs that wait, those that were added and those taken from the source.
-  private var inputs = FIFO<Input>()
+  private var inputs = Fifo<Input>()
   /// The number of inputs that have started.
   private var startedCount = 0
   private var runningCount = 0
   /// Results in the order in which they will be read.
-  private var unread = FIFO<Element>()
+  private var unread = Fifo<Element>()
   /// Results that wait for an earlier one, by index.
   private var early: [Int: Element] = [:]
   /// The index of the next result that moves to `unread`, if they are ordered.
   private var nextIndex = 0
-  private var readers = FIFO<Reader>()
+  private var readers = Fifo<Reader>()
 
   private var isPulling = false
   private var isSourceExhausted = false
@@ -78,7 +78,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
     var readings: [Reading] = []
     while !readers.isEmpty {
       let result: Result<Element?, any Error>
-      if let element = unread.popFirst() {
+      if let element = unread.removeFirst() {
         result = .success(element)
       } else if !hasEnded, isBusy {
         break
@@ -86,7 +86,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
         hasEnded = true
         result = failure.map { .failure($0) } ?? .success(nil)
       }
-      if let reader = readers.popFirst() {
+      if let reader = readers.removeFirst() {
         readings.append(Reading(reader: reader, result: result))
       }
     }
@@ -168,7 +168,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
       workers[worker] = nil
       return .end
     }
-    if let input = inputs.popFirst() {
+    if let input = inputs.removeFirst() {
       defer { startedCount += 1 }
       runningCount += 1
       return .run(input, index: startedCount)
@@ -181,7 +181,7 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
   mutating func end(with error: (any Error)?) -> (tasks: [Task<Void, Never>], rest: Rest) {
     if !hasEnded, failure == nil { failure = error }
     hasEnded = true
-    defer { (inputs, unread, early) = (FIFO(), FIFO(), [:]) }
+    defer { (inputs, unread, early) = (Fifo(), Fifo(), [:]) }
     return (
       workers.values.compactMap(\.self), Rest(inputs: inputs, unread: unread, early: early)
     )
@@ -189,34 +189,8 @@ struct ResultQueue<Input: Sendable, Output: Sendable>: Sendable {
 
   /// What hasn't been processed or read when a sequence ends.
   struct Rest: Sendable {
-    fileprivate let inputs: FIFO<Input>
-    fileprivate let unread: FIFO<Element>
+    fileprivate let inputs: Fifo<Input>
+    fileprivate let unread: Fifo<Element>
     fileprivate let early: [Int: Element]
-  }
-}
-
-/// A first-in, first-out queue whose elements are added and removed in amortized constant time.
-struct FIFO<Element: Sendable>: Sendable {
-  private var elements: [Element?] = []
-  private var first = 0
-
-  var count: Int { elements.count - first }
-  var isEmpty: Bool { count == 0 }
-
-  mutating func append(_ element: Element) { elements.append(element) }
-
-  mutating func popFirst() -> Element? {
-    guard first < elements.count else { return nil }
-    defer {
-      first += 1
-      if first == elements.count {
-        elements.removeAll(keepingCapacity: true)
-        first = 0
-      } else if first >= 64, first * 2 >= elements.count {
-        elements.removeFirst(first)
-        first = 0
-      }
-    }
-    return exchange(&elements[first], with: nil)
   }
 }

@@ -11,6 +11,8 @@ private struct Refused: Error {}
   private let cancelled = Recorder<Int>()
   private let gate = Promise<Int>.withResolvers()
 
+  init() { gate.promise.cauterize() }
+
   /// Starts a task that requests the key first, whose operation waits for the gate.
   private func lead() async -> Task<Int, any Error> {
     let task = Task { [requests, started, cancelled, gate] in
