@@ -94,6 +94,14 @@ private enum Coalescing {
   }
 }
 
+private func batching() -> Promise<[User]> {
+  let people = DataLoader<Int, User>(maxBatchSize: 100, delay: .milliseconds(2)) { ids in
+    try await server.users(ids: ids).mapValues { user in .success(user) }
+  }
+  let authors = Promise.all([7, 8, 7].map { id in people.promise(for: id) })
+  return authors
+}
+
 @MainActor
 final class Search {
   private let latest = LatestOnly<[String]>(debounce: .milliseconds(300))

@@ -61,6 +61,18 @@ extension HandlerTarget {
       self = .global
     }
   }
+
+  /// The target of the turn that runs on the current thread, whose jobs run after those that it
+  /// already has: that of `isolation`, if there is one.
+  static func ofTurn(_ isolation: (any Actor)?) -> HandlerTarget {
+    if let isolation { return HandlerTarget(isolation: isolation) }
+    let state = ThreadState.current
+    if let scheduler = state.pointee.scheduler {
+      return HandlerTarget(scheduler.takeUnretainedValue(), .scheduler)
+    }
+    return state.pointee.turn.queue.map { HandlerTarget($0.takeUnretainedValue(), .queue) }
+      ?? .global
+  }
 }
 
 /// Sends jobs to a custom executor.

@@ -305,6 +305,26 @@ extension CoalescerCaching {
   }
 }
 
+extension DataLoader {
+  /// Creates a loader.
+  ///
+  /// The same as ``init(maxBatchSize:delay:caching:clock:_:)``, for systems without `Duration`. A
+  /// batch with the delay `.never` starts only when it is full.
+  ///
+  /// **Execution.** `load` runs in its own task for each batch, in the isolation in which it was
+  /// written.
+  @_disfavoredOverload
+  public convenience init(
+    maxBatchSize: Int? = nil, delay: DispatchTimeInterval = .milliseconds(1),
+    caching: CoalescerCaching? = nil,
+    @_inheritActorContext _ load:
+      @escaping @Sendable @isolated(any) ([Key]) async throws -> [Key: Result<Value, any Error>]
+  ) {
+    self.init(
+      RequestCoalescer(caching: caching), maxBatchSize, TimeSpan(delay), .continuous, load)
+  }
+}
+
 extension LatestOnly {
   /// Creates an object without an operation.
   ///
