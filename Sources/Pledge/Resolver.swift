@@ -77,7 +77,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// it are abandoned in turn. `timeout` still rejects when the time limit is exceeded, and `await`
   /// and `wait()` throw ``BrokenPromiseError``. Use this method in adapters to libraries whose
   /// promises can be dropped silently. Elsewhere, release the resolver, which rejects the promise.
-  @inlinable
+  @inlinable @_spi(DropIns)
   public func abandon() { cell.abandon() }
 
   /// Whether the promise is pending.
@@ -152,11 +152,6 @@ extension Resolver {
       reject(PromiseError.noValueAndNoError)
     }
   }
-
-  /// Settles the promise with the arguments of a completion handler; an error takes precedence over
-  /// a value.
-  @inlinable
-  public func resolve(_ error: (any Error)?, _ value: Value?) { resolve(value, error) }
 }
 
 extension Resolver where Value == Void {

@@ -213,7 +213,7 @@ extension Promise {
   @available(
     *, unavailable,
     message:
-      "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)', and write '_ in' where the next closure ignores it"
+      "the closure of 'attempt' must return a promise; for a value, use 'Promise(Result { … })', and write '_ in' where the next closure ignores it"
   )
   @_disfavoredOverload
   public static func attempt(_ body: () throws -> Value) -> Promise {
@@ -262,7 +262,7 @@ extension Guarantee {
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
   )
-  public func cauterize() {}
+  public func ignoreErrors() {}
 }
 
 func unavailable() -> Never { fatalError("Pledge: unavailable") }
