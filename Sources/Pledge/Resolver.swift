@@ -154,6 +154,26 @@ extension Resolver {
   }
 }
 
+extension Resolver {
+  /// Settles the promise with the arguments of a completion handler with two values, both of which
+  /// are required; an error takes precedence over them.
+  ///
+  /// If a value is missing, and there's no error, the promise is rejected with
+  /// ``PromiseError/noValueAndNoError``.
+  @inlinable
+  public func resolve<A: Sendable, B: Sendable>(
+    _ first: A?, _ second: B?, _ error: (any Error)?
+  ) where Value == (A, B) {
+    if let error {
+      reject(error)
+    } else if let first, let second {
+      fulfill((first, second))
+    } else {
+      reject(PromiseError.noValueAndNoError)
+    }
+  }
+}
+
 extension Resolver where Value == Void {
   /// Fulfills the promise, unless it is already settled.
   @inlinable @discardableResult

@@ -60,15 +60,7 @@ extension Promise {
     _ body: (_ completion: @escaping @Sendable (A?, B?, (any Error)?) -> Void) throws -> Void
   ) -> Promise where Value == (A, B) {
     Promise(fileID: fileID, line: line) { resolver in
-      try body { first, second, error in
-        if let error {
-          resolver.reject(error)
-        } else if let first, let second {
-          resolver.fulfill((first, second))
-        } else {
-          resolver.reject(PromiseError.noValueAndNoError)
-        }
-      }
+      try body { first, second, error in resolver.resolve(first, second, error) }
     }
   }
 
