@@ -64,7 +64,8 @@ extension Thenable {
     message:
       "the closure of 'then' must return a promise, not an optional; return '.value(nil)' or '.rejected(…)', or throw an error"
   )
-  public func then<U>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?) -> Promise<Mistake> {
+  public func then<U>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?) -> Promise<Mistake>
+  {
     unavailable()
   }
 
@@ -75,7 +76,9 @@ extension Thenable {
       "the closure of 'then' must return a promise, not an optional; return '.value(nil)' or '.rejected(…)', or throw an error"
   )
   @_disfavoredOverload
-  public func then<U, V: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?) -> Promise<V> {
+  public func then<U, V: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?)
+    -> Promise<V>
+  {
     unavailable()
   }
 

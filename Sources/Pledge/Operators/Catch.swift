@@ -126,8 +126,8 @@ extension Promise {
 
   /// Ends the chain and ignores its error, if any.
   ///
-  /// This is a consumer of the promise, and the error counts as handled. Beside another chain, which
-  /// handles the error, use ``Thenable/watch(_:)`` instead, which is no consumer.
+  /// This is a consumer of the promise, and the error counts as handled. If another chain handles the
+  /// error, use ``Thenable/watch(_:)`` instead, which isn't a consumer.
   @inlinable
   public func ignoreErrors() { _ = caught(.inPlace(ErrorAction { _ in })) }
 }
