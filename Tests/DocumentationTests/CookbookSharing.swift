@@ -54,7 +54,7 @@ final class SearchField {
     latest.run { [search] in search(text) }
       .done { hits in self.hits = hits }
       .finally { self.showsSpinner = self.latest.isRunning }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 

@@ -63,7 +63,7 @@ private func combining(_ policy: RetryPolicy, _ user: User) async throws -> Page
 
 private func previewing(_ name: String) {
   let latest = LatestOnly<Page>(debounce: .milliseconds(200))
-  latest.run { downloadPage(from: name) }.cauterize()
+  latest.run { downloadPage(from: name) }.ignoreErrors()
 }
 
 // MARK: CoalescingRequests.md
@@ -107,7 +107,7 @@ final class NewsScreen {
   func load() {
     shared.bound(to: scope)
       .done(weak: self) { screen, news in screen.count = news.count }
-      .cauterize()
+      .ignoreErrors()
   }
 
   func news() -> Promise<[String]> { shared.uncancellable() }

@@ -13,8 +13,6 @@ extension HandlerTarget {
       self = .inPlace
     } else if Executor.self == GlobalExecutor.self {
       self = .global
-    } else if Executor.self == MainExecutor.self {
-      self = .main
     } else if Executor.self == QueueExecutor.self, let executor = executor as? QueueExecutor {
       self = executor.target
     } else if Executor.self == TurnExecutor.self, let executor = executor as? TurnExecutor {

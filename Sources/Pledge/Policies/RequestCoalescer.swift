@@ -154,7 +154,7 @@ extension RequestCoalescer where Key: Hashable {
           _ = cell.fulfill(value)
           store.replace(old, by: fresh)
         })
-    ).cauterize()
+    ).ignoreErrors()
   }
 
   /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then

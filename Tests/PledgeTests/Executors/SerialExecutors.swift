@@ -28,7 +28,6 @@ import Testing
 
   static let onMain: [Way] = [
     Way("@MainActor closure") { promise, body in promise.done { @MainActor _ in body() } },
-    Way(".main", on: .main),
     Way("DispatchQueue.main", on: DispatchQueue.main),
     Way("QueueExecutor", on: QueueExecutor(.main)),
     Way("QueueExecutor in a group", on: QueueExecutor(.main, group: DispatchGroup())),
