@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// `Examples/install` copies the Swift runtime to a folder next to the program's, so that the
+// `Examples/Fetch/install` copies the Swift runtime to a folder next to the program's, so that the
 // program doesn't depend on the toolchain that built it.
 let isInstalled = Context.environment["FETCH_INSTALLED"] != nil
 let runtimePath: [LinkerSetting] = [
@@ -12,10 +12,10 @@ let runtimePath: [LinkerSetting] = [
 ]
 
 let package = Package(
-  name: "Examples",
+  name: "Fetch",
   platforms: [.macOS(.v15)],
   dependencies: [
-    .package(name: "Pledge", path: ".."),
+    .package(name: "Pledge", path: "../.."),
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
