@@ -1,0 +1,44 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The small examples. None needs TLS, so the package builds in less than a minute; the larger
+// examples are packages of their own.
+
+/// A program and its tests.
+func example(
+  _ name: String, _ modules: [String] = [], server: Bool = false, settings: [SwiftSetting] = []
+) -> [Target] {
+  var dependencies: [Target.Dependency] = []
+  for module in ["Pledge"] + modules {
+    dependencies.append(.product(name: module, package: "Pledge"))
+  }
+  if server { dependencies.append("LoopbackServer") }
+  let program: Target = .executableTarget(
+    name: name, dependencies: dependencies, swiftSettings: settings)
+  dependencies.append(.target(name: name))
+  dependencies.append(.product(name: "PledgeTesting", package: "Pledge"))
+  return [program, .testTarget(name: name + "Tests", dependencies: dependencies)]
+}
+
+var targets: [Target] = [
+  .target(
+    name: "LoopbackServer",
+    dependencies: [
+      .product(name: "Pledge", package: "Pledge"),
+      .product(name: "PledgeFoundation", package: "Pledge"),
+      .product(name: "FlyingFox", package: "FlyingFox"),
+      .product(name: "FlyingSocks", package: "FlyingFox"),
+    ])
+]
+targets += example("downloads", ["PledgeFoundation", "PledgeDiagnostics"], server: true)
+
+let package = Package(
+  name: "Examples",
+  platforms: [.macOS(.v15)],
+  dependencies: [
+    .package(name: "Pledge", path: ".."),
+    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
+  ],
+  targets: targets,
+  swiftLanguageModes: [.v6]
+)
