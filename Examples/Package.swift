@@ -31,6 +31,11 @@ var targets: [Target] = [
     ])
 ]
 targets += example("downloads", ["PledgeFoundation", "PledgeDiagnostics"], server: true)
+targets += example("checkout", ["PledgeFoundation"])
+targets += example("photos", settings: [.defaultIsolation(MainActor.self)])
+targets += example("crawler", ["PledgeFoundation"], server: true)
+targets += example("dashboard", ["PledgeFoundation"], server: true)
+targets += example("importer")
 
 let package = Package(
   name: "Examples",
