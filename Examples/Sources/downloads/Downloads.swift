@@ -83,7 +83,6 @@ final class Downloads {
   /// Downloads a file; returns nil, or its name if it failed. One file doesn't affect the others.
   private func save(_ file: File) -> Guarantee<String?> {
     Promise.retry(policy) { self.fastestCopy(of: file) }
-      .named(file.name)
       .map { copy -> String? in
         try self.keep(copy, of: file)
         return nil
@@ -92,6 +91,7 @@ final class Downloads {
         self.report("\(file.name): failed for good: \(error)")
         return file.name
       }
+      .named(file.name)
   }
 
   /// Asks one mirror, and the next one when the first has failed, or is slow.
