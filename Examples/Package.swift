@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The small examples. None needs TLS, so the package builds in less than a minute; the larger
-// examples are packages of their own.
+// The small examples. They depend on nothing but Pledge, so the package builds in less than a
+// minute; the large examples are packages of their own.
 
 /// A program and its tests.
 func example(
@@ -26,8 +26,6 @@ var targets: [Target] = [
     dependencies: [
       .product(name: "Pledge", package: "Pledge"),
       .product(name: "PledgeFoundation", package: "Pledge"),
-      .product(name: "FlyingFox", package: "FlyingFox"),
-      .product(name: "FlyingSocks", package: "FlyingFox"),
     ])
 ]
 targets += example("downloads", ["PledgeFoundation", "PledgeDiagnostics"], server: true)
@@ -40,10 +38,7 @@ targets += example("importer")
 let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
-  dependencies: [
-    .package(name: "Pledge", path: ".."),
-    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
-  ],
+  dependencies: [.package(name: "Pledge", path: "..")],
   targets: targets,
   swiftLanguageModes: [.v6]
 )

@@ -1,8 +1,8 @@
-import FlyingFox
-import FlyingSocks
 import Foundation
+import Pledge
 
-/// An HTTP server for the examples, on a port of the loopback interface that the system chooses.
+/// A small HTTP server for the examples, on a port of the loopback interface that the system
+/// chooses. Each connection has a thread, and serves one request.
 public final class LoopbackServer: Sendable {
   /// What the server sends for a request.
   public struct Answer: Sendable {
@@ -12,15 +12,15 @@ public final class LoopbackServer: Sendable {
     public var headers: [String: String]
     /// The body.
     public var body: Data
-    /// The number of bytes after which the connection breaks; nil for none.
+    /// The number of bytes of the body after which the connection breaks; nil for none.
     public var breaksAfter: Int?
-    /// The pause before each piece of 16 KiB.
-    public var pause: Duration
+    /// The pause before each piece of 16 KiB, in seconds.
+    public var pause: Double
 
     /// Creates an answer.
     public init(
       status: Int = 200, headers: [String: String] = [:], _ body: Data = Data(),
-      breaksAfter: Int? = nil, pause: Duration = .zero
+      breaksAfter: Int? = nil, pause: Double = 0
     ) {
       self.status = status
       self.headers = headers
@@ -33,83 +33,95 @@ public final class LoopbackServer: Sendable {
   /// The URL of the server.
   public let url: URL
 
-  private let server: HTTPServer
-  private let task: Task<Void, any Error>
+  private let listener: Int32
+  private let answer: @Sendable (_ path: String) async throws -> Answer
 
-  private init(url: URL, server: HTTPServer, task: Task<Void, any Error>) {
-    self.url = url
-    self.server = server
-    self.task = task
-  }
-
-  deinit { task.cancel() }
-
-  /// Starts a server, which runs until it is stopped or deallocated.
+  /// Starts a server, which runs until the program ends.
   ///
-  /// **Execution.** `answer` runs in a task for each request, with the path of the request. If it
-  /// throws, the server sends status 500.
-  public static func start(
-    _ answer: @escaping @Sendable (_ path: String) async throws -> Answer
-  ) async throws -> LoopbackServer {
-    let server = HTTPServer(
-      address: try sockaddr_in.inet(ip4: "127.0.0.1", port: 0), logger: .disabled,
-      handler: ClosureHTTPHandler { request in HTTPResponse(try await answer(request.path)) })
-    let task = Task { try await server.run() }
-    // On a busy machine, it can take a while until the server's task runs.
-    try await server.waitUntilListening(timeout: 60)
-    guard case .ip4(_, let port)? = await server.listeningAddress,
-      let url = URL(string: "http://127.0.0.1:\(port)/")
-    else {
-      task.cancel()
-      throw URLError(.cannotConnectToHost)
+  /// **Execution.** `answer` runs in a task for each request. If it throws, the server sends status
+  /// 500.
+  ///
+  /// - Parameter answer: Returns the answer for the path of a request.
+  public init(_ answer: @escaping @Sendable (_ path: String) async throws -> Answer) throws {
+    // Otherwise, writing to a connection that the client has closed ends the program.
+    signal(SIGPIPE, SIG_IGN)
+    #if canImport(Darwin)
+      listener = socket(AF_INET, SOCK_STREAM, 0)
+    #else
+      listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    #endif
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = inet_addr("127.0.0.1")
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isListening = withUnsafeMutableBytes(of: &address) { [listener] bytes in
+      bytes.withMemoryRebound(to: sockaddr.self) { address in
+        bind(listener, address.baseAddress, size) == 0 && listen(listener, 128) == 0
+          && getsockname(listener, address.baseAddress, &size) == 0
+      }
     }
-    return LoopbackServer(url: url, server: server, task: task)
+    guard isListening, let url = URL(string: "http://127.0.0.1:\(address.sin_port.bigEndian)/")
+    else { throw POSIXError(.init(rawValue: errno) ?? .EIO) }
+    self.url = url
+    self.answer = answer
+    Thread.detachNewThread { self.acceptConnections() }
   }
 
-  /// Stops the server and closes its connections.
-  public func stop() async {
-    await server.stop()
-    task.cancel()
-    _ = await task.result
-  }
-}
-
-extension HTTPResponse {
-  fileprivate init(_ answer: LoopbackServer.Answer) {
-    self.init(
-      statusCode: HTTPStatusCode(answer.status, phrase: ""),
-      headers: HTTPHeaders(
-        answer.headers.reduce(into: [:]) { $0[HTTPHeader($1.key)] = $1.value }),
-      body: HTTPBodySequence(
-        from: Pieces(answer: answer), count: answer.body.count, suggestedBufferSize: 16_384))
-  }
-}
-
-/// The body of an answer, in pieces.
-private struct Pieces: AsyncBufferedSequence, AsyncBufferedIteratorProtocol {
-  typealias Element = UInt8
-
-  /// The error that breaks the connection.
-  struct Broken: Error {}
-
-  let answer: LoopbackServer.Answer
-  private var position = 0
-
-  init(answer: LoopbackServer.Answer) { self.answer = answer }
-
-  func makeAsyncIterator() -> Pieces { self }
-
-  mutating func next() async throws -> UInt8? { try await nextBuffer(suggested: 1)?.first }
-
-  mutating func nextBuffer(suggested count: Int) async throws -> Data? {
-    let end = Swift.min(answer.breaksAfter ?? .max, answer.body.count)
-    guard position < end else {
-      if end < answer.body.count { throw Broken() }
-      return nil
+  private func acceptConnections() {
+    while true {
+      let connection = accept(listener, nil, nil)
+      guard connection >= 0 else {
+        // Too many files are open.
+        Thread.sleep(forTimeInterval: 0.01)
+        continue
+      }
+      Thread.detachNewThread {
+        self.serve(connection)
+        close(connection)
+      }
     }
-    if answer.pause > .zero { try await Task.sleep(for: answer.pause) }
-    let piece = answer.body[position..<Swift.min(position + count, end)]
-    position = piece.endIndex
-    return piece
+  }
+
+  private func serve(_ connection: Int32) {
+    guard let path = readPath(connection) else { return }
+    let answer = answer
+    // This thread has nothing else to do, so it can block until the answer is there.
+    let result = Result { try Promise { try await answer(path) }.wait() }
+    let response = (try? result.get()) ?? Answer(status: 500)
+    let headers = response.headers.map { "\($0): \($1)\r\n" }.joined()
+    let head =
+      "HTTP/1.1 \(response.status) Status\r\nContent-Length: \(response.body.count)\r\n"
+      + "Connection: close\r\n\(headers)\r\n"
+    guard send(Data(head.utf8), to: connection) else { return }
+    let body = response.body.prefix(response.breaksAfter ?? .max)
+    for start in stride(from: body.startIndex, to: body.endIndex, by: 16_384) {
+      if response.pause > 0 { Thread.sleep(forTimeInterval: response.pause) }
+      let end = min(start + 16_384, body.endIndex)
+      guard send(body[start..<end], to: connection) else { return }
+    }
+  }
+
+  /// Reads the head of a request, and returns its path.
+  private func readPath(_ connection: Int32) -> String? {
+    var head = Data()
+    var buffer = [UInt8](repeating: 0, count: 4096)
+    while head.range(of: Data("\r\n\r\n".utf8)) == nil {
+      let count = recv(connection, &buffer, buffer.count, 0)
+      guard count > 0 else { return nil }
+      head += buffer[..<count]
+    }
+    return String(decoding: head, as: UTF8.self).split(separator: " ").dropFirst().first
+      .map(String.init)
+  }
+
+  /// Sends all bytes; returns false if the client has closed the connection.
+  private func send(_ data: Data, to connection: Int32) -> Bool {
+    var rest = data
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { write(connection, $0.baseAddress, $0.count) }
+      guard count > 0 else { return false }
+      rest = rest.dropFirst(count)
+    }
+    return true
   }
 }

@@ -62,18 +62,18 @@ public final class UnreliableMirror: Sendable {
   ///     for it, from 1.
   public static func start(
     _ files: MirroredFiles, fault: @escaping Script
-  ) async throws -> LoopbackServer {
+  ) throws -> LoopbackServer {
     let mirror = UnreliableMirror(files, fault)
-    return try await LoopbackServer.start { path in mirror.answer(String(path.dropFirst())) }
+    return try LoopbackServer { path in mirror.answer(String(path.dropFirst())) }
   }
 
   /// Starts two mirrors that send each file correctly when it is requested for the third time.
-  public static func demonstration(of files: MirroredFiles) async throws -> [LoopbackServer] {
+  public static func demonstration(of files: MirroredFiles) throws -> [LoopbackServer] {
     let first: [Fault?] = [nil, .busy, .slow, nil, .wrongByte, .slow, .cutOff]
     let second: [Fault?] = [nil, .wrongByte, nil, .cutOff, .busy]
     var mirrors: [LoopbackServer] = []
     for script in [first, second] {
-      let mirror = try await start(files) { name, request in
+      let mirror = try start(files) { name, request in
         guard let index = Int(name.filter(\.isNumber)), name.hasSuffix(".bin") else { return nil }
         return request < 3 ? script[(index + request) % script.count] : nil
       }
@@ -97,7 +97,7 @@ public final class UnreliableMirror: Sendable {
       var file = file
       file[file.count / 2] ^= 1
       return .init(file)
-    case .slow: return .init(file, pause: .milliseconds(250))
+    case .slow: return .init(file, pause: 0.25)
     case nil: return .init(file)
     }
   }

@@ -18,7 +18,7 @@ struct Command {
       exit(64)
     }
     let site = Site(hostCount: 3)
-    let start = try await site.start()
+    let start = try site.start()
 
     let session = URLSession(configuration: .ephemeral)
     let crawler = Crawler { url in
@@ -39,6 +39,8 @@ struct Command {
         failed += 1
         print("\(visit.url.absoluteString): \(error)")
       }
+      // Into a pipe, too, a result is written when it arrives.
+      fflush(nil)
     }
     print("\(visited) pages visited, \(failed) failed or not visited in time")
     for (number, host) in site.hosts.withLock({ $0 }).enumerated() {
@@ -65,9 +67,9 @@ final class Site: Sendable {
   init(hostCount: Int) { hosts = Mutex(Array(repeating: Host(), count: hostCount)) }
 
   /// Starts the hosts, and returns the URL of a page from which all pages can be reached.
-  func start() async throws -> URL {
+  func start() throws -> URL {
     for host in hosts.withLock({ $0.indices }) {
-      let server = try await LoopbackServer.start { [self] path in try await answer(path, host) }
+      let server = try LoopbackServer { [self] path in try await answer(path, host) }
       hosts.withLock { $0[host].server = server }
     }
     return hosts.withLock { $0[0].server?.url ?? URL(filePath: "/") }

@@ -14,7 +14,7 @@ import Synchronization
 struct Command {
   static func main() async throws {
     let stub = Stub()
-    let server = try await LoopbackServer.start { path in try await stub.answer(path) }
+    let server = try LoopbackServer { path in try await stub.answer(path) }
     let configuration = URLSessionConfiguration.ephemeral
     // Requests that stall must not occupy the connections of the others.
     configuration.httpMaximumConnectionsPerHost = 40

@@ -24,9 +24,8 @@ struct Command {
     let trace = traceFile.map { _ in Trace.start() }
 
     let files = try await MirroredFiles.make(count: 24)
-    let mirrors = try await UnreliableMirror.demonstration(of: files)
+    let mirrors = try UnreliableMirror.demonstration(of: files)
     let failed = try await download(from: mirrors.map(\.url), to: folder)
-    for mirror in mirrors { await mirror.stop() }
     if folder == temporary { try FileManager.default.removeItem(at: temporary) }
 
     if let trace, let traceFile { try await show(trace, in: traceFile) }

@@ -91,12 +91,29 @@ import Testing
     await clock.noSleepers()
   }
 
-  @Test func interruption_isFulfilled_byASignal() async throws {
-    let interruption = interruption()
-    #expect(interruption.isPending)
-    kill(getpid(), SIGINT)
-    try await expectFulfillment(of: interruption.promise)
-  }
+  #if os(Linux)
+    /// The program, which is in the same folder as the tests.
+    @Test func program_whenItIsInterrupted_endsWithStatus130_andReportsWhatIsMissing() async throws
+    {
+      let program = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+        .appending(path: "crawler")
+      let (process, pipe) = (Process(), Pipe())
+      process.executableURL = program
+      process.standardOutput = pipe
+      try process.run()
+      let output = Promise(on: .global) { () -> String in
+        let output = pipe.fileHandleForReading
+        // The first visit has ended, and the others haven't.
+        let start = output.availableData
+        process.interrupt()
+        let rest = try output.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return String(decoding: start + rest, as: UTF8.self)
+      }
+      #expect(try await expectFulfillment(of: output).contains("CancellationError"))
+      #expect(process.terminationStatus == 130)
+    }
+  #endif
 
   @Test func deadline_endsAllVisits_andReportsEachAddress() async throws {
     let links = (1...4).map { #"<a href="/\#($0)">"# }.joined()

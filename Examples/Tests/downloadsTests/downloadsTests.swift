@@ -15,11 +15,10 @@ import Testing
     _ files: MirroredFiles, from scripts: UnreliableMirror.Script...
   ) async throws -> (failed: [String], ends: [String: Int]) {
     var mirrors: [LoopbackServer] = []
-    for script in scripts { mirrors.append(try await UnreliableMirror.start(files, fault: script)) }
+    for script in scripts { mirrors.append(try UnreliableMirror.start(files, fault: script)) }
     let downloads = try Downloads(from: mirrors.map(\.url), to: folder) { _ in }
     downloads.policy = .fixed(attempts: 3, delay: .zero)
     let failed = try await downloads.run().value
-    for mirror in mirrors { await mirror.stop() }
     return (failed, downloads.ends)
   }
 
