@@ -30,6 +30,21 @@ import Testing
     #expect(recommendations.count >= 50)
   }
 
+  @Test func programsInExamples_areShort() throws {
+    let folder = Self.root + "Examples/Sources/"
+    let programs = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(programs.count >= 6)
+    for program in programs {
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder + program)
+      #expect(files.count <= 2, "\(program) has \(files.count) files.")
+      for file in files {
+        let lines = try Self.text(of: "Examples/Sources/\(program)/\(file)").split(
+          separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 151, "\(program)/\(file) has \(lines.count - 1) lines.")
+      }
+    }
+  }
+
   private static let catalogs = [
     "Sources/Pledge/Pledge.docc", "Sources/PledgeDiagnostics/PledgeDiagnostics.docc",
     "Sources/PledgeFoundation/PledgeFoundation.docc",

@@ -1,8 +1,9 @@
 import Foundation
 import Pledge
 
-/// A small HTTP server for the examples, on a port of the loopback interface that the system
-/// chooses. Each connection has a thread, and serves one request.
+/// A small HTTP server for the examples, on a port of this machine that the system chooses.
+///
+/// Each connection has a thread, and serves one request.
 public final class LoopbackServer: Sendable {
   /// What the server sends for a request.
   public struct Answer: Sendable {

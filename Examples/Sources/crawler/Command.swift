@@ -75,7 +75,7 @@ final class Site: Sendable {
     return hosts.withLock { $0[0].server?.url ?? URL(filePath: "/") }
   }
 
-  /// Answers after 50 ms. The second host refuses its first three requests.
+  /// Answers after 50 ms, except that the second host refuses its first three requests.
   private func answer(_ path: String, _ number: Int) async throws -> LoopbackServer.Answer {
     let isRefused = hosts.withLock { hosts in
       hosts[number].requests += 1

@@ -35,7 +35,7 @@ final class Dashboard: Sendable {
     self.load = load
   }
 
-  /// Loads all panels at the same time. A service that fails affects only its own panel.
+  /// Loads all panels at the same time; a service that fails affects only its own panel.
   func page() -> Guarantee<[String: Panel]> {
     Guarantee.all(services.map(panel)).map { [services] panels in
       Dictionary(uniqueKeysWithValues: zip(services, panels))

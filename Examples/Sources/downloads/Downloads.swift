@@ -31,7 +31,7 @@ final class Downloads {
 
   let mirrors: [URL]
   let folder: URL
-  /// How often to ask all mirrors. A busy server says how long to wait.
+  /// When to ask all mirrors again; a busy server says how long to wait.
   var policy = RetryPolicy.exponential(attempts: 6, from: .milliseconds(100)).withJitter()
     .honoringRetryAfter()
     .retrying { error in error is WrongChecksum || RetryPolicy.isTransient(error) }
@@ -80,7 +80,7 @@ final class Downloads {
     .named("SHA256SUMS")
   }
 
-  /// Downloads a file; returns nil, or its name if it failed. One file doesn't affect the others.
+  /// Downloads a file; returns nil, or its name if it failed, which doesn't affect the others.
   private func save(_ file: File) -> Guarantee<String?> {
     Promise.retry(policy) { self.fastestCopy(of: file) }
       .map { copy -> String? in

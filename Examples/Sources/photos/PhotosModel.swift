@@ -99,8 +99,10 @@ final class PhotosModel {
       }
   }
 
-  /// The image of a photo. Cells that show the same image share one request, and cancel
-  /// independently: the request ends when none needs it.
+  /// Loads the image of a photo.
+  ///
+  /// Cells that show the same image share one request, and cancel independently: the request ends
+  /// when none needs it.
   func image(of photo: Photo) -> Promise<[UInt8]> {
     images.promise(for: photo.image) { service.image(named: photo.image) }.bound(to: scope)
   }
