@@ -61,7 +61,7 @@ final class Crawler {
       .map { page in links(in: page, at: url) }
       .tap { result in visits.yield(Visit(url: url, result: result.map { links in links.count })) }
       .bound(to: scope)
-      .then { links in
+      .then { links -> Promise<Void> in
         let new = links.filter { link in self.known.insert(link).inserted }
         return Promise.allSettled(new.map { link in self.visit(link, visits) }).asVoid()
       }

@@ -62,7 +62,7 @@ final class Downloads {
         self.files = files
         return Promise.all(files, concurrently: 4) { file in self.save(file) }
       }
-      .map { results in results.compactMap { failed in failed } }
+      .map { failed in failed.compactMap(\.self) }
       .finally { try? FileManager.default.removeItem(at: self.copies) }
   }
 
@@ -111,11 +111,9 @@ final class Downloads {
     let number = requests.values.reduce(0, +)
     let transfer = Transfer(name: file.name, mirror: mirror + 1)
     transfers[number] = transfer
-    return
-      session.download(
-        mirrors[mirror].appending(path: file.name), to: copies.appending(path: "\(number)"),
-        progress: transfer.progress
-      )
+    let source = mirrors[mirror].appending(path: file.name)
+    let destination = copies.appending(path: "\(number)")
+    return session.download(source, to: destination, progress: transfer.progress)
       .timeout(after: .seconds(10))
       .then { copy, _ in
         Process.execute("sha256sum", copy.path).map { output in
