@@ -10,6 +10,12 @@ public struct MirroredFiles: Sendable {
   /// The SHA-256 checksums, as `sha256sum` prints them.
   public let checksums: Data
 
+  /// Creates a set of files.
+  public init(contents: [String: Data], checksums: Data) {
+    self.contents = contents
+    self.checksums = checksums
+  }
+
   /// Generates files of up to 200 kB, and computes their checksums.
   public static func make(count: Int) async throws -> MirroredFiles {
     let folder = FileManager.default.temporaryDirectory.appending(path: "mirror-\(UUID())")

@@ -99,7 +99,7 @@ struct Command {
     let reader = CardReader { event in print("  card reader: \(event)") }
     let checkout = Checkout(
       reader: reader, bank: Bank(refusing: [.busy, nil, .declined], callBack: later),
-      printer: Printer(sheets: 2, callBack: later), patience: .seconds(1))
+      printer: Printer(sheets: 2, callBack: later), patience: .seconds(2))
 
     var receipts: [Receipt] = []
     func serve(_ title: String, hasCard: Bool = true, _ sale: () async throws -> Receipt) async {

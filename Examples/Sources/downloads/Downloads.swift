@@ -77,6 +77,7 @@ final class Downloads {
         File(checksum: String($0.1), name: String($0.2))
       }
     }
+    .validate { files in !files.isEmpty }
     .named("SHA256SUMS")
   }
 

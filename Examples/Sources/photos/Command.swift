@@ -44,41 +44,44 @@ nonisolated struct SimulatedService: PhotoService {
 struct Command {
   static func main() async throws {
     var model: PhotosModel? = PhotosModel(SimulatedService())
-    func step(_ title: String, wait: Duration, _ action: (PhotosModel) -> Void) async throws {
+    func step(
+      _ title: String, until isDone: (PhotosModel) -> Bool, _ action: (PhotosModel) -> Void
+    ) async throws {
       guard let model else { return }
       print(title)
       action(model)
-      let likes = {
-        model.photos.map { $0.isLiked ? "♥\($0.id)" : "\($0.id)" }.joined(separator: " ")
-      }
-      print("  screen: [\(likes())]\(model.isLoading ? " loading" : "")")
-      try await Task.sleep(for: wait)
-      print("  screen: [\(likes())]\(model.message.map { " message: \($0)" } ?? "")")
+      draw(model)
+      while !isDone(model) { try await Task.sleep(for: .milliseconds(10)) }
+      draw(model)
     }
-    try await step("Type three letters: one search", wait: .milliseconds(600)) { model in
+    try await step("Type three letters: one search", until: { !$0.isLoading }) { model in
       for text in ["c", "ca", "cat"] { model.textChanged(to: text) }
     }
-    try await step("Scroll to the end: the next page", wait: .milliseconds(200)) { model in
+    try await step("Scroll to the end: the next page", until: { $0.photos.count == 6 }) { model in
       model.showMore()
       model.showMore()
     }
-    try await step("Like photos 0 and 1; the server refuses 1", wait: .milliseconds(400)) { model in
+    try await step("Like photos 0 and 1; 1 is refused", until: { $0.message != nil }) { model in
       model.toggleLike(of: 0)
       model.toggleLike(of: 1)
     }
-    try await step("Two cells show one image; one scrolls away", wait: .milliseconds(200)) {
-      model in
-      let cells = model.photos.prefix(2).map { model.image(of: $0) }
-      cells[0].cancel()
-      cells[1].done { bytes in print("  cell: \(bytes.count) bytes") }.catch { print("  \($0)") }
-    }
-    try await step("Search, and close the screen", wait: .milliseconds(350)) { model in
-      model.textChanged(to: "dog")
-    }
-    let likes = model?.photos.map(\.isLiked)
+    print("Two cells show the same image; one scrolls away")
+    let cells = model?.photos.prefix(2).compactMap { model?.image(of: $0) } ?? []
+    cells[0].cancel()
+    print("  cell 1: \(try await cells[1].value.count) bytes")
+
+    print("Search, and close the screen")
+    let isCorrect = model?.photos.filter(\.isLiked).map(\.id) == [0]
+    model?.textChanged(to: "dog")
+    try await Task.sleep(for: .milliseconds(350))
     model = nil
-    try await Task.sleep(for: .milliseconds(100))
-    print("The screen is gone.")
-    exit(likes == [true, false, false, false, false, false] ? 0 : 1)
+    try await Task.sleep(for: .milliseconds(50))
+    exit(isCorrect ? 0 : 1)
+  }
+
+  private static func draw(_ model: PhotosModel) {
+    let photos = model.photos.map { photo in "\(photo.isLiked ? "♥" : "")\(photo.id)" }
+    let state = model.isLoading ? "loading" : model.message.map { "message: \($0)" } ?? ""
+    print("  screen: [\(photos.joined(separator: " "))] \(state)")
   }
 }

@@ -91,6 +91,19 @@ import Testing
     await clock.noSleepers()
   }
 
+  @Test func leavingTheLoop_cancelsTheRequests() async throws {
+    let crawler = Crawler(clock: clock) { [clock] url in
+      url.path == "/"
+        ? .value(#"<a href="/1">"#) : Promise.after(.seconds(9), clock: clock).map { "" }
+    }
+    let start = try #require(URL(string: "http://a/"))
+    for await visit in crawler.visits(from: start, within: .seconds(60)) {
+      #expect(visit.url == start)
+      break
+    }
+    await clock.noSleepers()
+  }
+
   #if os(Linux)
     /// The program, which is in the same folder as the tests.
     @Test func program_whenItIsInterrupted_endsWithStatus130_andReportsWhatIsMissing() async throws

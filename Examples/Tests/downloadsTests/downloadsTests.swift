@@ -43,6 +43,13 @@ import Testing
     #expect(ends["wrong checksum", default: 0] >= 6)
   }
 
+  @Test func run_whenTheListIsEmpty_fails() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    await #expect(throws: PromiseError.self) {
+      try await download(MirroredFiles(contents: [:], checksums: Data()), from: { _, _ in nil })
+    }
+  }
+
   @Test func file_whenAllMirrorsSendWrongBytes_isMissing_andTheOthersAreSaved() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let files = try await MirroredFiles.make(count: 3)
