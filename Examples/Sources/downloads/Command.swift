@@ -8,7 +8,7 @@ import PledgeFoundation
 /// their files.
 @main
 struct Command {
-  static func main() async throws {
+  static func main() async {
     var arguments = Array(CommandLine.arguments.dropFirst())
     var traceFile: URL?
     if arguments.first == "--trace", arguments.count > 1 {
@@ -19,17 +19,26 @@ struct Command {
       print("usage: downloads [--trace FILE.html] [FOLDER]")
       exit(64)
     }
+    do {
+      exit(try await run(folder: arguments.first.map { URL(filePath: $0) }, traceFile) ? 0 : 1)
+    } catch {
+      print("error: \(error)")
+      exit(1)
+    }
+  }
+
+  /// Returns whether all files are complete.
+  private static func run(folder: URL?, _ traceFile: URL?) async throws -> Bool {
     let temporary = FileManager.default.temporaryDirectory.appending(path: "downloads-\(UUID())")
-    let folder = arguments.first.map { URL(filePath: $0) } ?? temporary
     let trace = traceFile.map { _ in Trace.start() }
 
     let files = try await MirroredFiles.make(count: 24)
     let mirrors = try UnreliableMirror.demonstration(of: files)
-    let failed = try await download(from: mirrors.map(\.url), to: folder)
-    if folder == temporary { try FileManager.default.removeItem(at: temporary) }
+    let failed = try await download(from: mirrors.map(\.url), to: folder ?? temporary)
+    if folder == nil { try FileManager.default.removeItem(at: temporary) }
 
     if let trace, let traceFile { try await show(trace, in: traceFile) }
-    exit(failed.isEmpty ? 0 : 1)
+    return failed.isEmpty
   }
 
   @MainActor

@@ -69,11 +69,16 @@ actor MemoryDatabase: Database {
 
 @main
 struct Command {
-  static func main() async throws {
+  static func main() async {
     let database = MemoryDatabase()
-    let count = try await Importer(SimulatedShop()) { database }.run()
-    let isClosed = await database.isClosed
-    print("\(count) items imported; the database is \(isClosed ? "closed" : "open")")
-    exit(count == 30 && isClosed ? 0 : 1)
+    do {
+      let count = try await Importer(SimulatedShop()) { database }.run()
+      let isClosed = await database.isClosed
+      print("\(count) items imported; the database is \(isClosed ? "closed" : "open")")
+      exit(count == 30 && isClosed ? 0 : 1)
+    } catch {
+      print("error: \(error)")
+      exit(1)
+    }
   }
 }
