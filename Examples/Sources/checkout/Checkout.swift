@@ -63,7 +63,8 @@ struct Checkout: Sendable {
   var patience = Duration.seconds(30)
 
   private var retries: RetryPolicy {
-    .fixed(attempts: 3, delay: .milliseconds(500)).retrying(only: Bank.Refusal.busy)
+    .fixed(attempts: 3, delay: .milliseconds(500))
+      .retrying { error in error as? Bank.Refusal == .busy }
   }
 
   // Step 2: a sale is a chain. It needs no `async` caller.

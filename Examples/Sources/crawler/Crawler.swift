@@ -45,8 +45,8 @@ final class Crawler {
     crawl
       // The errors are in the visits. The scope waits until the last one has ended.
       .catch { _ in }
-      .finally { self.scope.close() }
-      .finally { continuation.finish() }
+      .then { _ in self.scope.close() }
+      .done { _ in continuation.finish() }
     return visits
   }
 
