@@ -18,7 +18,7 @@ final class Crawler {
   private let retries = RetryPolicy.exponential(attempts: 4, from: .milliseconds(200)).withJitter()
     .retryingTransientErrors().honoringRetryAfter(limit: .seconds(10))
 
-  private var hosts: [String: Limiter] = [:]
+  private let hosts = KeyedLimiter<String> { _ in Limiter(2) }
   private var known: Set<URL> = []
   private let scope = PromiseScope()
   private var crawl: Promise<Void>?
@@ -55,7 +55,7 @@ final class Crawler {
 
   /// Visits a page, and then the pages that it links to.
   private func visit(_ url: URL, _ visits: AsyncStream<Visit>.Continuation) -> Promise<Void> {
-    let host = limiter(for: url)
+    let host = hosts.limiter(for: "\(url.host() ?? ""):\(url.port ?? 80)")
     // Each attempt takes a place in the host's queue. The delay between attempts takes none.
     return Promise.retry(retries, clock: clock) { [load] in host.run { load(url) } }
       .map { page in links(in: page, at: url) }
@@ -65,13 +65,6 @@ final class Crawler {
         let new = links.filter { link in self.known.insert(link).inserted }
         return Promise.allSettled(new.map { link in self.visit(link, visits) }).asVoid()
       }
-  }
-
-  private func limiter(for url: URL) -> Limiter {
-    let name = "\(url.host() ?? ""):\(url.port ?? 80)"
-    let limiter = hosts[name] ?? Limiter(2)
-    hosts[name] = limiter
-    return limiter
   }
 }
 

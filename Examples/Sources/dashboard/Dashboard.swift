@@ -16,12 +16,9 @@ final class Dashboard: Sendable {
   private let load: @Sendable (_ service: String) -> Promise<String>
   private let clock: any Clock<Duration>
   private let hedgeDelay: Duration
-  private let limiter = Limiter(20)
-  private let retries = RetryPolicy.exponential(attempts: 2, from: .milliseconds(50)).withJitter()
-    .retryingTransientErrors()
-    // In the long run, at most a tenth of the requests are retries, and a fifth are hedges.
-    .withBudget(RetryBudget(capacity: 10, tokensPerSuccess: 0.1))
+  /// In the long run, at most a fifth of the requests are hedges.
   private let hedges = RetryBudget(capacity: 20, tokensPerSuccess: 0.2)
+  private let pipelines: [String: ResiliencePipeline]
   private let lastResponses = Mutex<[String: String]>([:])
 
   init(
@@ -33,6 +30,20 @@ final class Dashboard: Sendable {
     self.hedgeDelay = hedgeDelay
     self.clock = clock
     self.load = load
+    let retries = RetryPolicy.exponential(attempts: 2, from: .milliseconds(50)).withJitter()
+      .retryingTransientErrors()
+      .withBudget(RetryBudget(capacity: 10, tokensPerSuccess: 0.1))
+    let limiter = Limiter(20)
+    // A retry repeats what follows. It waits for a place in the queue, and asks the breaker.
+    let pipelines = services.map { service in
+      let breaker = CircuitBreaker(
+        .consecutiveFailures(5), openDuration: .seconds(10), clock: clock)
+      let pipeline = ResiliencePipeline(
+        .retry(retries), .limiter(limiter), .circuitBreaker(breaker), .timeout(.seconds(2)),
+        clock: clock)
+      return (service, pipeline)
+    }
+    self.pipelines = Dictionary(uniqueKeysWithValues: pipelines)
   }
 
   /// Loads all panels at the same time; a service that fails affects only its own panel.
@@ -42,13 +53,11 @@ final class Dashboard: Sendable {
     }
   }
 
-  /// From the outside in: a fallback, a time limit for the panel, retries, hedges for each attempt,
-  /// and a place in the queue for each request.
+  /// From the outside in: a fallback, a time limit for the panel, a second request if the first is
+  /// slow, and the pipeline of the service.
   private func panel(_ service: String) -> Guarantee<Panel> {
-    Promise.retry(retries, clock: clock) { [self] in
-      Promise.hedged(delay: hedgeDelay, budget: hedges, clock: clock) { [self] in
-        limiter.run { self.load(service) }
-      }
+    Promise.hedged(delay: hedgeDelay, budget: hedges, clock: clock) { [self] in
+      (pipelines[service] ?? ResiliencePipeline()).run { self.load(service) }
     }
     .timeout(after: .seconds(3), clock: clock)
     .map { response -> Panel in

@@ -37,6 +37,25 @@ import Testing
     #expect(await page.value == ["news": .stale("news"), "mail": .fresh("mail")])
   }
 
+  @Test func page_whenAServiceKeepsFailing_sendsItNoMoreRequests() async throws {
+    let requests = CallCounter()
+    let dashboard = Dashboard(of: ["news", "mail"], clock: clock) { service in
+      if service == "mail" { return .value(service) }
+      requests.call()
+      return .rejected(Down())
+    }
+    for _ in 1...10 {
+      let page = dashboard.page()
+      await clock.run(until: page)
+      #expect(await page.value == ["news": .missing, "mail": .fresh("mail")])
+    }
+    try requests.expect(5)
+    await clock.advance(by: .seconds(10))
+    let page = dashboard.page()
+    await clock.run(until: page)
+    try requests.expect(6)
+  }
+
   @Test func page_whenAServiceNeverAnswers_isCompleteAfterThreeSeconds() async throws {
     let dashboard = Dashboard(of: ["news", "mail"], clock: clock) { service in
       service == "news" ? .never : .value(service)
