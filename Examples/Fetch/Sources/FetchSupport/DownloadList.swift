@@ -3,9 +3,8 @@ import Foundation
 /// Parses lists of downloads.
 ///
 /// Each line describes one file: a URL, more URLs that serve the same file, and the options
-/// `out=NAME` and `sha256=HEX`, `sha1=HEX`, or `md5=HEX`. Blank lines and comments, from a `#` at
-/// the start of a word to the end of the line, are skipped. A word that contains spaces must be in
-/// double quotes.
+/// `out=NAME` and `sha256=HEX`. Blank lines and comments, from a `#` at the start of a word to the
+/// end of the line, are skipped. A word that contains spaces must be in double quotes.
 ///
 /// ```
 /// # The same file from two places, verified:
@@ -99,9 +98,14 @@ public enum DownloadList {
     if words.isEmpty { return nil }
     var request = DownloadRequest(mirrors: [])
     for word in words {
-      if let (algorithm, option) = checksumOptions.first(where: { word.hasPrefix($0.option) }) {
-        guard request.checksum == nil else { throw LineFault.twice("a checksum") }
-        request.checksum = try checksum(word.dropFirst(option.count), algorithm)
+      if let digits = word.value(of: "sha256=") {
+        guard request.checksum == nil else { throw LineFault.twice("sha256=") }
+        guard let checksum = Checksum(hex: digits) else {
+          throw LineFault(
+            "\"\(digits)\" is not a SHA-256 checksum",
+            "write 64 hexadecimal digits after sha256=")
+        }
+        request.checksum = checksum
       } else if let name = word.value(of: "out=") {
         guard request.name == nil else { throw LineFault.twice("out=") }
         request.name = try fileName(name)
@@ -116,21 +120,6 @@ public enum DownloadList {
     return request
   }
 
-  private static let checksumOptions = ChecksumAlgorithm.allCases.map { algorithm in
-    (algorithm: algorithm, option: "\(algorithm.rawValue)=")
-  }
-
-  private static func checksum(
-    _ digits: Substring, _ algorithm: ChecksumAlgorithm
-  ) throws(LineFault) -> Checksum {
-    guard let checksum = Checksum(hex: String(digits), algorithm) else {
-      throw LineFault(
-        "\"\(digits)\" is not a \(algorithm.rawValue) checksum",
-        "write \(algorithm.digitCount) hexadecimal digits after \(algorithm.rawValue)=")
-    }
-    return checksum
-  }
-
   private static func fileName(_ name: String) throws(LineFault) -> String {
     guard FileNames.isSafe(name) else {
       throw LineFault(
@@ -142,12 +131,15 @@ public enum DownloadList {
 
   private static func address(_ word: String) throws(LineFault) -> URL {
     // This applies to most URLs; searching for a substring takes longer than the rest.
-    if word.hasPrefix("https://") || word.hasPrefix("http://"), let url = Address.url(word),
-      url.host()?.isEmpty == false
+    if word.utf8.allSatisfy({ $0 < 0x80 }), word.hasPrefix("https://") || word.hasPrefix("http://"),
+      let url = Address.url(word), url.host()?.isEmpty == false
     {
       return url
     }
     let shown = Address.withoutCredentials(word)
+    guard !word.unicodeScalars.contains("\u{FFFD}") else {
+      throw LineFault("\"\(shown)\" isn't UTF-8", "write its other bytes as escapes, such as %E9")
+    }
     guard let separator = word.range(of: "://") else {
       throw LineFault(
         "\"\(shown)\" is neither a URL nor an option",

@@ -36,22 +36,6 @@ public enum HumanReadable {
     return "\(minutes / 60) h \(twoDigits(minutes % 60)) min"
   }
 
-  /// Returns a speed, as in `3.1 MB/s`.
-  ///
-  /// - Parameters:
-  ///   - count: The number of bytes.
-  ///   - duration: The time that the bytes took.
-  /// - Returns: The speed, or nil if no time has passed.
-  public static func speed(_ count: Int, in duration: Duration) -> String? {
-    bytesPerSecond(count, in: duration).map { bytes($0) + "/s" }
-  }
-
-  static func bytesPerSecond(_ count: Int, in duration: Duration) -> Int? {
-    let seconds = duration / .seconds(1)
-    guard seconds > 0 else { return nil }
-    return Int(exactly: (Double(count) / seconds).rounded())
-  }
-
   private static func decimal(_ tenths: UInt) -> String {
     "\(tenths / 10).\(tenths % 10)"
   }

@@ -11,25 +11,14 @@ public final class PartialFiles: Sendable {
     var isClosed = false
   }
 
-  /// The folder for the files.
-  public let directory: URL
-
   /// The path of the folder, with a trailing slash.
-  let folder: String
-
-  private let continuing: Bool
+  private let folder: String
   private let state = Mutex(State())
 
-  /// Creates an empty batch.
-  ///
-  /// - Parameters:
-  ///   - directory: The folder for the files, which must exist.
-  ///   - continuing: Whether existing files with the final names are the starts of the downloads.
-  public init(in directory: URL, continuing: Bool = false) {
-    self.directory = directory
+  /// Creates an empty batch in a folder, which must exist.
+  public init(in directory: URL) {
     let path = directory.path(percentEncoded: false)
     folder = path.hasSuffix("/") ? path : path + "/"
-    self.continuing = continuing
   }
 
   /// The number of partial files that were kept for a later run.
@@ -38,14 +27,14 @@ public final class PartialFiles: Sendable {
   /// Returns the path of the file with this name.
   public func path(of name: String) -> String { folder + name }
 
-  /// Opens a partial file; see ``PartialFile/init(for:in:continuing:)``.
+  /// Opens a partial file; see ``PartialFile/init(for:in:)``.
   ///
   /// After ``close()``, this throws `CancellationError`.
   public func open(_ name: String) throws -> PartialFile {
     // Under the lock, so that no file is opened after `close()` has begun.
     try state.withLock { state in
       guard !state.isClosed else { throw CancellationError() }
-      let file = try PartialFile(for: name, inFolder: folder, continuing: continuing)
+      let file = try PartialFile(for: name, in: folder)
       state.files[ObjectIdentifier(file)] = file
       return file
     }

@@ -18,8 +18,8 @@ final class HTTPTransport: Transport {
     let loop: any EventLoop
     /// The number of requests that are in progress.
     let requests = Atomic(0)
-    /// The HTTP clients, by route; nil after the shutdown.
-    let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
+    /// The HTTP clients, by proxy; nil after the shutdown.
+    let clients = Mutex<[Proxies.Server?: HTTPClient]?>([:])
 
     init(_ loop: any EventLoop) { self.loop = loop }
   }
@@ -36,7 +36,6 @@ final class HTTPTransport: Transport {
 
   private let lanes: [Lane]
   private let proxies: Proxies
-  private let connectTimeout: Duration
   private let connectionsPerHost: Int
   private let certificates: String?
 
@@ -44,15 +43,11 @@ final class HTTPTransport: Transport {
   ///
   /// - Parameters:
   ///   - proxies: The proxies for requests.
-  ///   - connectTimeout: The maximum time to establish a connection.
   ///   - connectionsPerHost: The maximum number of connections to a host, for each event loop.
   ///   - certificates: A PEM file with the certificates to trust instead of those of the system.
-  init(
-    proxies: Proxies, connectTimeout: Duration, connectionsPerHost: Int, certificates: String? = nil
-  ) {
+  init(proxies: Proxies, connectionsPerHost: Int, certificates: String? = nil) {
     lanes = Self.threads.makeIterator().map { Lane($0) }
     self.proxies = proxies
-    self.connectTimeout = connectTimeout
     self.connectionsPerHost = connectionsPerHost
     self.certificates = certificates
   }
@@ -63,31 +58,26 @@ final class HTTPTransport: Transport {
   }
 
   func get(_ url: URL, headers: [String: String]) -> Promise<any Answer> {
-    let route = proxies.route(to: url)
+    let proxy = proxies.server(for: url)
+    let errors = ConnectionErrors(server: url, proxy: proxy)
+    // AsyncHTTPClient would request another file.
+    guard url.hasUTF8Path else {
+      return .rejected(
+        ConnectionFailure("the path \(url.path()) is not UTF-8 text", isTransient: false))
+    }
     var fields = HTTPHeaders(headers.map { ($0, $1) })
     if !fields.contains(name: "User-Agent") { fields.add(name: "User-Agent", value: "fetch") }
-    var target = url
-    if case .forwarded(let server) = route {
-      target = server.address(for: url)
-      fields.replaceOrAdd(name: "Host", value: url.authority)
-      if let credentials = server.credentials {
-        fields.add(name: "Proxy-Authorization", value: credentials)
-      }
-    }
-    if let target = RequestTargets.undecodable(url) {
-      fields.add(name: RequestTargets.field, value: target)
-    }
     let request: HTTPClient.Request
     do {
-      request = try HTTPClient.Request(url: target, headers: fields)
+      request = try HTTPClient.Request(url: url, headers: fields)
     } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
     let lane = lane()
     // A download that is being cancelled can still send a request.
-    guard let client = client(of: lane, for: route) else { return .rejected(CancellationError()) }
+    guard let client = client(of: lane, for: proxy) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
-    let exchange = Exchange(url: url, lane: lane, resolver: resolver)
+    let exchange = Exchange(url: url, lane: lane, errors: errors, resolver: resolver)
     let task = client.execute(request: request, delegate: exchange)
     resolver.onCancel { task.cancel() }
     return promise
@@ -116,76 +106,50 @@ final class HTTPTransport: Transport {
     return difference < 2 ? own : idlest
   }
 
-  private func client(of lane: Lane, for route: Proxies.Route) -> HTTPClient? {
+  private func client(of lane: Lane, for proxy: Proxies.Server?) -> HTTPClient? {
     lane.clients.withLock { clients in
       guard clients != nil else { return nil }
-      if let client = clients?[route] { return client }
+      if let client = clients?[proxy] { return client }
       let client = HTTPClient(
-        eventLoopGroupProvider: .shared(lane.loop), configuration: configuration(for: route))
-      clients?[route] = client
+        eventLoopGroupProvider: .shared(lane.loop), configuration: configuration(for: proxy))
+      clients?[proxy] = client
       return client
     }
   }
 
-  private func configuration(for route: Proxies.Route) -> HTTPClient.Configuration {
+  private func configuration(for proxy: Proxies.Server?) -> HTTPClient.Configuration {
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow,
-      timeout: .init(connect: .nanoseconds(connectTimeout.nanoseconds)),
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)),
       connectionPool: .init(
         idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: connectionsPerHost),
-      decompression: .disabled)
+      proxy: proxy?.tunnel, decompression: .disabled)
     configuration.connectionPool.retryConnectionEstablishment = false
     // Without a tracer, no spans are created; nothing would record them.
     configuration.tracing.tracer = nil
     // Each segment needs a separate connection.
     configuration.httpVersion = .http1Only
-    var isForwarded = false
     var tls = TLSConfiguration.makeClientConfiguration()
     // A server that has stopped responding must not delay the end of the program.
     tls.shutdownTimeout = .zero
     if let certificates { tls.trustRoots = .file(certificates) }
     configuration.tlsConfiguration = tls
-    switch route {
-    case .direct: break
-    case .tunneled(let proxy): configuration.proxy = proxy
-    case .forwarded: isForwarded = true
-    }
-    configuration.http1_1ConnectionDebugInitializer = { [isForwarded] channel in
+    configuration.http1_1ConnectionDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
-        try RequestTargets.install(in: channel, isForwarded: isForwarded)
-        try ResponseStatuses.install(in: channel)
+        try channel.addConnectionChecks()
       }
     }
     return configuration
   }
 }
 
-extension Proxies.Server {
-  /// Returns the URL to which a request for `url` is sent.
-  fileprivate func address(for url: URL) -> URL {
-    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
-    parts.host = host
-    parts.port = port
-    return parts.url ?? url
-  }
-
-  fileprivate var credentials: String? {
-    user.map { "Basic " + Data("\($0):\(password ?? "")".utf8).base64EncodedString() }
-  }
-}
-
 extension URL {
-  /// The host and port, in the format of the `Host` header field.
-  fileprivate var authority: String {
-    let host = host() ?? ""
-    return (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
-  }
-}
-
-extension Duration {
-  fileprivate var nanoseconds: Int64 {
-    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+  /// Whether the path without its escapes is UTF-8 text.
+  fileprivate var hasUTF8Path: Bool {
+    let isPlain = absoluteString.utf8.withContiguousStorageIfAvailable { bytes in
+      !bytes.contains(UInt8(ascii: "%"))
+    }
+    return isPlain == true || path(percentEncoded: true).removingPercentEncoding != nil
   }
 }
 
@@ -213,10 +177,14 @@ private final class Exchange: HTTPClientResponseDelegate {
   }
 
   private let url: URL
+  private let errors: ConnectionErrors
   private let state: Mutex<State>
 
-  init(url: URL, lane: HTTPTransport.Lane, resolver: Resolver<any Answer>) {
+  init(
+    url: URL, lane: HTTPTransport.Lane, errors: ConnectionErrors, resolver: Resolver<any Answer>
+  ) {
     self.url = url
+    self.errors = errors
     state = Mutex(State(lane: lane, head: resolver))
     lane.requests.add(1, ordering: .relaxed)
   }
@@ -267,7 +235,7 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
     let (head, body, gate, failure) = state.withLock { state in
-      state.failure = state.failure ?? explained(error)
+      state.failure = state.failure ?? errors.explained(error)
       state.leaveLane()
       state.receive = nil
       return (state.head.take(), state.body.take(), state.gate.take(), state.failure)

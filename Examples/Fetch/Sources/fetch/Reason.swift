@@ -30,10 +30,9 @@ private func place(of url: URL?) -> String {
 /// Returns an explanation of the status for the user.
 private func advice(for status: Int) -> String {
   switch status {
-  case 401: ", a user name and a password are required (see --netrc and --header),"
+  case 401: ", a user name and a password are required,"
   case 403: ", access is denied,"
   case 404: ", the file doesn't exist,"
-  case 407: ", the proxy requires a user name and a password (see --proxy),"
   case 410: ", the file was removed,"
   case 429: ", too many requests (see --concurrency),"
   default: ""

@@ -25,9 +25,12 @@ import Testing
     #expect(HumanReadable.duration(duration) == text)
   }
 
-  @Test func speed_whenNoTimeHasPassed_isUnknown() {
-    #expect(HumanReadable.speed(5, in: .zero) == nil)
-    #expect(HumanReadable.speed(3_000_000, in: .milliseconds(1500)) == "2.0 MB/s")
-    #expect(HumanReadable.speed(Int.max, in: .nanoseconds(1)) == nil)
+  @Test func averageSpeed_whenNoTimeHasPassed_isUnknown() {
+    var progress = TransferProgress(filesTotal: 1, bytesDone: 3_000_000)
+    #expect(progress.averageSpeed == nil)
+    progress.elapsed = .milliseconds(1500)
+    #expect(progress.averageSpeed == 2_000_000)
+    (progress.bytesDone, progress.elapsed) = (.max, .nanoseconds(1))
+    #expect(progress.averageSpeed == nil)
   }
 }

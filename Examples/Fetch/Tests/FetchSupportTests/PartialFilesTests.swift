@@ -12,9 +12,15 @@ import Testing
     files = PartialFiles(in: folder.url)
   }
 
+  private func begin(_ name: String) throws -> PartialFile {
+    let file = try files.open(name)
+    try file.begin(ResumeState())
+    return file
+  }
+
   @Test func close_removesWhatIsOpen_andKeepsWhatIsWholeOrCanBeContinued() throws {
-    try files.open("a").commit()
-    let open = try [files.open("b"), files.open("c")]
+    try begin("a").commit()
+    let open = try [begin("b"), begin("c"), files.open("d")]
     try open[1].save(ResumeState())
     files.close()
     #expect(try folder.names == ["a", "c.part", "c.part.json"])
@@ -22,6 +28,7 @@ import Testing
     for file in open {
       let failure = #expect(throws: FileFailure.self) { try file.write("x", at: 0) }
       #expect(failure?.code == EBADF)
+      #expect(throws: FileFailure.self) { try file.begin(ResumeState()) }
       #expect(throws: FileFailure.self) { try file.commit() }
     }
   }
@@ -33,8 +40,8 @@ import Testing
   }
 
   @Test func closed_oneByOne_canBeOpenedAgain() throws {
-    files.close(try files.open("a"))
-    let second = try files.open("a")
+    files.close(try begin("a"))
+    let second = try begin("a")
     #expect(try folder.names == ["a.part"])
     files.close()
     #expect(try folder.names.isEmpty)
