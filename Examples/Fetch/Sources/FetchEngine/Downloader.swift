@@ -51,11 +51,7 @@ public struct Downloader: Sendable {
   /// Creates a downloader.
   ///
   /// - Parameters:
-  ///   - transport: The client that sends requests.
-  ///   - storage: The storage for the files.
-  ///   - options: The policies.
   ///   - disk: The executor for slow file operations, such as computing checksums.
-  ///   - time: The clock.
   ///   - report: A closure that is called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),

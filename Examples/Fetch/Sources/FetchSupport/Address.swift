@@ -6,11 +6,7 @@ public enum Address {
   /// Returns the URL in `text`, with escapes where they are needed; nil if it is invalid.
   ///
   /// `URL(string:)` does the same, but if a path contains a character that must be escaped, it also
-  /// escapes the `%` of existing escapes.
-  ///
-  /// - Parameters:
-  ///   - text: A URL, or, with `base`, a reference such as `../x`.
-  ///   - base: The URL to which a reference is relative.
+  /// escapes the `%` of existing escapes. With `base`, `text` can be a reference such as `../x`.
   public static func url(_ text: String, relativeTo base: URL? = nil) -> URL? {
     if base == nil, let url = URL(string: text, encodingInvalidCharacters: false) {
       return hasValidPort(text) ? url : nil

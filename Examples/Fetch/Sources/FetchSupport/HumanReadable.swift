@@ -1,10 +1,6 @@
 /// Formats quantities for people.
 public enum HumanReadable {
   /// Returns a number of bytes in decimal units, as in `1.2 MB`.
-  ///
-  /// - Parameter count: The number of bytes.
-  /// - Returns: At most three digits before the decimal point, and one decimal for kilobytes and
-  ///   larger units.
   public static func bytes(_ count: Int) -> String {
     guard count.magnitude >= 1000 else { return "\(count) B" }
     let sign = count < 0 ? "-" : ""
@@ -19,9 +15,6 @@ public enum HumanReadable {
   }
 
   /// Returns a duration, as in `340 ms`, `2.4 s`, `3 min 07 s`, or `1 h 02 min`.
-  ///
-  /// - Parameter duration: The duration; negative values count as zero.
-  /// - Returns: The duration in its largest unit, or in its two largest ones from a minute upward.
   public static func duration(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
     let milliseconds = attoseconds / 1_000_000_000_000_000

@@ -12,8 +12,8 @@ import Synchronization
 /// these names and isn't a partial download is never opened for writing or removed: the bytes are
 /// written to `NAME.1.part`, and so on. Nothing is created or changed before ``begin(_:)``.
 ///
-/// A partial file is locked while it is written, so two processes don't write to the same one. All
-/// methods can be called from any thread.
+/// A partial file with a record is locked while it is written, so two processes don't write to the
+/// same one. All methods can be called from any thread.
 public final class PartialFile: Sendable {
   /// The state that an earlier run saved; nil if there is none that can be used.
   public let leftover: ResumeState?
@@ -112,10 +112,13 @@ public final class PartialFile: Sendable {
     }
     state.latest = nil
     if state.record < 0 {
+      // Another process waits until the record is complete, or fails.
+      _ = flock(state.descriptor, LOCK_EX)
+      // Without a record of its own, the partial file can't be resumed.
+      if !state.hasRecord, case .foreign? = try? PartialFileRecord(of: state.path) { return nil }
       // The file isn't truncated: the state of an earlier run is valid until it has been
       // overwritten. It contains a URL, which can contain a secret.
-      let options = O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | (state.hasRecord ? 0 : O_EXCL)
-      state.record = open(path, options, 0o600)
+      state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
       guard state.record >= 0 else { return FileFailure(.open, path, errno) }
       state.hasRecord = true
       var old = stat()
@@ -203,6 +206,10 @@ public final class PartialFile: Sendable {
   private static func find(
     _ finalPath: String
   ) throws(FileFailure) -> (path: String, leftover: ResumeState?, hasRecord: Bool) {
+    // This applies to most files; the names are checked again when the files are created.
+    var status = stat()
+    let first = partialPath(finalPath, 0)
+    if lstat(first, &status) != 0, errno == ENOENT { return (first, nil, false) }
     for number in 0..<maximumCount {
       let path = partialPath(finalPath, number)
       switch (try PartialFileRecord(of: path), length(path)) {
@@ -225,8 +232,6 @@ public final class PartialFile: Sendable {
       guard number == 0 || access(Self.recordPath(path), F_OK) != 0 else { continue }
       let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
       if file >= 0 {
-        // This may have to wait for a process that checks whether the file is locked.
-        _ = flock(file, LOCK_EX)
         (state.path, state.descriptor) = (path, file)
         if number > 0 { state.hasRecord = false }
         return

@@ -8,7 +8,7 @@ import Pledge
 struct Fetch: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "fetch",
-    abstract: "Downloads files: resumes, retries, uses mirrors, and verifies checksums.",
+    abstract: "Downloads files: resumes, retries, uses mirrors, verifies checksums.",
     usage: """
       fetch [options] URL ...
       fetch [options] "URL MIRROR ... sha256=HEX out=NAME" ...
@@ -19,44 +19,56 @@ struct Fetch: AsyncParsableCommand {
   @Argument(help: ArgumentHelp("What to download.", visibility: .hidden))
   var files: [String] = []
 
-  @Option(name: .shortAndLong, help: "The file to write, for one download; - for standard output.")
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The file to write; - for standard output.", valueName: "file"))
   var output: String?
 
-  @Option(name: .shortAndLong, help: "The folder for the files.")
+  @Option(name: .shortAndLong, help: ArgumentHelp("The folder for the files.", valueName: "folder"))
   var directory = "."
 
   @Option(
-    name: [.customShort("i"), .long], help: "A file with one download per line; - for a pipe.")
+    name: [.customShort("i"), .long],
+    help: ArgumentHelp("A file with one download per line; - for a pipe.", valueName: "file"))
   var list: String?
 
-  @Option(name: [.customShort("j"), .long], help: "The number of files at the same time.")
+  @Option(
+    name: [.customShort("j"), .long],
+    help: ArgumentHelp("The number of files at the same time.", valueName: "n"))
   var concurrency = 8
 
-  @Option(name: .shortAndLong, help: "The number of connections for a large file.")
+  @Option(
+    name: .shortAndLong,
+    help: ArgumentHelp("The number of connections for a file.", valueName: "n"))
   var split = 1
 
-  @Option(help: "The maximum number of connections to each host.")
+  @Option(help: ArgumentHelp("The number of connections to each host.", valueName: "n"))
   var perHost: Int?
 
-  @Option(help: "The number of retries after attempts that made no progress.")
+  @Option(help: ArgumentHelp("The number of retries without progress.", valueName: "n"))
   var retries = 6
 
-  @Option(help: "The seconds without data after which a connection is closed.")
+  @Option(help: ArgumentHelp("The limit without data, in seconds.", valueName: "s"))
   var timeout: Double = 30
 
-  @Option(help: "The maximum number of seconds for the whole run.")
+  @Option(help: ArgumentHelp("The limit for the whole run, in seconds.", valueName: "s"))
   var deadline: Double?
 
-  @Option(name: [.customShort("H"), .long], help: "A header field to send: \"Name: value\".")
+  @Option(
+    name: [.customShort("H"), .long],
+    help: ArgumentHelp("A header field to send, as in \"Name: value\".", valueName: "field"))
   var header: [String] = []
 
-  @Option(name: .customLong("cacert"), help: "A PEM file with the certificates to trust.")
+  @Option(
+    name: .customLong("cacert"),
+    help: ArgumentHelp("A PEM file with the certificates to trust.", valueName: "file"))
   var certificates: String?
 
   @Flag(help: "Never replace an existing file.")
   var noClobber = false
 
-  @Option(help: "A trace of all promises: .html for a browser, .json for Perfetto.")
+  @Option(
+    help: ArgumentHelp("A trace of all promises, .html or .json.", valueName: "file"))
   var trace: String?
 
   @Flag(name: .shortAndLong, help: "Print errors only.")
@@ -98,7 +110,6 @@ struct Fetch: AsyncParsableCommand {
     // A file that exceeds the shell's size limit, or a pipe that is closed, must be reported as an
     // error, not end the program.
     for number in [SIGXFSZ, SIGPIPE] { signal(number, SIG_IGN) }
-    allowManyFiles()
     let parts = try target.folder.map { folder in
       try makeFolder(folder)
       return PartialFiles(in: folder)
@@ -152,27 +163,13 @@ struct Fetch: AsyncParsableCommand {
     }
   }
 
-  /// Raises the limit of open files to the maximum that the system allows.
-  private func allowManyFiles() {
-    var limit = rlimit()
-    #if canImport(Darwin)
-      let resource = RLIMIT_NOFILE
-    #else
-      let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #endif
-    guard getrlimit(resource, &limit) == 0 else { return }
-    limit.rlim_cur = limit.rlim_max
-    // If this fails, downloads wait for files that are closed.
-    _ = setrlimit(resource, &limit)
-  }
-
   private func makeFolder(_ folder: URL) throws {
     let path = folder.path(percentEncoded: false)
     do {
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     } catch let error as CocoaError {
       let cause = error.userInfo[NSUnderlyingErrorKey] as? POSIXError
-      throw ValidationError("\(FileFailure(.make, path, cause?.code.rawValue ?? ENOTDIR)).")
+      throw ValidationError("\(FileFailure(.create, path, cause?.code.rawValue ?? ENOTDIR)).")
     }
     guard access(path, W_OK) == 0 else {
       throw ValidationError("\(FileFailure(.write, path, errno)).")

@@ -99,9 +99,6 @@ import Testing
     arguments: [
       ("IP:127.0.0.1", "localhost", false), ("IP:127.0.0.1", "127.0.0.1", true),
       ("IP:127.0.0.1,DNS:localhost", "localhost", true),
-      ("IP:127.0.0.1,DNS:*.localhost", "a.localhost", true),
-      ("IP:127.0.0.1,DNS:*.localhost", "localhost", false),
-      ("IP:127.0.0.1,DNS:*.localhost", "a.b.localhost", false),
     ])
   func https_withACertificateForTheAddress_isRefusedForAName(
     names: String, host: String, isTrusted: Bool
@@ -119,20 +116,28 @@ import Testing
   }
 
   /// The peer is the proxy, whose address says nothing about the server.
-  @Test(.enabled(if: Certificate.isAvailable))
-  func https_withACertificateForTheProxy_isRefused() async throws {
+  @Test(
+    .enabled(if: Certificate.isAvailable),
+    arguments: [
+      ("IP:127.0.0.1", "victim.example", false), ("IP:127.0.0.1", "10.1.2.3", false),
+      ("IP:127.0.0.1,DNS:*.example", "a.example", true),
+      ("IP:127.0.0.1,DNS:*.example", "A.EXAMPLE", true),
+      ("IP:127.0.0.1,DNS:*.example", "a.b.example", false),
+      ("IP:127.0.0.1,DNS:*.example", "example", false),
+    ])
+  func https_withACertificateForTheProxy_isRefused(
+    names: String, host: String, isTrusted: Bool
+  ) async throws {
     try await withFolder { folder in
-      let certificate = try Certificate(for: "IP:127.0.0.1", in: folder)
+      let certificate = try Certificate(for: names, in: folder)
       let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
       let proxy = try await RawServer.proxy(leadingTo: server.port)
-      for host in ["victim.example", "10.1.2.3"] {
-        let ending = try await fetch(
-          "https://\(host)/x", ["--cacert", certificate.path], in: folder,
-          setup: "export https_proxy=http://127.0.0.1:\(proxy.port)")
-        #expect(ending.status == 1)
-        #expect(ending.output.contains("is for another host"), "\(ending.output)")
-      }
-      #expect(server.requests.isEmpty, "nothing is sent")
+      let ending = try await fetch(
+        "https://\(host)/x", ["--cacert", certificate.path], in: folder,
+        setup: "export https_proxy=http://127.0.0.1:\(proxy.port)")
+      #expect(ending.status == (isTrusted ? 0 : 1), "\(ending.output)")
+      if !isTrusted { #expect(ending.output.contains("is for another host"), "\(ending.output)") }
+      #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
       await server.stop()
       await proxy.stop()
     }
