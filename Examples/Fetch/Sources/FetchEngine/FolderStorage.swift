@@ -1,18 +1,37 @@
 import FetchSupport
 import Foundation
+import Synchronization
 
 /// A storage that keeps files in a folder.
-public struct FolderStorage: Storage {
-  private let parts: PartialFiles
-  /// Whether a file that exists is never replaced; otherwise, it is replaced when the new one is
-  /// complete.
-  private let keepsExisting: Bool
+///
+/// All methods can be called from any thread.
+public final class FolderStorage: Storage {
+  private struct State {
+    /// The partial files that are in use.
+    var parts: [ObjectIdentifier: PartialFile] = [:]
+    var kept = 0
+    var isClosed = false
+  }
 
-  /// Creates a storage.
-  public init(_ parts: PartialFiles, keepsExisting: Bool = false) {
-    self.parts = parts
+  /// The path of the folder, with a slash at the end.
+  private let folder: String
+  private let keepsExisting: Bool
+  private let state = Mutex(State())
+
+  /// Creates a storage in a folder, which must exist.
+  ///
+  /// - Parameters:
+  ///   - directory: The folder.
+  ///   - keepsExisting: Whether a file that exists is never replaced; otherwise, it is replaced when
+  ///     the new one is complete.
+  public init(in directory: URL, keepsExisting: Bool = false) {
+    let path = directory.path(percentEncoded: false)
+    folder = path.hasSuffix("/") ? path : path + "/"
     self.keepsExisting = keepsExisting
   }
+
+  /// The number of partial files that were kept for a later run.
+  public var keptCount: Int { state.withLock { $0.kept } }
 
   /// Returns the size of an existing file that doesn't need to be downloaded; nil otherwise.
   ///
@@ -20,7 +39,7 @@ public struct FolderStorage: Storage {
   /// another one and must be kept.
   public func present(_ file: Download) throws -> Int? {
     guard file.checksum != nil || keepsExisting else { return nil }
-    let path = parts.path(of: file.name)
+    let path = folder + file.name
     // A file whose status can't be read counts as missing; the download then reports why it can't
     // be written.
     var status = stat()
@@ -38,8 +57,16 @@ public struct FolderStorage: Storage {
     return nil
   }
 
-  /// Returns the partial file for a name.
-  public func open(_ name: String) throws -> any Part { try parts.open(name) }
+  /// Returns the partial file for a name; throws `CancellationError` after ``close()``.
+  public func open(_ name: String) throws -> any Part {
+    // Under the lock, so that no file is opened after `close()` has begun.
+    try state.withLock { state in
+      guard !state.isClosed else { throw CancellationError() }
+      let part = try PartialFile(for: name, in: folder)
+      state.parts[ObjectIdentifier(part)] = part
+      return part
+    }
+  }
 
   /// Renames a partial file to its final name.
   public func commit(_ part: any Part) throws {
@@ -48,6 +75,21 @@ public struct FolderStorage: Storage {
 
   /// Closes a partial file, and keeps it if it can be resumed.
   public func close(_ part: any Part) {
-    if let file = part as? PartialFile { parts.close(file) }
+    guard let file = part as? PartialFile else { return }
+    let isKept = file.close()
+    // Only now, so that `close()` still closes, and waits for, a file that is being removed.
+    state.withLock { state in
+      state.parts[ObjectIdentifier(file)] = nil
+      if isKept { state.kept += 1 }
+    }
+  }
+
+  /// Closes all partial files and prevents opening more; later writes fail with `EBADF`.
+  public func close() {
+    let parts = state.withLock { state in
+      state.isClosed = true
+      return Array(state.parts.values)
+    }
+    for part in parts { close(part) }
   }
 }

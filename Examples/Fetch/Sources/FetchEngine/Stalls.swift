@@ -25,11 +25,7 @@ final class StallWatch: Sendable {
   private let time: Time
   private let state = Mutex(State())
 
-  /// Creates a watch.
-  ///
-  /// - Parameters:
-  ///   - limit: The time without data after which a promise is rejected.
-  ///   - time: The clock.
+  /// Creates a watch; `limit` is the time without data after which a promise is rejected.
   init(limit: Duration, time: Time) {
     self.limit = limit
     self.time = time

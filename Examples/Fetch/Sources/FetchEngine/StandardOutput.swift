@@ -23,20 +23,21 @@ public final class StandardOutput: Storage, Part {
   /// Creates a storage.
   public init() {}
 
-  /// Returns nil: the file must always be downloaded.
+  /// The file must always be downloaded.
   public func present(_ file: Download) -> Int? { nil }
-
   /// Returns this object.
   public func open(_ name: String) -> any Part { self }
 
-  /// Does nothing: the bytes have been written.
-  public func commit(_ part: any Part) {}
-
-  /// Does nothing: standard output stays open.
-  public func close(_ part: any Part) {}
-
-  /// Returns nil: nothing is left of an earlier run.
+  /// There is no earlier run.
   public var leftover: ResumeState? { nil }
+  /// There is no later run.
+  public func save(_ resume: ResumeState) {}
+  /// There is no later run.
+  public func keep(_ resume: ResumeState) {}
+  /// Does nothing.
+  public func commit(_ part: any Part) {}
+  /// Does nothing.
+  public func close(_ part: any Part) {}
 
   /// Throws an error if bytes that were written aren't in `resume`.
   public func begin(_ resume: ResumeState) throws {
@@ -52,12 +53,6 @@ public final class StandardOutput: Storage, Part {
       state.builder.update(bytes)
     }
   }
-
-  /// Does nothing: there is no later run.
-  public func save(_ resume: ResumeState) {}
-
-  /// Does nothing: there is no later run.
-  public func keep(_ resume: ResumeState) {}
 
   /// Throws an error if bytes were written.
   public func restart() throws { try begin(ResumeState()) }

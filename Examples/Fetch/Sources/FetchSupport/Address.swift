@@ -53,28 +53,18 @@ public enum Address {
         switch byte {
         case UInt8(ascii: "%"): rest.prefix(2).count { isHexDigit($0) } == 2
         case UInt8(ascii: "#"): !hasFragment
-        default: isPlain(byte)
+        default: isHexDigit(byte) || plain.contains(byte)
         }
       if byte == UInt8(ascii: "#") { hasFragment = true }
-      result += isKept ? String(UnicodeScalar(byte)) : "%" + hexadecimal(byte)
+      result += isKept ? String(UnicodeScalar(byte)) : String(format: "%%%02X", byte)
     }
     return result
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
-    }
-  }
+  private static let plain = Set(
+    "GHIJKLMNOPQRSTUVWXYZghijklmnopqrstuvwxyz-._~!$&'()*+,;=:@/?".utf8)
 
   private static func isHexDigit(_ byte: UInt8) -> Bool {
     Character(UnicodeScalar(byte)).isHexDigit
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
   }
 }

@@ -12,13 +12,10 @@ import Foundation
 /// https://a.example/?id=7 out="annual report.pdf"
 /// ```
 public enum DownloadList {
-  /// Returns the downloads in `text`, one for each line that isn't blank.
+  /// Returns the downloads in `text`, one for each line that isn't blank; `source` is for error
+  /// messages, such as a file name.
   ///
   /// The error that is thrown lists all invalid lines, not only the first one.
-  ///
-  /// - Parameters:
-  ///   - text: The list.
-  ///   - source: The origin of the list, for error messages, such as a file name.
   public static func parse(
     _ text: String, source: String = "list"
   ) throws(DownloadListError) -> [DownloadRequest] {

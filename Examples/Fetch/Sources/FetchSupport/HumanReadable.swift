@@ -1,14 +1,13 @@
 /// Formats quantities for people.
 public enum HumanReadable {
-  /// Returns a number of bytes in decimal units, as in `1.2 MB`.
+  /// Returns a number of bytes, 0 or more, in decimal units, as in `1.2 MB`.
   public static func bytes(_ count: Int) -> String {
     guard count.magnitude >= 1000 else { return "\(count) B" }
-    let sign = count < 0 ? "-" : ""
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
     var divisor: UInt = 100
     for unit in units {
       let tenths = (count.magnitude + divisor / 2) / divisor
-      if tenths < 10_000 || unit == units.last { return sign + decimal(tenths) + " " + unit }
+      if tenths < 10_000 || unit == units.last { return decimal(tenths) + " " + unit }
       divisor *= 1000
     }
     return "\(count) B"

@@ -54,9 +54,6 @@ public final class PartialFile: Sendable {
 
   deinit { close() }
 
-  /// Whether bytes can be written.
-  public var isOpen: Bool { state.withLock { $0.descriptor >= 0 } }
-
   /// Opens the file for writing, if it isn't open, and removes all bytes that `resume` doesn't
   /// describe.
   ///
@@ -200,8 +197,6 @@ public final class PartialFile: Sendable {
     }
   }
 
-  // MARK: - Opening
-
   /// Returns the path for the partial file, what an earlier run left, and whether there is a record.
   private static func find(
     _ finalPath: String
@@ -278,8 +273,6 @@ public final class PartialFile: Sendable {
     return Int(status.st_size)
   }
 
-  // MARK: - Names
-
   /// The number of names that are tried.
   private static let maximumCount = 1000
 
@@ -298,8 +291,6 @@ public final class PartialFile: Sendable {
   }
 
   fileprivate static func recordPath(_ path: String) -> String { path + ".json" }
-
-  // MARK: - System calls
 
   private static func removeRecord(_ state: inout State) {
     guard state.hasRecord else { return }

@@ -47,11 +47,7 @@ public struct ProgressRenderer: Sendable {
     isDue(progress.elapsed) ? draw(progress) : nil
   }
 
-  /// Returns the text to write so that `line` is above the progress.
-  ///
-  /// - Parameters:
-  ///   - line: One or more lines of text, without a trailing line break.
-  ///   - progress: The current progress, for redrawing the bars.
+  /// Returns the text to write so that `line`, which has no trailing line break, is above the progress.
   public mutating func announce(_ line: String, _ progress: TransferProgress) -> String {
     switch style {
     case .bar:
@@ -97,8 +93,6 @@ public struct ProgressRenderer: Sendable {
   }
 }
 
-// MARK: - Text
-
 extension ProgressRenderer {
   /// Returns the bar and the totals of all files, in less than `width` columns.
   ///
@@ -138,10 +132,7 @@ extension ProgressRenderer {
       return TextWidth.prefix(of: "\(name) \(percentage(fraction))", within: room)
     }
     let length = min(24, room - nameRoom - TextWidth.columns(of: text) - 2) - 2
-    let gauge =
-      row.segments.count > 1
-      ? Self.gauge(row.segments, size: size, length: length) : Self.gauge(fraction, length: length)
-    return "\(name) \(gauge) \(text)"
+    return "\(name) \(gauge(fraction, length: length)) \(text)"
   }
 
   /// Returns the progress as one line of a log, without a line break.
@@ -167,18 +158,6 @@ extension ProgressRenderer {
     if filled >= length { return "[" + String(repeating: "=", count: length) + "]" }
     let rest = String(repeating: " ", count: length - filled - 1)
     return "[" + String(repeating: "=", count: filled) + ">" + rest + "]"
-  }
-
-  /// Returns a bar for a file with several segments: `>` marks the position of each connection.
-  private static func gauge(_ segments: [Segment], size: Int, length: Int) -> String {
-    var columns = [Character](repeating: " ", count: length)
-    func column(_ position: Int) -> Int { Int(Double(position) / Double(size) * Double(length)) }
-    for segment in segments {
-      let (first, next) = (column(segment.start), column(segment.position))
-      for index in columns.indices where first <= index && index < next { columns[index] = "=" }
-      if !segment.isComplete, columns.indices.contains(next) { columns[next] = ">" }
-    }
-    return "[" + String(columns) + "]"
   }
 
   private static func percentage(_ fraction: Double) -> String {

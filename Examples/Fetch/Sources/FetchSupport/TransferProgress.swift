@@ -6,7 +6,6 @@ public struct TransferProgress: Sendable, Equatable {
     var received: Int
     /// The size in bytes, if it is known.
     var size: Int?
-    var segments: [Segment] = []
     var connections = 1
     /// The current speed, in bytes per second.
     var speed = 0

@@ -105,27 +105,26 @@ struct Fetch: AsyncParsableCommand {
     try await tracing { try await download(try requestedDownloads()) }
   }
 
-  /// Downloads `files`, until all are complete or the user interrupts the program.
-  private func download(_ files: [Download]) async throws {
+  /// Downloads all files, until all are complete or the user interrupts the program.
+  private func download(_ downloads: [Download]) async throws {
     // A file that exceeds the shell's size limit, or a pipe that is closed, must be reported as an
     // error, not end the program.
     for number in [SIGXFSZ, SIGPIPE] { signal(number, SIG_IGN) }
-    let parts = try target.folder.map { folder in
+    let files = try target.folder.map { folder in
       try makeFolder(folder)
-      return PartialFiles(in: folder)
+      return FolderStorage(in: folder, keepsExisting: noClobber)
     }
-    let storage: any Storage =
-      parts.map { FolderStorage($0, keepsExisting: noClobber) } ?? StandardOutput()
-    let console = Console(fileCount: files.count, isQuiet: quiet)
+    let console = Console(fileCount: downloads.count, isQuiet: quiet)
     let transport = HTTPTransport(
       proxies: try Proxies(), connectionsPerHost: concurrency * max(2, split),
       certificates: trustedCertificates)
     let downloader = Downloader(
-      transport: transport, storage: storage, options: try options(), report: console.note)
+      transport: transport, storage: files ?? StandardOutput(), options: try options(),
+      report: console.note)
 
     // Catch signals before the first request.
     let (start, starter) = Promise<Void>.withResolvers()
-    var work = start.then { downloader.downloadAll(files) }
+    var work = start.then { downloader.downloadAll(downloads) }
     if let deadline { work = work.timeout(after: .seconds(deadline)) }
     let interruption = Interruption { [work] in work.cancel() }
     starter.fulfill()
@@ -133,7 +132,7 @@ struct Fetch: AsyncParsableCommand {
     let result = await work.result
     interruption.stop()
     // Cancelled responses can still deliver bytes; nothing must be written from here on.
-    parts?.close()
+    files?.close()
     ticker.cancel()
     console.finish()
 
@@ -142,15 +141,15 @@ struct Fetch: AsyncParsableCommand {
     case .success(let outcomes):
       status = outcomes.contains(where: \.isFailure) ? 1 : 0
     case .failure(is CancellationError):
-      console.say("fetch: interrupted; \(leftover(parts?.keptCount ?? 0))")
+      console.say("fetch: interrupted; \(leftover(files?.keptCount ?? 0))")
       status = 128 + (interruption.signalNumber ?? SIGINT)
     case .failure(let error):
       guard error is TimeoutError, let deadline else { throw error }
-      console.say("fetch: not finished within \(deadline) s; \(leftover(parts?.keptCount ?? 0))")
+      console.say("fetch: not finished within \(deadline) s; \(leftover(files?.keptCount ?? 0))")
       status = 1
     }
     // The shutdown would wait for a reader of standard output that takes no more.
-    if parts == nil, case .failure = result { Foundation.exit(status) }
+    if files == nil, case .failure = result { Foundation.exit(status) }
     try await transport.shutdown()
     if status != 0 { throw ExitCode(status) }
   }

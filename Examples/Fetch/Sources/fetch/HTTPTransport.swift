@@ -13,19 +13,9 @@ import Synchronization
 /// The event loop that receives bytes passes them on before it reads more, so memory use is bounded
 /// by the number of connections.
 final class HTTPTransport: Transport {
-  /// An event loop with separate connections, so that it never waits for the other loop.
-  fileprivate final class Lane: Sendable {
-    let loop: any EventLoop
-    /// The number of requests that are in progress.
-    let requests = Atomic(0)
-    /// The HTTP clients, by proxy; nil after the shutdown.
-    let clients = Mutex<[Proxies.Server?: HTTPClient]?>([:])
-
-    init(_ loop: any EventLoop) { self.loop = loop }
-  }
-
-  private static let threads = MultiThreadedEventLoopGroup(
-    numberOfThreads: min(2, System.coreCount))
+  /// The event loop of all connections: a file that is complete starts the next one without a
+  /// change of threads.
+  private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
 
   /// The sizes of the buffers that connections read into.
   ///
@@ -34,7 +24,8 @@ final class HTTPTransport: Transport {
   private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(
     minimum: 16 << 10, initial: 16 << 10, maximum: 256 << 10)
 
-  private let lanes: [Lane]
+  /// The HTTP clients, by proxy; nil after the shutdown.
+  private let clients = Mutex<[Proxies.Server?: HTTPClient]?>([:])
   private let proxies: Proxies
   private let connectionsPerHost: Int
   private let certificates: String?
@@ -43,10 +34,9 @@ final class HTTPTransport: Transport {
   ///
   /// - Parameters:
   ///   - proxies: The proxies for requests.
-  ///   - connectionsPerHost: The maximum number of connections to a host, for each event loop.
+  ///   - connectionsPerHost: The maximum number of connections to a host.
   ///   - certificates: A PEM file with the certificates to trust instead of those of the system.
   init(proxies: Proxies, connectionsPerHost: Int, certificates: String? = nil) {
-    lanes = Self.threads.makeIterator().map { Lane($0) }
     self.proxies = proxies
     self.connectionsPerHost = connectionsPerHost
     self.certificates = certificates
@@ -73,11 +63,10 @@ final class HTTPTransport: Transport {
     } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
-    let lane = lane()
     // A download that is being cancelled can still send a request.
-    guard let client = client(of: lane, for: proxy) else { return .rejected(CancellationError()) }
+    guard let client = client(for: proxy) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
-    let exchange = Exchange(url: url, lane: lane, errors: errors, resolver: resolver)
+    let exchange = Exchange(url: url, errors: errors, resolver: resolver)
     let task = client.execute(request: request, delegate: exchange)
     resolver.onCancel { task.cancel() }
     return promise
@@ -85,33 +74,16 @@ final class HTTPTransport: Transport {
 
   /// Closes all connections; later requests are rejected.
   func shutdown() async throws {
-    for lane in lanes {
-      let clients = lane.clients.withLock { $0.take() }
-      for client in (clients ?? [:]).values { try await client.shutdown() }
-    }
+    let clients = clients.withLock { $0.take() }
+    for client in (clients ?? [:]).values { try await client.shutdown() }
   }
 
-  /// Returns the lane for a request.
-  ///
-  /// Unless the other event loop has much less to do, the loop that completes a file also starts
-  /// the next one, because switching threads takes longer.
-  private func lane() -> Lane {
-    let idlest = lanes.min {
-      $0.requests.load(ordering: .relaxed) < $1.requests.load(ordering: .relaxed)
-    }
-    guard let idlest else { preconditionFailure("there is no thread") }
-    guard let own = lanes.first(where: { $0.loop.inEventLoop }) else { return idlest }
-    let difference =
-      own.requests.load(ordering: .relaxed) - idlest.requests.load(ordering: .relaxed)
-    return difference < 2 ? own : idlest
-  }
-
-  private func client(of lane: Lane, for proxy: Proxies.Server?) -> HTTPClient? {
-    lane.clients.withLock { clients in
+  private func client(for proxy: Proxies.Server?) -> HTTPClient? {
+    clients.withLock { clients in
       guard clients != nil else { return nil }
       if let client = clients?[proxy] { return client }
       let client = HTTPClient(
-        eventLoopGroupProvider: .shared(lane.loop), configuration: configuration(for: proxy))
+        eventLoopGroupProvider: .shared(Self.loop), configuration: configuration(for: proxy))
       clients?[proxy] = client
       return client
     }
@@ -158,8 +130,6 @@ private final class Exchange: HTTPClientResponseDelegate {
   typealias Response = Void
 
   private struct State {
-    /// Nil once the request is no longer in progress.
-    var lane: HTTPTransport.Lane?
     /// The resolver of the head; nil after it has arrived.
     var head: Resolver<any Answer>?
     /// The promise that delays the body until it is requested.
@@ -172,24 +142,17 @@ private final class Exchange: HTTPClientResponseDelegate {
     var body: Resolver<Void>?
     /// The error with which the request failed, or that `receive` threw.
     var failure: (any Error)?
-
-    mutating func leaveLane() { lane.take()?.requests.subtract(1, ordering: .relaxed) }
   }
 
   private let url: URL
   private let errors: ConnectionErrors
   private let state: Mutex<State>
 
-  init(
-    url: URL, lane: HTTPTransport.Lane, errors: ConnectionErrors, resolver: Resolver<any Answer>
-  ) {
+  init(url: URL, errors: ConnectionErrors, resolver: Resolver<any Answer>) {
     self.url = url
     self.errors = errors
-    state = Mutex(State(lane: lane, head: resolver))
-    lane.requests.add(1, ordering: .relaxed)
+    state = Mutex(State(head: resolver))
   }
-
-  deinit { state.withLock { $0.leaveLane() } }
 
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
@@ -225,8 +188,6 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
     let body = state.withLock { state in
-      // The lane must be updated before the chain starts the next request.
-      state.leaveLane()
       state.receive = nil
       return state.body.take()
     }
@@ -236,7 +197,6 @@ private final class Exchange: HTTPClientResponseDelegate {
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
     let (head, body, gate, failure) = state.withLock { state in
       state.failure = state.failure ?? errors.explained(error)
-      state.leaveLane()
       state.receive = nil
       return (state.head.take(), state.body.take(), state.gate.take(), state.failure)
     }

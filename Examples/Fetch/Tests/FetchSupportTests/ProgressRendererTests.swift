@@ -128,25 +128,6 @@ import Testing
         == "ubuntu-24…amd64.iso retrying in 30.0 s (Retry-After): HTTP…")
   }
 
-  /// The bar shows the position of each connection.
-  @Test func row_ofSegments_showsWhereEachConnectionIs() {
-    var state = ResumeState()
-    state.size = 1000
-    state.segments[0].end = 1000
-    state.split(into: 4, minimum: 1)
-    state.segments[0].position = 250
-    state.segments[1].position = 300
-    state.segments[3].position = 900
-    let row = TransferProgress.Row(
-      name: "a.iso", received: state.received, size: 1000, segments: state.segments, connections: 3)
-    #expect(
-      ProgressRenderer.row(row, width: 40)
-        == "a.iso         [=====>   >   ===> ]  45%")
-    for width in 1...200 {
-      #expect(TextWidth.columns(of: ProgressRenderer.row(row, width: width)) < width)
-    }
-  }
-
   @Test func row_ofAnyWidth_staysWithinIt() {
     for width in 1...200 {
       #expect(TextWidth.columns(of: ProgressRenderer.row(row, width: width)) < width)
@@ -189,7 +170,6 @@ import Testing
     board.start("a", state)
     board.receive("a", connection: 50, count: 20)
     let row = board.reading(at: .seconds(1)).rows[0]
-    #expect(row.segments.map(\.position) == [0, 70])
     #expect(row.received == 20 && row.connections == 1)
   }
 
