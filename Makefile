@@ -37,8 +37,9 @@ verify: ## Check the engine in all orders of its steps, races, and Apple's avail
 	Stress/sanitize
 	Tests/check-races
 
-integrations: ## Test the integrations and the example server with the real packages; half an hour
+integrations: ## Test the integrations, Fetch, and Gateway with the real packages; 45 minutes
 	Tests/check-integrations
+	swift test --package-path Examples/Fetch
 	swift test --package-path Examples/Gateway
 
 api: ## Compare the public API with the baseline

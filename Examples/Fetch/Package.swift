@@ -1,15 +1,5 @@
 // swift-tools-version: 6.1
-
 import PackageDescription
-
-// `Examples/Fetch/install` copies the Swift runtime to a folder next to the program's, so that the
-// program doesn't depend on the toolchain that built it.
-let isInstalled = Context.environment["FETCH_INSTALLED"] != nil
-let runtimePath: [LinkerSetting] = [
-  .unsafeFlags(
-    ["-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath=$ORIGIN/../lib/fetch"],
-    .when(platforms: [.linux]))
-]
 
 let package = Package(
   name: "Fetch",
@@ -28,7 +18,6 @@ let package = Package(
       dependencies: [
         "FetchEngine",
         "FetchSupport",
-        "UnreliableServer",
         .product(name: "Pledge", package: "Pledge"),
         .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "PledgeFoundation", package: "Pledge"),
@@ -38,35 +27,32 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOHTTP1", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      linkerSettings: isInstalled ? runtimePath : []
-    ),
+      ]),
     .target(
       name: "FetchEngine",
       dependencies: [
         "FetchSupport",
         .product(name: "Pledge", package: "Pledge"),
         .product(name: "PledgeFoundation", package: "Pledge"),
-      ]
-    ),
-    .target(name: "FetchSupport", dependencies: ["CDigests"]),
+      ]),
+    .target(name: "FetchSupport", dependencies: ["CSHA256"]),
     // Optimized in debug builds, too: computing a checksum must not take longer than the download.
-    .target(name: "CDigests", cSettings: [.unsafeFlags(["-O2"])]),
+    .target(name: "CSHA256", cSettings: [.unsafeFlags(["-O2"])]),
+    // A server on this machine that misbehaves as a script says.
     .target(
       name: "UnreliableServer",
       dependencies: [
         "FetchSupport",
         .product(name: "FlyingFox", package: "FlyingFox"),
         .product(name: "FlyingSocks", package: "FlyingFox"),
-      ]
-    ),
+      ],
+      path: "Tests/UnreliableServer"),
     .testTarget(name: "FetchSupportTests", dependencies: ["FetchSupport"]),
     .testTarget(
       name: "FetchEngineTests",
       dependencies: [
         "FetchEngine", "FetchSupport", .product(name: "PledgeTesting", package: "Pledge"),
-      ]
-    ),
+      ]),
     .testTarget(
       name: "FetchTests",
       dependencies: [
@@ -74,11 +60,9 @@ let package = Package(
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]
-    ),
+      ]),
     .testTarget(
-      name: "UnreliableServerTests", dependencies: ["UnreliableServer", "FetchSupport"]
-    ),
+      name: "UnreliableServerTests", dependencies: ["UnreliableServer", "FetchSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -32,13 +32,13 @@ extension Downloader {
     operation().recover(on: .immediate) { error in
       guard Self.isSpoiled(error) else { throw error }
       let errors = errors + [error]
-      return Promise(on: disk) { try copy.restart(because: error) }.then(on: .immediate) {
-        guard errors.count < options.policy.attempts, !Self.isHopeless(errors, copy) else {
-          throw GivenUp(errors: errors)
-        }
-        return pause(copy, errors)
+      do { try copy.restart() } catch { throw GivenUp(errors: errors + [error]) }
+      guard errors.count < options.policy.attempts, !Self.isHopeless(errors, copy) else {
+        throw GivenUp(errors: errors)
       }
-      .then(on: .immediate) { startingOver(copy, errors: errors, operation) }
+      return pause(copy, errors).then(on: .immediate) {
+        startingOver(copy, errors: errors, operation)
+      }
     }
   }
 
@@ -84,8 +84,7 @@ extension Downloader {
     switch error {
     case is Stalled, is TooSlow: true
     case let error as ConnectionFailure: error.isTransient
-    // A file can be locked by an attempt that is ending and about to close it.
-    case let error as FileFailure: error.operation == .lock || error.isTooManyFiles
+    case let error as FileFailure: error.isTooManyFiles
     case let error as AggregateError: error.errors.contains(where: isWorthRetrying)
     default: RetryPolicy.isTransient(error)
     }

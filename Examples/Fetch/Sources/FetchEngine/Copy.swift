@@ -4,25 +4,6 @@ import Pledge
 import PledgeFoundation
 import Synchronization
 
-/// The storage of a file's bytes until the file is complete: a ``PartialFile``, or a simulation of
-/// one.
-public protocol Part: Sendable {
-  /// The state that an earlier run saved; nil if there is none.
-  var leftover: ResumeState? { get }
-  /// Whether the file has been neither committed nor closed.
-  var isOpen: Bool { get }
-  /// Writes bytes at a position, in bytes from the start of the file.
-  func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws
-  /// Saves how much has arrived, for a later run.
-  func save(_ resume: ResumeState) throws
-  /// Sets the state that is saved when the file is closed before it is complete.
-  func keep(_ resume: ResumeState)
-  /// Removes all bytes, except those that the user provided, and the saved state.
-  func restart() throws
-  /// Returns the checksum of the bytes that were written.
-  func checksum(_ algorithm: ChecksumAlgorithm) throws -> Checksum
-}
-
 /// The file on the server is no longer the one that was partly downloaded.
 struct Changed: Error, CustomStringConvertible {
   var description: String { "the file has changed on the server" }
@@ -37,16 +18,6 @@ struct WrongRange: Error, CustomStringConvertible {
 struct NotResumable: Error, CustomStringConvertible {
   var description: String {
     "the connection broke, and without a strong entity tag or date, the download can't be resumed"
-  }
-}
-
-/// The user's own file isn't the start of the file on the server.
-struct NotContinuable: Error, CustomStringConvertible {
-  let reason: any Error
-
-  var description: String {
-    "the server cannot continue the existing file\(reason is Changed ? "" : " (\(reason))"); "
-      + "without --continue, the file is downloaded again"
   }
 }
 
@@ -67,12 +38,16 @@ final class Copy: Sendable {
   /// The attempt whose response is written to a segment.
   private struct Turn {
     var attempt: Int
+    /// The position after the last byte that the response can contain.
+    var end: Int
     /// Whether the response can still be written.
     var isOpen = true
   }
 
   private struct State {
     var resume: ResumeState
+    /// Whether the part contains exactly what `resume` describes.
+    var isBegun = false
     var version = 0
     var requests = 0
     /// The number of attempts that have begun, for all segments together.
@@ -98,20 +73,12 @@ final class Copy: Sendable {
 
   let file: Download
   let part: any Part
-  /// The number of bytes at the start that are a copy of the user's own file, which the user asked
-  /// to continue without a check.
-  private let provided: Int
   private let state: Mutex<State>
 
-  init(_ file: Download, _ part: any Part) throws {
+  init(_ file: Download, _ part: any Part) {
     self.file = file
     self.part = part
-    var resume = part.leftover ?? ResumeState()
-    provided = resume.provided
-    if resume.received > provided, !Self.canContinue(resume, file) {
-      try part.restart()
-      resume = ResumeState(provided: provided)
-    }
+    let resume = part.leftover.flatMap { Self.canContinue($0, file) ? $0 : nil } ?? ResumeState()
     var initial = State(resume: resume, saved: resume.received, mostReceived: resume.received)
     if resume.received > 0 { initial.mirrors = [nil] }
     state = Mutex(initial)
@@ -120,12 +87,16 @@ final class Copy: Sendable {
   /// Whether the bytes that an earlier run left can be the start of `file`.
   ///
   /// Without a checksum, they must come from one of its URLs, and the server must be able to
-  /// confirm that the file is unchanged.
+  /// confirm that the file is unchanged. If only the query of the URL has changed, as that of a
+  /// signed URL does, a date isn't enough.
   private static func canContinue(_ resume: ResumeState, _ file: Download) -> Bool {
     if file.checksum != nil { return true }
-    guard let source = resume.source else { return false }
-    return file.mirrors.contains { $0.withoutCredentials.absoluteString == source.absoluteString }
-      && resume.validator?.ifRange != nil
+    guard let source = resume.source, let validator = resume.validator else { return false }
+    return file.mirrors.contains { mirror in
+      let mirror = mirror.withoutCredentials
+      return validator.ifRange != nil && mirror.absoluteString == source.absoluteString
+        || validator.hasStrongTag && mirror.withoutQuery == source.withoutQuery
+    }
   }
 
   var resume: ResumeState { state.withLock { $0.resume } }
@@ -170,8 +141,8 @@ final class Copy: Sendable {
         segment.position == 0 && (segment.end == nil || segment.end == state.resume.size)
       if isWhole { return [:] }
       let ifRange = state.resume.validator?.ifRange
-      // A checksum detects a change, and the user's own file needs no check.
-      guard file.checksum != nil || ifRange != nil || state.resume.received == provided
+      // A checksum detects a change.
+      guard file.checksum != nil || ifRange != nil || state.resume.received == 0
       else { throw NotResumable() }
       let last = segment.end.map { "\($0 - 1)" } ?? ""
       var headers = ["Range": "bytes=\(segment.position)-\(last)"]
@@ -217,8 +188,9 @@ final class Copy: Sendable {
           let error = WrongRange()
           throw state.resume.received > 0 ? error : BadAnswer("\(error)")
         }
+        // The server contradicts itself.
+        guard length == nil || length == range.range?.count else { throw WrongRange() }
         guard let size = range.size, state.resume.size ?? size == size else { throw Changed() }
-        try requireSize(size)
         let old = state.resume.validator
         try note(validator, from: mirror, isSame: old?.allows(validator) ?? true, &state)
         state.resume.size = size
@@ -230,7 +202,6 @@ final class Copy: Sendable {
           throw segment.position > 0
             ? Changed() : BadAnswer("the server refuses to send the file (HTTP status 416)")
         }
-        try requireSize(size)
         state.resume.size = size
         try Self.setEnd(&state, claim, size)
         state.lastSource = head.url
@@ -244,13 +215,12 @@ final class Copy: Sendable {
         try note(validator, from: mirror, isSame: old?.identifies(validator) ?? false, &state)
       default:
         // The whole file, whether or not it was requested.
-        if provided > 0 { throw Changed() }
-        if let length { try requireSize(length) }
         if segment.position > 0 {
-          try part.restart()
           state.version += 1
           state.mirrors = []
         }
+        // What is present is removed when the first byte arrives.
+        state.isBegun = false
         state.resume = ResumeState()
         state.resume.size = length
         state.resume.segments[0].end = length
@@ -259,7 +229,8 @@ final class Copy: Sendable {
       }
       state.lastSource = head.url
       if !state.mirrors.contains(mirror) { state.mirrors.append(mirror) }
-      state.turns[claim.start] = Turn(attempt: attempt)
+      let end = head.status == 206 ? range?.range?.upperBound : nil
+      state.turns[claim.start] = Turn(attempt: attempt, end: end ?? .max)
       return Claim(start: claim.start, version: state.version, attempt: attempt)
     }
   }
@@ -277,12 +248,6 @@ final class Copy: Sendable {
       // No validator describes bytes of several versions.
       state.resume.validator = nil
     }
-  }
-
-  /// Throws an error if the file should have another size.
-  private func requireSize(_ size: Int) throws {
-    guard let expected = file.size, expected != size else { return }
-    throw BadAnswer("the file has \(size) bytes on the server, but should have \(expected)")
   }
 
   /// Ends the turn of a response: bytes that arrive later aren't written.
@@ -305,6 +270,8 @@ final class Copy: Sendable {
         throw CancellationError()
       }
       let segment = state.resume.segments[index]
+      guard segment.position + bytes.count <= turn.end else { throw WrongRange() }
+      try begin(&state)
       let room = (segment.end ?? .max) - segment.position
       let fitting = UnsafeRawBufferPointer(rebasing: bytes.prefix(room))
       try part.write(fitting, at: segment.position)
@@ -314,6 +281,16 @@ final class Copy: Sendable {
       if bytes.count > room { throw EndOfSegment() }
     }
   }
+
+  /// Makes the part contain exactly what the state describes.
+  private func begin(_ state: inout State) throws {
+    guard !state.isBegun else { return }
+    try part.begin(state.resume)
+    state.isBegun = true
+  }
+
+  /// Prepares a complete file for its final name, even if no byte had to arrive.
+  func complete() throws { try state.withLock { try begin(&$0) } }
 
   /// Saves the state from time to time, and otherwise when the file is closed.
   private func save(_ state: inout State) throws {
@@ -333,7 +310,6 @@ final class Copy: Sendable {
       let index = try Self.index(state, claim)
       let segment = state.resume.segments[index]
       if segment.end == nil {
-        try requireSize(segment.position)
         state.resume.segments[index].end = segment.position
         state.resume.size = segment.position
       } else if !segment.isComplete {
@@ -345,7 +321,8 @@ final class Copy: Sendable {
   /// Throws ``ChecksumMismatch`` if the file doesn't have the expected checksum.
   func verify() throws {
     guard let expected = file.checksum else { return }
-    let actual = try part.checksum(expected.algorithm)
+    try complete()
+    let actual = try part.checksum()
     guard actual != expected else { return }
     state.withLock { state in
       if let mirror = Self.soleMirror(state) { state.wrongFiles[mirror] = actual }
@@ -360,21 +337,19 @@ final class Copy: Sendable {
     }
   }
 
-  /// Discards all bytes that have arrived; throws ``NotContinuable`` if the server can't continue
-  /// the user's own file.
-  func restart(because error: any Error) throws {
+  /// Discards all bytes that have arrived.
+  ///
+  /// Those of an earlier run stay on the disk until a byte of a good response arrives.
+  func restart() throws {
     try state.withLock { state in
-      let isContinued = state.resume.received > provided
       state.version += 1
-      state.resume = ResumeState(provided: provided)
+      state.resume = ResumeState()
+      state.isBegun = false
       state.saved = 0
       state.mostReceived = 0
       state.mirrors = []
       state.isSuspect = true
       try part.restart()
-      if provided > 0, !isContinued || error is ChecksumMismatch {
-        throw NotContinuable(reason: error)
-      }
     }
   }
 
@@ -398,24 +373,9 @@ final class Copy: Sendable {
   }
 }
 
-/// One file to download.
-///
-/// This is a class because each event contains a reference to it.
-public final class Download: Sendable {
-  /// The file name.
-  public let name: String
-  /// The URLs that serve the file.
-  public let mirrors: [URL]
-  /// The expected checksum, if it is known.
-  public let checksum: Checksum?
-  /// The expected size in bytes, if it is known.
-  public let size: Int?
-
-  /// Creates a download.
-  public init(name: String, mirrors: [URL], checksum: Checksum? = nil, size: Int? = nil) {
-    self.name = name
-    self.mirrors = mirrors
-    self.checksum = checksum
-    self.size = size
+extension URL {
+  /// The URL without user name, password, and query.
+  fileprivate var withoutQuery: String {
+    String(withoutCredentials.absoluteString.prefix { $0 != "?" && $0 != "#" })
   }
 }

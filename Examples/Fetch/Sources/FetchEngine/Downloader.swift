@@ -41,7 +41,7 @@ public struct Downloader: Sendable {
   var request: Request { shared.request }
   var storage: any Storage { shared.storage }
   var options: Options { shared.options }
-  /// The executor for slow file operations, such as computing checksums and flushing to disk.
+  /// The executor for slow file operations, such as computing checksums.
   var disk: any PromiseExecutor { shared.disk }
   var time: Time { shared.time }
   var stalls: StallWatch { shared.stalls }
@@ -51,12 +51,7 @@ public struct Downloader: Sendable {
   /// Creates a downloader.
   ///
   /// - Parameters:
-  ///   - transport: The client that sends requests.
-  ///   - storage: The storage for the files.
-  ///   - options: The policies.
-  ///   - disk: The executor for slow file operations, such as computing checksums and flushing to
-  ///     disk.
-  ///   - time: The clock.
+  ///   - disk: The executor for slow file operations, such as computing checksums.
   ///   - report: A closure that is called with each event, on any thread.
   public init(
     transport: any Transport, storage: any Storage, options: Options = Options(),
@@ -113,13 +108,7 @@ public struct Downloader: Sendable {
 
   private func start(_ file: Download) throws -> Start {
     if let size = try storage.present(file) { return .present(byteCount: size) }
-    let part = try storage.open(file.name)
-    do {
-      return .missing(try Copy(file, part))
-    } catch {
-      storage.close(part)
-      throw error
-    }
+    return .missing(Copy(file, try storage.open(file.name)))
   }
 
   private func proceed(
@@ -142,7 +131,9 @@ public struct Downloader: Sendable {
 
   /// Fetches the missing bytes, verifies the file, and renames it to its final name.
   func fetch(_ copy: Copy) -> Promise<Saved> {
-    committed(startingOver(copy) { complete(copy) }, copy)
+    startingOver(copy) { complete(copy) }
+      // Renaming a file is faster than switching threads.
+      .map(on: .immediate) { try commit(copy) }
       // A partial file that can be resumed is flushed to disk, and any other is removed, even if
       // the download was cancelled.
       .recover(on: .immediate) { error in
@@ -151,15 +142,8 @@ public struct Downloader: Sendable {
       }
   }
 
-  /// Renames the file to its final name.
-  private func committed(_ arrival: Promise<Void>, _ copy: Copy) -> Promise<Saved> {
-    // Renaming a file is faster than switching threads; flushing to disk isn't.
-    storage.isSyncing
-      ? arrival.map(on: disk) { try commit(copy) }
-      : arrival.map(on: .immediate) { try commit(copy) }
-  }
-
   private func commit(_ copy: Copy) throws -> Saved {
+    try copy.complete()
     try storage.commit(copy.part)
     storage.close(copy.part)
     return Saved(
@@ -279,7 +263,7 @@ public struct Downloader: Sendable {
     do { headers = try copy.headers(for: claim) } catch { return .rejected(error) }
     return request.get(mirror, headers).mapResult(on: .immediate) { result in
       try blaming(mirror) {
-        let answer = try result.get()
+        let answer = try mirrors.noting(mirror, result)
         let claim = try copy.accept(answer.head, from: mirror, for: claim, attempt: attempt)
         return Opened(answer: answer, mirror: mirror, claim: claim)
       }
@@ -294,8 +278,7 @@ public struct Downloader: Sendable {
     let meter = Meter(time.now())
     let body = stalls.watch(
       opened.answer.body { bytes in
-        try copy.write(bytes, claim)
-        meter.add(bytes.count, at: time.now())
+        try meter.receive(bytes.count, now: time.now) { try copy.write(bytes, claim) }
         report(.received(copy.file, claim.start, bytes.count))
       }, meter)
     let others = copy.file.mirrors.filter { $0 != opened.mirror }

@@ -8,6 +8,7 @@ final class Mirrors: Sendable {
     var failures = 0
     /// The average speed of a connection, in bytes per second.
     var speed: Double?
+    var hasAnswered = false
   }
 
   private static let weightOfWrongFile = 100
@@ -32,6 +33,21 @@ final class Mirrors: Sendable {
     }
     let order = turned.indices.sorted { keys[$0] < keys[$1] }
     return order.map { turned[$0] }
+  }
+
+  /// Returns the answer of a server.
+  ///
+  /// A server that refuses connections can be one that restarts, but only if it has answered before;
+  /// otherwise, a typing error is likelier, and another attempt is useless.
+  func noting<T>(_ mirror: URL, _ answer: Result<T, any Error>) throws -> T {
+    do {
+      let answer = try answer.get()
+      records.withLock { $0[Self.key(mirror), default: Record()].hasAnswered = true }
+      return answer
+    } catch let error as ConnectionFailure where error.isRefusal {
+      let hasAnswered = records.withLock { $0[Self.key(mirror)]?.hasAnswered ?? false }
+      throw ConnectionFailure("\(error)", isTransient: hasAnswered)
+    }
   }
 
   /// Records a failure of a server.
@@ -77,7 +93,14 @@ final class Mirrors: Sendable {
     return Int(log(fastest / speed) / log(muchFaster))
   }
 
+  /// The part of a URL before its path, which takes less time than its components.
   private static func key(_ url: URL) -> String {
-    "\(url.scheme ?? "")://\(url.host() ?? ""):\(url.port ?? 0)"
+    let text = url.absoluteString
+    var slashes = 0
+    let end = text.utf8.firstIndex { byte in
+      slashes += byte == UInt8(ascii: "/") ? 1 : 0
+      return slashes == 3
+    }
+    return String(text[..<(end ?? text.endIndex)])
   }
 }

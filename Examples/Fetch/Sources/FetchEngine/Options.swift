@@ -22,26 +22,11 @@ public struct Options: Sendable {
   public var stall: Duration = .seconds(30)
   /// The delay before each additional mirror is tried.
   public var headStart: Duration = .milliseconds(300)
-  /// The header fields and credentials to send with requests.
+  /// The header fields to send with requests.
   public var settings = RequestSettings()
 
   /// Creates the default policies.
   public init() {}
-}
-
-/// The storage for downloaded files.
-public protocol Storage: Sendable {
-  /// Returns the size of an existing file that doesn't need to be downloaded; nil if it must be
-  /// downloaded.
-  func present(_ file: Download) throws -> Int?
-  /// Opens the partial file for a name.
-  func open(_ name: String) throws -> any Part
-  /// Whether ``commit(_:)`` flushes the file to disk.
-  var isSyncing: Bool { get }
-  /// Renames a complete file to its final name.
-  func commit(_ part: any Part) throws
-  /// Closes a partial file whose download has ended.
-  func close(_ part: any Part)
 }
 
 /// An event during a download.
@@ -76,6 +61,9 @@ public enum Outcome: Sendable {
   case saved(Saved, time: Duration)
   /// The download failed.
   case failed(Download, any Error, time: Duration)
+
+  /// Whether the download failed.
+  public var isFailure: Bool { if case .failed = self { true } else { false } }
 }
 
 /// The number of bytes that a connection has received, and the time of the last ones.
@@ -83,6 +71,7 @@ final class Meter: Sendable {
   private struct State {
     var count = 0
     var last: Duration
+    var isBusy = false
   }
 
   let start: Duration
@@ -94,13 +83,23 @@ final class Meter: Sendable {
   }
 
   var count: Int { state.withLock { $0.count } }
-  var last: Duration { state.withLock { $0.last } }
 
-  func add(_ count: Int, at now: Duration) {
-    state.withLock { state in
-      state.count += count
-      state.last = now
+  /// The time without data until `now`: zero while data are being written, however long that takes.
+  func silence(until now: Duration) -> Duration {
+    state.withLock { $0.isBusy ? .zero : now - $0.last }
+  }
+
+  /// Runs `body`, which writes `count` bytes that have arrived.
+  func receive(_ count: Int, now: () -> Duration, _ body: () throws -> Void) rethrows {
+    state.withLock { $0.isBusy = true }
+    defer {
+      let now = now()
+      state.withLock { state in
+        state.count += count
+        (state.last, state.isBusy) = (now, false)
+      }
     }
+    try body()
   }
 }
 

@@ -68,35 +68,21 @@ final class Request: Sendable {
   }
 }
 
-/// The header fields and credentials that the user wants to send with requests.
+/// The header fields that the user wants to send with requests.
 public struct RequestSettings: Sendable {
   /// The header fields, by name.
   public var headers: [String: String] = [:]
-  /// Returns the user name and password for a host, for example from a netrc file.
-  ///
-  /// The parameters are the host, the user name in the URL, if there is one, and whether the user
-  /// named the host; otherwise, another server redirected to it.
-  public var credentials:
-    (
-      @Sendable (_ host: String, _ login: String?, _ isNamed: Bool) -> (
-        user: String, password: String
-      )?
-    )?
-
-  /// Creates settings without header fields and credentials.
+  /// Creates settings without header fields.
   public init() {}
 
   /// Returns the header fields for `url`, or, if `origin` isn't nil, for a redirect from `origin`
   /// to `url`.
   ///
-  /// As in curl, passwords and the fields `Authorization`, `Cookie`, and `Host` are sent only to the
-  /// server that the user named. Another server receives only credentials from the redirect itself
-  /// or from its own entry in the netrc file.
+  /// As in curl, passwords and the fields `Authorization` and `Cookie` are sent only to the server
+  /// that the user named. Another server receives only credentials from the redirect itself.
   func headers(for url: URL, origin: URL?) -> [String: String] {
     // This applies to most requests; parsing a URL takes longer than the rest.
-    if headers.isEmpty, credentials == nil, !url.mayHaveCredentials,
-      origin?.mayHaveCredentials != true
-    {
+    if headers.isEmpty, !url.mayHaveCredentials, origin?.mayHaveCredentials != true {
       return Self.usual
     }
     let origin = origin ?? url
@@ -109,14 +95,8 @@ public struct RequestSettings: Sendable {
     guard !result.keys.contains(where: { $0.lowercased() == "authorization" }) else {
       return result
     }
-    let given = url.credentials ?? (isAtHome ? origin.credentials : nil)
-    var complete = given.flatMap { given in given.password.map { (given.user, $0) } }
-    if complete == nil {
-      let known = credentials?(url.host() ?? "", given?.user, isAtHome)
-      complete = known.map { ($0.user, $0.password) } ?? given.map { ($0.user, "") }
-    }
-    if let (user, password) = complete {
-      let text = Data("\(user):\(password)".utf8).base64EncodedString()
+    if let (user, password) = url.credentials ?? (isAtHome ? origin.credentials : nil) {
+      let text = Data("\(user):\(password ?? "")".utf8).base64EncodedString()
       result["Authorization"] = "Basic \(text)"
     }
     return result
@@ -124,7 +104,7 @@ public struct RequestSettings: Sendable {
 
   /// Requests the file without compression.
   private static let usual = ["Accept-Encoding": "identity"]
-  private static let fieldsForHome: Set = ["authorization", "cookie", "host"]
+  private static let fieldsForHome: Set = ["authorization", "cookie"]
 }
 
 extension URL {

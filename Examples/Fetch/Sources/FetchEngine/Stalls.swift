@@ -25,11 +25,7 @@ final class StallWatch: Sendable {
   private let time: Time
   private let state = Mutex(State())
 
-  /// Creates a watch.
-  ///
-  /// - Parameters:
-  ///   - limit: The time without data after which a promise is rejected.
-  ///   - time: The clock.
+  /// Creates a watch; `limit` is the time without data after which a promise is rejected.
   init(limit: Duration, time: Time) {
     self.limit = limit
     self.time = time
@@ -70,7 +66,7 @@ final class StallWatch: Sendable {
   private func check() {
     let now = time.now()
     let (stalled, delay) = state.withLock { state in
-      let rests = state.watched.mapValues { limit - (now - $0.meter.last) }
+      let rests = state.watched.mapValues { limit - $0.meter.silence(until: now) }
       let stalled = rests.keys.filter { rests[$0, default: .zero] <= .zero }.sorted()
       let cancels = stalled.compactMap { state.watched.removeValue(forKey: $0)?.cancel }
       state.stalled.formUnion(stalled)

@@ -94,11 +94,14 @@ public struct ConnectionFailure: Error, CustomStringConvertible {
   public let description: String
   /// Whether another attempt may succeed.
   public let isTransient: Bool
+  /// Whether there is no server at the address.
+  public let isRefusal: Bool
 
   /// Creates the error.
-  public init(_ description: String, isTransient: Bool = true) {
+  public init(_ description: String, isTransient: Bool = true, isRefusal: Bool = false) {
     self.description = description
     self.isTransient = isTransient
+    self.isRefusal = isRefusal
   }
 }
 

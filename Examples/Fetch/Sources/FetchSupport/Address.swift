@@ -6,11 +6,7 @@ public enum Address {
   /// Returns the URL in `text`, with escapes where they are needed; nil if it is invalid.
   ///
   /// `URL(string:)` does the same, but if a path contains a character that must be escaped, it also
-  /// escapes the `%` of existing escapes.
-  ///
-  /// - Parameters:
-  ///   - text: A URL, or, with `base`, a reference such as `../x`.
-  ///   - base: The URL to which a reference is relative.
+  /// escapes the `%` of existing escapes. With `base`, `text` can be a reference such as `../x`.
   public static func url(_ text: String, relativeTo base: URL? = nil) -> URL? {
     if base == nil, let url = URL(string: text, encodingInvalidCharacters: false) {
       return hasValidPort(text) ? url : nil
@@ -57,28 +53,18 @@ public enum Address {
         switch byte {
         case UInt8(ascii: "%"): rest.prefix(2).count { isHexDigit($0) } == 2
         case UInt8(ascii: "#"): !hasFragment
-        default: isPlain(byte)
+        default: isHexDigit(byte) || plain.contains(byte)
         }
       if byte == UInt8(ascii: "#") { hasFragment = true }
-      result += isKept ? String(UnicodeScalar(byte)) : "%" + hexadecimal(byte)
+      result += isKept ? String(UnicodeScalar(byte)) : String(format: "%%%02X", byte)
     }
     return result
   }
 
-  private static func isPlain(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "a")...UInt8(ascii: "z"):
-      true
-    default: "-._~!$&'()*+,;=:@/?".utf8.contains(byte)
-    }
-  }
+  private static let plain = Set(
+    "GHIJKLMNOPQRSTUVWXYZghijklmnopqrstuvwxyz-._~!$&'()*+,;=:@/?".utf8)
 
   private static func isHexDigit(_ byte: UInt8) -> Bool {
     Character(UnicodeScalar(byte)).isHexDigit
-  }
-
-  private static func hexadecimal(_ byte: UInt8) -> String {
-    (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
   }
 }

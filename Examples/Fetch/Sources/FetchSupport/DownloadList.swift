@@ -3,9 +3,8 @@ import Foundation
 /// Parses lists of downloads.
 ///
 /// Each line describes one file: a URL, more URLs that serve the same file, and the options
-/// `out=NAME` and `sha256=HEX`, `sha1=HEX`, or `md5=HEX`. Blank lines and comments, from a `#` at
-/// the start of a word to the end of the line, are skipped. A word that contains spaces must be in
-/// double quotes.
+/// `out=NAME` and `sha256=HEX`. Blank lines and comments, from a `#` at the start of a word to the
+/// end of the line, are skipped. A word that contains spaces must be in double quotes.
 ///
 /// ```
 /// # The same file from two places, verified:
@@ -13,14 +12,10 @@ import Foundation
 /// https://a.example/?id=7 out="annual report.pdf"
 /// ```
 public enum DownloadList {
-  /// Returns the downloads in `text`, one for each line that isn't blank.
+  /// Returns the downloads in `text`, one for each line that isn't blank; `source` is for error
+  /// messages, such as a file name.
   ///
   /// The error that is thrown lists all invalid lines, not only the first one.
-  ///
-  /// - Parameters:
-  ///   - text: The list.
-  ///   - source: The origin of the list, for error messages, such as a file name.
-  /// - Returns: The downloads, in the order of the lines.
   public static func parse(
     _ text: String, source: String = "list"
   ) throws(DownloadListError) -> [DownloadRequest] {
@@ -28,9 +23,6 @@ public enum DownloadList {
   }
 
   /// Returns the downloads in `arguments`, each of which is parsed like one line.
-  ///
-  /// - Parameter arguments: The arguments of a command line.
-  /// - Returns: The downloads, in the order of the arguments.
   public static func parse(
     arguments: [String]
   ) throws(DownloadListError) -> [DownloadRequest] {
@@ -51,8 +43,7 @@ public enum DownloadList {
       problems.append(
         .init(
           location: request.location,
-          fault: "\"\(name)\" is already the name of the file in \(earlier)",
-          remedy: "rename one of them"))
+          fault: "\"\(name)\" is already the name of the file in \(earlier)"))
     }
     guard problems.isEmpty else { throw DownloadListError(problems: problems) }
   }
@@ -81,87 +72,72 @@ public enum DownloadList {
     var requests: [DownloadRequest] = []
     var problems: [DownloadListError.Problem] = []
     for (number, line) in zip(1..., lines) {
-      do throws(LineFault) {
+      do throws(Fault) {
         guard var request = try parse(line: line) else { continue }
         request.location = location(number)
         requests.append(request)
       } catch {
-        problems.append(
-          .init(location: location(number), fault: error.fault, remedy: error.remedy))
+        problems.append(.init(location: location(number), fault: error.text))
       }
     }
     guard problems.isEmpty else { throw DownloadListError(problems: problems) }
     return requests
   }
 
-  private static func parse(line: Substring) throws(LineFault) -> DownloadRequest? {
+  private struct Fault: Error {
+    var text: String
+
+    init(_ text: String) { self.text = text }
+  }
+
+  private static func parse(line: Substring) throws(Fault) -> DownloadRequest? {
     let words = try words(of: line)
     if words.isEmpty { return nil }
     var request = DownloadRequest(mirrors: [])
     for word in words {
-      if let (algorithm, option) = checksumOptions.first(where: { word.hasPrefix($0.option) }) {
-        guard request.checksum == nil else { throw LineFault.twice("a checksum") }
-        request.checksum = try checksum(word.dropFirst(option.count), algorithm)
+      if let digits = word.value(of: "sha256=") {
+        guard request.checksum == nil else { throw Fault("sha256= occurs twice") }
+        guard let checksum = Checksum(hex: digits) else {
+          throw Fault("\"\(digits)\" is not a SHA-256 checksum of 64 hexadecimal digits")
+        }
+        request.checksum = checksum
       } else if let name = word.value(of: "out=") {
-        guard request.name == nil else { throw LineFault.twice("out=") }
-        request.name = try fileName(name)
+        guard request.name == nil else { throw Fault("out= occurs twice") }
+        guard FileNames.isSafe(name) else {
+          throw Fault("\"\(name)\" cannot be used as a file name; \(FileNames.safe(name)) can")
+        }
+        request.name = name
       } else {
         let address = try address(word)
         if !request.mirrors.contains(address) { request.mirrors.append(address) }
       }
     }
-    guard !request.mirrors.isEmpty else {
-      throw LineFault("this line contains no URL", "start it with the URL of the file")
-    }
+    guard !request.mirrors.isEmpty else { throw Fault("this line contains no URL") }
     return request
   }
 
-  private static let checksumOptions = ChecksumAlgorithm.allCases.map { algorithm in
-    (algorithm: algorithm, option: "\(algorithm.rawValue)=")
-  }
-
-  private static func checksum(
-    _ digits: Substring, _ algorithm: ChecksumAlgorithm
-  ) throws(LineFault) -> Checksum {
-    guard let checksum = Checksum(hex: String(digits), algorithm) else {
-      throw LineFault(
-        "\"\(digits)\" is not a \(algorithm.rawValue) checksum",
-        "write \(algorithm.digitCount) hexadecimal digits after \(algorithm.rawValue)=")
-    }
-    return checksum
-  }
-
-  private static func fileName(_ name: String) throws(LineFault) -> String {
-    guard FileNames.isSafe(name) else {
-      throw LineFault(
-        "\"\(name)\" cannot be used as a file name",
-        "write a plain name after out=, such as \(FileNames.safe(name))")
-    }
-    return name
-  }
-
-  private static func address(_ word: String) throws(LineFault) -> URL {
+  private static func address(_ word: String) throws(Fault) -> URL {
     // This applies to most URLs; searching for a substring takes longer than the rest.
-    if word.hasPrefix("https://") || word.hasPrefix("http://"), let url = Address.url(word),
+    if word.hasPrefix("https://") || word.hasPrefix("http://"),
+      word.utf8.allSatisfy({ $0 < 0x80 }), let url = Address.url(word),
       url.host()?.isEmpty == false
     {
       return url
     }
     let shown = Address.withoutCredentials(word)
+    guard !word.unicodeScalars.contains("\u{FFFD}") else {
+      throw Fault("\"\(shown)\" isn't UTF-8")
+    }
     guard let separator = word.range(of: "://") else {
-      throw LineFault(
-        "\"\(shown)\" is neither a URL nor an option",
-        "write URLs with http:// or https:// and options as sha256=HEX or out=NAME")
+      throw Fault("\"\(shown)\" is neither a URL nor sha256=HEX nor out=NAME")
     }
     let scheme = word[..<separator.lowerBound].lowercased()
     guard scheme == "http" || scheme == "https" else {
-      throw LineFault(
-        "\"\(shown)\" is not an HTTP or HTTPS URL",
-        "use a URL that starts with http:// or https://")
+      throw Fault("\"\(shown)\" is not an HTTP or HTTPS URL")
     }
     let rest = word[separator.lowerBound...]
     guard let url = Address.url(scheme + rest), let host = url.host(), !host.isEmpty else {
-      throw LineFault("\"\(shown)\" is not a valid URL", "check its host name, port, and spelling")
+      throw Fault("\"\(shown)\" is not a valid URL; check its host name, port, and spelling")
     }
     return url
   }
@@ -169,15 +145,10 @@ public enum DownloadList {
   /// Whether only spaces separate words, and nothing is quoted or commented out; such a line can be
   /// parsed by bytes.
   private static func isPlain(_ line: [UInt8]) -> Bool {
-    line.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "#"): false
-      default: isPrintable(byte)
-      }
-    }
+    line.allSatisfy { isPrintable($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "#") }
   }
 
-  private static func words(of line: Substring) throws(LineFault) -> [String] {
+  private static func words(of line: Substring) throws(Fault) -> [String] {
     let bytes = Array(line.utf8)
     if isPlain(bytes) {
       return bytes.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
@@ -200,9 +171,7 @@ public enum DownloadList {
         word = (word ?? "") + String(character)
       }
     }
-    guard !isQuoted else {
-      throw LineFault("a double quote is never closed", "add the closing quote")
-    }
+    guard !isQuoted else { throw Fault("a double quote is never closed") }
     if let complete = word { words.append(complete) }
     return words
   }
@@ -211,40 +180,19 @@ public enum DownloadList {
 /// The error of an invalid list of downloads, with a problem for each invalid line.
 public struct DownloadListError: Error, Equatable, CustomStringConvertible {
   /// The problem of one line.
-  public struct Problem: Sendable, Equatable, CustomStringConvertible {
+  struct Problem: Sendable, Equatable {
     /// The location of the line, as in `list.txt:3`, or the number of the argument.
-    public var location: String
-
+    var location: String
     /// What is wrong.
-    public var fault: String
-
-    /// How to correct it.
-    public var remedy: String
-
-    /// The problem, as one line of text.
-    public var description: String { "\(location): \(fault); \(remedy)" }
+    var fault: String
   }
 
   /// The problems, in the order of the lines; at least one.
-  public var problems: [Problem]
+  var problems: [Problem]
 
   /// The problems, each on a separate line.
   public var description: String {
-    problems.map(\.description).joined(separator: "\n")
-  }
-}
-
-private struct LineFault: Error {
-  var fault: String
-  var remedy: String
-
-  init(_ fault: String, _ remedy: String) {
-    self.fault = fault
-    self.remedy = remedy
-  }
-
-  static func twice(_ option: String) -> LineFault {
-    LineFault("\(option) occurs twice", "remove one of them")
+    problems.map { "\($0.location): \($0.fault)" }.joined(separator: "\n")
   }
 }
 

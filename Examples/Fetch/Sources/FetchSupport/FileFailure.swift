@@ -2,30 +2,15 @@ import Foundation
 
 /// The error of a file operation that failed.
 public struct FileFailure: Error, Equatable, CustomStringConvertible {
-  /// The operation that failed.
+  /// The operation that failed, as a word of a message.
   public enum Operation: String, Sendable {
-    /// Opening or creating the file.
-    case open
-    /// Locking the file for exclusive use.
-    case lock
-    /// Reading from the file.
-    case read
-    /// Writing to the file.
-    case write
-    /// Flushing the file to disk.
-    case save
-    /// Renaming the file to its final name.
-    case rename
-    /// Creating the folder.
-    case make = "create"
+    case open, lock, read, write, save, rename, create
   }
 
   /// The operation that failed.
   public var operation: Operation
-
   /// The path of the file.
   public var path: String
-
   /// The error number of the system (`errno`).
   public var code: Int32
 

@@ -8,34 +8,22 @@ public enum FileNames {
   /// The maximum length of a name, in UTF-8 bytes.
   ///
   /// File systems allow 255 bytes; the rest is reserved for suffixes.
-  public static let maximumLength = 200
+  static let maximumLength = 200
 
-  /// Returns the file name for a URL.
-  ///
-  /// This is the last component of the URL's path, made safe, or `download` if the path ends in a
-  /// slash.
-  ///
-  /// - Parameter url: The URL of the file.
-  /// - Returns: A safe name.
-  public static func name(for url: URL) -> String { safe(remoteName(url)) }
-
-  /// Returns the last component of a URL's path, without escapes.
-  static func remoteName(_ url: URL) -> String {
+  /// Returns a safe file name for a URL: the last component of its path, or `download`.
+  static func name(for url: URL) -> String {
     let path = url.path(percentEncoded: true)
     let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
     let last = slash.map { String(path[path.utf8.index(after: $0)...]) } ?? path
     // Removing percent escapes is slow, and few names contain any.
     let plain = last.utf8.contains(UInt8(ascii: "%")) ? last.removingPercentEncoding : nil
-    return plain ?? last
+    return safe(plain ?? last)
   }
 
   /// Returns a unique file name for each request.
   ///
   /// A name that a request specifies is kept, except for unsafe characters. A name from a URL gets
   /// a number if another file has the same name, ignoring case.
-  ///
-  /// - Parameter requests: The requests.
-  /// - Returns: A safe name for each request, in the same order.
   public static func names(for requests: [DownloadRequest]) -> [String] {
     var taken = Set(requests.compactMap { $0.name.map { safe($0).lowercased() } })
     var lastNumber: [String: Int] = [:]
@@ -53,21 +41,14 @@ public enum FileNames {
   }
 
   /// Returns whether `name` can be used as is.
-  ///
-  /// - Returns: Whether ``safe(_:)`` would return the same name.
-  public static func isSafe(_ name: String) -> Bool {
-    safe(name) == name
-  }
+  static func isSafe(_ name: String) -> Bool { safe(name) == name }
 
   /// Returns `name` with unsafe characters replaced.
   ///
   /// Separators and control and invisible characters become underscores, and so does a leading dot
   /// or hyphen. Long names are truncated before their extension. A name that a partial file could
-  /// have gets a trailing underscore.
-  ///
-  /// - Parameter name: Any text.
-  /// - Returns: A safe name; `download` if nothing is left.
-  public static func safe(_ name: String) -> String {
+  /// have gets a trailing underscore. If nothing is left, the result is `download`.
+  static func safe(_ name: String) -> String {
     if isEvidentlySafe(name) { return name }
     var scalars = String.UnicodeScalarView()
     for scalar in name.unicodeScalars {

@@ -5,12 +5,7 @@ enum FileReading {
   /// The maximum size of a piece in bytes.
   static let pieceSize = 1 << 18
 
-  /// Passes the rest of an open file to `body`, piece by piece.
-  ///
-  /// - Parameters:
-  ///   - file: The descriptor of the file.
-  ///   - path: The path of the file, for error messages.
-  ///   - body: A closure that receives each piece, which is valid during the call.
+  /// Passes the rest of an open file to `body`, piece by piece; `path` is for error messages.
   static func forEachPiece(
     of file: Int32, _ path: String,
     _ body: (UnsafeRawBufferPointer) throws(FileFailure) -> Void

@@ -1,27 +1,19 @@
 /// Formats quantities for people.
 public enum HumanReadable {
-  /// Returns a number of bytes in decimal units, as in `1.2 MB`.
-  ///
-  /// - Parameter count: The number of bytes.
-  /// - Returns: At most three digits before the decimal point, and one decimal for kilobytes and
-  ///   larger units.
+  /// Returns a number of bytes, 0 or more, in decimal units, as in `1.2 MB`.
   public static func bytes(_ count: Int) -> String {
     guard count.magnitude >= 1000 else { return "\(count) B" }
-    let sign = count < 0 ? "-" : ""
     let units = ["kB", "MB", "GB", "TB", "PB", "EB"]
     var divisor: UInt = 100
     for unit in units {
       let tenths = (count.magnitude + divisor / 2) / divisor
-      if tenths < 10_000 || unit == units.last { return sign + decimal(tenths) + " " + unit }
+      if tenths < 10_000 || unit == units.last { return decimal(tenths) + " " + unit }
       divisor *= 1000
     }
     return "\(count) B"
   }
 
   /// Returns a duration, as in `340 ms`, `2.4 s`, `3 min 07 s`, or `1 h 02 min`.
-  ///
-  /// - Parameter duration: The duration; negative values count as zero.
-  /// - Returns: The duration in its largest unit, or in its two largest ones from a minute upward.
   public static func duration(_ duration: Duration) -> String {
     let (seconds, attoseconds) = max(duration, .zero).components
     let milliseconds = attoseconds / 1_000_000_000_000_000
@@ -34,22 +26,6 @@ public enum HumanReadable {
     let (minutes, rest) = rounded.quotientAndRemainder(dividingBy: 60)
     if minutes < 60 { return "\(minutes) min \(twoDigits(rest)) s" }
     return "\(minutes / 60) h \(twoDigits(minutes % 60)) min"
-  }
-
-  /// Returns a speed, as in `3.1 MB/s`.
-  ///
-  /// - Parameters:
-  ///   - count: The number of bytes.
-  ///   - duration: The time that the bytes took.
-  /// - Returns: The speed, or nil if no time has passed.
-  public static func speed(_ count: Int, in duration: Duration) -> String? {
-    bytesPerSecond(count, in: duration).map { bytes($0) + "/s" }
-  }
-
-  static func bytesPerSecond(_ count: Int, in duration: Duration) -> Int? {
-    let seconds = duration / .seconds(1)
-    guard seconds > 0 else { return nil }
-    return Int(exactly: (Double(count) / seconds).rounded())
   }
 
   private static func decimal(_ tenths: UInt) -> String {

@@ -98,7 +98,7 @@ public struct ProgressBoard: Sendable {
       active[name].map { file in
         TransferProgress.Row(
           name: name, received: file.state.received, size: file.state.size,
-          segments: file.state.segments, connections: file.connections.count,
+          connections: file.connections.count,
           speed: file.speed.bytesPerSecond ?? 0,
           note: file.note)
       }

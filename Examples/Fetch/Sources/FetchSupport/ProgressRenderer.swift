@@ -20,24 +20,19 @@ public struct ProgressRenderer: Sendable {
   public var style: Style
 
   /// The minimum time between two updates.
-  public var interval: Duration
+  private let interval: Duration
 
   /// The maximum number of files with a separate line.
-  public var rowLimit = 8
+  private let rowLimit = 8
 
   private var lastUpdate: Duration?
   /// The widths, in columns, of the lines that are on the terminal; the cursor is on the last one.
   private var drawn: [Int] = []
 
   /// Creates a renderer.
-  ///
-  /// - Parameters:
-  ///   - style: The kind of output.
-  ///   - interval: The minimum time between two updates; by default, a tenth of a second for bars
-  ///     and five seconds for lines.
-  public init(style: Style, interval: Duration? = nil) {
+  public init(style: Style) {
     self.style = style
-    self.interval = interval ?? (style == .lines ? .seconds(5) : .milliseconds(100))
+    interval = style == .lines ? .seconds(5) : .milliseconds(100)
   }
 
   /// Whether an update is due at `elapsed`.
@@ -52,11 +47,7 @@ public struct ProgressRenderer: Sendable {
     isDue(progress.elapsed) ? draw(progress) : nil
   }
 
-  /// Returns the text to write so that `line` is above the progress.
-  ///
-  /// - Parameters:
-  ///   - line: One or more lines of text, without a trailing line break.
-  ///   - progress: The current progress, for redrawing the bars.
+  /// Returns the text to write so that `line`, which has no trailing line break, is above the progress.
   public mutating func announce(_ line: String, _ progress: TransferProgress) -> String {
     switch style {
     case .bar:
@@ -102,14 +93,12 @@ public struct ProgressRenderer: Sendable {
   }
 }
 
-// MARK: - Text
-
 extension ProgressRenderer {
   /// Returns the bar and the totals of all files, in less than `width` columns.
   ///
   /// The last column stays empty, so that the terminal never wraps the line. If there is little
   /// room, the least important parts are omitted.
-  public static func bar(_ progress: TransferProgress, width: Int) -> String {
+  static func bar(_ progress: TransferProgress, width: Int) -> String {
     let room = max(0, width - 1)
     let text = fitting(parts(of: progress), room - shortestBar - 1)
     if text.isEmpty { return TextWidth.prefix(of: percentage(progress.fraction), within: room) }
@@ -118,7 +107,7 @@ extension ProgressRenderer {
   }
 
   /// Returns the line for one file, in less than `width` columns.
-  public static func row(_ row: TransferProgress.Row, width: Int) -> String {
+  static func row(_ row: TransferProgress.Row, width: Int) -> String {
     let room = max(0, width - 1)
     let nameRoom = min(24, room / 3)
     let name = TextWidth.padded(TextWidth.shortened(row.name, to: nameRoom), to: nameRoom)
@@ -143,14 +132,11 @@ extension ProgressRenderer {
       return TextWidth.prefix(of: "\(name) \(percentage(fraction))", within: room)
     }
     let length = min(24, room - nameRoom - TextWidth.columns(of: text) - 2) - 2
-    let gauge =
-      row.segments.count > 1
-      ? Self.gauge(row.segments, size: size, length: length) : Self.gauge(fraction, length: length)
-    return "\(name) \(gauge) \(text)"
+    return "\(name) \(gauge(fraction, length: length)) \(text)"
   }
 
   /// Returns the progress as one line of a log, without a line break.
-  public static func line(_ progress: TransferProgress) -> String {
+  static func line(_ progress: TransferProgress) -> String {
     parts(of: progress).joined(separator: "  ")
   }
 
@@ -174,18 +160,6 @@ extension ProgressRenderer {
     return "[" + String(repeating: "=", count: filled) + ">" + rest + "]"
   }
 
-  /// Returns a bar for a file with several segments: `>` marks the position of each connection.
-  private static func gauge(_ segments: [Segment], size: Int, length: Int) -> String {
-    var columns = [Character](repeating: " ", count: length)
-    func column(_ position: Int) -> Int { Int(Double(position) / Double(size) * Double(length)) }
-    for segment in segments {
-      let (first, next) = (column(segment.start), column(segment.position))
-      for index in columns.indices where first <= index && index < next { columns[index] = "=" }
-      if !segment.isComplete, columns.indices.contains(next) { columns[next] = ">" }
-    }
-    return "[" + String(columns) + "]"
-  }
-
   private static func percentage(_ fraction: Double) -> String {
     TextWidth.padded("\(Int(fraction * 100))%", to: 4, alignRight: true)
   }
@@ -197,10 +171,8 @@ extension ProgressRenderer {
     if progress.filesFailed > 0 { parts.append("\(progress.filesFailed) failed") }
     let done = HumanReadable.bytes(progress.bytesDone)
     parts.append(progress.bytesTotal.map { "\(done) of \(HumanReadable.bytes($0))" } ?? done)
-    if let speed = progress.speed.map({ HumanReadable.bytes($0) + "/s" })
-      ?? HumanReadable.speed(progress.bytesDone, in: progress.elapsed)
-    {
-      parts.append(speed)
+    if let speed = progress.speed ?? progress.averageSpeed {
+      parts.append(HumanReadable.bytes(speed) + "/s")
     }
     if let remaining = progress.remaining, remaining > .zero {
       parts.append("\(HumanReadable.duration(remaining)) left")

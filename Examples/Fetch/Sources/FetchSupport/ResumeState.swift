@@ -22,6 +22,9 @@ public struct Validator: Codable, Sendable, Equatable {
   /// A weak entity tag doesn't guarantee identical bytes (RFC 9110, 8.8.3).
   public var ifRange: String? { strongTag ?? strongDate }
 
+  /// Whether the entity tag guarantees identical bytes, whatever the URL is.
+  public var hasStrongTag: Bool { strongTag != nil }
+
   private var strongTag: String? {
     // Anything else than a quoted text is malformed, and doesn't guarantee anything.
     entityTag.flatMap { $0.count > 2 && $0.hasPrefix("\"") && $0.hasSuffix("\"") ? $0 : nil }
@@ -100,8 +103,6 @@ public struct Segment: Codable, Sendable, Equatable {
 
 /// The state of a partial download: which file, and how much of it has arrived.
 public struct ResumeState: Codable, Sendable, Equatable {
-  /// The number of bytes at the start of the file that the user provided, instead of a server.
-  public let provided: Int
   /// The URL whose response determined the version of the file; nil before the first response.
   public var source: URL?
   /// The validator in that response, if all bytes from servers belong to the version that it
@@ -112,14 +113,8 @@ public struct ResumeState: Codable, Sendable, Equatable {
   /// The segments of the file, in order.
   public var segments: [Segment]
 
-  /// Creates the state of a file of which no bytes have arrived from a server.
-  ///
-  /// - Parameter provided: The number of bytes at the start of the file that the user provided.
-  public init(provided: Int = 0) {
-    self.provided = provided
-    segments = [Segment()]
-    segments[0].position = provided
-  }
+  /// Creates the state of a file of which no bytes have arrived.
+  public init() { segments = [Segment()] }
 
   /// The number of bytes that are present.
   public var received: Int { segments.reduce(0) { $0 + $1.position - $1.start } }
@@ -127,17 +122,18 @@ public struct ResumeState: Codable, Sendable, Equatable {
   /// Whether all bytes have arrived.
   public var isComplete: Bool { !segments.contains { !$0.isComplete } }
 
-  /// Whether the segments cover the file without gaps, and each position is within its segment.
-  var isContiguous: Bool {
+  /// Whether the state describes a file of `length` bytes: the segments cover the file without gaps,
+  /// each position is within its segment, and all bytes that have arrived are in the file.
+  func isContained(in length: Int) -> Bool {
     var next: Int? = 0
     for segment in segments {
       guard segment.start == next, segment.start <= segment.position,
-        segment.position <= segment.end ?? .max
+        segment.position <= segment.end ?? .max,
+        segment.position == segment.start || segment.position <= length
       else { return false }
       next = segment.end
     }
     return !segments.isEmpty && (size == nil || next == size)
-      && 0...segments[0].position ~= provided
   }
 
   /// Divides the missing bytes into up to `count` segments of at least `minimum` bytes.

@@ -5,11 +5,13 @@ import Foundation
 /// `FileHandle` ends the process if a stream is closed or can't be written.
 public enum StandardStreams {
   /// Writes to standard error; ignores failures, because there is nowhere to report them.
-  public static func writeError(_ text: String) { _ = write(text, to: STDERR_FILENO) }
+  public static func writeError(_ text: String) {
+    _ = Array(text.utf8).withUnsafeBytes { write($0, to: STDERR_FILENO) }
+  }
 
   /// Writes to standard output.
-  public static func writeOutput(_ text: String) throws(FileFailure) {
-    if let code = write(text, to: STDOUT_FILENO) {
+  public static func writeOutput(_ bytes: UnsafeRawBufferPointer) throws(FileFailure) {
+    if let code = write(bytes, to: STDOUT_FILENO) {
       throw FileFailure(.write, "standard output", code)
     }
   }
@@ -26,18 +28,16 @@ public enum StandardStreams {
   }
 
   /// Returns the error number, or nil after success.
-  private static func write(_ text: String, to file: Int32) -> Int32? {
-    var rest = Array(text.utf8)[...]
+  private static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Int32? {
+    var rest = bytes
     while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { bytes in
-        #if canImport(Darwin)
-          Darwin.write(file, bytes.baseAddress, bytes.count)
-        #else
-          Glibc.write(file, bytes.baseAddress, bytes.count)
-        #endif
-      }
+      #if canImport(Darwin)
+        let count = Darwin.write(file, rest.baseAddress, rest.count)
+      #else
+        let count = Glibc.write(file, rest.baseAddress, rest.count)
+      #endif
       if count >= 0 {
-        rest = rest.dropFirst(count)
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
       } else if errno == EAGAIN {
         // The stream is a pipe that another process made non-blocking.
         var stream = pollfd(fd: file, events: Int16(POLLOUT), revents: 0)

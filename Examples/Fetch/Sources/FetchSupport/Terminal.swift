@@ -2,11 +2,8 @@ import Foundation
 
 /// Properties of the terminal.
 public enum Terminal {
-  /// Returns whether `descriptor` is a terminal on which lines can be redrawn.
-  ///
-  /// - Parameters:
-  ///   - descriptor: The file descriptor, standard error by default.
-  ///   - environment: The environment; `TERM=dumb` means that the cursor can't move.
+  /// Returns whether `descriptor` is a terminal on which lines can be redrawn; `TERM=dumb` means that
+  /// the cursor can't move.
   public static func canRedraw(
     _ descriptor: Int32 = STDERR_FILENO,
     environment: [String: String] = ProcessInfo.processInfo.environment
@@ -14,10 +11,7 @@ public enum Terminal {
     isatty(descriptor) == 1 && environment["TERM"] != "dumb"
   }
 
-  /// Returns the width of the terminal on `descriptor`, in columns.
-  ///
-  /// - Parameter descriptor: The file descriptor, standard error by default.
-  /// - Returns: The width, or nil if it is unknown.
+  /// Returns the width of the terminal on `descriptor`, in columns; nil if it is unknown.
   public static func width(_ descriptor: Int32 = STDERR_FILENO) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }

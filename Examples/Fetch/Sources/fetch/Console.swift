@@ -46,7 +46,9 @@ final class Console: Sendable {
         state.board.end(saved.file.name, byteCount: saved.byteCount)
       case .ended(.failed(let file, let error, _)):
         state.board.end(file.name, byteCount: nil)
-        return "fetch: \(file.name): \(reason(for: error))"
+        let line = "fetch: \(file.name): \(reason(for: error))"
+        if !isQuiet { return line }
+        StandardStreams.writeError("\(line)\n")
       }
       return nil
     }
@@ -60,13 +62,8 @@ final class Console: Sendable {
     }
   }
 
-  /// Writes `line`, above the progress if it is shown.
-  func say(_ line: String) {
-    if isQuiet || state.withLock({ $0.isFinished }) {
-      return StandardStreams.writeError("\(line)\n")
-    }
-    change { _ in line }
-  }
+  /// Writes `line`, which is about the whole run.
+  func say(_ line: String) { StandardStreams.writeError("\(line)\n") }
 
   /// Draws the progress for the last time.
   func finish() {
@@ -81,10 +78,10 @@ final class Console: Sendable {
   /// Changes the state, and redraws the progress if it is due; a line that `body` returns is
   /// written above it.
   private func change(_ body: (inout State) -> String?) {
-    if isQuiet { return }
     // Written under the lock, so that lines of two threads don't mix.
     state.withLock { state in
       let line = body(&state)
+      if isQuiet { return }
       let elapsed = elapsed
       guard !state.isFinished, line != nil || state.renderer.isDue(elapsed) else {
         return

@@ -13,19 +13,9 @@ import Synchronization
 /// The event loop that receives bytes passes them on before it reads more, so memory use is bounded
 /// by the number of connections.
 final class HTTPTransport: Transport {
-  /// An event loop with separate connections, so that it never waits for the other loop.
-  fileprivate final class Lane: Sendable {
-    let loop: any EventLoop
-    /// The number of requests that are in progress.
-    let requests = Atomic(0)
-    /// The HTTP clients, by route; nil after the shutdown.
-    let clients = Mutex<[Proxies.Route: HTTPClient]?>([:])
-
-    init(_ loop: any EventLoop) { self.loop = loop }
-  }
-
-  private static let threads = MultiThreadedEventLoopGroup(
-    numberOfThreads: min(2, System.coreCount))
+  /// The event loop of all connections: a file that is complete starts the next one without a
+  /// change of threads.
+  private static let loop = MultiThreadedEventLoopGroup(numberOfThreads: 1).next()
 
   /// The sizes of the buffers that connections read into.
   ///
@@ -34,9 +24,9 @@ final class HTTPTransport: Transport {
   private static let receiveBuffers = AdaptiveRecvByteBufferAllocator(
     minimum: 16 << 10, initial: 16 << 10, maximum: 256 << 10)
 
-  private let lanes: [Lane]
+  /// The HTTP clients, by proxy; nil after the shutdown.
+  private let clients = Mutex<[Proxies.Server?: HTTPClient]?>([:])
   private let proxies: Proxies
-  private let connectTimeout: Duration
   private let connectionsPerHost: Int
   private let certificates: String?
 
@@ -44,15 +34,10 @@ final class HTTPTransport: Transport {
   ///
   /// - Parameters:
   ///   - proxies: The proxies for requests.
-  ///   - connectTimeout: The maximum time to establish a connection.
-  ///   - connectionsPerHost: The maximum number of connections to a host, for each event loop.
+  ///   - connectionsPerHost: The maximum number of connections to a host.
   ///   - certificates: A PEM file with the certificates to trust instead of those of the system.
-  init(
-    proxies: Proxies, connectTimeout: Duration, connectionsPerHost: Int, certificates: String? = nil
-  ) {
-    lanes = Self.threads.makeIterator().map { Lane($0) }
+  init(proxies: Proxies, connectionsPerHost: Int, certificates: String? = nil) {
     self.proxies = proxies
-    self.connectTimeout = connectTimeout
     self.connectionsPerHost = connectionsPerHost
     self.certificates = certificates
   }
@@ -63,31 +48,25 @@ final class HTTPTransport: Transport {
   }
 
   func get(_ url: URL, headers: [String: String]) -> Promise<any Answer> {
-    let route = proxies.route(to: url)
+    let proxy = proxies.server(for: url)
+    let errors = ConnectionErrors(server: url, proxy: proxy)
+    // AsyncHTTPClient would request another file.
+    guard url.hasUTF8Path else {
+      return .rejected(
+        ConnectionFailure("the path \(url.path()) is not UTF-8 text", isTransient: false))
+    }
     var fields = HTTPHeaders(headers.map { ($0, $1) })
     if !fields.contains(name: "User-Agent") { fields.add(name: "User-Agent", value: "fetch") }
-    var target = url
-    if case .forwarded(let server) = route {
-      target = server.address(for: url)
-      fields.replaceOrAdd(name: "Host", value: url.authority)
-      if let credentials = server.credentials {
-        fields.add(name: "Proxy-Authorization", value: credentials)
-      }
-    }
-    if let target = RequestTargets.undecodable(url) {
-      fields.add(name: RequestTargets.field, value: target)
-    }
     let request: HTTPClient.Request
     do {
-      request = try HTTPClient.Request(url: target, headers: fields)
+      request = try HTTPClient.Request(url: url, headers: fields)
     } catch {
       return .rejected(ConnectionFailure("\(error)", isTransient: false))
     }
-    let lane = lane()
     // A download that is being cancelled can still send a request.
-    guard let client = client(of: lane, for: route) else { return .rejected(CancellationError()) }
+    guard let client = client(for: proxy) else { return .rejected(CancellationError()) }
     let (promise, resolver) = Promise<any Answer>.withResolvers()
-    let exchange = Exchange(url: url, lane: lane, resolver: resolver)
+    let exchange = Exchange(url: url, errors: errors, resolver: resolver)
     let task = client.execute(request: request, delegate: exchange)
     resolver.onCancel { task.cancel() }
     return promise
@@ -95,97 +74,54 @@ final class HTTPTransport: Transport {
 
   /// Closes all connections; later requests are rejected.
   func shutdown() async throws {
-    for lane in lanes {
-      let clients = lane.clients.withLock { $0.take() }
-      for client in (clients ?? [:]).values { try await client.shutdown() }
-    }
+    let clients = clients.withLock { $0.take() }
+    for client in (clients ?? [:]).values { try await client.shutdown() }
   }
 
-  /// Returns the lane for a request.
-  ///
-  /// Unless the other event loop has much less to do, the loop that completes a file also starts
-  /// the next one, because switching threads takes longer.
-  private func lane() -> Lane {
-    let idlest = lanes.min {
-      $0.requests.load(ordering: .relaxed) < $1.requests.load(ordering: .relaxed)
-    }
-    guard let idlest else { preconditionFailure("there is no thread") }
-    guard let own = lanes.first(where: { $0.loop.inEventLoop }) else { return idlest }
-    let difference =
-      own.requests.load(ordering: .relaxed) - idlest.requests.load(ordering: .relaxed)
-    return difference < 2 ? own : idlest
-  }
-
-  private func client(of lane: Lane, for route: Proxies.Route) -> HTTPClient? {
-    lane.clients.withLock { clients in
+  private func client(for proxy: Proxies.Server?) -> HTTPClient? {
+    clients.withLock { clients in
       guard clients != nil else { return nil }
-      if let client = clients?[route] { return client }
+      if let client = clients?[proxy] { return client }
       let client = HTTPClient(
-        eventLoopGroupProvider: .shared(lane.loop), configuration: configuration(for: route))
-      clients?[route] = client
+        eventLoopGroupProvider: .shared(Self.loop), configuration: configuration(for: proxy))
+      clients?[proxy] = client
       return client
     }
   }
 
-  private func configuration(for route: Proxies.Route) -> HTTPClient.Configuration {
+  private func configuration(for proxy: Proxies.Server?) -> HTTPClient.Configuration {
     var configuration = HTTPClient.Configuration(
-      redirectConfiguration: .disallow,
-      timeout: .init(connect: .nanoseconds(connectTimeout.nanoseconds)),
+      redirectConfiguration: .disallow, timeout: .init(connect: .seconds(10)),
       connectionPool: .init(
         idleTimeout: .seconds(30), concurrentHTTP1ConnectionsPerHostSoftLimit: connectionsPerHost),
-      decompression: .disabled)
+      proxy: proxy?.tunnel, decompression: .disabled)
     configuration.connectionPool.retryConnectionEstablishment = false
     // Without a tracer, no spans are created; nothing would record them.
     configuration.tracing.tracer = nil
     // Each segment needs a separate connection.
     configuration.httpVersion = .http1Only
-    var isForwarded = false
     var tls = TLSConfiguration.makeClientConfiguration()
     // A server that has stopped responding must not delay the end of the program.
     tls.shutdownTimeout = .zero
     if let certificates { tls.trustRoots = .file(certificates) }
     configuration.tlsConfiguration = tls
-    switch route {
-    case .direct: break
-    case .tunneled(let proxy): configuration.proxy = proxy
-    case .forwarded: isForwarded = true
-    }
-    configuration.http1_1ConnectionDebugInitializer = { [isForwarded] channel in
+    configuration.http1_1ConnectionDebugInitializer = { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.syncOptions?.setOption(.recvAllocator, value: Self.receiveBuffers)
-        try RequestTargets.install(in: channel, isForwarded: isForwarded)
-        try ResponseStatuses.install(in: channel)
+        try channel.addConnectionChecks()
       }
     }
     return configuration
   }
 }
 
-extension Proxies.Server {
-  /// Returns the URL to which a request for `url` is sent.
-  fileprivate func address(for url: URL) -> URL {
-    guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return url }
-    parts.host = host
-    parts.port = port
-    return parts.url ?? url
-  }
-
-  fileprivate var credentials: String? {
-    user.map { "Basic " + Data("\($0):\(password ?? "")".utf8).base64EncodedString() }
-  }
-}
-
 extension URL {
-  /// The host and port, in the format of the `Host` header field.
-  fileprivate var authority: String {
-    let host = host() ?? ""
-    return (host.contains(":") ? "[\(host)]" : host) + (port.map { ":\($0)" } ?? "")
-  }
-}
-
-extension Duration {
-  fileprivate var nanoseconds: Int64 {
-    components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000
+  /// Whether the path without its escapes is UTF-8 text.
+  fileprivate var hasUTF8Path: Bool {
+    let isPlain = absoluteString.utf8.withContiguousStorageIfAvailable { bytes in
+      !bytes.contains(UInt8(ascii: "%"))
+    }
+    return isPlain == true || path(percentEncoded: true).removingPercentEncoding != nil
   }
 }
 
@@ -194,8 +130,6 @@ private final class Exchange: HTTPClientResponseDelegate {
   typealias Response = Void
 
   private struct State {
-    /// Nil once the request is no longer in progress.
-    var lane: HTTPTransport.Lane?
     /// The resolver of the head; nil after it has arrived.
     var head: Resolver<any Answer>?
     /// The promise that delays the body until it is requested.
@@ -208,20 +142,17 @@ private final class Exchange: HTTPClientResponseDelegate {
     var body: Resolver<Void>?
     /// The error with which the request failed, or that `receive` threw.
     var failure: (any Error)?
-
-    mutating func leaveLane() { lane.take()?.requests.subtract(1, ordering: .relaxed) }
   }
 
   private let url: URL
+  private let errors: ConnectionErrors
   private let state: Mutex<State>
 
-  init(url: URL, lane: HTTPTransport.Lane, resolver: Resolver<any Answer>) {
+  init(url: URL, errors: ConnectionErrors, resolver: Resolver<any Answer>) {
     self.url = url
-    state = Mutex(State(lane: lane, head: resolver))
-    lane.requests.add(1, ordering: .relaxed)
+    self.errors = errors
+    state = Mutex(State(head: resolver))
   }
-
-  deinit { state.withLock { $0.leaveLane() } }
 
   func didReceiveHead(
     task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
@@ -257,8 +188,6 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   func didFinishRequest(task: HTTPClient.Task<Void>) throws {
     let body = state.withLock { state in
-      // The lane must be updated before the chain starts the next request.
-      state.leaveLane()
       state.receive = nil
       return state.body.take()
     }
@@ -267,8 +196,7 @@ private final class Exchange: HTTPClientResponseDelegate {
 
   func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) {
     let (head, body, gate, failure) = state.withLock { state in
-      state.failure = state.failure ?? explained(error)
-      state.leaveLane()
+      state.failure = state.failure ?? errors.explained(error)
       state.receive = nil
       return (state.head.take(), state.body.take(), state.gate.take(), state.failure)
     }

@@ -4,18 +4,9 @@ import FetchSupport
 import Foundation
 
 /// The proxies for requests, as specified by the usual environment variables.
+///
+/// All requests go through a tunnel, which the proxy must allow.
 struct Proxies: Sendable {
-  typealias Tunnel = HTTPClient.Configuration.Proxy
-
-  /// The route of a request.
-  enum Route: Hashable {
-    case direct
-    /// Through a proxy that reads and forwards the request: HTTP without encryption.
-    case forwarded(Server)
-    /// Through a proxy that relays bytes.
-    case tunneled(Tunnel)
-  }
-
   /// An HTTP proxy.
   struct Server: Hashable {
     var host: String
@@ -23,7 +14,7 @@ struct Proxies: Sendable {
     var user: String?
     var password: String?
 
-    fileprivate var tunnel: Tunnel {
+    var tunnel: HTTPClient.Configuration.Proxy {
       let authorization = user.map { user in
         HTTPClient.Authorization.basic(username: user, password: password ?? "")
       }
@@ -31,69 +22,45 @@ struct Proxies: Sendable {
     }
   }
 
-  private enum Proxy {
-    case http(Server)
-    case socks(Tunnel)
-  }
-
-  private let forHTTP: Proxy?
-  private let forHTTPS: Proxy?
+  private let forHTTP: Server?
+  private let forHTTPS: Server?
   private let exceptions: [String]
 
-  /// - Parameters:
-  ///   - option: The proxy for all requests; overrides the environment.
-  ///   - environment: The environment. As in curl, `HTTP_PROXY` is read in lowercase only, because
-  ///     web servers set the uppercase variable from a request header.
-  init(
-    option: String?, environment: [String: String] = ProcessInfo.processInfo.environment
-  ) throws {
+  /// - Parameter environment: The environment. As in curl, `HTTP_PROXY` is read in lowercase only,
+  ///   because web servers set the uppercase variable from a request header.
+  init(environment: [String: String] = ProcessInfo.processInfo.environment) throws {
     // An empty variable counts as missing.
     let environment = environment.filter { !$0.value.isEmpty }
     func value(_ name: String) -> String? { environment[name] ?? environment[name.uppercased()] }
-    let general = option ?? value("all_proxy")
-    forHTTP = try Self.proxy(option ?? environment["http_proxy"] ?? general)
-    forHTTPS = try Self.proxy(option ?? value("https_proxy") ?? general)
+    forHTTP = try Self.server(environment["http_proxy"] ?? value("all_proxy"))
+    forHTTPS = try Self.server(value("https_proxy") ?? value("all_proxy"))
     exceptions = (value("no_proxy") ?? "").split(whereSeparator: { $0 == "," || $0 == " " })
       .map { $0.lowercased() }
   }
 
-  func route(to url: URL) -> Route {
-    if forHTTP == nil, forHTTPS == nil { return .direct }
+  /// Returns the proxy for a URL; nil for a direct connection.
+  func server(for url: URL) -> Server? {
+    if forHTTP == nil, forHTTPS == nil { return nil }
     let host = url.host()?.lowercased() ?? ""
     let isExcepted = exceptions.contains { entry in
       let name = entry.hasPrefix(".") ? String(entry.dropFirst()) : entry
       return entry == "*" || host == name || host.hasSuffix("." + name)
     }
-    if isExcepted { return .direct }
-    let isEncrypted = url.scheme?.lowercased() == "https"
-    return switch isEncrypted ? forHTTPS : forHTTP {
-    case .http(let server): isEncrypted ? .tunneled(server.tunnel) : .forwarded(server)
-    case .socks(let tunnel): .tunneled(tunnel)
-    case nil: .direct
-    }
+    if isExcepted { return nil }
+    return url.scheme?.lowercased() == "https" ? forHTTPS : forHTTP
   }
 
-  private static func proxy(_ text: String?) throws -> Proxy? {
-    guard let text, !text.isEmpty else { return nil }
+  private static func server(_ text: String?) throws -> Server? {
+    guard let text else { return nil }
     let address = text.contains("://") ? text : "http://\(text)"
-    let shown = Address.withoutCredentials(address).printable
-    guard let url = Address.url(address), let host = url.host(), !host.isEmpty else {
-      throw ValidationError("\"\(shown)\" is not the URL of a proxy.")
+    guard let url = Address.url(address), let host = url.host(), !host.isEmpty,
+      url.scheme?.lowercased() == "http"
+    else {
+      let shown = Address.withoutCredentials(address).printable
+      throw ValidationError("\"\(shown)\" is not the URL of an HTTP proxy.")
     }
-    switch url.scheme?.lowercased() {
-    case "http":
-      return .http(
-        Server(
-          host: host, port: url.port ?? 1080, user: url.user(percentEncoded: false),
-          password: url.password(percentEncoded: false)))
-    case "socks5", "socks5h":
-      guard url.user() == nil else {
-        throw ValidationError("Passwords for SOCKS5 proxies are not supported.")
-      }
-      // The proxy resolves host names, as with socks5h in curl.
-      return .socks(.socksServer(host: host, port: url.port ?? 1080))
-    default:
-      throw ValidationError("\"\(shown)\" is not the URL of an HTTP or SOCKS5 proxy.")
-    }
+    return Server(
+      host: host, port: url.port ?? 1080, user: url.user(percentEncoded: false),
+      password: url.password(percentEncoded: false))
   }
 }

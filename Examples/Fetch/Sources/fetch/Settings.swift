@@ -8,11 +8,37 @@ import PledgeFoundation
 // Converts command-line options to settings.
 
 extension Fetch {
+  /// Where the files are written.
+  struct Target {
+    /// The folder; nil for standard output.
+    var folder: URL?
+    /// The name of a single file, if it is specified.
+    var name: String?
+  }
+
+  var target: Target {
+    let directory = URL(filePath: directory, directoryHint: .isDirectory)
+    guard let output else { return Target(folder: directory) }
+    if output == "-" { return Target(name: "standard output") }
+    let file = URL(filePath: output, directoryHint: .notDirectory, relativeTo: directory)
+      .absoluteURL
+    return Target(folder: file.deletingLastPathComponent(), name: file.lastPathComponent)
+  }
+
+  /// The file with the certificates to trust; nil for those of the system.
+  var trustedCertificates: String? {
+    certificates
+      ?? ProcessInfo.processInfo.environment["SSL_CERT_FILE"].flatMap { path in
+        path.isEmpty ? nil : path
+      }
+  }
+
   /// Returns the policies of the downloader.
   func options() throws -> Options {
     var options = Options()
     options.concurrency = concurrency
-    options.split = split
+    // Bytes can be written to standard output in their order only.
+    options.split = target.folder == nil ? 1 : split
     options.connectionsPerHost = perHost
     options.stall = .seconds(timeout)
     options.policy.attempts = retries + 1
@@ -20,7 +46,7 @@ extension Fetch {
     return options
   }
 
-  /// Returns the header fields and credentials to send with requests.
+  /// Returns the header fields to send with requests.
   func requestSettings() throws -> RequestSettings {
     var settings = RequestSettings()
     for field in header {
@@ -30,87 +56,53 @@ extension Fetch {
       else {
         throw ValidationError("--header needs \"Name: value\", not \"\(field.printable)\".")
       }
-      guard !["range", "if-range"].contains(field[..<colon].lowercased()) else {
-        throw ValidationError(
-          "--header can't set \(field[..<colon]), because fetch requests ranges itself.")
+      // Ranges are this program's business, and the host is the one whose certificate is checked.
+      guard !["host", "range", "if-range"].contains(field[..<colon].lowercased()) else {
+        throw ValidationError("--header can't set \(field[..<colon]).")
       }
       let value = field[field.index(after: colon)...]
       settings.headers[String(field[..<colon])] = value.trimmingCharacters(in: .whitespaces)
     }
-    let home = ProcessInfo.processInfo.environment["HOME"] ?? NSHomeDirectory()
-    if let path = netrcFile ?? (netrc ? home + "/.netrc" : nil) {
-      let netrc = Netrc(try read(path))
-      settings.credentials = { netrc.credentials(for: $0, login: $1, usingDefault: $2) }
-    }
     return settings
-  }
-
-  /// Returns the downloads in a list.
-  func downloads(in list: String) throws -> [Download] {
-    let requests = try DownloadList.parse(list)
-    return zip(FileNames.names(for: requests), requests).map { name, request in
-      Download(name: name, mirrors: request.mirrors, checksum: request.checksum)
-    }
   }
 
   /// Returns the downloads in the arguments and in the list.
   func requestedDownloads() throws -> [Download] {
     do {
-      var requests = try DownloadList.parse(arguments: downloads)
+      var requests = try DownloadList.parse(arguments: files)
       if let list {
-        let (text, source) = (try read(list), list == "-" ? "standard input" : list)
-        requests +=
-          Metalink.isLikely(text)
-          ? try Metalink.parse(text, source: source) : try DownloadList.parse(text, source: source)
+        let source = list == "-" ? "standard input" : list
+        requests += try DownloadList.parse(StandardStreams.read(list), source: source)
       }
-      guard !requests.isEmpty else { throw ValidationError("The list is empty.") }
+      guard !requests.isEmpty else { throw ValidationError("There is no file to download.") }
       try DownloadList.requireDistinctNames(requests)
-      if let checksums { try addChecksums(from: checksums, to: &requests) }
-      warn(about: requests)
-      return zip(FileNames.names(for: requests), requests).map { name, request in
-        Download(
-          name: name, mirrors: request.mirrors, checksum: request.checksum, size: request.size)
+      var names = FileNames.names(for: requests)
+      if output != nil, let name = target.name {
+        guard requests.count == 1 else {
+          throw ValidationError("--output is for one download; use --directory for several.")
+        }
+        names = [name]
+        try requireFile(target)
+      }
+      return zip(names, requests).map { name, request in
+        Download(name: name, mirrors: request.mirrors, checksum: request.checksum)
       }
     } catch let error as DownloadListError {
       throw ValidationError(error.description.printable)
-    }
-  }
-
-  /// Adds the checksums in a list; each file must have one.
-  private func addChecksums(from path: String, to requests: inout [DownloadRequest]) throws {
-    let list = ChecksumList(try read(path))
-    var missing: [String] = []
-    for index in requests.indices where requests[index].checksum == nil {
-      requests[index].checksum = list.checksum(for: requests[index])
-      if requests[index].checksum == nil { missing.append(requests[index].remoteName) }
-    }
-    guard !missing.isEmpty else { return }
-    let names = missing.prefix(5).joined(separator: ", ") + (missing.count > 5 ? ", …" : "")
-    throw ValidationError(
-      "\(path) contains no checksum for \(names), or several different ones.".printable)
-  }
-
-  private func warn(about requests: [DownloadRequest]) {
-    guard !quiet else { return }
-    let weak = requests.first { $0.checksum?.algorithm.isWeak == true }?.checksum?.algorithm
-    if let weak {
-      StandardStreams.writeError(
-        "fetch: \(weak.rawValue) detects accidental changes only; use sha256 if possible\n")
-    }
-    for request in requests where request.checksum == nil {
-      guard let algorithm = request.unsupportedChecksum else { continue }
-      StandardStreams.writeError(
-        "fetch: \(request.name ?? "a file"): \(algorithm) isn't supported, so the file isn't verified\n"
-          .printable)
-    }
-  }
-
-  /// Returns the contents of a text file, or of standard input for `-`.
-  func read(_ path: String) throws -> String {
-    do throws(FileFailure) {
-      return try StandardStreams.read(path)
-    } catch {
+    } catch let error as FileFailure {
       throw ValidationError("\(error).")
+    }
+  }
+
+  /// Throws an error if `--output` specifies a folder.
+  private func requireFile(_ target: Target) throws {
+    guard let folder = target.folder, let name = target.name, let output else { return }
+    var status = stat()
+    let path = folder.appending(component: name).path(percentEncoded: false)
+    guard !output.isEmpty, !output.hasSuffix("/"),
+      stat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFDIR
+    else {
+      throw ValidationError("--output: \(output) is a folder; use --directory.".printable)
     }
   }
 }

@@ -415,63 +415,6 @@ import Testing
     #expect(network.asked.first?.url.absoluteString == "http://a/x", "not in the address")
   }
 
-  @Test func netrc_tellsThePasswordOfEachHost() throws {
-    let netrc = Netrc(
-      """
-      # two hosts
-      machine a login me password one
-      machine b
-        login you
-        password two
-      """)
-    var options = Options()
-    options.settings.credentials = { netrc.credentials(for: $0, login: $1, usingDefault: $2) }
-    let network = network { asked in
-      asked.url.host() == "a"
-        ? Reply(status: 302, headers: ["location": "http://b/x"]) : part(asked)
-    }
-    _ = try outcome(options: options, from: network)
-    let expected = ["me:one", "you:two"].map { "Basic \(Data($0.utf8).base64EncodedString())" }
-    #expect(network.asked.map { $0.headers["Authorization"] } == expected)
-    #expect(Netrc("default login d password p").credentials(for: "z")?.user == "d")
-    #expect(Netrc("machine a login me").credentials(for: "z") == nil)
-    let quoted = Netrc(#"machine a login "me too" password "l u\"x""#)
-    #expect(quoted.credentials(for: "a")?.user == "me too")
-    #expect(quoted.credentials(for: "a")?.password == #"l u"x"#)
-    let commented = Netrc(
-      """
-      machine a login #me password #1 # a comment: login x
-      machine b login you password two
-      """)
-    #expect(commented.credentials(for: "a")?.user == "#me")
-    #expect(commented.credentials(for: "a")?.password == "#1")
-    #expect(commented.credentials(for: "b")?.password == "two")
-    #expect(Netrc("machine a account login login me").credentials(for: "a")?.user == "me")
-  }
-
-  @Test func netrc_default_isNotForOtherServers() throws {
-    let netrc = Netrc(
-      "machine a login me password one machine a login you password two default login d password p")
-    var options = Options()
-    options.settings.headers = ["Host": "h", "X-Field": "x"]
-    options.settings.credentials = { netrc.credentials(for: $0, login: $1, usingDefault: $2) }
-    let network = network { asked in
-      asked.url.host() == "c"
-        ? part(asked) : Reply(status: 302, headers: ["location": "http://c/x"])
-    }
-    for (url, credentials) in [
-      ("http://a/x", "me:one"), ("http://you@a/x", "you:two"), ("http://b/x", "d:p"),
-    ] {
-      _ = try outcome(of: url, options: options, from: network)
-      let sent = network.asked.suffix(2).map(\.headers)
-      let text = Data(credentials.utf8).base64EncodedString()
-      #expect(sent.map { $0["Authorization"] } == ["Basic \(text)", nil], "\(url)")
-      #expect(sent.map { $0["Host"] } == ["h", nil])
-      #expect(sent.map { $0["X-Field"] } == ["x", "x"])
-      disk.remove("x")
-    }
-  }
-
   @Test(arguments: [true, false], [2, 1000])
   func tooManyOpenFiles_areWaitedFor(checksum: Bool, failures: Int) throws {
     let count = Recorded<Int>()
@@ -529,24 +472,6 @@ import Testing
     #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
   }
 
-  @Test(arguments: [true, false])
-  func wrongSize_isAnError(isKnown: Bool) throws {
-    let network = network { asked in
-      var reply = part(asked)
-      if !isKnown { reply.headers["content-length"] = "unknown" }
-      return reply
-    }
-    let downloader = Downloader(
-      transport: network, storage: disk, disk: .immediate, time: world.time)
-    let work = downloader.downloadAll([
-      Download(name: "x", mirrors: [try address("http://a/x")], size: 19_999)
-    ])
-    world.run { !work.isPending }
-    let outcome = try #require(try work.currentResult?.get().first)
-    #expect("\(error(of: outcome) as Any)".contains("should have 19999"))
-    #expect(disk.files.isEmpty)
-  }
-
   @Test(arguments: [403, 0, 503], [0, 0.05])
   func connections_thatTheServerRefuses_areNotNeeded(status: Int, delay: Double) throws {
     var options = Options()
@@ -598,7 +523,7 @@ import Testing
 
   @Test func mirrorsThatAnswerAtOnce_writeOneOfTheirFiles() throws {
     let part = try disk.open("x")
-    let copy = try Copy(Download(name: "x", mirrors: []), part)
+    let copy = Copy(Download(name: "x", mirrors: []), part)
     let claim = try #require(copy.claims.first)
     let attempt = copy.beginAttempt()
     let (long, short) = (try address("http://a/x"), try address("http://b/x"))
@@ -617,7 +542,7 @@ import Testing
 
   @Test func connectionThatWasGivenUp_writesNoMore() throws {
     let part = try disk.open("x")
-    let copy = try Copy(Download(name: "x", mirrors: [], checksum: Checksum(of: bytes)), part)
+    let copy = Copy(Download(name: "x", mirrors: [], checksum: Checksum(of: bytes)), part)
     let claim = try #require(copy.claims.first)
     let url = try address("http://a/x")
     let whole = AnswerHead(url: url, status: 200, headers: ["content-length": "20000"])
@@ -704,135 +629,132 @@ import Testing
     #expect(world.now > .seconds(40), "\(world.now)")
   }
 
-  // MARK: - The user's own file
+  // MARK: - Servers that contradict themselves
 
-  /// Downloads `x` to a folder, and returns the outcome.
-  private func outcome(
-    in folder: URL, continuing: Bool, checksum: Checksum? = nil, from network: SimulatedNetwork
-  ) throws -> Outcome {
+  /// The first response breaks after 12,000 bytes, and the next one is a part of the file with
+  /// numbers that don't fit together.
+  @Test(arguments: [("bytes 12000-19999/20000", "4000"), ("bytes 12000-12999/20000", nil)])
+  func partWithContradictoryLengths_isNotUsed(range: String, length: String?) throws {
+    let network = interruptedNetwork { reply in
+      reply.headers["content-range"] = range
+      reply.body = Data(self.bytes[8000..<(length == nil ? 16_000 : 12_000)])
+      // A body of unknown length, or as long as the field says.
+      reply.headers["content-length"] = length ?? "unknown"
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
+  }
+
+  // MARK: - What is on the disk before a good response
+
+  /// Downloads `x` from a server that breaks the connection after 2 of 3 MiB.
+  private func leavePartialFile(of content: Data, tag: String?, from url: String) throws {
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+      if asked.headers["Range"] != nil { throw ConnectionFailure("down", isTransient: false) }
+      var reply = Reply(
+        headers: [
+          "last-modified": "Mon, 23 Nov 2026 08:00:00 GMT", "date": "Mon, 23 Nov 2026 09:00:00 GMT",
+        ],
+        body: content, stop: 2 << 20)
+      reply.headers["etag"] = tag
+      return reply
+    }
+    _ = try outcome(of: url, checksum: false, from: network)
+    #expect(disk.partialNames == ["x"])
+  }
+
+  @Test(arguments: ["a refused connection", "a missing file", "no byte", "another file"])
+  func bytesOfAnEarlierRun_areKeptUntilAGoodResponse(server: String) throws {
+    let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try leavePartialFile(of: content, tag: "\"1\"", from: "http://a/x")
+    let before = disk.partial("x")
     var options = Options()
-    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    options.policy.attempts = 1
+    let network = network { _ in
+      switch server {
+      case "a refused connection": throw ConnectionFailure("refused", isRefusal: true)
+      case "a missing file": Reply(status: 404)
+      case "no byte": Reply(body: content, stop: 0)
+      default: Reply(body: self.bytes)
+      }
+    }
+    // The URL is another one, so nothing that is present can be used.
+    _ = try outcome(of: "http://b/y", checksum: false, options: options, from: network)
+    #expect(network.asked.allSatisfy { $0.headers["Range"] == nil })
+    if server == "another file" {
+      #expect(disk.files["x"] == bytes && disk.partialNames.isEmpty)
+    } else {
+      #expect(disk.partial("x") == before, "\(server)")
+      #expect(disk.partialNames == ["x"])
+    }
+  }
+
+  /// A signed URL has another query in each run.
+  @Test(arguments: [
+    ("\"1\"", false, true), ("W/\"1\"", false, false), (nil, false, false), (nil, true, true),
+  ])
+  func earlierRun_isContinuedWithAnotherQuery_ifTheFileIsCertainlyTheSame(
+    tag: String?, hasChecksum: Bool, isContinued: Bool
+  ) throws {
+    let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try leavePartialFile(of: content, tag: tag, from: "http://a/x?signature=1")
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+      var reply = Reply(headers: tag.map { ["etag": $0] } ?? [:], body: content)
+      if let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap({ Int($0.0) }) {
+        reply.status = 206
+        reply.headers["content-range"] = "bytes \(first)-\(content.count - 1)/\(content.count)"
+        reply.body = Data(content[first...])
+      }
+      return reply
+    }
     let downloader = Downloader(
-      transport: network,
-      storage: FolderStorage(PartialFiles(in: folder, continuing: continuing), existing: .replaced),
-      options: options, disk: .immediate, time: world.time)
+      transport: network, storage: disk, disk: .immediate, time: world.time)
     let work = downloader.downloadAll([
-      Download(name: "x", mirrors: [try address("http://a/x")], checksum: checksum)
+      Download(
+        name: "x", mirrors: [try address("http://a/x?signature=2")],
+        checksum: hasChecksum ? Checksum(of: content) : nil)
     ])
     world.run { !work.isPending }
-    return try #require(try work.currentResult?.get().first)
+    #expect(disk.files["x"] == content)
+    #expect(network.asked.map { $0.headers["Range"] != nil } == [isContinued])
+    if isContinued, !hasChecksum { #expect(network.asked[0].headers["If-Range"] == tag) }
   }
 
-  private func withFolder(_ body: (URL) throws -> Void) throws {
-    let folder = FileManager.default.temporaryDirectory.appending(
-      component: "fetch-continue-\(UUID().uuidString)", directoryHint: .isDirectory)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    try body(folder)
-  }
+  // MARK: - Servers that refuse connections
 
-  private func names(in folder: URL) throws -> Set<String> {
-    Set(try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)))
-  }
-
-  @Test(arguments: [Reply(status: 404), Reply(body: Data("another file".utf8))], [true, false])
-  func fileOfTheUser_isNotReplaced_whenItCannotBeContinued(
-    reply: Reply, hasChecksum: Bool
-  ) throws {
-    try withFolder { folder in
-      let file = folder.appending(component: "x")
-      try bytes[..<7000].write(to: file)
-      _ = try outcome(
-        in: folder, continuing: true, checksum: hasChecksum ? Checksum(of: bytes) : nil,
-        from: network { _ in reply })
-      #expect(try Data(contentsOf: file) == bytes[..<7000])
-      #expect(try names(in: folder) == ["x"])
+  @Test func refusedConnection_isFinal_unlessTheServerHasAnswered() throws {
+    let network = network { asked in
+      if asked.url.host() == "typo" { throw ConnectionFailure("refused", isRefusal: true) }
+      // A server that restarts.
+      let isDown = asked.headers["Range"] != nil && self.world.now < .seconds(1)
+      if isDown { throw ConnectionFailure("refused", isRefusal: true) }
+      var reply = part(asked)
+      if asked.headers["Range"] == nil { reply.stop = 12_000 }
+      return reply
     }
+    let outcome = try outcome(of: "http://typo/x", from: network)
+    #expect("\(error(of: outcome) as Any)".contains("refused"))
+    #expect(network.asked.count == 1 && world.now < .seconds(1))
+    _ = try self.outcome(from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.count > 3)
   }
 
-  @Test(arguments: [true, false])
-  func fileOfTheUser_isKept_whenItTurnsOutToBeAnotherFile(isOtherStart: Bool) throws {
-    try withFolder { folder in
-      let file = folder.appending(component: "x")
-      let start = isOtherStart ? Data(count: 7000) : Data(bytes[..<7000])
-      try start.write(to: file)
-      var count = 0
-      let network = network { asked in
-        count += 1
-        var reply = part(asked)
-        if !isOtherStart, count == 1 { reply.stop = 5000 }
-        return !isOtherStart && count > 1 ? Reply(body: bytes) : reply
-      }
-      let outcome = try outcome(
-        in: folder, continuing: true, checksum: isOtherStart ? Checksum(of: bytes) : nil,
-        from: network)
-      #expect("\(error(of: outcome) as Any)".contains("cannot continue the existing file"))
-      #expect(try Data(contentsOf: file) == start)
-      #expect(try names(in: folder) == ["x"])
+  /// For example, because standard output is a pipe whose reader is busy.
+  @Test func receiverThatTakesItsTime_isNoStall() {
+    let watch = StallWatch(limit: .seconds(5), time: world.time)
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let meter = watch.meter()
+    let watched = watch.watch(promise, meter)
+    meter.receive(10, now: world.time.now) {
+      world.schedule(after: .seconds(100)) {}
+      world.run { world.now >= .seconds(100) }
     }
-  }
-
-  @Test func restartOfAFileOfTheUser_endsTheConnectionsThatStillSendTheFormerVersion() throws {
-    try withFolder { folder in
-      let file = folder.appending(component: "x")
-      try bytes[..<7000].write(to: file)
-      let part = try PartialFile(for: "x", in: folder, continuing: true)
-      let copy = try Copy(Download(name: "x", mirrors: [try address("http://a/x")]), part)
-      let claim = try #require(copy.claims.first)
-      #expect(try copy.headers(for: claim)["Range"] == "bytes=7000-")
-      #expect(throws: NotContinuable.self) { try copy.restart(because: Changed()) }
-      #expect(throws: Changed.self) { try copy.headers(for: claim) }
-    }
-  }
-
-  /// Without a strong validator, nothing shows that what comes after a broken connection belongs to
-  /// what came before.
-  @Test func fileOfTheUser_isContinuedAnew_afterAChange() throws {
-    try withFolder { folder in
-      let file = folder.appending(component: "x")
-      try bytes[..<7000].write(to: file)
-      var count = 0
-      let network = network { asked in
-        count += 1
-        var reply = part(asked)
-        reply.headers["etag"] = "W/\"\(count)\""
-        if count == 1 { reply.stop = 5000 }
-        return reply
-      }
-      _ = try outcome(in: folder, continuing: true, from: network)
-      #expect(network.asked.map { $0.headers["Range"] } == ["bytes=7000-", "bytes=7000-"])
-      #expect(try Data(contentsOf: file) == bytes)
-      #expect(try names(in: folder) == ["x"])
-    }
-  }
-
-  /// Without --continue, nothing shows that the bytes of the user belong to the file.
-  @Test(arguments: [true, false])
-  func runWithoutContinue_doesNotTrustWhatAnInterruptedOneContinued(isFound: Bool) throws {
-    try withFolder { folder in
-      let file = folder.appending(component: "x")
-      let mine = Data(repeating: 7, count: 1 << 20)
-      try mine.write(to: file)
-      let whole = Data(count: 3 << 20)
-      let first = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
-        let start = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
-        var reply = Reply(
-          status: 206,
-          headers: [
-            "content-range": "bytes \(start)-\(whole.count - 1)/\(whole.count)", "etag": "\"1\"",
-          ], body: Data(whole[start...]))
-        reply.stop = start == mine.count ? 1 << 20 : 0
-        return reply
-      }
-      _ = try outcome(in: folder, continuing: true, from: first)
-      #expect(try names(in: folder) == ["x", "x.part", "x.part.json"])
-      #expect(try Data(contentsOf: file) == mine)
-      let second = network { _ in isFound ? Reply(body: whole) : Reply(status: 404) }
-      _ = try outcome(in: folder, continuing: false, from: second)
-      #expect(second.asked.allSatisfy { $0.headers["Range"] == nil })
-      #expect(try Data(contentsOf: file) == (isFound ? whole : mine))
-      #expect(try names(in: folder) == ["x"])
-    }
+    #expect(watched.isPending)
+    world.run { !watched.isPending }
+    #expect(throws: Stalled.self) { try watched.currentResult?.get() }
+    withExtendedLifetime(resolver) {}
   }
 
   @Test func connectionsPerHost_areLimited_andWaitingForOneIsNoStall() throws {

@@ -200,9 +200,9 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
   /// A closure that is called before a file is opened, and can throw an error.
   var beforeOpen: () throws -> Void = {}
 
-  var isSyncing: Bool { false }
-
   var partialNames: Set<String> { Set(partial.keys) }
+
+  func partial(_ name: String) -> Data? { partial[name] }
 
   func present(_ file: Download) throws -> Int? {
     guard let bytes = files[file.name], let checksum = file.checksum,
@@ -215,12 +215,11 @@ final class SimulatedDisk: Storage, @unchecked Sendable {
 
   func open(_ name: String) throws -> any Part {
     try beforeOpen()
-    if records[name] == nil { partial[name] = Data() }
     return SimulatedPart(disk: self, name: name)
   }
 
   func close(_ part: any Part) {
-    guard let part = part as? SimulatedPart, part.isOpen else { return }
+    guard let part = part as? SimulatedPart, part.isBegun else { return }
     if let latest = part.latest, latest.received > 0 { records[part.name] = latest }
     if records[part.name] == nil { partial[part.name] = nil }
   }
@@ -237,9 +236,8 @@ private final class SimulatedPart: Part, @unchecked Sendable {
   let name: String
   let leftover: ResumeState?
   fileprivate private(set) var latest: ResumeState?
+  fileprivate private(set) var isBegun = false
   private let disk: SimulatedDisk
-
-  var isOpen: Bool { disk.partial[name] != nil }
 
   init(disk: SimulatedDisk, name: String) {
     self.disk = disk
@@ -247,8 +245,16 @@ private final class SimulatedPart: Part, @unchecked Sendable {
     leftover = disk.records[name]
   }
 
+  func begin(_ resume: ResumeState) {
+    isBegun = true
+    let end = resume.segments.filter { $0.position > $0.start }.map(\.position).max() ?? 0
+    disk.partial[name] = disk.partial[name, default: Data()].prefix(end)
+    if end == 0 { disk.records[name] = nil }
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws {
     try disk.beforeWrite()
+    guard isBegun else { throw FileFailure(.write, name, EBADF) }
     disk.partial[name, default: Data()].overwrite(at: position, bytes)
   }
 
@@ -260,14 +266,13 @@ private final class SimulatedPart: Part, @unchecked Sendable {
   func keep(_ resume: ResumeState) { latest = resume }
 
   func restart() {
+    guard isBegun else { return }
     latest = nil
     disk.partial[name] = Data()
     disk.records[name] = nil
   }
 
-  func checksum(_ algorithm: ChecksumAlgorithm) -> Checksum {
-    Checksum(of: disk.partial[name] ?? Data(), algorithm)
-  }
+  func checksum() -> Checksum { Checksum(of: disk.partial[name] ?? Data()) }
 }
 
 extension Data {

@@ -18,6 +18,9 @@ final class ScratchFolder: Sendable {
     url.appending(component: name, directoryHint: .notDirectory)
   }
 
+  /// The path of a file in the folder; for an empty name, that of the folder with a slash.
+  func path(_ name: String) -> String { url.path(percentEncoded: false) + name }
+
   var names: [String] {
     get throws {
       try FileManager.default.contentsOfDirectory(atPath: url.path(percentEncoded: false)).sorted()

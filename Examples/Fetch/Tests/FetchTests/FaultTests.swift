@@ -18,6 +18,8 @@ import UnreliableServer
     try await body(files, scratch)
   }
 
+  private func path(_ folder: URL) -> String { folder.path(percentEncoded: false) }
+
   private func writeList(_ server: LoopbackServer, in folder: URL) throws -> String {
     let list = folder.appending(component: "list.txt")
     try Data(server.manifest.utf8).write(to: list)
@@ -31,7 +33,7 @@ import UnreliableServer
     let right = Dictionary(uniqueKeysWithValues: server.files.map { ($0.name, $0.sha256) })
     var whole: Set<String> = []
     for name in names where !PartialFile.isPartialName(name) {
-      let checksum = try Checksum(ofFileAt: folder.appending(component: name))
+      let checksum = try Checksum(ofFileAt: path(folder) + name)
       #expect(checksum.hex == right[name], "\(name) is half-written or unknown")
       whole.insert(name)
     }
@@ -56,7 +58,7 @@ import UnreliableServer
       let server = try await LoopbackServer.start(
         Configuration(seed: 3, fileCount: isFull ? 600 : 60, sizes: 1...300_000))
       let list = try writeList(server, in: scratch)
-      let arguments = ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"]
+      let arguments = ["--list", list, "--directory", files.path(percentEncoded: false), "--quiet"]
       var before: Set<String> = []
       var timesKilled = 0
       for _ in 0..<(isFull ? 100 : 6) {
@@ -69,17 +71,13 @@ import UnreliableServer
         before = now
       }
       #expect(timesKilled > 0, "it was done before it could be killed")
-      // The state that a run leaves if it is killed before it has saved a record.
-      let left = files.appending(
-        component: PartialFile.partialName(for: server.files[0].name))
-      try Data("half".utf8).write(to: left)
+      // Nothing shows that these files, which are too small for a record, aren't the user's.
+      let left = Set(try partialFiles(in: files))
       let asked = server.tally.requests
       let ending = try await FetchProcess(arguments, in: scratch).ending()
       #expect(ending.status == 0, "\(ending.output)")
       #expect(try wholeFiles(of: server, in: files).count == server.files.count)
-      let names = try FileManager.default.contentsOfDirectory(
-        atPath: files.path(percentEncoded: false))
-      #expect(names.filter(PartialFile.isPartialName).isEmpty, "nothing partial is left")
+      #expect(Set(try partialFiles(in: files)) == left, "the last run leaves nothing")
 
       // Runs again: all files exist, and no request is sent.
       let askedByThen = server.tally.requests
@@ -98,7 +96,7 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       let fetch = try FetchProcess(
         [
-          "--list", list, "--output", files.path(percentEncoded: false), "--quiet", "--retries",
+          "--list", list, "--directory", files.path(percentEncoded: false), "--quiet", "--retries",
           "1",
         ], in: scratch)
       while try wholeFiles(of: server, in: files).count < 5, fetch.isRunning {
@@ -112,7 +110,7 @@ import UnreliableServer
       let names = try FileManager.default.contentsOfDirectory(
         atPath: files.path(percentEncoded: false))
       #expect(names.filter(PartialFile.isPartialName).isEmpty)
-      #expect(ending.output.contains("attempts failed") || ending.output.contains("onnect"))
+      #expect(ending.output.contains("onnect"))
     }
   }
 
@@ -123,7 +121,7 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       // The unit is 512 bytes in a POSIX shell, and 1024 in others.
       let fetch = try FetchProcess(
-        ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch,
+        ["--list", list, "--directory", files.path(percentEncoded: false), "--quiet"], in: scratch,
         setup: "ulimit -f 200")
       let ending = try await fetch.ending()
       #expect(ending.status == 1, "\(ending.output)")
@@ -165,7 +163,7 @@ import UnreliableServer
         Configuration(seed: 6, fileCount: 20, sizes: 50_000...300_000))
       let list = try writeList(server, in: scratch)
       let ending = try await FetchProcess(
-        ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch
+        ["--list", list, "--directory", files.path(percentEncoded: false), "--quiet"], in: scratch
       ).ending()
       #expect(ending.status == 1, "\(ending.output)")
       #expect(ending.output.contains("No space left on device"), "\(ending.output)")
@@ -187,7 +185,7 @@ import UnreliableServer
       // Far fewer than the number of files: files are closed, and not all are open at the same
       // time.
       let fetch = try FetchProcess(
-        ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch,
+        ["--list", list, "--directory", files.path(percentEncoded: false), "--quiet"], in: scratch,
         setup: "ulimit -n 200")
       let ending = try await fetch.ending()
       #expect(ending.status == 0, "\(ending.output.suffix(2000))")
@@ -203,7 +201,8 @@ import UnreliableServer
           Configuration(seed: UInt64(round), fileCount: 200, sizes: 50_000...300_000))
         let list = try writeList(server, in: scratch)
         let fetch = try FetchProcess(
-          ["--list", list, "--output", files.path(percentEncoded: false), "--quiet"], in: scratch)
+          ["--list", list, "--directory", files.path(percentEncoded: false), "--quiet"], in: scratch
+        )
         while try partialFiles(in: files).isEmpty, fetch.isRunning {
           try await Task.sleep(for: .milliseconds(1))
         }
@@ -225,7 +224,7 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       let fetch = try FetchProcess(
         [
-          "--list", list, "--output", files.path(percentEncoded: false), "--deadline", "1.5",
+          "--list", list, "--directory", files.path(percentEncoded: false), "--deadline", "1.5",
           "--quiet",
         ], in: scratch)
       while try partialFiles(in: files).count < 8, fetch.isRunning {
@@ -247,7 +246,7 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       let ending = try await FetchProcess(
         [
-          "--list", list, "--output", files.path(percentEncoded: false), "--timeout", "0.8",
+          "--list", list, "--directory", files.path(percentEncoded: false), "--timeout", "0.8",
           "--retries", "2",
         ],
         in: scratch
@@ -269,7 +268,7 @@ import UnreliableServer
         Configuration(fileCount: 3, script: Script { _ in .busyWithRetryAfter }))
       let list = try writeList(server, in: scratch)
       let ending = try await FetchProcess(
-        ["--list", list, "--output", files.path(percentEncoded: false), "--retries", "0"],
+        ["--list", list, "--directory", files.path(percentEncoded: false), "--retries", "0"],
         in: scratch
       ).ending()
       #expect(ending.status == 1)
@@ -287,7 +286,7 @@ import UnreliableServer
       let list = try writeList(server, in: scratch)
       let pipe = scratch.appending(component: "pipe").path(percentEncoded: false)
       let ending = try await FetchProcess(
-        ["--list", pipe, "--output", files.path(percentEncoded: false)], in: scratch,
+        ["--list", pipe, "--directory", files.path(percentEncoded: false)], in: scratch,
         setup: "mkfifo '\(pipe)' && (cat '\(list)' > '\(pipe)' &)"
       ).ending()
       #expect(ending.status == 0, "\(ending.output)")
@@ -299,7 +298,10 @@ import UnreliableServer
   @Test func badUsage_isExplained() async throws {
     try await withFolders { _, scratch in
       for (arguments, message) in [
-        (["--timeout", "0"], "--timeout must be a positive number of seconds"),
+        (
+          ["--timeout", "0", "http://127.0.0.1:1/x"],
+          "--timeout must be a positive number of seconds"
+        ),
         (["--retries=-1"], "--retries must be from 0 to 1000000"),
         (["--retries", "\(Int.max)"], "--retries must be from 0 to 1000000"),
         (["--concurrency", "\(Int.max)"], "--concurrency must be from 1 to 100000"),
@@ -311,25 +313,20 @@ import UnreliableServer
         (["ftp//nonsense"], "nonsense"),
         (["\u{1B}[31m\u{9B}31m"], "\u{FFFD}[31m\u{FFFD}31m"),
         (["--list", "/nonexistent"], "cannot read /nonexistent: No such file or directory"),
-        (["--output", "/etc/passwd", "http://127.0.0.1:1/x"], "cannot create /etc/passwd"),
-        (["--cacert", "/nonexistent", "http://127.0.0.1:1/x"], "cannot read /nonexistent"),
+        (["--directory", "/etc/passwd", "http://127.0.0.1:1/x"], "cannot create /etc/passwd"),
+        (["--cacert", "/nonexistent", "http://127.0.0.1:1/x"], "/nonexistent can't be read"),
+        (["--header", "Host: h", "http://127.0.0.1:1/x"], "--header can't set Host"),
+        ([], "There is no file to download"),
+        (["--quiet", ""], "There is no file to download"),
+        (["--list", "/dev/null"], "There is no file to download"),
+        (["-o", "/tmp", "http://127.0.0.1:1/x"], "/tmp is a folder"),
+        (["-o", "x", "http://127.0.0.1:1/x", "http://127.0.0.1:1/y"], "is for one download"),
         (["--per-host", "0"], "--per-host must be at least 1"),
       ] {
         let ending = try await FetchProcess(arguments, in: scratch).ending()
         #expect(ending.status == 64, "\(arguments): \(ending.output)")
         #expect(ending.output.contains(message), "\(ending.output)")
       }
-    }
-  }
-
-  @Test(arguments: ["bash", "zsh", "fish"])
-  func completions_areMadeForEachShell(shell: String) async throws {
-    try await withFolders { _, scratch in
-      let ending = try await FetchProcess(
-        ["--generate-completion-script", shell], in: scratch
-      ).ending()
-      #expect(ending.status == 0)
-      #expect(ending.output.contains("per-host"))
     }
   }
 

@@ -124,6 +124,14 @@ final class RawServer: Sendable {
     }
   }
 
+  /// Starts a server that responds with `text` to the first bytes on a connection.
+  static func plain(_ text: String) async throws -> RawServer {
+    try await RawServer(host: "127.0.0.1", tls: nil) { _, inbound, outbound, _ in
+      _ = try await inbound.next()
+      try await outbound.write(ByteBuffer(string: text))
+    }
+  }
+
   /// Starts a server that sends the head of a response, and then reads nothing more.
   static func deaf(tls: NIOSSLContext) async throws -> RawServer {
     try await RawServer(host: "127.0.0.1", tls: tls) { channel, inbound, _, _ in
@@ -147,8 +155,14 @@ final class RawServer: Sendable {
 
   // MARK: - Proxies
 
-  /// Starts an HTTP proxy, which forwards requests and creates tunnels.
-  static func proxy(password: String? = nil) async throws -> RawServer {
+  /// Starts an HTTP proxy, which creates tunnels.
+  ///
+  /// - Parameters:
+  ///   - password: The value of `Proxy-Authorization` that it requires.
+  ///   - port: The port on this machine to which all tunnels lead; nil for the requested servers.
+  static func proxy(
+    password: String? = nil, leadingTo port: Int? = nil
+  ) async throws -> RawServer {
     try await RawServer { request, inbound, outbound in
       let words = request.line.split(separator: " ").map(String.init)
       if let password, request.field("proxy-authorization") != password {
@@ -156,54 +170,16 @@ final class RawServer: Sendable {
           ByteBuffer(string: "HTTP/1.1 407 Who\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
         return
       }
-      let isTunnel = words[0] == "CONNECT"
-      let address = isTunnel ? "tunnel://\(words[1])" : words[1]
-      guard let url = URL(string: address), let host = url.host() else {
+      guard words[0] == "CONNECT", let url = URL(string: "tunnel://\(words[1])"),
+        let host = port == nil ? url.host() : "127.0.0.1"
+      else {
         try await outbound.write(
           ByteBuffer(string: "HTTP/1.1 400 Bad\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"))
         return
       }
-      let server = try await connect(host, url.port ?? 80)
+      let server = try await connect(host, port ?? url.port ?? 80)
       try await server.executeThenClose { answers, requests in
-        if isTunnel {
-          try await outbound.write(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"))
-        } else {
-          let lines = ["GET \(url.path()) HTTP/1.1"] + request.lines.dropFirst() + ["", ""]
-          try await requests.write(ByteBuffer(string: lines.joined(separator: "\r\n")))
-        }
-        async let forward: Void = {
-          for try await bytes in answers { try await outbound.write(bytes) }
-        }()
-        while isTunnel, let bytes = try await inbound.next() { try await requests.write(bytes) }
-        try await forward
-      }
-    }
-  }
-
-  /// Starts a SOCKS5 proxy (RFC 1928); its requests are the addresses to which it connects.
-  ///
-  /// This assumes that each message arrives in one piece, because messages are short and a client
-  /// waits for each reply.
-  static func socksProxy() async throws -> RawServer {
-    try await RawServer(host: "127.0.0.1", tls: nil) { _, inbound, outbound, log in
-      guard try await inbound.next()?.getInteger(at: 0, as: UInt8.self) == 5 else { return }
-      try await outbound.write(ByteBuffer(bytes: [5, 0]))
-      guard var request = try await inbound.next(),
-        request.readBytes(length: 3) == [5, 1, 0], let kind = request.readInteger(as: UInt8.self)
-      else { return }
-      let host: String?
-      switch kind {
-      case 1: host = request.readBytes(length: 4)?.map(String.init).joined(separator: ".")
-      case 3:
-        let length = request.readInteger(as: UInt8.self) ?? 0
-        host = request.readString(length: Int(length))
-      default: return
-      }
-      guard let host, let port = request.readInteger(as: UInt16.self) else { return }
-      log.requests.withLock { $0.append(Request(lines: ["\(host):\(port)"])) }
-      let server = try await connect(host, Int(port))
-      try await outbound.write(ByteBuffer(bytes: [5, 0, 0, 1, 0, 0, 0, 0, 0, 0]))
-      try await server.executeThenClose { answers, requests in
+        try await outbound.write(ByteBuffer(string: "HTTP/1.1 200 OK\r\n\r\n"))
         async let forward: Void = {
           for try await bytes in answers { try await outbound.write(bytes) }
         }()

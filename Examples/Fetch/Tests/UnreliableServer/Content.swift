@@ -35,7 +35,7 @@ struct Content: Sendable {
       bytes(start..<end).withUnsafeBytes { checksum.update($0) }
       start = end
     }
-    return checksum.finish().hex
+    return checksum.checksum.hex
   }
 }
 

@@ -1,9 +1,9 @@
-// MD5 (RFC 1321), and SHA-1 and SHA-256 (FIPS 180-4).
+// SHA-256 (FIPS 180-4).
 //
-// The examples don't use swift-crypto for these, because their first build would then compile
-// BoringSSL a second time, in addition to the copy that TLS needs.
+// This isn't swift-crypto's, because the first build would then compile BoringSSL a second time, in
+// addition to the copy that TLS needs.
 
-#include "digests.h"
+#include "sha256.h"
 
 #include <string.h>
 
@@ -12,73 +12,10 @@
 #include <stdatomic.h>
 #endif
 
-static uint32_t rotl(uint32_t x, int n) { return x << n | x >> (32 - n); }
 static uint32_t rotr(uint32_t x, int n) { return x >> n | x << (32 - n); }
 
 static uint32_t big(const uint8_t *p) {
   return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static uint32_t little(const uint8_t *p) {
-  return (uint32_t)p[3] << 24 | (uint32_t)p[2] << 16 | (uint32_t)p[1] << 8 | p[0];
-}
-
-// MD5: floor(2^32 * |sin(i + 1)|).
-static const uint32_t sines[64] = {
-    0xd76aa478, 0xe8c7b756, 0x242070db, 0xc1bdceee, 0xf57c0faf, 0x4787c62a, 0xa8304613, 0xfd469501,
-    0x698098d8, 0x8b44f7af, 0xffff5bb1, 0x895cd7be, 0x6b901122, 0xfd987193, 0xa679438e, 0x49b40821,
-    0xf61e2562, 0xc040b340, 0x265e5a51, 0xe9b6c7aa, 0xd62f105d, 0x02441453, 0xd8a1e681, 0xe7d3fbc8,
-    0x21e1cde6, 0xc33707d6, 0xf4d50d87, 0x455a14ed, 0xa9e3e905, 0xfcefa3f8, 0x676f02d9, 0x8d2a4c8a,
-    0xfffa3942, 0x8771f681, 0x6d9d6122, 0xfde5380c, 0xa4beea44, 0x4bdecfa9, 0xf6bb4b60, 0xbebfbc70,
-    0x289b7ec6, 0xeaa127fa, 0xd4ef3085, 0x04881d05, 0xd9d4d039, 0xe6db99e5, 0x1fa27cf8, 0xc4ac5665,
-    0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
-    0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
-
-static void md5_block(uint32_t *h, const uint8_t *p) {
-  static const int shifts[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
-  uint32_t a = h[0], b = h[1], c = h[2], d = h[3];
-  for (int i = 0; i < 64; i++) {
-    uint32_t f;
-    int k;
-    if (i < 16) {
-      f = (b & c) | (~b & d);
-      k = i;
-    } else if (i < 32) {
-      f = (d & b) | (~d & c);
-      k = (5 * i + 1) & 15;
-    } else if (i < 48) {
-      f = b ^ c ^ d;
-      k = (3 * i + 5) & 15;
-    } else {
-      f = c ^ (b | ~d);
-      k = (7 * i) & 15;
-    }
-    uint32_t next = b + rotl(a + f + sines[i] + little(p + 4 * k), shifts[i / 16][i % 4]);
-    a = d, d = c, c = b, b = next;
-  }
-  h[0] += a, h[1] += b, h[2] += c, h[3] += d;
-}
-
-static void sha1_block(uint32_t *h, const uint8_t *p) {
-  uint32_t w[80];
-  for (int i = 0; i < 16; i++) w[i] = big(p + 4 * i);
-  for (int i = 16; i < 80; i++) w[i] = rotl(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
-  uint32_t a = h[0], b = h[1], c = h[2], d = h[3], e = h[4];
-  for (int i = 0; i < 80; i++) {
-    uint32_t f, k;
-    if (i < 20) {
-      f = (b & c) | (~b & d), k = 0x5a827999;
-    } else if (i < 40) {
-      f = b ^ c ^ d, k = 0x6ed9eba1;
-    } else if (i < 60) {
-      f = (b & c) | (b & d) | (c & d), k = 0x8f1bbcdc;
-    } else {
-      f = b ^ c ^ d, k = 0xca62c1d6;
-    }
-    uint32_t next = rotl(a, 5) + f + e + k + w[i];
-    e = d, d = c, c = rotl(b, 30), b = a, a = next;
-  }
-  h[0] += a, h[1] += b, h[2] += c, h[3] += d, h[4] += e;
 }
 
 // SHA-256: the fractional parts of the cube roots of the first 64 primes.
@@ -162,32 +99,24 @@ static int has_sha(void) {
 }
 #endif
 
-static void take_blocks(digest_state *state, const uint8_t *p, size_t count) {
+static void take_blocks(sha256_state *state, const uint8_t *p, size_t count) {
 #if defined(__x86_64__)
-  if (state->kind == DIGEST_SHA256 && has_sha()) {
+  if (has_sha()) {
     sha256_blocks_native(state->words, p, count);
     return;
   }
 #endif
-  for (; count > 0; count--, p += 64) {
-    switch (state->kind) {
-      case DIGEST_MD5: md5_block(state->words, p); break;
-      case DIGEST_SHA1: sha1_block(state->words, p); break;
-      default: sha256_block(state->words, p);
-    }
-  }
+  for (; count > 0; count--, p += 64) sha256_block(state->words, p);
 }
 
-void digest_begin(digest_state *state, int kind) {
-  static const uint32_t start[8] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-  static const uint32_t start256[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                       0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  memcpy(state->words, kind == DIGEST_SHA256 ? start256 : start, sizeof state->words);
+void sha256_begin(sha256_state *state) {
+  static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
+                                    0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  memcpy(state->words, start, sizeof state->words);
   state->length = 0;
-  state->kind = kind;
 }
 
-void digest_update(digest_state *state, const void *bytes, size_t count) {
+void sha256_update(sha256_state *state, const void *bytes, size_t count) {
   // An empty buffer may have no address, which `memcpy` must not get.
   if (count == 0) return;
   const uint8_t *p = bytes;
@@ -207,20 +136,12 @@ void digest_update(digest_state *state, const void *bytes, size_t count) {
   if (count % 64 > 0) memcpy(state->block, p + count / 64 * 64, count % 64);
 }
 
-int digest_end(digest_state *state, uint8_t *output) {
+void sha256_end(sha256_state *state, uint8_t *output) {
   uint64_t bits = state->length * 8;
   uint8_t padding[72] = {0x80};
   size_t used = state->length % 64;
   size_t zeros = (used < 56 ? 56 : 120) - used;
-  for (int i = 0; i < 8; i++) {
-    int shift = state->kind == DIGEST_MD5 ? 8 * i : 56 - 8 * i;
-    padding[zeros + i] = (uint8_t)(bits >> shift);
-  }
-  digest_update(state, padding, zeros + 8);
-  int words = state->kind == DIGEST_MD5 ? 4 : state->kind == DIGEST_SHA1 ? 5 : 8;
-  for (int i = 0; i < 4 * words; i++) {
-    int shift = state->kind == DIGEST_MD5 ? 8 * (i % 4) : 24 - 8 * (i % 4);
-    output[i] = (uint8_t)(state->words[i / 4] >> shift);
-  }
-  return 4 * words;
+  for (int i = 0; i < 8; i++) padding[zeros + i] = (uint8_t)(bits >> (56 - 8 * i));
+  sha256_update(state, padding, zeros + 8);
+  for (int i = 0; i < 32; i++) output[i] = (uint8_t)(state->words[i / 4] >> (24 - 8 * (i % 4)));
 }
