@@ -12,7 +12,14 @@ struct IndexOptions: ParsableArguments {
   func tree(_ path: String) throws -> SourceTree {
     var tree = try SourceTree(path: path)
     if let indexStore {
-      tree.index = try IndexStore(path: indexStore, library: indexLibrary).relative(to: path)
+      let index = try IndexStore(path: indexStore, library: indexLibrary).relative(to: path)
+      let outdated = tree.files.map(\.path).filter(index.outdated.contains)
+      if let first = outdated.first {
+        remark(
+          "\(first)\(outdated.count > 1 ? " and \(outdated.count - 1) other files" : ""): warning:"
+            + " changed since the build, so the index isn't used there. Build again.")
+      }
+      tree.index = index
     }
     return tree
   }

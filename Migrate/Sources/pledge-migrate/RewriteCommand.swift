@@ -42,6 +42,7 @@ struct RewriteCommand: ParsableCommand {
         }
       }
     }
+    rewrite.remarks.forEach(remark)
     remark(
       "Converted \(rewrite.convertedChains) chains with \(rewrite.convertedOperators) operators in"
         + " \(rewrite.changes.count) files.")

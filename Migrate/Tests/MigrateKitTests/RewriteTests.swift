@@ -103,10 +103,9 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     #expect(try rewritten(after) == after)
   }
 
-  @Test func rewrite_whenChainIsInConditionalCode_leavesIt() throws {
-    let text = """
-      import PromiseKit
-
+  @Test(arguments: [
+    (
+      """
       func run() {
         #if DEBUG
         load().done { print($0) }.cauterize()
@@ -114,10 +113,67 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
         load().done { _ in }.cauterize()
         #endif
       }
+      """, "alternatives"
+    ),
+    (
       """
-    let after = try rewritten(text)
-    #expect(after.contains("conditional"))
-    #expect(after.contains("load().done { print($0) }.cauterize()"))
+      #if os(iOS)
+      func run() { load().done { show($0) }.cauterize() }
+      #else
+      func run() { load().done { print($0) }.cauterize() }
+      #endif
+      """, "alternatives"
+    ),
+    (
+      """
+      func run() {
+        load()
+          #if DEBUG
+          .get { print($0) }
+          #endif
+          .done { show($0) }.cauterize()
+      }
+      """, "alternatives"
+    ),
+    (
+      """
+      func run() {
+        load().done {
+          #if DEBUG
+          print($0)
+          #else
+          show($0)
+          #endif
+        }.cauterize()
+      }
+      """, "alternatives"
+    ),
+    (
+      """
+      func run() { #logged { load().done { show($0) }.cauterize() } }
+      """, "macro"
+    ),
+  ])
+  func rewrite_whenCodeIsInMacroOrHasAlternatives_leavesItAndSaysSo(
+    code: String, reason: String
+  ) throws {
+    let tree = SourceTree(contents: [("File.swift", "import PromiseKit\n\n" + code)])
+    let rewrite = try TreeRewrite(tree)
+    #expect(rewrite.changes.isEmpty, "\(rewrite.changes.first?.after ?? "")")
+    #expect(rewrite.remarks.contains { $0.hasPrefix("File.swift:") && $0.contains(reason) })
+  }
+
+  @Test func rewrite_whenIfHasOneSide_convertsInsideIt() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      #if os(iOS)
+      func run() { load().done { show($0) }.cauterize() }
+      #endif
+      """)
+    #expect(after.contains("let source = load()"))
+    #expect(after.contains("#if os(iOS)"))
   }
 
   @Test(arguments: [

@@ -15,6 +15,10 @@ public enum Decision: String, Sendable, CaseIterable {
   case shared
   case macro
 
+  /// Whether code that needs this decision gets no comment either: its text can matter, or exist in
+  /// alternatives.
+  var leavesCodeUntouched: Bool { self == .conditional || self == .macro }
+
   /// What has to be decided.
   public var question: String {
     switch self {
@@ -34,7 +38,7 @@ public enum Decision: String, Sendable, CaseIterable {
     case .passed: "The promise is passed on. Convert the function that receives it first."
     case .blocking: "The thread is blocked. Make the caller `async` first."
     case .library: "This library has no bridge that settles in the same order. Convert by hand."
-    case .conditional: "The chain is inside `#if`. Convert both sides by hand."
+    case .conditional: "The code has alternatives in `#if`. Convert each of them by hand."
     case .shared: "Several chains start from this promise. Decide their order."
     case .macro: "The chain is inside the arguments of a macro. Convert by hand."
     }

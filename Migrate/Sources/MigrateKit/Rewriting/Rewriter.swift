@@ -58,6 +58,7 @@ final class Rewriter {
   private func convert(_ chain: Chain, inner: [SyntaxIdentifier: Chain], _ plan: inout FilePlan) {
     do {
       let converter = ChainConverter(chain, inner: inner)
+      try converter.checkSurroundings()
       switch chain.usage {
       case .stored: throw ConversionFailure(.stored)
       case .argument: throw ConversionFailure(.passed)
@@ -73,7 +74,9 @@ final class Rewriter {
     } catch let failure as ConversionFailure {
       plan.items.append(
         FilePlan.Item(chain: chain, decision: failure.decision, operators: 0))
-      if let edit = mark(chain, failure.decision) { plan.edits.append(edit) }
+      if !failure.decision.leavesCodeUntouched, let edit = mark(chain, failure.decision) {
+        plan.edits.append(edit)
+      }
     } catch {}
   }
 

@@ -20,6 +20,8 @@ public struct TreeRewrite: Sendable {
   public let convertedOperators: Int
   /// How many chains are left, by the decision that they need.
   public let left: [String: Int]
+  /// Remarks about code in macros and alternatives of `#if`, which gets no comment.
+  public let remarks: [String]
 
   /// Plans the conversion of a tree; fails if a file of it can't be read reliably.
   ///
@@ -35,12 +37,16 @@ public struct TreeRewrite: Sendable {
     var chains = 0
     var operators = 0
     var left: [String: Int] = [:]
+    var remarks: [String] = []
     for file in tree.files {
       var plan = rewriter.plan(file)
       if addsTwins { plan.edits += Twins(program: program).edits(file) }
       for item in plan.items {
         if let decision = item.decision {
           left[decision.rawValue, default: 0] += 1
+          if decision.leavesCodeUntouched {
+            remarks.append("\(item.chain.place.description): left as it is: \(decision.question)")
+          }
         } else {
           chains += 1
           operators += item.operators
@@ -60,6 +66,7 @@ public struct TreeRewrite: Sendable {
     convertedChains = chains
     convertedOperators = operators
     self.left = left
+    self.remarks = remarks
   }
 
   /// The converted tree.

@@ -32,11 +32,13 @@ public struct SourceTree: Sendable {
       throw MigrateError("There is no file or folder at '\(path)'.")
     }
     if !isFolder.boolValue {
-      self.init(contents: [((path as NSString).lastPathComponent, try Self.read(path))])
+      self.init(
+        contents: [((path as NSString).lastPathComponent, try Self.read(path))],
+        settings: BuildSettings(above: URL(fileURLWithPath: path)))
       return
     }
     var contents: [(String, String)] = []
-    var settings = BuildSettings()
+    var settings = BuildSettings(above: URL(fileURLWithPath: path))
     let root = URL(fileURLWithPath: path)
     let walk = FileManager.default.enumerator(atPath: root.path)
     while let name = walk?.nextObject() as? String {
@@ -57,7 +59,7 @@ public struct SourceTree: Sendable {
     folder.hasPrefix(".") || ["Pods", "Carthage", "DerivedData", "checkouts"].contains(folder)
   }
 
-  private static func read(_ path: String) throws -> String {
+  fileprivate static func read(_ path: String) throws -> String {
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     guard let text = String(data: data, encoding: .utf8) else {
       throw MigrateError("'\(path)' isn't UTF-8 text. Convert the file to UTF-8 first.")
@@ -105,6 +107,26 @@ public struct BuildSettings: Sendable {
 
   /// Creates the settings of a plain build.
   public init() {}
+
+  /// The settings of the package or project to which a file or folder belongs: the nearest one above
+  /// it, in its repository.
+  init(above path: URL) {
+    var folder = path.resolvingSymlinksInPath()
+    let files = FileManager.default
+    func isRoot(_ folder: URL) -> Bool {
+      folder.path == "/" || files.fileExists(atPath: folder.appendingPathComponent(".git").path)
+    }
+    while !isRoot(folder) {
+      folder.deleteLastPathComponent()
+      let names = (try? files.contentsOfDirectory(atPath: folder.path)) ?? []
+      let projects = names.filter { $0.hasSuffix(".xcodeproj") }.map { $0 + "/project.pbxproj" }
+      let found = projects + names.filter(Self.isSettingsFile)
+      for name in found {
+        if let text = try? SourceTree.read(folder.appendingPathComponent(name).path) { read(text) }
+      }
+      if !found.isEmpty { return }
+    }
+  }
 
   static func isSettingsFile(_ name: String) -> Bool {
     name.hasPrefix("Package") && name.hasSuffix(".swift") || name == "project.pbxproj"

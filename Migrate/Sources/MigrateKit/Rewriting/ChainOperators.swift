@@ -1,0 +1,239 @@
+import SwiftSyntax
+
+/// The statements for each operator of a chain.
+extension ChainConverter {
+  func append(
+    _ links: [Link], to code: inout Code, isOuter: Bool
+  ) throws(ConversionFailure) {
+    for (index, link) in links.enumerated() {
+      if link.executor != nil { throw ConversionFailure(.executor) }
+      if link.arguments.contains(where: { $0.label == "flags" }) {
+        throw ConversionFailure(.executor)
+      }
+      let rest = links.dropFirst(index + 1)
+      code.convertedOperators += 1
+      switch link.role {
+      case .then, .map, .done, .get:
+        let isLast = rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
+        try appendHandler(link, to: &code, canReturn: isOuter && isLast && link.role == .done)
+      case .asVoid:
+        code.body += multiline("_ = \(code.value)")
+        code.value = "()"
+      case .eachValue: try appendEach(link, to: &code)
+      case .eachPromise: try appendEachPromise(link, to: &code)
+      case .finally where link.name == "finally" && library == .promiseKit:
+        code.afterward += try statements(link, needsNoReturn: true)
+      case .finally where link.name != "ensureThen":
+        guard isOuter,
+          rest.allSatisfy({ [.catchError, .cauterize, .finally, .catchAndPass].contains($0.role) })
+        else { throw ConversionFailure(.ensureInside) }
+        code.cleanup.append(try statements(link, needsNoReturn: true))
+      case .catchError, .cauterize, .catchAndPass:
+        guard isOuter, rest.allSatisfy({ $0.role == .finally && $0.name == "finally" }) else {
+          throw ConversionFailure(.recoverInside)
+        }
+        try appendCatch(link, to: &code, canReturn: rest.isEmpty && chain.usage == .discarded)
+      case .recover:
+        guard isOuter, rest.isEmpty, chain.usage == .returned else {
+          throw ConversionFailure(.recoverInside)
+        }
+        try appendRecover(link, to: &code)
+      case .wait, .toAsync: throw ConversionFailure(.blocking)
+      case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
+      }
+    }
+  }
+
+  private func closure(_ link: Link) -> ClosureExprSyntax? {
+    if let trailing = link.syntax?.trailingClosure { return trailing }
+    return link.syntax?.arguments.last?.expression.as(ClosureExprSyntax.self)
+  }
+
+  func fragment(_ link: Link) throws(ConversionFailure) -> Fragment? {
+    guard let closure = closure(link) else { return nil }
+    guard let fragment = Fragment(closure),
+      link.syntax?.additionalTrailingClosures.isEmpty ?? true
+    else { throw ConversionFailure(.operatorUnknown) }
+    if let capture = fragment.capture {
+      captures.insert(capture)
+    } else if closure.description.contains("self") {
+      mentionsSelfWithoutCapture = true
+    }
+    return fragment
+  }
+
+  /// Places the statements of a handler that gets the value.
+  private func appendHandler(
+    _ link: Link, to code: inout Code, canReturn: Bool
+  ) throws(ConversionFailure) {
+    guard let fragment = try fragment(link) else { return try appendFunction(link, to: &code) }
+    let (body, result) = fragment.split
+    if fragment.returnsEarly, !canReturn { throw ConversionFailure(.earlyReturn) }
+    if canReturn, fragment.returnsAnywhere, chain.usage != .discarded || !code.cleanup.isEmpty {
+      if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
+    }
+    let renaming = try bind(fragment, needsValue: link.role == .get, to: &code)
+    code.body += lines(body, renaming.names)
+    switch link.role {
+    case .done:
+      if let result { code.body += lines(result, renaming.names) }
+      code.value = "()"
+    case .get:
+      if let result { code.body += lines(result, renaming.names) }
+      code.value = renaming.value
+    case .map:
+      guard let result else { throw ConversionFailure(.operatorUnknown) }
+      code.value = text(result, renaming.names)
+    default:
+      guard let result else {
+        // Google's `then` passes the value on if its handler returns nothing.
+        guard library == .google, !fragment.returnsAnywhere else {
+          throw ConversionFailure(.operatorUnknown)
+        }
+        code.value = renaming.value
+        return
+      }
+      try appendPromise(result, link, renaming, fragment, to: &code)
+    }
+  }
+
+  /// Awaits the promise that a handler returns.
+  private func appendPromise(
+    _ result: ExprSyntax, _ link: Link, _ renaming: Renaming, _ fragment: Fragment,
+    to code: inout Code
+  ) throws(ConversionFailure) {
+    if library == .google {
+      switch try kind(of: result, fragment, link) {
+      case .promise: break
+      case .value:
+        code.value = text(result, renaming.names)
+        return
+      case .nothing:
+        code.body += lines(result, renaming.names)
+        code.value = renaming.value
+        return
+      }
+    }
+    if let value = Self.fulfilled(result) {
+      code.value = value.map { text($0, renaming.names) } ?? "()"
+      return
+    }
+    if let nested = inner[result.id], renaming.names.isEmpty {
+      var copy = code
+      do {
+        let first = try source(nested)
+        copy.value = "try await \(Self.receiver(first)).\(bridge)"
+        try append(nested.links, to: &copy, isOuter: false)
+        code = copy
+        return
+      } catch {
+        // The nested chain stays a promise, which is awaited.
+      }
+    }
+    code.value = "try await \(Self.receiver(text(result, renaming.names))).\(bridge)"
+  }
+
+  enum ResultKind { case promise, value, nothing }
+
+  /// Which overload of Google's `then` a handler selects.
+  func kind(
+    of result: ExprSyntax, _ fragment: Fragment, _ link: Link
+  ) throws(ConversionFailure) -> ResultKind {
+    switch link.overload {
+    case .promise, .guarantee: return .promise
+    case .value: return .value
+    case .nothing: return .nothing
+    case nil: break
+    }
+    if let written = fragment.result {
+      if ["Void", "()"].contains(written) { return .nothing }
+      return guessType(written).isThenable ? .promise : .value
+    }
+    guard case .closure(let body)? = link.handler?.kind else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    switch body.steps.last {
+    case .exit(let value?, _)?, .expression(let value)?:
+      if value.type.isThenable { return .promise }
+      if case .other = value.type { return .value }
+    default: break
+    }
+    if Self.fulfilled(result) != nil { return .promise }
+    throw ConversionFailure(.operatorUnknown)
+  }
+
+  /// The value of a promise that is written as fulfilled: `.value(x)`; the outer nil if it isn't.
+  static func fulfilled(_ node: ExprSyntax) -> ExprSyntax?? {
+    if let call = node.as(FunctionCallExprSyntax.self) {
+      let callee = call.calledExpression.trimmedDescription
+      if call.trailingClosure == nil,
+        callee == ".value" || callee.hasSuffix("Promise.value")
+          || callee.hasPrefix("Promise<") && callee.hasSuffix(">.value")
+      {
+        guard call.arguments.count == 1 else { return nil }
+        return .some(call.arguments.first?.expression)
+      }
+      if callee == "Promise", call.arguments.isEmpty, call.trailingClosure == nil {
+        return .some(nil)
+      }
+    }
+    return nil
+  }
+
+  /// The text of an expression, in parentheses if a member can't follow it.
+  static func receiver(_ text: String) -> String {
+    var plain = text
+    if plain.hasPrefix("try ") { plain.removeFirst(4) }
+    let needsNone =
+      !plain.contains(" ? ") && !plain.contains(" ?? ") && !plain.hasPrefix("if ")
+      && !plain.hasPrefix("switch ") && !plain.contains(" as ")
+    return needsNone ? plain : "(\(plain))"
+  }
+
+  /// A handler that is a function or a key path.
+  private func appendFunction(_ link: Link, to code: inout Code) throws(ConversionFailure) {
+    guard let written = link.syntax?.arguments.last?.expression else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    if let path = written.as(KeyPathExprSyntax.self), link.role == .map, path.root == nil {
+      code.value = "\(Self.inParentheses(code.value))\(path.components.trimmedDescription)"
+      return
+    }
+    let function = written.trimmedDescription
+    if function.contains("self") { mentionsSelfWithoutCapture = true }
+    // In parentheses, a function is called without its labels.
+    let call = "(\(function))(\(code.value == "()" ? "" : code.value))"
+    switch link.role {
+    case .map: code.value = "try \(call)"
+    case .done:
+      code.body += multiline("try \(call)")
+      code.value = "()"
+    default: throw ConversionFailure(.operatorUnknown)
+    }
+  }
+
+  private static func inParentheses(_ text: String) -> String {
+    text.hasPrefix("try ") || text.contains(" ") ? "(\(text))" : text
+  }
+
+  private func appendEach(_ link: Link, to code: inout Code) throws(ConversionFailure) {
+    guard let fragment = try fragment(link), link.name.hasSuffix("Values") else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    let name = String(link.name.dropLast("Values".count))
+    guard name != "sorted", let closure = closure(link) else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    let prefix = fragment.hasTry || code.value.hasPrefix("try ") ? "try " : ""
+    code.value = "\(prefix)\(Self.inParentheses(code.value)).\(name) \(closure.trimmedDescription)"
+  }
+
+  private func appendEachPromise(_ link: Link, to code: inout Code) throws(ConversionFailure) {
+    guard link.name == "thenMap", let fragment = try fragment(link), let closure = closure(link)
+    else { throw ConversionFailure(.operatorUnknown) }
+    let attempt = fragment.hasTry ? "try " : ""
+    let elements = Self.inParentheses(code.value)
+    code.value =
+      "try await when(fulfilled: \(attempt)\(elements).map \(closure.trimmedDescription)).\(bridge)"
+  }
+}
