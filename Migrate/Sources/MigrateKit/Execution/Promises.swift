@@ -133,6 +133,7 @@ extension Machine {
 
   func handlerExecutor(_ written: Expr?, _ library: Library, _ state: State) -> Executor {
     guard let written else {
+      if declarations.setsDefaultQueue, library != .pledge { return .callback }
       if library != .pledge { return .main }
       return state.executor == .main || home == .main ? .main : .pool
     }

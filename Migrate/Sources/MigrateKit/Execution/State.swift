@@ -80,6 +80,14 @@ struct State {
     }
   }
 
+  /// Notes that the call whose value is `text` perhaps returns a value and not a promise.
+  mutating func doubtWait(for text: String) {
+    guard let index = events.lastIndex(where: { $0.kind == .call && $0.key == text }) else {
+      return
+    }
+    events[index].isKnownToBeAwaited = false
+  }
+
   /// Records that the code waits for the call whose value is `text`; returns whether there is one.
   mutating func markAwaited(_ text: String, parallel: Bool = false) {
     let now = tick()
@@ -100,6 +108,7 @@ enum Flow {
   case returned(Value)
   case thrown(Value)
   case left
+  case leftChoice
   case crashed
 }
 

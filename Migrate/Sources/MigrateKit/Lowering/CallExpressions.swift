@@ -35,11 +35,15 @@ extension Lowering {
 
   /// Whether a closure passed to `callee` has to return a promise.
   private func requiresPromise(_ callee: ExprSyntax) -> Bool {
-    guard library == .promiseKit else { return false }
-    if let member = callee.as(MemberAccessExprSyntax.self) {
-      return ["then", "thenMap", "thenFlatMap"].contains(member.declName.baseName.text)
+    guard let library else { return false }
+    let member = callee.as(MemberAccessExprSyntax.self)?.declName.baseName.text
+    guard let name = member ?? callee.as(DeclReferenceExprSyntax.self)?.baseName.text else {
+      return false
     }
-    return callee.as(DeclReferenceExprSyntax.self)?.baseName.text == "firstly"
+    if library == .promiseKit, ["then", "thenMap", "thenFlatMap", "firstly"].contains(name) {
+      return true
+    }
+    return declarations.takesPromiseClosure(name)
   }
 
   /// The operator that a call applies to a promise; nil if the call isn't one, or if that isn't
@@ -52,6 +56,14 @@ extension Lowering {
     guard let member = node.calledExpression.as(MemberAccessExprSyntax.self) else { return nil }
     let place = place(member.declName)
     let hasHandler = all.contains { $0.value.isHandler }
+    if !hasHandler, role.needsHandler, !base.type.isThenable || all.isEmpty { return nil }
+    let hasForeignLabel = all.contains { argument in
+      argument.label.map { !Self.operatorLabels.contains($0) } ?? false
+    }
+    if hasForeignLabel, !base.type.isThenable {
+      decisions.others += 1
+      return nil
+    }
     if let module = declarations.index?.module(
       path: file.path, line: place.line, column: place.column)
     {
@@ -62,7 +74,7 @@ extension Lowering {
       decisions.byIndex += 1
     } else if base.type.isThenable {
       decisions.byDeclaration += 1
-    } else if declarations.declaresOperator(name) {
+    } else if declarations.declaresOperator(name, labels: labels(all)), !continuesAsChain(node) {
       // The tree has a function of its own with this name: only a type decides.
       if hasHandler, base.type != .other { decisions.undecided.append(place) }
       return nil
@@ -70,7 +82,7 @@ extension Lowering {
       decisions.byName += 1
     } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
       decisions.byChain += 1
-    } else if base.type == .other {
+    } else if base.type == .other || continuesAsOther(node) {
       decisions.others += 1
       return nil
     } else {
@@ -79,6 +91,21 @@ extension Lowering {
       return nil
     }
     return link(base, role, name, all, library, place, node)
+  }
+
+  /// The labels of the operators' arguments.
+  private static let operatorLabels: Set<String> = [
+    "on", "flags", "policy", "only", "isolation", Declarations.trailing,
+  ]
+
+  /// Whether the result has a member that the standard library's types have, and promises don't.
+  private func continuesAsOther(_ node: FunctionCallExprSyntax) -> Bool {
+    var parent = node.parent
+    while parent?.is(OptionalChainingExprSyntax.self) == true { parent = parent?.parent }
+    guard let member = parent?.as(MemberAccessExprSyntax.self) else { return false }
+    let name = member.declName.baseName.text
+    guard library.map({ Operators.role(name, $0) == nil }) ?? true else { return false }
+    return Self.collectionNames.contains(name) && declarations.byName[name] == nil
   }
 
   /// Whether a later operator of the same chain is one that only promises have.
@@ -90,7 +117,9 @@ extension Lowering {
     {
       let name = member.declName.baseName.text
       guard Operators.role(name, library) != nil else { return false }
-      if Operators.isTelling(name) { return true }
+      if Operators.isTelling(name), !declarations.declaresOperator(name, labels: []) {
+        return true
+      }
       current = Syntax(call)
       if promisePositions.contains(current.id) { return true }
     }
@@ -148,6 +177,7 @@ extension Lowering {
 
   private func callType(_ callee: Expr, _ all: [Expr.Argument]) -> TypeGuess {
     guard case .name(let name) = callee.kind else { return .unknown }
+    if let result = scope.result(of: name) { return result }
     if let local = scope.type(of: name), local != .unknown { return .unknown }
     let plain = name.split(separator: "<").first.map(String.init) ?? name
     if library != nil {

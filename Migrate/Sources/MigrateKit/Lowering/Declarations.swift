@@ -100,6 +100,8 @@ final class Declarations {
   let index: IndexStore?
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
+  /// Whether the program, apart from its tests, sets the queues on which handlers run by default.
+  private(set) var setsDefaultQueue = false
 
   init(_ tree: SourceTree) {
     settings = tree.settings
@@ -112,6 +114,7 @@ final class Declarations {
       let collector = DeclarationCollector(file)
       collector.walk(file.syntax)
       functions += collector.functions
+      if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
       for (name, owner, type) in collector.properties {
         properties[name, default: []].append((owner, type))
       }
@@ -205,13 +208,25 @@ final class Declarations {
   /// The label of a trailing closure in a call.
   static let trailing = "{}"
 
-  /// Whether the tree declares a function with the name of an operator, outside extensions of the
-  /// libraries' types.
-  func declaresOperator(_ name: String) -> Bool {
+  /// Whether the tree declares a function with the name of an operator that fits a call, outside
+  /// extensions of the libraries' types.
+  func declaresOperator(_ name: String, labels: [String]) -> Bool {
     byName[name]?.contains {
       !["Promise", "Guarantee", "Thenable", "CatchMixin"].contains($0.owner)
-        && $0.labels.last.map { !$0.isEmpty } ?? false
+        && !$0.labels.isEmpty && fits($0, labels)
     } ?? false
+  }
+
+  /// Whether all functions with a name take a closure last that returns a promise.
+  func takesPromiseClosure(_ name: String) -> Bool {
+    guard let all = byName[name] else { return false }
+    return all.allSatisfy { function in
+      guard let type = function.parameters.last?.type,
+        let arrow = type.range(of: "->", options: .backwards)
+      else { return false }
+      return guessType(type[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" })
+        .isThenable
+    }
   }
 
   func propertyType(_ name: String, in owner: String?) -> TypeGuess {

@@ -16,7 +16,9 @@ extension Lowering {
       let text = name.baseName.text
       let type = scope.type(of: text) ?? declarations.propertyType(text, in: owner)
       let isForeign = scope.type(of: text) == nil && declarations.isForeign(text, in: file)
-      return Expr(.name(text), place, isForeign ? .other : type)
+      // A type isn't a promise, but one of its static members can be.
+      let isType = text.first?.isUppercase == true && scope.type(of: text) == nil
+      return Expr(.name(text), place, isForeign || isType && type == .unknown ? .other : type)
     case .memberAccessExpr(let member):
       return memberAccess(member, place)
     case .functionCallExpr(let call):
@@ -160,6 +162,7 @@ extension Lowering {
       resultIsVoid: false, place: place(node))
     body.hasParameters =
       node.signature?.parameterClause != nil || node.statements.lastDollarIndex >= 0
+    body.writtenResult = written
     body.canThrow = node.statements.containsThrow
     return body
   }

@@ -42,6 +42,8 @@ struct Event {
   var isEffect: Bool
   /// Whether the code waits for the result.
   var isAwaited = false
+  /// Whether that is certain: without a type, the result of a handler can be a promise or a value.
+  var isKnownToBeAwaited = true
   /// Whether the declaration says that the call returns a promise.
   let isPromise: Bool
   /// The list of sequential work to which the event belongs: 0 is the function itself.

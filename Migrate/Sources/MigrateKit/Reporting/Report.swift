@@ -24,6 +24,9 @@ public struct Report: Codable, Sendable {
     var runsOn: String
     var handles: String
     var skipsCancellations: Bool
+    /// What the handler returns, by the overload in the build's index: a promise, a guarantee, a
+    /// value, or nothing. Nil without an index, and for operators without such overloads.
+    var overload: String?
   }
 
   /// A fact about a place that isn't part of a chain.
@@ -31,6 +34,16 @@ public struct Report: Codable, Sendable {
     var line: Int
     var kind: String
     var text: String
+
+    /// What the kinds are about.
+    static let kinds = [
+      "resolver": "A resolver that is used more than once",
+      "wait": "A thread that waits for a promise",
+      "cancellation": "A handler that isn't called for cancellations",
+      "eager": "A stored promise, whose work starts where it is created",
+      "conf.Q": "A change of the queues on which handlers run by default",
+      "conf.catchPolicy": "A change of how cancellations are handled by default",
+    ]
   }
 
   /// What a function does on its paths.
@@ -179,7 +192,8 @@ private struct FactCollector {
       }
     return Report.OperatorFacts(
       line: link.place.line, name: link.name, runsOn: runsOn, handles: handles,
-      skipsCancellations: link.skipsCancellations || link.role == .cauterize)
+      skipsCancellations: link.skipsCancellations || link.role == .cauterize,
+      overload: link.overload?.rawValue)
   }
 
   private static func errors(of chain: Chain) -> String {

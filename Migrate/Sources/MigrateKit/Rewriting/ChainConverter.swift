@@ -31,8 +31,12 @@ final class ChainConverter {
   var mentionsSelfWithoutCapture = false
   let inner: [SyntaxIdentifier: Chain]
 
-  init(_ chain: Chain, inner: [SyntaxIdentifier: Chain]) {
+  /// Whether handlers without `on:` run on the main queue.
+  let isMainByDefault: Bool
+
+  init(_ chain: Chain, inner: [SyntaxIdentifier: Chain], isMainByDefault: Bool) {
     self.chain = chain
+    self.isMainByDefault = isMainByDefault
     self.inner = inner
     library = chain.links.first?.library ?? .promiseKit
   }

@@ -6,7 +6,7 @@ extension ChainConverter {
     _ links: [Link], to code: inout Code, isOuter: Bool
   ) throws(ConversionFailure) {
     for (index, link) in links.enumerated() {
-      if link.executor != nil { throw ConversionFailure(.executor) }
+      if !runsOnMain(link) { throw ConversionFailure(.executor) }
       if link.arguments.contains(where: { $0.label == "flags" }) {
         throw ConversionFailure(.executor)
       }
@@ -42,6 +42,14 @@ extension ChainConverter {
       case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
       }
     }
+  }
+
+  /// Whether the handler of an operator runs on the main queue.
+  private func runsOnMain(_ link: Link) -> Bool {
+    guard let executor = link.executor else {
+      return isMainByDefault || [.asVoid, .cauterize].contains(link.role)
+    }
+    return [".main", "DispatchQueue.main"].contains(executor.sourceText)
   }
 
   private func closure(_ link: Link) -> ClosureExprSyntax? {

@@ -57,7 +57,8 @@ final class Rewriter {
 
   private func convert(_ chain: Chain, inner: [SyntaxIdentifier: Chain], _ plan: inout FilePlan) {
     do {
-      let converter = ChainConverter(chain, inner: inner)
+      let converter = ChainConverter(
+        chain, inner: inner, isMainByDefault: !program.declarations.setsDefaultQueue)
       try converter.checkSurroundings()
       switch chain.usage {
       case .stored: throw ConversionFailure(.stored)
