@@ -22,10 +22,8 @@ struct RewriteCommand: ParsableCommand {
   func run() throws {
     let tree = try index.tree(path)
     let rewrite = try TreeRewrite(tree, addsTwins: twins)
-    let after = rewrite.applied(to: tree)
-    let findings = Checker(old: tree, new: after).run().filter { $0.severity > .note }
-    guard findings.isEmpty || dryRun else {
-      remark(findings.map(\.lines).joined(separator: "\n"))
+    guard rewrite.findings.isEmpty || dryRun else {
+      remark(rewrite.findings.map(\.lines).joined(separator: "\n"))
       throw MigrateError("The check found differences in the conversion. Nothing was written.")
     }
     if dryRun {

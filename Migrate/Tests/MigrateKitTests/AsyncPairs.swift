@@ -241,7 +241,7 @@ extension Pair {
       """
       func run() async { for user in users { await notify(user); break } }
       """,
-      finds: [.effectLost, .argumentChanged]),
+      finds: [.effectAdded, .effectLost]),
     Pair(
       "case lost",
       """

@@ -25,6 +25,7 @@ extension Machine {
           }
           if let flow { return (state, nil, flow) }
           let id = state.addPromise(outcome, list: list)
+          state.promises[id].isEnd = link.library != .google && link.role.endsChain
           return (state, .promise(id), nil)
         }
       }
@@ -50,8 +51,10 @@ extension Machine {
         isCertain: isCertain || link.overload != nil
       ) { state, result in
         if link.overload == .value { return .fulfilled(result) }
+        if link.overload == .nothing { return .fulfilled(value) }
         if link.overload == nil, link.library == .google, link.handler?.returnsValue ?? false {
-          return .fulfilled(result)
+          let hasValue = link.handler?.resultOfClosure.flatMap(declarations.hasValue) ?? true
+          return .fulfilled(hasValue ? result : value)
         }
         // Google's `then` with a handler that returns nothing passes the value on.
         if link.library == .google, result.isNothing, !value.isNothing { return .fulfilled(value) }
@@ -246,7 +249,7 @@ extension Machine {
 
 extension Expr {
   /// What is known about the type of the value that a closure returns.
-  private var resultOfClosure: Expr? {
+  fileprivate var resultOfClosure: Expr? {
     guard case .closure(let body) = kind else { return nil }
     switch body.steps.last {
     case .exit(let value?, _)?: return value

@@ -51,6 +51,11 @@ struct State {
     return callbacks.count - 1
   }
 
+  /// Whether a value is the end of a chain whose errors have been handled.
+  func isEnd(_ value: Value?) -> Bool {
+    if case .promise(let id)? = value { promises[id].isEnd } else { false }
+  }
+
   /// This state with a new promise, which is the value of the expression.
   func withPromise(
     _ outcome: Outcome? = nil, source: Value? = nil, list: Int? = nil

@@ -108,6 +108,12 @@ extension Lowering {
     return Self.collectionNames.contains(name) && declarations.byName[name] == nil
   }
 
+  /// Whether a call awaits a promise: `.async()`, or `.get()` of Google's drop-in module.
+  private func isBridge(_ name: String, _ call: FunctionCallExprSyntax) -> Bool {
+    guard call.arguments.isEmpty, call.trailingClosure == nil else { return false }
+    return library == .google ? name == "get" : ["async", "asyncValue"].contains(name)
+  }
+
   /// Whether a later operator of the same chain is one that only promises have.
   private func continuesAsChain(_ node: FunctionCallExprSyntax) -> Bool {
     var current = Syntax(node)
@@ -116,6 +122,7 @@ extension Lowering {
       let call = member.parent?.as(FunctionCallExprSyntax.self), let library
     {
       let name = member.declName.baseName.text
+      if isBridge(name, call) { return true }
       guard Operators.role(name, library) != nil else { return false }
       if Operators.isTelling(name), !declarations.declaresOperator(name, labels: []) {
         return true

@@ -88,7 +88,8 @@ indirect enum Value {
   var text: String {
     switch self {
     case .plain(let text): text
-    case .promise(let id): "promise\(id)"
+    // Without its number: the versions of a function number their promises differently.
+    case .promise: "promise"
     case .resolver: "resolver"
     case .resolverMethod(_, let name): "resolver.\(name)"
     case .closure: "{…}"
@@ -115,6 +116,8 @@ struct PromiseState {
   var list: Int?
   var isContinuation = false
   var canFail = true
+  /// Whether this stands for the end of a chain, which isn't a value.
+  var isEnd = false
 }
 
 /// How a unit ends on a path.

@@ -40,6 +40,9 @@ public enum Role: String, Sendable {
   /// Continues in an `async` function: `.async()`, `.value`.
   case toAsync
 
+  /// Whether a chain ends with an operator of this role, apart from `finally`.
+  var endsChain: Bool { self == .catchError || self == .cauterize || self == .finally }
+
   /// Whether an operator of this role is always called with a handler.
   var needsHandler: Bool {
     switch self {

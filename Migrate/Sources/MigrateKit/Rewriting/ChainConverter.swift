@@ -9,6 +9,8 @@ final class ChainConverter {
   struct Code {
     /// The expression that the chain starts with.
     var source = ""
+    /// The constant for that expression, if one is needed.
+    var name: String?
     var body: [String] = []
     /// The expression for the value.
     var value = "()"
@@ -24,6 +26,9 @@ final class ChainConverter {
     var convertedOperators = 0
   }
 
+  /// Stands for the assignment of a chain's result, whose variable gets its name later.
+  static let assignment = "\u{1}"
+
   let chain: Chain
   let library: Library
   var declared: Set<String> = []
@@ -31,12 +36,19 @@ final class ChainConverter {
   var mentionsSelfWithoutCapture = false
   let inner: [SyntaxIdentifier: Chain]
 
+  let declarations: Declarations
+  /// The names that the function uses, and those that its conversions have declared.
+  let names: Names
   /// Whether handlers without `on:` run on the main queue.
-  let isMainByDefault: Bool
+  var isMainByDefault: Bool { !declarations.setsDefaultQueue }
 
-  init(_ chain: Chain, inner: [SyntaxIdentifier: Chain], isMainByDefault: Bool) {
+  init(
+    _ chain: Chain, inner: [SyntaxIdentifier: Chain], _ declarations: Declarations,
+    _ names: Names
+  ) {
     self.chain = chain
-    self.isMainByDefault = isMainByDefault
+    self.names = names
+    self.declarations = declarations
     self.inner = inner
     library = chain.links.first?.library ?? .promiseKit
   }
@@ -48,7 +60,8 @@ final class ChainConverter {
     guard library != .pledge else { throw ConversionFailure(.library) }
     var code = Code()
     code.source = try source(chain)
-    code.value = "try await \(Self.isWord(code.source) ? code.source : "source").\(bridge)"
+    if !Self.isWord(code.source) { code.name = names.unused("source") }
+    code.value = "try await \(code.name ?? code.source).\(bridge)"
     try append(chain.links, to: &code, isOuter: true)
     if captures.count > 1 || !captures.isEmpty && mentionsSelfWithoutCapture {
       throw ConversionFailure(.capture)
@@ -92,6 +105,32 @@ final class ChainConverter {
       let only = Fragment(closure)?.split.result, !only.trimmedDescription.hasPrefix("try")
     else { return Self.text(chain.source) }
     return Self.text(only)
+  }
+}
+
+/// The names that a function uses: a conversion declares others.
+final class Names {
+  private var used: Set<String>
+
+  init(_ function: FunctionDeclaration) {
+    used = Set(
+      function.node.tokens(viewMode: .sourceAccurate).compactMap { token in
+        if case .identifier(let text) = token.tokenKind { text } else { nil }
+      })
+  }
+
+  /// Whether the function uses a name.
+  func contains(_ name: String) -> Bool { used.contains(name) }
+
+  /// A name that isn't used yet: `wish`, or `wish` with a number.
+  func unused(_ wish: String) -> String {
+    var name = wish
+    var number = 2
+    while !used.insert(name).inserted {
+      name = wish + String(number)
+      number += 1
+    }
+    return name
   }
 }
 

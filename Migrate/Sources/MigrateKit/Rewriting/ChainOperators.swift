@@ -14,8 +14,7 @@ extension ChainConverter {
       code.convertedOperators += 1
       switch link.role {
       case .then, .map, .done, .get:
-        let isLast = rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
-        try appendHandler(link, to: &code, canReturn: isOuter && isLast && link.role == .done)
+        try appendHandler(link, to: &code, rest, canReturn: isOuter && canReturn(link, rest))
       case .asVoid:
         code.body += multiline("_ = \(code.value)")
         code.value = "()"
@@ -23,13 +22,16 @@ extension ChainConverter {
       case .eachPromise: try appendEachPromise(link, to: &code)
       case .finally where link.name == "finally" && library == .promiseKit:
         code.afterward += try statements(link, needsNoReturn: true)
+      case .finally where library == .google && !code.handlers.isEmpty:
+        // After `catch`, `always` follows the handling of the error.
+        code.afterward += try statements(link, needsNoReturn: true)
       case .finally where link.name != "ensureThen":
         guard isOuter,
           rest.allSatisfy({ [.catchError, .cauterize, .finally, .catchAndPass].contains($0.role) })
         else { throw ConversionFailure(.ensureInside) }
         code.cleanup.append(try statements(link, needsNoReturn: true))
       case .catchError, .cauterize, .catchAndPass:
-        guard isOuter, rest.allSatisfy({ $0.role == .finally && $0.name == "finally" }) else {
+        guard isOuter, rest.allSatisfy({ follows($0) }) else {
           throw ConversionFailure(.recoverInside)
         }
         try appendCatch(link, to: &code, canReturn: rest.isEmpty && chain.usage == .discarded)
@@ -42,6 +44,30 @@ extension ChainConverter {
       case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
       }
     }
+  }
+
+  /// Whether an operator only runs code after the handling of errors.
+  private func follows(_ link: Link) -> Bool {
+    guard link.role == .finally else { return false }
+    return library == .google ? chain.usage == .discarded : link.name == "finally"
+  }
+
+  /// Whether a handler that returns early skips nothing but the rest of itself.
+  private func canReturn(_ link: Link, _ rest: ArraySlice<Link>) -> Bool {
+    if link.role == .done {
+      return rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
+    }
+    guard library == .google, link.role == .then, chain.usage == .discarded,
+      let closure = closure(link), !closure.statements.contains(where: \.returnsValue)
+    else { return false }
+    let hasEnded = rest.drop { $0.role == .finally }
+    return hasEnded.allSatisfy { $0.role == .catchAndPass }
+  }
+
+  /// Whether the operators after a handler ignore its value.
+  private func ignoresValue(_ rest: ArraySlice<Link>) -> Bool {
+    chain.usage == .discarded
+      && rest.allSatisfy { [.catchAndPass, .finally, .catchError, .cauterize].contains($0.role) }
   }
 
   /// Whether the handler of an operator runs on the main queue.
@@ -72,7 +98,7 @@ extension ChainConverter {
 
   /// Places the statements of a handler that gets the value.
   private func appendHandler(
-    _ link: Link, to code: inout Code, canReturn: Bool
+    _ link: Link, to code: inout Code, _ rest: ArraySlice<Link>, canReturn: Bool
   ) throws(ConversionFailure) {
     guard let fragment = try fragment(link) else { return try appendFunction(link, to: &code) }
     let (body, result) = fragment.split
@@ -95,20 +121,20 @@ extension ChainConverter {
     default:
       guard let result else {
         // Google's `then` passes the value on if its handler returns nothing.
-        guard library == .google, !fragment.returnsAnywhere else {
+        guard library == .google, !fragment.returnsAnywhere || canReturn else {
           throw ConversionFailure(.operatorUnknown)
         }
         code.value = renaming.value
         return
       }
-      try appendPromise(result, link, renaming, fragment, to: &code)
+      try appendPromise(result, link, renaming, fragment, rest, to: &code)
     }
   }
 
   /// Awaits the promise that a handler returns.
   private func appendPromise(
     _ result: ExprSyntax, _ link: Link, _ renaming: Renaming, _ fragment: Fragment,
-    to code: inout Code
+    _ rest: ArraySlice<Link>, to code: inout Code
   ) throws(ConversionFailure) {
     if library == .google {
       switch try kind(of: result, fragment, link) {
@@ -119,6 +145,11 @@ extension ChainConverter {
       case .nothing:
         code.body += lines(result, renaming.names)
         code.value = renaming.value
+        return
+      case .notPromise:
+        guard ignoresValue(rest) else { throw ConversionFailure(.operatorUnknown) }
+        code.body += lines(result, renaming.names)
+        code.value = "()"
         return
       }
     }
@@ -141,7 +172,8 @@ extension ChainConverter {
     code.value = "try await \(Self.receiver(text(result, renaming.names))).\(bridge)"
   }
 
-  enum ResultKind { case promise, value, nothing }
+  /// What a handler returns; the last one is either a value or nothing.
+  enum ResultKind { case promise, value, nothing, notPromise }
 
   /// Which overload of Google's `then` a handler selects.
   func kind(
@@ -157,16 +189,22 @@ extension ChainConverter {
       if ["Void", "()"].contains(written) { return .nothing }
       return guessType(written).isThenable ? .promise : .value
     }
+    if Self.fulfilled(result) != nil { return .promise }
     guard case .closure(let body)? = link.handler?.kind else {
       throw ConversionFailure(.operatorUnknown)
     }
     switch body.steps.last {
     case .exit(let value?, _)?, .expression(let value)?:
       if value.type.isThenable { return .promise }
-      if case .other = value.type { return .value }
+      // An optional promise isn't a promise.
+      let isOptional = result.is(OptionalChainingExprSyntax.self) || result.isOptionalChain
+      guard value.type == .other || isOptional else { break }
+      if isOptional { return .notPromise }
+      return declarations.hasValue(value).map { $0 ? .value : .nothing } ?? .notPromise
+    case .assign?:
+      return .nothing
     default: break
     }
-    if Self.fulfilled(result) != nil { return .promise }
     throw ConversionFailure(.operatorUnknown)
   }
 

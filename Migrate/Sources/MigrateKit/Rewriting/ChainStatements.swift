@@ -12,9 +12,8 @@ extension ChainConverter {
   func bind(
     _ fragment: Fragment, needsValue: Bool, to code: inout Code
   ) throws(ConversionFailure) -> Renaming {
-    if !declared.isDisjoint(with: fragment.mentioned.subtracting(fragment.parameters)) {
-      throw ConversionFailure(.names)
-    }
+    let clashes = declared.intersection(fragment.mentioned.subtracting(fragment.parameters))
+    if !clashes.isEmpty { throw ConversionFailure(clashes == ["self"] ? .capture : .names) }
     var renaming = Renaming()
     var names = fragment.parameters
     for (index, name) in names.enumerated() where name.hasPrefix("$") {
@@ -64,7 +63,10 @@ extension ChainConverter {
       return ["(\(function))()"]
     }
     if needsNoReturn, fragment.returnsAnywhere { throw ConversionFailure(.earlyReturn) }
-    if !declared.isDisjoint(with: fragment.mentioned) { throw ConversionFailure(.names) }
+    // Cleanup comes before a `guard let self` in the handlers.
+    if !declared.subtracting(["self"]).isDisjoint(with: fragment.mentioned) {
+      throw ConversionFailure(.names)
+    }
     return lines(Array(fragment.statements), [:])
   }
 

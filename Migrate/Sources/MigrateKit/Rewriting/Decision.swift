@@ -14,6 +14,7 @@ public enum Decision: String, Sendable, CaseIterable {
   case conditional
   case shared
   case macro
+  case unproved
 
   /// Whether code that needs this decision gets no comment either: its text can matter, or exist in
   /// alternatives.
@@ -40,6 +41,8 @@ public enum Decision: String, Sendable, CaseIterable {
     case .library: "This library has no bridge that settles in the same order. Convert by hand."
     case .conditional: "The code has alternatives in `#if`. Convert each of them by hand."
     case .shared: "Several chains start from this promise. Decide their order."
+    case .unproved:
+      "The check can't prove that a conversion changes nothing. Convert by hand, and check it."
     case .macro: "The chain is inside the arguments of a macro. Convert by hand."
     }
   }

@@ -22,17 +22,39 @@ public struct TreeRewrite: Sendable {
   public let left: [String: Int]
   /// Remarks about code in macros and alternatives of `#if`, which gets no comment.
   public let remarks: [String]
+  /// What the check finds in the conversion: with any of these, it must not be written.
+  public private(set) var findings: [Finding]
 
   /// Plans the conversion of a tree; fails if a file of it can't be read reliably.
   ///
-  /// With `addsTwins`, functions that return promises get `async` overloads that await them.
+  /// The check compares the result with the tree, and conversions that it doesn't accept are left
+  /// out. With `addsTwins`, functions that return promises get `async` overloads that await them.
   public init(_ tree: SourceTree, addsTwins: Bool = false) throws {
     if let problem = tree.problems.first {
       throw MigrateError(
         "\(problem.path):\(problem.line): \(problem.message) Nothing was written.")
     }
+    // What the check doesn't accept stays as it is.
+    var unproved: Set<String> = []
+    while true {
+      try self.init(tree, addsTwins: addsTwins, unproved: unproved)
+      let findings = Checker(old: tree, new: applied(to: tree)).run()
+        .filter { $0.severity > .note }
+      let keys = findings.compactMap { finding in
+        finding.old.map { Rewriter.key($0.file.path, finding.function) }
+      }
+      let more = Set(keys).subtracting(unproved)
+      if more.isEmpty {
+        self.findings = findings
+        return
+      }
+      unproved.formUnion(more)
+    }
+  }
+
+  private init(_ tree: SourceTree, addsTwins: Bool, unproved: Set<String>) throws {
     let program = Program(tree)
-    let rewriter = Rewriter(program)
+    let rewriter = Rewriter(program, unproved: unproved)
     var changes: [Change] = []
     var chains = 0
     var operators = 0
@@ -67,6 +89,7 @@ public struct TreeRewrite: Sendable {
     convertedOperators = operators
     self.left = left
     self.remarks = remarks
+    findings = []
   }
 
   /// The converted tree.
