@@ -1,4 +1,3 @@
-import Foundation
 import MigrateKit
 import Testing
 
@@ -185,19 +184,5 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     let error = #expect(throws: MigrateError.self) { try TreeRewrite(tree) }
     #expect(error?.description.contains("Bad.swift:1") == true)
     #expect(error?.description.contains(reason) == true)
-  }
-
-  @Test func write_whenCalled_changesFilesAndUndoRestoresThem() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "rewrite-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("Screen.swift")
-    try Data(Self.screen.utf8).write(to: file)
-    let rewrite = try TreeRewrite(try SourceTree(path: folder.path))
-    try rewrite.write(to: folder.path)
-    #expect(try String(contentsOf: file, encoding: .utf8).contains("Task { @MainActor in"))
-    try rewrite.undo(at: folder.path)
-    #expect(try String(contentsOf: file, encoding: .utf8) == Self.screen)
   }
 }

@@ -102,11 +102,11 @@ public struct Report: Codable, Sendable {
   public init(_ tree: SourceTree) {
     let program = Program(tree)
     let rewriter = Rewriter(program)
-    summary.files = tree.files.count
-    summary.lines = tree.files.reduce(0) { $0 + $1.lineCount }
+    summary.files = tree.focusedFiles.count
+    summary.lines = tree.focusedFiles.reduce(0) { $0 + $1.lineCount }
     problems = tree.problems.map { "\($0.path):\($0.line): \($0.message)" }
     let byFile = Dictionary(grouping: program.declarations.functions) { ObjectIdentifier($0.file) }
-    for file in tree.files {
+    for file in tree.focusedFiles {
       let plan = rewriter.plan(file)
       let functions = byFile[ObjectIdentifier(file)] ?? []
       var facts: [FunctionFacts] = []
@@ -129,7 +129,7 @@ public struct Report: Codable, Sendable {
       total
         + file.functions.reduce(0) { $0 + $1.chains.reduce(0) { $0 + $1.operators.count } }
     }
-    order = ConversionOrder(program).names
+    order = ConversionOrder(program, in: tree.focusedFiles).names
   }
 
   private mutating func count(_ plan: FilePlan) {

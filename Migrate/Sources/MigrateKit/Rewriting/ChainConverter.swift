@@ -102,7 +102,7 @@ final class ChainConverter {
         ?? call.arguments.last?.expression.as(
           ClosureExprSyntax.self),
       closure.statements.count == 1, closure.signature?.capture == nil,
-      let only = Fragment(closure)?.split.result, !only.trimmedDescription.hasPrefix("try")
+      let only = Fragment(closure)?.split.result, !only.mentionsTry
     else { return Self.text(chain.source) }
     return Self.text(only)
   }
@@ -142,6 +142,14 @@ struct ConversionFailure: Error {
 }
 
 extension SyntaxProtocol {
+  /// Whether this can throw, apart from nested closures.
+  fileprivate var mentionsTry: Bool {
+    children(viewMode: .sourceAccurate).contains { child in
+      if child.is(ClosureExprSyntax.self) { return false }
+      return child.is(TryExprSyntax.self) || child.mentionsTry
+    } || self.is(TryExprSyntax.self)
+  }
+
   /// Whether `#if` is part of this.
   fileprivate var containsConditionalCode: Bool {
     children(viewMode: .sourceAccurate).contains {

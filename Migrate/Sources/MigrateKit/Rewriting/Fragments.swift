@@ -110,8 +110,12 @@ extension SyntaxProtocol {
   /// Whether this is `value?.member…`, outside arguments and operators.
   var isOptionalChain: Bool {
     if self.is(OptionalChainingExprSyntax.self) { return true }
-    if let call = self.as(FunctionCallExprSyntax.self) { return call.calledExpression.isOptionalChain }
-    if let member = self.as(MemberAccessExprSyntax.self) { return member.base?.isOptionalChain ?? false }
+    if let call = self.as(FunctionCallExprSyntax.self) {
+      return call.calledExpression.isOptionalChain
+    }
+    if let member = self.as(MemberAccessExprSyntax.self) {
+      return member.base?.isOptionalChain ?? false
+    }
     return self.as(SubscriptCallExprSyntax.self)?.calledExpression.isOptionalChain ?? false
   }
 

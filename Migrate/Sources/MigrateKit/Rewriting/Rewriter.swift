@@ -218,7 +218,8 @@ final class Rewriter {
   private func discarded(
     _ code: ChainConverter.Code, _ converter: ChainConverter, _ unit: String
   ) -> [String] {
-    let end = ChainConverter.isWord(code.value) || code.value == "()" ? [] : split("_ = \(code.value)")
+    let end =
+      ChainConverter.isWord(code.value) || code.value == "()" ? [] : split("_ = \(code.value)")
     let handlers = code.handlers.isEmpty ? ["catch {}"] : code.handlers
     let body = guarded(work(code, end, unit), handlers, unit) + code.afterward
     return sourceLine(code) + [task(converter)] + indented(body, unit) + ["}"]

@@ -30,7 +30,7 @@ public struct TreeRewrite: Sendable {
   /// The check compares the result with the tree, and conversions that it doesn't accept are left
   /// out. With `addsTwins`, functions that return promises get `async` overloads that await them.
   public init(_ tree: SourceTree, addsTwins: Bool = false) throws {
-    if let problem = tree.problems.first {
+    if let problem = tree.problems.first(where: { tree.focus == nil || $0.path == tree.focus }) {
       throw MigrateError(
         "\(problem.path):\(problem.line): \(problem.message) Nothing was written.")
     }
@@ -60,7 +60,7 @@ public struct TreeRewrite: Sendable {
     var operators = 0
     var left: [String: Int] = [:]
     var remarks: [String] = []
-    for file in tree.files {
+    for file in tree.focusedFiles {
       var plan = rewriter.plan(file)
       if addsTwins { plan.edits += Twins(program: program).edits(file) }
       for item in plan.items {

@@ -8,6 +8,9 @@ public struct SourceTree: Sendable {
   public let settings: BuildSettings
   /// The index of a build, if there is one.
   public var index: IndexStore?
+  /// The path of the file that is described or converted; nil for all. The other files are there for
+  /// their declarations and settings.
+  public var focus: String?
   /// The files that can't be read reliably, with reasons.
   public let problems: [FileProblem]
 
@@ -54,6 +57,41 @@ public struct SourceTree: Sendable {
     if contents.isEmpty { throw MigrateError("There are no Swift files in '\(path)'.") }
     self.init(contents: contents, settings: settings)
   }
+
+  /// Reads the file at `path` with the repository or project around it, and returns the folder of
+  /// that; for a folder, reads only this folder.
+  public static func around(_ path: String) throws -> (tree: SourceTree, root: String) {
+    let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+    var isFolder: ObjCBool = false
+    let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+    guard exists, !isFolder.boolValue, let folder = project(of: file) else {
+      return (try SourceTree(path: path), path)
+    }
+    let name = String(file.path.dropFirst(folder.path.count + 1))
+    var tree = try SourceTree(path: folder.path)
+    guard tree.files.contains(where: { $0.path == name }) else {
+      return (try SourceTree(path: path), path)
+    }
+    tree.focus = name
+    return (tree, folder.path)
+  }
+
+  /// The root of the repository that has a file; without one, the folder of its package or project.
+  private static func project(of file: URL) -> URL? {
+    var folder = file.deletingLastPathComponent()
+    var project: URL?
+    while folder.path != "/" {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+      if names.contains(".git") { return folder }
+      let isProject = names.contains { $0 == "Package.swift" || $0.hasSuffix(".xcodeproj") }
+      if isProject, project == nil { project = folder }
+      folder.deleteLastPathComponent()
+    }
+    return project
+  }
+
+  /// The files that are described or converted.
+  var focusedFiles: [SourceFile] { files.filter { focus == nil || $0.path == focus } }
 
   static func isSkipped(_ folder: String) -> Bool {
     folder.hasPrefix(".") || ["Pods", "Carthage", "DerivedData", "checkouts"].contains(folder)

@@ -2,8 +2,8 @@ import Foundation
 import MigrateKit
 import Testing
 
-/// A conversion declares names that its function doesn't use.
-@Suite struct NameTests {
+/// What a conversion keeps: names, comments, the queue, and what is returned.
+@Suite struct ConversionTests {
   private func rewritten(_ text: String) throws -> String {
     let tree = SourceTree(contents: [("File.swift", text)])
     let rewrite = try TreeRewrite(tree)
@@ -69,7 +69,6 @@ import Testing
   @Test(arguments: [
     ("{ value in self?.show(value) }", "self?.show(value)"),
     ("{ value in print(value) }", "print(value)"),
-    ("{ value in\n  guard value > 0 else { return }\n  show(value)\n}", "guard value > 0"),
   ])
   func rewrite_whenGoogleHandlerReturnsNoPromise_keepsItsStatement(
     handler: String, statement: String
@@ -84,6 +83,25 @@ import Testing
       """)
     #expect(after.contains("let value = try await source.get()\n      \(statement)"), "\(after)")
     #expect(after.hasSuffix("    stop()\n  }\n}"), "\(after)")
+  }
+
+  @Test func rewrite_whenLastGoogleHandlerReturnsEarly_convertsIfNothingFollows() throws {
+    let handler = "{ value in\n    guard value > 0 else { return }\n    show(value)\n  }"
+    func chain(_ end: String) -> String {
+      """
+      import Promises
+
+      func load(_ id: Int) {
+        fetch(id).then(on: .main) \(handler)\(end)
+      }
+      """
+    }
+    let after = try rewritten(chain(".always { stop() }.catch { report($0) }"))
+    #expect(after.contains("guard value > 0 else { return }"))
+    #expect(after.contains("defer {"), "\(after)")
+    // Here, `return` would skip `always`.
+    let other = try rewritten(chain(".catch { report($0) }.always { stop() }"))
+    #expect(other.contains("TODO(pledge-migrate): early-return"), "\(other)")
   }
 
   @Test func rewrite_whenHandlerKeepsSelf_leavesLaterWeakUses() throws {
@@ -130,6 +148,20 @@ import Testing
       #expect(after.components(separatedBy: comment).count == 2, "\(comment):\n\(after)")
     }
     #expect(!after.contains(" \n"))
+  }
+
+  @Test func rewrite_whenWorkInFirstlyCanThrow_keepsFirstly() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      func refresh() {
+        firstly {
+          load(try request())
+        }.done { show($0) }.catch { report($0) }
+      }
+      """)
+    #expect(after.contains("let source = firstly {"), "\(after)")
   }
 
   @Test func rewrite_whenProgramSetsDefaultQueue_leavesDefaultHandlers() throws {
