@@ -164,6 +164,31 @@ import Testing
     #expect(after.contains("let source = firstly {"), "\(after)")
   }
 
+  @Test func rewrite_whenPromiseIsAwaited_leavesItWithoutComment() throws {
+    let text = """
+      import PromiseKit
+
+      func refresh() async throws {
+        let rows = try await load().map { $0.rows }.async()
+        show(try await when(fulfilled: rows.map { row in fetch(row).map { $0.name } }).async())
+      }
+      """
+    #expect(try rewritten(text) == text)
+  }
+
+  @Test func check_whenHandlerCrashes_followsNoLaterHandler() throws {
+    let text = """
+      import PromiseKit
+
+      func compare() {
+        load().ensure {
+          expect(try! expected())
+        }.catch { fail($0) }
+      }
+      """
+    #expect(try rewritten(text).contains("let source = load()"))
+  }
+
   @Test func rewrite_whenProgramSetsDefaultQueue_leavesDefaultHandlers() throws {
     let chains = """
       import Promises

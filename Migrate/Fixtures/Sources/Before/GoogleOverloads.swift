@@ -8,7 +8,7 @@ func googleOverloads() {
   let value: Promise<Int> = openGoogle().then { $0.total() }  // value
   let nothing: Promise<Ledger> = openGoogle().then { $0.close() }  // nothing
   let rows: Promise<[Int]> = openGoogle().then { $0.rows }  // value
-  let inner: Promise<[Int]> = openGoogle().then(on: .main) { ledger in ledger.rows.map { $0 } }  // value
+  let inner: Promise<[Int]> = openGoogle().then(on: .main) { $0.rows.map(abs) }  // value
   let function: Promise<Int> = openGoogle().then(\.rows.count)  // value
   let other: Promise<Ledger> = openGoogle().recover { _ in openGoogle() }  // promise
   let plain: Promise<Ledger> = openGoogle().recover { _ in openPlain() }  // value

@@ -43,6 +43,8 @@ extension Machine {
   private typealias Handled = [(State, Outcome, Flow?)]
 
   private func handle(_ link: Link, _ outcome: Outcome, _ state: State) throws -> Handled {
+    // The program has crashed in a handler before this one.
+    if case .rejected(.plain("crash")) = outcome { return [(state, outcome, nil)] }
     switch (link.role, outcome) {
     case (.then, .fulfilled(let value)):
       let isCertain = link.library != .google || !(link.handler?.mayReturnPromise ?? false)

@@ -39,7 +39,9 @@ final class Machine {
     let rest = steps.dropFirst()
     if case .later(let deferred) = step {
       return try run(rest, state).flatMap { state, flow in
-        try run(deferred[...], state).map { ($0.0, flow) }
+        try run(deferred[...], state).map { state, end in
+          if case .crashed = end { (state, end) } else { (state, flow) }
+        }
       }
     }
     if case .require(let conditions, let otherwise) = step {

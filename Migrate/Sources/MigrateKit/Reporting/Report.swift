@@ -24,8 +24,10 @@ public struct Report: Codable, Sendable {
     var runsOn: String
     var handles: String
     var skipsCancellations: Bool
-    /// What the handler returns, by the overload in the build's index: a promise, a guarantee, a
-    /// value, or nothing. Nil without an index, and for operators without such overloads.
+    /// What the handler returns, by the overload in the build's index.
+    ///
+    /// It is a promise, a guarantee, a value, or nothing; nil without an index, and for operators
+    /// without such overloads.
     var overload: String?
   }
 

@@ -86,7 +86,9 @@ final class Rewriter {
     } catch let failure as ConversionFailure {
       plan.items.append(
         FilePlan.Item(chain: chain, decision: failure.decision, operators: 0))
-      if !failure.decision.leavesCodeUntouched, let edit = mark(chain, failure.decision) {
+      if !failure.decision.leavesCodeUntouched, let edit = mark(chain, failure.decision),
+        !plan.edits.contains(where: { $0.range == edit.range && $0.text == edit.text })
+      {
         plan.edits.append(edit)
       }
     } catch {}

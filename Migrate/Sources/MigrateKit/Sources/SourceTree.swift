@@ -8,8 +8,9 @@ public struct SourceTree: Sendable {
   public let settings: BuildSettings
   /// The index of a build, if there is one.
   public var index: IndexStore?
-  /// The path of the file that is described or converted; nil for all. The other files are there for
-  /// their declarations and settings.
+  /// The path of the file that is described or converted; nil for all.
+  ///
+  /// The other files are there for their declarations and settings.
   public var focus: String?
   /// The files that can't be read reliably, with reasons.
   public let problems: [FileProblem]
