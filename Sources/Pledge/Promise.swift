@@ -51,7 +51,12 @@ extension Promise {
   public static func rejected(
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
-    let rejection = Rejection(error, origin: SourceLocation(fileID: fileID, line: line))
+    rejected(error, origin: SourceLocation(fileID: fileID, line: line))
+  }
+
+  @inlinable
+  static func rejected(_ error: any Error, origin: SourceLocation) -> Promise {
+    let rejection = Rejection(error, origin: origin)
     let cell = Root<Value?>(rejection: rejection)
     cell.noteRejection(rejection)
     return Promise(cell: cell)

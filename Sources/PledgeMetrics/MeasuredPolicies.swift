@@ -14,6 +14,7 @@
     /// | `pledge.limiter.running` | meter | running operations |
     /// | `pledge.limiter.waiting` | meter | waiting operations |
     /// | `pledge.limiter.rejected` | counter | operations rejected because the queue was full |
+    /// | `pledge.limiter.limit` | meter | the limit of running operations, which can be adaptive |
     ///
     /// The metrics have the dimension `limiter`. Limiters with the same name are counted together.
     /// Call this before you use the limiter.
@@ -59,6 +60,31 @@
     }
   }
 
+  extension CircuitBreaker {
+    /// Counts the calls through this circuit breaker in metrics.
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `pledge.breaker.calls` | counter | calls, with the dimension `result`: `success`, `failure`, `cancelled`, or `rejected` |
+    /// | `pledge.breaker.opened` | counter | how often the breaker has opened |
+    /// | `pledge.breaker.open` | meter | 1 while it's open, 0.5 while it's half-open, 0 while it's closed |
+    ///
+    /// The metrics have the dimension `breaker`. A breaker whose open duration has passed counts as
+    /// open until the first probe starts. Call this before you use the breaker.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension.
+    ///   - factory: The factory that creates the metrics.
+    /// - Returns: This breaker.
+    @discardableResult
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> CircuitBreaker {
+      monitors.add(CircuitMetrics(name, factory).note)
+      return self
+    }
+  }
+
   extension RetryPolicy {
     /// Returns this policy, whose retries are counted with the dimension `policy`.
     ///
@@ -99,15 +125,18 @@
     private let running: Level
     private let waiting: Level
     private let rejected: Counter
+    private let limit: Meter
 
     init(_ name: String, _ limiter: Limiter, _ factory: any MetricsFactory) {
       let dimensions = [("limiter", name)]
+      limit = Meter(label: "pledge.limiter.limit", dimensions: dimensions, factory: factory)
       running = Level(
         Meter(label: "pledge.limiter.running", dimensions: dimensions, factory: factory))
       waiting = Level(
         Meter(label: "pledge.limiter.waiting", dimensions: dimensions, factory: factory))
       rejected = Counter(
         label: "pledge.limiter.rejected", dimensions: dimensions, factory: factory)
+      limit.set(limiter.limit)
       running.change(by: limiter.runningCount)
       waiting.change(by: limiter.waitingCount)
     }
@@ -117,6 +146,46 @@
       case .waiting(let change): waiting.change(by: change)
       case .running(let change): running.change(by: change)
       case .rejected: rejected.increment()
+      case .limit(let new): limit.set(new)
+      }
+    }
+  }
+
+  /// The metrics of one circuit breaker.
+  private final class CircuitMetrics: Sendable {
+    private let succeeded: Counter
+    private let failed: Counter
+    private let cancelled: Counter
+    private let rejected: Counter
+    private let opened: Counter
+    private let open: Meter
+
+    init(_ name: String, _ factory: any MetricsFactory) {
+      func counter(_ result: String) -> Counter {
+        Counter(
+          label: "pledge.breaker.calls", dimensions: [("breaker", name), ("result", result)],
+          factory: factory)
+      }
+      succeeded = counter("success")
+      failed = counter("failure")
+      cancelled = counter("cancelled")
+      rejected = counter("rejected")
+      opened = Counter(
+        label: "pledge.breaker.opened", dimensions: [("breaker", name)], factory: factory)
+      open = Meter(label: "pledge.breaker.open", dimensions: [("breaker", name)], factory: factory)
+    }
+
+    func note(_ event: CircuitEvent) {
+      switch event {
+      case .rejected: rejected.increment()
+      case .ended(.success): succeeded.increment()
+      case .ended(.failure): failed.increment()
+      case .ended(.ignored): cancelled.increment()
+      case .changed(.closed): open.set(0)
+      case .changed(.halfOpen): open.set(0.5)
+      case .changed(.open):
+        opened.increment()
+        open.set(1)
       }
     }
   }

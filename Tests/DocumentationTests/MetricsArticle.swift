@@ -13,6 +13,7 @@
       let limiter = Limiter(8, queueCapacity: 100).measured(as: "database")
       let users = RequestCoalescer<Int, User>().measured(as: "users")
       let policy = RetryPolicy.fixed(attempts: 3).measured(as: "database")
+      let breaker = CircuitBreaker(.consecutiveFailures(5)).measured(as: "database")
 
       let user = Promise.retry(policy, clock: ContinuousClock()) {
         limiter.run { users.promise(for: 7) { fetchUser(id: 7) } }

@@ -18,6 +18,47 @@ private func limiting(_ user: User, _ names: [String]) async throws -> Page {
   return page
 }
 
+private func limitingEach(_ user: User) {
+  let perUser = KeyedLimiter<User>(capacity: 10_000) { _ in Limiter(2) }
+  let picture = perUser.limiter(for: user).run { fetchAvatar(of: user) }
+
+  let adaptive = Limiter(adaptive: 4...400)
+  let news = adaptive.run { fetchNews() }
+
+  _ = KeyedLimiter<User> { _ in Limiter(2) }
+  _ = (picture, news)
+}
+
+// MARK: CircuitBreaking.md
+
+private func breaking(_ user: User) async throws -> Page {
+  let breaker = CircuitBreaker(.failureRate(0.5, ofLast: 50), openDuration: .seconds(10))
+  let avatar = breaker.run { fetchAvatar(of: user) }
+  let page = try await breaker.perform { try await download("index.html") }
+
+  _ = breaker.run { fetchNews().timeout(after: .seconds(2)) }
+  _ = RetryPolicy.fixed(attempts: 3)
+    .retrying { error in !(error is CircuitOpenError) }
+  _ = avatar
+  return page
+}
+
+// MARK: Pipelines.md
+
+private func combining(_ policy: RetryPolicy, _ user: User) async throws -> Page {
+  let breaker = CircuitBreaker(.failureRate(0.5, ofLast: 50))
+  let service = ResiliencePipeline(
+    .timeout(.seconds(10)), .retry(policy), .circuitBreaker(breaker), .timeout(.seconds(2)))
+
+  let avatar = service.run { fetchAvatar(of: user) }
+  let page = try await service.perform { try await download("index.html") }
+
+  _ = service.run { fetchNews() }
+  _ = Promise.hedged(delay: .milliseconds(50)) { service.run { downloadPage(from: "a") } }
+  _ = avatar
+  return page
+}
+
 // MARK: SupersedingWork.md
 
 private func previewing(_ name: String) {

@@ -42,6 +42,36 @@ private func limiting(_ user: User) {
   avatar.cauterize()
 }
 
+private func limitingEach() {
+  let perHost = KeyedLimiter<String> { _ in Limiter(6) }
+  let logo = perHost.limiter(for: "mirror-1").run { downloadPage(from: "mirror-1/logo") }
+
+  let adaptive = Limiter(adaptive: 4...400, queueCapacity: 20)
+  let front = adaptive.run { downloadPage(from: "mirror-2") }
+  _ = (logo, front)
+}
+
+private func breaking() -> (CircuitBreaker, RetryPolicy) {
+  let breaker = CircuitBreaker(
+    .failureRate(0.5, inLast: .seconds(10), minimumCalls: 20), openDuration: .seconds(5),
+    observer: { state in print("news service: \(state)") })
+  let headlines = breaker.run { fetchNews().timeout(after: .seconds(2)) }
+  _ = headlines
+
+  var patient = RetryPolicy.fixed(attempts: 3)
+  patient.requestedDelay = { error in (error as? CircuitOpenError)?.retryAfter }
+  return (breaker, patient)
+}
+
+private func combining(
+  _ careful: RetryPolicy, _ adaptive: Limiter, _ breaker: CircuitBreaker
+) async throws -> String {
+  let service = ResiliencePipeline(
+    .retry(careful), .limiter(adaptive), .circuitBreaker(breaker), .timeout(.seconds(2)))
+  let text = try await service.perform { try await download("index.html") }.text
+  return text
+}
+
 private enum Coalescing {
   static func making() -> Int {
     let users = RequestCoalescer<Int, User>()

@@ -72,7 +72,6 @@ extension TraceTests {
 
       fileprivate static func checkOperators() {
         let (p, resolver) = Promise<Int>.withResolvers()
-        let (list, listResolver) = Promise<[Int]>.withResolvers()
         let g = Guarantee<Int> { _ in }
         let operators: [(String, () -> PromiseDiagnostics.PromiseID)] = [
           ("map", { p.map { $0 }.id }), ("then", { p.then { .value($0) }.id }),
@@ -101,7 +100,7 @@ extension TraceTests {
             #expect(found == name)
           }
         }
-        withExtendedLifetime((resolver, listResolver)) {}
+        withExtendedLifetime(resolver) {}
       }
     }
   }

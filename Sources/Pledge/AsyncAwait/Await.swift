@@ -83,7 +83,7 @@ extension Guarantee {
           // There is no value to return, so the task stays suspended. This is reported, as leaked
           // continuations are.
           rejection.markHandled()
-          return Instrumentation.reportUnhandled(
+          return UnhandledRejections.report(
             BrokenPromiseError(breakingGuarantee: rejection), rejection.origin,
             id: rejection.root.address)
         }

@@ -31,8 +31,8 @@ extension PromiseDiagnostics {
     _ handler: (@Sendable (UnhandledRejection) -> Void)?
   ) {
     hasHandler.store(handler != nil, ordering: .relaxed)
-    guard let handler else { return Instrumentation.setReport(nil) }
-    Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
+    guard let handler else { return UnhandledRejections.setReport(nil) }
+    UnhandledRejections.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
   /// Calls `claim` with each unhandled rejection and its ID in trace events.
@@ -42,7 +42,7 @@ extension PromiseDiagnostics {
   package static func setClaim(
     _ claim: @escaping @Sendable (UnhandledRejection, _ id: UInt) -> Bool
   ) {
-    Instrumentation.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
+    UnhandledRejections.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
   }
 
   /// Sends all future events of promises to `tracer`; nil ends tracing.

@@ -37,11 +37,6 @@ extension Thenable {
       cell: cell.derive(
         U.self, .value, on: transform.target, body: transform.erased
       ) { handler, source in
-        if let rejection = source.rejection {
-          handler.dropBody()
-          handler.fail(rejection)
-          return
-        }
         let result: U
         do {
           // The closure is released at the end of this statement, before the promise settles.

@@ -65,11 +65,6 @@ extension Thenable {
       cell: self.source.cell.derive(
         U.self, .value, on: body.target, body: body.erased
       ) { handler, source in
-        if let rejection = source.rejection {
-          handler.dropBody()
-          handler.fail(rejection)
-          return
-        }
         guard handler.body != nil else {
           // The second run: `source` is the promise that `body` returned.
           handler.copyResult(of: source, as: U.self)

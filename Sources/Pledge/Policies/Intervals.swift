@@ -252,6 +252,47 @@ extension Limiter.Rate {
   }
 }
 
+extension CircuitBreaker {
+  /// Creates a closed circuit breaker.
+  ///
+  /// The same as ``init(_:openDuration:probes:slowCallDuration:clock:isFailure:observer:)``, for
+  /// systems without `Duration`.
+  @_disfavoredOverload
+  public convenience init(
+    _ threshold: Threshold = .consecutiveFailures(5),
+    openDuration: DispatchTimeInterval = .seconds(30), probes: Int = 1,
+    slowCallDuration: DispatchTimeInterval? = nil,
+    isFailure: @escaping @Sendable (any Error) -> Bool = { !($0 is CancellationError) },
+    observer: (@Sendable (State) -> Void)? = nil
+  ) {
+    self.init(
+      threshold, TimeSpan(openDuration), probes, slowCallDuration.map { TimeSpan($0) }, .continuous,
+      isFailure, observer)
+  }
+}
+
+extension CircuitBreaker.Threshold {
+  /// Opens when at least a part of the calls that ended in the last `period` failed.
+  ///
+  /// The same as ``failureRate(_:inLast:minimumCalls:)``, for systems without `Duration`.
+  @_disfavoredOverload
+  public static func failureRate(
+    _ rate: Double, inLast period: DispatchTimeInterval, minimumCalls: Int = 10
+  ) -> CircuitBreaker.Threshold {
+    failureRate(rate, TimeSpan(period), minimumCalls)
+  }
+}
+
+extension ResiliencePipeline.Policy {
+  /// Cancels what the following policies do after `interval`, with ``TimeoutError``.
+  ///
+  /// The same as ``timeout(_:)``, for systems without `Duration`.
+  @_disfavoredOverload
+  public static func timeout(_ interval: DispatchTimeInterval) -> ResiliencePipeline.Policy {
+    timeout(TimeSpan(interval))
+  }
+}
+
 extension CoalescerCaching {
   /// Caches values for `lifetime`, and returns stale values for another `staleLifetime` while they
   /// are refreshed ("stale while revalidate").

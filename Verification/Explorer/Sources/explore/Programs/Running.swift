@@ -222,7 +222,7 @@ private func longChain(on executor: some PromiseExecutor) -> Scenario {
 private actor Place {}
 
 /// An event loop that a thread runs, also from inside of it.
-private final class EventLoop: Sendable {
+final class EventLoop: Sendable {
   private let turns = Mutex<[@Sendable () -> Void]>([])
   private let arrivals = DispatchSemaphore(value: 0)
 

@@ -199,7 +199,8 @@ private func retryAndCancel() -> Scenario {
     })
 }
 
-private func waiting<Value>(_ promise: Promise<Value>) -> String {
+/// Waits for a promise, and returns its result as text.
+func waiting<Value>(_ promise: Promise<Value>) -> String {
   do {
     _ = try promise.wait()
     return "value"

@@ -89,6 +89,6 @@ final class Rejection: Sendable {
       !(original ?? self).isReported.exchange(true, ordering: .relaxed)
     else { return }
     let id = original?.address ?? address
-    Instrumentation.reportUnhandled(error, origin, id: id)
+    UnhandledRejections.report(error, origin, id: id)
   }
 }

@@ -34,7 +34,4 @@ package struct Monitors<Event: Sendable>: ~Copyable, Sendable {
 }
 
 /// The monitors of the process.
-package enum Monitoring {
-  /// Receive an event for each rejection that wasn't handled.
-  package static let unhandledRejections = Monitors<Void>()
-}
+package enum Monitoring {}
