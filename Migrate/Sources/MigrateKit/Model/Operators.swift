@@ -39,6 +39,19 @@ public enum Role: String, Sendable {
   case wait
   /// Continues in an `async` function: `.async()`, `.value`.
   case toAsync
+
+  /// Whether a chain ends with an operator of this role, apart from `finally`.
+  var endsChain: Bool { self == .catchError || self == .cauterize || self == .finally }
+
+  /// Whether an operator of this role is always called with a handler.
+  var needsHandler: Bool {
+    switch self {
+    case .then, .map, .compactMap, .done, .get, .tap, .catchError, .catchAndPass, .recover,
+      .finally, .eachPromise:
+      true
+    case .asVoid, .cauterize, .eachValue, .policy, .wait, .toAsync: false
+    }
+  }
 }
 
 /// The operators of the libraries.
