@@ -122,7 +122,7 @@ extension Promise {
   /// Calls `handler` on `executor` once, with the result; returns no promise.
   ///
   /// This is the lowest-level way to observe a promise. The error, if any, counts as handled.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public func observe(
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void

@@ -55,7 +55,33 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> RequestCoalescer {
-      monitors.add(CoalescerMetrics(name, factory).note)
+      monitors.add(CoalescerMetrics("coalescer", name, factory).note)
+      return self
+    }
+  }
+
+  extension DataLoader {
+    /// Counts the requests to this loader, and its batches, in metrics.
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `pledge.loader.requests` | counter | requests, with the dimension `result`, as for a ``Pledge/RequestCoalescer`` |
+    /// | `pledge.loader.failed_refreshes` | counter | keys that were to replace a stale value and failed |
+    /// | `pledge.loader.batch.size` | recorder | the number of keys of a batch |
+    /// | `pledge.loader.batch.failures` | counter | batches, with the dimension `reason`: the batch function `threw` an error, or its results were a `mismatch` |
+    ///
+    /// The metrics have the dimension `loader`.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension `loader`.
+    ///   - factory: The factory that creates the metrics.
+    /// - Returns: This loader.
+    @discardableResult
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> DataLoader {
+      requests.monitors.add(CoalescerMetrics("loader", name, factory).note)
+      monitors.add(LoaderMetrics(name, factory).note)
       return self
     }
   }
@@ -190,7 +216,35 @@
     }
   }
 
-  /// The metrics of one coalescer.
+  /// The batches of one loader.
+  private final class LoaderMetrics: Sendable {
+    private let size: Recorder
+    private let threw: Counter
+    private let mismatch: Counter
+
+    init(_ name: String, _ factory: any MetricsFactory) {
+      func failures(_ reason: String) -> Counter {
+        Counter(
+          label: "pledge.loader.batch.failures",
+          dimensions: [("loader", name), ("reason", reason)], factory: factory)
+      }
+      size = Recorder(
+        label: "pledge.loader.batch.size", dimensions: [("loader", name)], aggregate: true,
+        factory: factory)
+      threw = failures("threw")
+      mismatch = failures("mismatch")
+    }
+
+    func note(_ event: LoaderEvent) {
+      switch event {
+      case .started(let keys): size.record(keys)
+      case .failed: threw.increment()
+      case .mismatched: mismatch.increment()
+      }
+    }
+  }
+
+  /// The metrics of one coalescer, or of the requests to a loader.
   private final class CoalescerMetrics: Sendable {
     private let started: Counter
     private let joined: Counter
@@ -198,18 +252,18 @@
     private let stale: Counter
     private let failedRefreshes: Counter
 
-    init(_ name: String, _ factory: any MetricsFactory) {
+    init(_ kind: String, _ name: String, _ factory: any MetricsFactory) {
       func counter(_ result: String) -> Counter {
         Counter(
-          label: "pledge.coalescer.requests",
-          dimensions: [("coalescer", name), ("result", result)], factory: factory)
+          label: "pledge.\(kind).requests",
+          dimensions: [(kind, name), ("result", result)], factory: factory)
       }
       started = counter("started")
       joined = counter("joined")
       cached = counter("cached")
       stale = counter("stale")
       failedRefreshes = Counter(
-        label: "pledge.coalescer.failed_refreshes", dimensions: [("coalescer", name)],
+        label: "pledge.\(kind).failed_refreshes", dimensions: [(kind, name)],
         factory: factory)
     }
 

@@ -49,6 +49,37 @@
     }
   }
 
+  @Suite struct LoaderMetricsTests {
+    private let name = [("loader", "users")]
+
+    @Test func requestsAndBatches_areCounted() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      let loader = DataLoader<Int, Int>(delay: .seconds(1), caching: .init(), clock: clock) {
+        keys in
+        if keys == [3] { throw Boom() }
+        return Dictionary(uniqueKeysWithValues: keys.map { ($0, .success($0)) })
+          .filter { $0.key != 2 }
+      }.measured(as: "users", factory: metrics)
+      for keys in [[1, 2, 1], [3], [1]] {
+        let promises = keys.map { loader.promise(for: $0) }
+        await clock.advance(by: .seconds(1))
+        for promise in promises { _ = await promise.result }
+      }
+      func requests(_ result: String) throws -> Int64 {
+        try metrics.count("pledge.loader.requests", name + [("result", result)])
+      }
+      #expect(try requests("started") == 3)
+      #expect(try requests("joined") == 1)
+      #expect(try requests("cached") == 1)
+      #expect(try metrics.expectRecorder("pledge.loader.batch.size", name).values == [2, 1])
+      for reason in ["threw", "mismatch"] {
+        let dimensions = name + [("reason", reason)]
+        #expect(try metrics.count("pledge.loader.batch.failures", dimensions) == 1)
+      }
+    }
+  }
+
   @Suite struct LimiterMetricsTests {
     private let name = [("limiter", "database")]
 

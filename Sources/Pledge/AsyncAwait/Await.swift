@@ -143,19 +143,6 @@ extension Promise {
     if let isolation { promise.cell.noteProducer(.closure(HandlerTarget(isolation: isolation))) }
     self = promise
   }
-
-  /// Creates a promise for the result of an `operation` that doesn't suspend.
-  ///
-  /// Like an `async` operation, it runs in a new task, in the isolation in which it was written. To
-  /// run it inside the call, use ``init(catching:fileID:line:)``.
-  public init(
-    priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Value
-  ) {
-    // Without this initializer, a closure without `await` would match that with `catching:`.
-    let operation: @Sendable @isolated(any) () async throws -> Value = operation
-    self.init(priority: priority, fileID: fileID, line: line, operation)
-  }
 }
 
 extension Promise {

@@ -50,7 +50,7 @@ extension PromiseDiagnostics {
   /// `tracer` runs on the thread on which an event happens, during the event: it must be fast and
   /// must not use promises. Events of one promise arrive in order, except for those of threads that
   /// use it at the same time. The module `PledgeDiagnostics` provides a tracer that records events.
-  public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
+  package static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
     guard let tracer else { return Instrumentation.setTracer(nil) }
     Instrumentation.setTracer { cell, step in tracer(TraceEvent(cell, step)) }
   }

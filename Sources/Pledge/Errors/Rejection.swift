@@ -81,7 +81,7 @@ final class Rejection: Sendable {
     // The description of a broken promise's error is a sentence that names the location.
     let isSentence = (error as? BrokenPromiseError)?.origin != nil
     let place = isSentence ? "" : origin.map { " (promise made at \($0))." } ?? "."
-    return "unhandled rejection: \(error)\(place) End the chain with `catch` or `cauterize`."
+    return "unhandled rejection: \(error)\(place) End the chain with `catch` or `ignoreErrors`."
   }
 
   deinit {

@@ -22,7 +22,7 @@ public struct TurnExecutor: PromiseExecutor {
   /// - Parameters:
   ///   - name: The name of the executor in traces.
   ///   - isCurrent: Returns whether the calling thread is the one on which turns run. On that
-  ///     thread, ``Promise/wait()`` throws ``DeadlockError`` instead of waiting for a handler that
+  ///     thread, ``Thenable/wait()`` throws ``DeadlockError`` instead of waiting for a handler that
   ///     runs on this executor.
   ///   - schedule: Schedules its argument to be called once, soon, and after `schedule` has
   ///     returned. If the argument is released without being called, the promises of the waiting

@@ -76,19 +76,6 @@ extension Thenable {
       Placed(transform))
   }
 
-  /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
-  ///
-  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``. If this
-  /// promise is rejected, or `transform` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `transform` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func compactMap<U: Sendable>(
-    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U?
-  ) -> Promise<U> {
-    compactMapped(Placed(transform, on: executor))
-  }
-
   @inlinable
   func compactMapped<U: Sendable>(
     _ transform: Placed<@Sendable (Value) throws -> U?>

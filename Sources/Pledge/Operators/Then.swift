@@ -45,18 +45,6 @@ extension Thenable {
       Placed(body))
   }
 
-  /// Returns a promise for the result of the thenable that `body` returns.
-  ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func then<T: Thenable>(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> T
-  ) -> Promise<T.Value> {
-    chainedThenable(Placed(body, on: executor))
-  }
-
   @inlinable
   func chained<U: Sendable>(
     _ body: Placed<@Sendable (Value) throws -> Promise<U>>

@@ -404,14 +404,6 @@ extension Limiter {
       Placed(operation).map { operation in { try operation().source } })
   }
 
-  /// Runs `operation`, on the main actor, as soon as the limits allow.
-  ///
-  /// See `run(priority:_:)`.
-  public func run<T: Sendable>(
-    on executor: MainExecutor, priority: Int = 0, fileID: StaticString = #fileID,
-    line: UInt = #line, _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>
-  ) -> Promise<T> { run(priority: priority, fileID: fileID, line: line, operation) }
-
   /// Runs an asynchronous `operation` as soon as the limits allow.
   ///
   /// Cancelling the returned promise rejects it immediately, and removes the operation from the

@@ -54,6 +54,16 @@ package enum CoalescerEvent: Sendable {
   case refreshFailed
 }
 
+/// An event of one loader; its requests are events of its coalescer.
+package enum LoaderEvent: Sendable {
+  /// A batch with this many keys has started.
+  case started(keys: Int)
+  /// A batch function threw an error.
+  case failed
+  /// The results of a batch didn't match its keys.
+  case mismatched
+}
+
 extension Monitoring {
   /// The monitors of the process.
   package static let policies = Monitors<PolicyEvent>()

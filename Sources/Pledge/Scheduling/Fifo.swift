@@ -8,6 +8,8 @@ struct Fifo<Element> {
 
   var isEmpty: Bool { next == elements.count }
 
+  var count: Int { elements.count - next }
+
   var first: Element? { isEmpty ? nil : elements[next] }
 
   mutating func append(_ element: Element) { elements.append(element) }
@@ -39,3 +41,5 @@ struct Fifo<Element> {
     return all.filter(isRemoved)
   }
 }
+
+extension Fifo: Sendable where Element: Sendable {}

@@ -230,7 +230,9 @@ extension Lowering {
       // The tree has a function of its own with this name: only a type decides.
       if hasHandler, base.type != .other { decisions.undecided.append(place) }
       return nil
-    } else if Operators.isTelling(name), hasHandler || ["cauterize", "asVoid"].contains(name) {
+    } else if Operators.isTelling(name),
+      hasHandler || ["cauterize", "ignoreErrors", "asVoid"].contains(name)
+    {
       decisions.byName += 1
     } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
       decisions.byChain += 1

@@ -85,11 +85,9 @@ enum Operators {
   private static let pledge: [String: Role] = [
     "then": .then, "map": .map, "compactMap": .compactMap, "done": .done, "get": .get,
     "tap": .tap, "watch": .tap, "catch": .catchError, "recover": .recover,
-    "replaceError": .recover, "mapError": .recover, "finally": .finally, "asVoid": .asVoid,
-    "cauterize": .cauterize, "mapValues": .eachValue, "flatMapValues": .eachValue,
-    "compactMapValues": .eachValue, "filterValues": .eachValue, "sortedValues": .eachValue,
-    "firstValue": .eachValue, "lastValue": .eachValue, "thenMap": .eachPromise,
-    "thenFlatMap": .eachPromise, "timeout": .policy, "delay": .policy, "validate": .policy,
+    "replaceError": .recover, "mapError": .recover, "finally": .finally,
+    "finallyThen": .finally, "asVoid": .asVoid, "ignoreErrors": .cauterize, "reduce": .eachPromise,
+    "timeout": .policy, "delay": .policy, "validate": .policy,
     "deadline": .policy, "wait": .wait, "asyncMap": .then, "asyncRecover": .recover,
     "asyncFinally": .finally,
   ]

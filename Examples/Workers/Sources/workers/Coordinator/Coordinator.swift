@@ -81,7 +81,7 @@ final class Coordinator: Sendable {
       // Two of three workers may have failed without a sign.
       Promise.hedged(attempts: 3, delay: patience, budget: hedges) { [self] in
         leastBusyWorker.fetch(file, into: folder.url)
-          .tap(on: .immediate) { result in
+          .watch(on: .immediate) { result in
             if result.isUnavailable { self.report.withLock { $0.takenBack += 1 } }
           }
       }

@@ -77,7 +77,7 @@ final class Worker: Sendable {
       }
     }
     .timeout(after: Self.limit)
-    .tap(on: .immediate) { result in
+    .watch(on: .immediate) { result in
       self.health.withLock { health in
         if result.showsUnreachableWorker { health.noteFailure() } else { health = Health() }
       }

@@ -335,7 +335,7 @@ import UnreliableServer
 
   @Test func version_isThatOfTheRepository() async throws {
     try await withFolders { _, scratch in
-      let repository = URL(filePath: #filePath).appending(path: "../../../..").standardized
+      let repository = URL(filePath: #filePath).appending(path: "../../../../..").standardized
       let version = try String(
         contentsOf: repository.appending(component: "VERSION"), encoding: .utf8)
       let ending = try await FetchProcess(["--version"], in: scratch).ending()

@@ -242,7 +242,7 @@ public struct Downloader: Sendable {
   func verify(_ copy: Copy) -> Promise<Void> {
     guard copy.file.checksum != nil else { return .value(()) }
     return Promise(on: disk) { try copy.verify() }
-      .tap(on: .immediate) { result in
+      .watch(on: .immediate) { result in
         guard case .failure(let error) = result, error is ChecksumMismatch else { return }
         if let sole = copy.soleMirror {
           mirrors.blameForWrongFile(sole)

@@ -62,7 +62,7 @@ final class StallWatch: Sendable {
   }
 
   private func setTimer(after delay: Duration) {
-    time.after(delay).done(on: .immediate) { [weak self] in self?.check() }.cauterize()
+    time.after(delay).done(on: .immediate) { [weak self] in self?.check() }.ignoreErrors()
   }
 
   /// Cancels the stalled promises, and sets the timer for the next moment at which one can have
