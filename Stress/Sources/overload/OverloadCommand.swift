@@ -31,7 +31,6 @@ struct OverloadCommand: AsyncParsableCommand {
     print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
     print("|---|---|---|---|---|---|---|")
     var hasRecovered = true
-    setlinebuf(stdout)
     for plan in Plan.all {
       var outcomes: [Outcome] = []
       for number in 0..<UInt64(seeds) {
