@@ -11,7 +11,7 @@ private struct Refused: Error {}
   private let cancelled = Recorder<Int>()
   private let gate = Promise<Int>.withResolvers()
 
-  init() { gate.promise.cauterize() }
+  init() { gate.promise.ignoreErrors() }
 
   /// Starts a task that requests the key first, whose operation waits for the gate.
   private func lead() async -> Task<Int, any Error> {

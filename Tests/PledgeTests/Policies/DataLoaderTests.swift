@@ -200,7 +200,7 @@ private struct Loading: Sendable {
         The batch function returned no result for 12 keys: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, and 2 \
         more.
         """)
-    for promise in promises { promise.cauterize() }
+    for promise in promises { promise.ignoreErrors() }
   }
 
   // MARK: The cache
