@@ -47,7 +47,9 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
   public struct AsyncIterator: AsyncIteratorProtocol {
     let results: ConcurrentResults
 
-    /// Returns the next result; nil when the sequence has ended. See ``ConcurrentResults/next()``.
+    /// Returns the next result; nil when the sequence has ended.
+    ///
+    /// See ``ConcurrentResults/next()``.
     nonisolated(nonsending) public func next() async throws -> Element? { try await results.next() }
   }
 
