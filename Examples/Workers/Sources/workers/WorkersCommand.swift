@@ -1,123 +1,108 @@
 import ArgumentParser
 import Foundation
-import GRPCCore
-import GRPCNIOTransportHTTP2Posix
 import Pledge
+import PostgreSQL
 
 @main
 struct WorkersCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "workers",
-    abstract: "Downloads files with workers in other processes or on other hosts.",
-    subcommands: [WorkerCommand.self, FetchCommand.self])
+    abstract: "Downloads files with any number of workers, which share a queue in PostgreSQL.",
+    subcommands: [SubmitCommand.self, WorkCommand.self])
 }
 
-/// A host and a port, as an argument.
-extension Address: ExpressibleByArgument {
-  init?(argument: String) { self.init(argument) }
-}
+struct DatabaseOptions: ParsableArguments {
+  @Option(
+    help: """
+      The connection string, as in 'host=db dbname=jobs sslmode=verify-full'. The environment, as in \
+      PGHOST, specifies what it doesn't contain.
+      """)
+  var database = ""
 
-struct WorkerCommand: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "worker", abstract: "Downloads files for a coordinator.")
-
-  @Option(help: "The address of this worker, as host:port; with port 0, the system chooses a port.")
-  var listen: Address
-
-  func run() async throws {
-    let folder = FileManager.default.temporaryDirectory
-      .appendingPathComponent("pledge-worker-\(ProcessInfo.processInfo.processIdentifier)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let server = GRPCServer(
-      transport: .http2NIOPosix(
-        address: .ipv4(host: listen.host, port: listen.port), transportSecurity: .plaintext,
-        config: .defaults { config in
-          // Coordinators send keepalive pings often.
-          config.connection.keepalive.clientBehavior = .init(
-            minPingIntervalWithoutCalls: .seconds(1), allowWithoutCalls: true)
-        }),
-      services: [DownloadService(folder: folder)])
-    let serving = Promise { try await server.serve() }
-    do {
-      if let address = try await server.listeningAddress?.ipv4 {
-        print("listening on \(address.host):\(address.port)")
-        fflush(nil)
-      }
-    } catch {
-      // The error of `serve` says why there is no address.
-      try await serving.value
-      throw error
-    }
-    try await serving.value
+  /// Repeats queries for `deadline`, or until they succeed.
+  func open(
+    deadline: Duration? = nil, setUp: String = "",
+    onNotification: @escaping @Sendable () -> Void = {}
+  ) -> Database {
+    var policy = RetryPolicy.exponential(
+      attempts: .max, from: .milliseconds(50), maximum: .seconds(1)
+    )
+    .withJitter().observed { attempt in report("The database is unavailable: \(attempt.error)") }
+    policy.deadline = deadline
+    // Without a sign of the server for some seconds, the system ends the connection.
+    let options =
+      "keepalives_idle=2 keepalives_interval=1 keepalives_count=3 tcp_user_timeout=5000 " + database
+    return Database(options, policy: policy, setUp: setUp, onNotification: onNotification)
   }
 }
 
-struct FetchCommand: AsyncParsableCommand {
+struct SubmitCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "fetch", abstract: "Downloads the files of a list with workers.")
+    commandName: "submit", abstract: "Adds the files of a list to the queue.")
 
-  @Option(
-    help: "The addresses of the workers, as host:port,host:port.",
-    transform: { text in
-      try text.split(separator: ",").map { part in
-        guard let address = Address(part) else {
-          throw ValidationError("'\(part)' isn't an address, as in 10.0.0.7:4000.")
-        }
-        return address
-      }
-    })
-  var workers: [Address]
+  @OptionGroup var options: DatabaseOptions
 
-  @Option(help: "The folder for the files.")
-  var output = "files"
-
-  @Option(help: "The maximum number of files that a worker downloads at the same time.")
-  var files = 4
-
-  @Option(help: "The seconds after which another worker also tries to download a file.")
-  var patience = 10.0
-
-  @Option(help: "The maximum number of seconds for a file, including all attempts.")
-  var limit = 120.0
+  @Option(help: "The maximum number of connections to each host, over all workers.")
+  var perHost = 4
 
   @Argument(help: "The list: a SHA-256 checksum and a URL on each line.")
   var list: String
 
-  func validate() throws {
-    if workers.isEmpty { throw ValidationError("--workers needs at least one address.") }
-    if files < 1 { throw ValidationError("--files must be at least 1.") }
-  }
-
   func run() async throws {
-    guard let text = try? String(contentsOfFile: list, encoding: .utf8) else {
-      throw ValidationError("The list '\(list)' can't be read as text.")
+    let lines = try String(contentsOfFile: list, encoding: .utf8).split(whereSeparator: \.isNewline)
+    let jobs = try lines.map { line in
+      guard let job = NewJob(line) else {
+        throw ValidationError("This line isn't a SHA-256 checksum and a URL: \(line)")
+      }
+      return job
     }
-    let listed = try FileList.read(text)
-    let folder = try OutputFolder(URL(fileURLWithPath: output, isDirectory: true))
-
-    let workers = try workers.map { try Worker($0, files: files) }
-    let connections = workers.map { $0.connect() }
-    let coordinator = Coordinator(
-      workers, filesPerWorker: files, folder: folder, patience: .seconds(patience),
-      limit: .seconds(limit))
-    let report = try await coordinator.fetch(listed).value
-    for connection in connections { connection.cancel() }
-
-    for (file, error) in report.failures { print("failed: \(file.url): \(reason(for: error))") }
-    print(
-      "\(report.files) of \(listed.count) files, \(report.bytes) bytes; "
-        + "\(report.kept) already existed; "
-        + "\(report.takenBack) attempts repeated because a worker was unavailable")
-    if !report.failures.isEmpty { throw ExitCode.failure }
+    let text = String(decoding: try JSONEncoder().encode(jobs), as: UTF8.self)
+    let added = try await options.open(deadline: .seconds(30))
+      .query("SELECT submit($1, $2)", [text, "\(perHost)"]).value[0][0]
+    print("\(added ?? "") of \(jobs.count) files added")
   }
 }
 
-/// Returns the reason of an error, in a line.
-private func reason(for error: any Error) -> String {
-  switch error {
-  case let error as AggregateError: error.errors.last.map(reason) ?? "\(error)"
-  case let error as RPCError: error.message
-  default: "\(error)"
+struct WorkCommand: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "work", abstract: "Downloads files of the queue until it is ended.")
+
+  @OptionGroup var options: DatabaseOptions
+
+  @Option(help: "The folder for the files, the same one for all workers.")
+  var output = "files"
+
+  @Option(help: "The maximum number of files that this worker downloads at the same time.")
+  var files = 4
+
+  @Option(
+    help: "The seconds after which the jobs of a worker that gives no sign are performed again.")
+  var lease = 15.0
+
+  @Option(help: "The maximum number of seconds for an attempt to download a file.")
+  var limit = 300.0
+
+  func run() async throws {
+    let bell = Bell()
+    let database = options.open(setUp: "LISTEN jobs") { bell.ring() }
+    let name =
+      "\(ProcessInfo.processInfo.hostName)/\(ProcessInfo.processInfo.processIdentifier)/\(UUID())"
+    let downloads = Downloads(
+      folder: URL(fileURLWithPath: output, isDirectory: true), limit: .seconds(limit))
+    let worker = Worker(
+      JobQueue(database: database, worker: name, lease: .seconds(lease)),
+      bell: bell, download: downloads.download)
+
+    // SIGTERM ends the worker after its running downloads.
+    signal(SIGTERM, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGTERM)
+    source.setEventHandler { worker.stop() }
+    source.activate()
+    defer { source.cancel() }
+    try await worker.run(concurrently: files).value
   }
+}
+
+private func report(_ line: String) {
+  FileHandle.standardError.write(Data("\(line)\n".utf8))
 }
