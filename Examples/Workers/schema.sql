@@ -5,9 +5,9 @@
 
 CREATE TABLE jobs (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-  url text NOT NULL UNIQUE,
-  sha256 text NOT NULL,
-  host text NOT NULL,
+  url text NOT NULL UNIQUE CHECK (url ~ '^https?://[^\s]+$'),
+  sha256 text NOT NULL CHECK (sha256 ~ '^[0-9a-f]{64}$'),
+  host text NOT NULL GENERATED ALWAYS AS (lower(substring(url from '//(?:[^/?#@]*@)?([^/?#@]+)'))) STORED,
   submitted_at timestamptz NOT NULL DEFAULT now(),
   -- From when on a worker can take the job. For a job that is being performed, this is the end of the
   -- lease: if the worker doesn't renew it, another one takes the job then.
@@ -55,21 +55,21 @@ CREATE VIEW metrics AS SELECT
   (SELECT count(*) FROM results) AS results,
   (SELECT count(*) FROM failures) AS failures;
 
--- Adds the jobs that aren't there, and sets the limit of their hosts. A job that failed starts again.
-CREATE FUNCTION submit(_jobs json, _per_host int) RETURNS bigint LANGUAGE sql
+-- Adds the files of a list in the format of sha256sum, with URLs in place of names, and returns the number of
+-- new jobs. A job that failed starts again. A host that is new gets its limit.
+CREATE FUNCTION submit(_list text, _per_host int) RETURNS bigint LANGUAGE sql
 BEGIN ATOMIC
-  DELETE FROM failures USING json_to_recordset(_jobs) AS new (url text) WHERE failures.url = new.url;
-  INSERT INTO leases (host, place)
-    SELECT DISTINCT new.host, place
-      FROM json_to_recordset(_jobs) AS new (host text), generate_series(1, _per_host) AS place
-    ON CONFLICT DO NOTHING;
-  DELETE FROM leases USING json_to_recordset(_jobs) AS new (host text)
-    WHERE leases.host = new.host AND place > _per_host AND expires_at <= now();
-  WITH added AS (
-    INSERT INTO jobs (url, sha256, host)
-      SELECT url, sha256, host FROM json_to_recordset(_jobs) AS new (url text, sha256 text, host text)
-        WHERE NOT EXISTS (SELECT FROM results WHERE results.url = new.url)
-      ON CONFLICT DO NOTHING RETURNING id)
+  WITH lines AS (
+    SELECT regexp_split_to_array(trim(line), '\s+') AS words FROM regexp_split_to_table(_list, '\n') AS line
+      WHERE trim(line) <> ''),
+  again AS (DELETE FROM failures USING lines WHERE url = words[2]),
+  added AS (
+    INSERT INTO jobs (sha256, url)
+      SELECT lower(words[1]), words[2] FROM lines WHERE words[2] NOT IN (SELECT url FROM results)
+      ON CONFLICT DO NOTHING RETURNING host),
+  places AS (
+    INSERT INTO leases (host, place) SELECT DISTINCT host, place FROM added, generate_series(1, _per_host) AS place
+      ON CONFLICT DO NOTHING)
   SELECT count(*) FROM added, pg_notify('jobs', '') AS notified;
 END;
 

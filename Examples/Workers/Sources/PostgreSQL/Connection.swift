@@ -30,7 +30,7 @@ public final class Connection: @unchecked Sendable {
 
   private init(_ options: String, _ onNotification: @escaping @Sendable () -> Void) throws {
     guard let handle = PQconnectStart(options) else {
-      throw PostgresError(state: nil, message: "There is no memory for a connection.")
+      throw PostgresError(state: nil, "There is no memory for a connection.")
     }
     self.handle = handle
     self.onNotification = onNotification
@@ -46,12 +46,9 @@ public final class Connection: @unchecked Sendable {
     PQfinish(handle)
   }
 
-  /// Connects to a server.
+  /// Connects to a server; calls `onNotification` for each notification, on the connection's queue.
   ///
-  /// - Parameters:
-  ///   - options: A connection string, as in `host=10.0.0.1 dbname=jobs`. The environment variables of
-  ///     libpq, such as `PGHOST`, specify what it doesn't contain.
-  ///   - onNotification: A closure that is called for each notification, on the connection's queue.
+  /// The environment variables of libpq, such as `PGHOST`, specify what `options` doesn't contain.
   public static func open(
     _ options: String, onNotification: @escaping @Sendable () -> Void = {}
   ) -> Promise<Connection> {
@@ -78,7 +75,7 @@ public final class Connection: @unchecked Sendable {
 
   /// Ends the connection, and rejects its queries.
   public func close() {
-    queue.async { self.end(PostgresError(state: nil, message: "The connection was closed.")) }
+    queue.async { self.end(PostgresError(state: nil, "The connection was closed.")) }
   }
 
   /// Performs a query, after those that were started before it.
@@ -162,7 +159,7 @@ public final class Connection: @unchecked Sendable {
   }
 
   private var error: PostgresError {
-    PostgresError(state: nil, message: text(PQerrorMessage(handle)))
+    PostgresError(state: nil, String(cString: PQerrorMessage(handle)))
   }
 
   private enum Direction { case read, write }

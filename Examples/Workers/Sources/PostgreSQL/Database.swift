@@ -9,14 +9,10 @@ public final class Database: Sendable {
   /// The connection, which all queries share; it is opened for the first of them.
   private let connections = RequestCoalescer<String, Connection>(caching: .init())
 
-  /// Creates a database.
+  /// Creates a database, which performs the statements of `setUp` on each new connection.
   ///
-  /// - Parameters:
-  ///   - options: A connection string; see ``Connection/open(_:onNotification:)``.
-  ///   - policy: How often to repeat a query that failed with the connection.
-  ///   - setUp: Statements for each new connection, such as `LISTEN jobs`.
-  ///   - onNotification: A closure that is called for each notification of a channel, and after a new
-  ///     connection was opened, because the notifications before that are lost.
+  /// `onNotification` is called for each notification, and for each new connection, because the
+  /// notifications before that are lost.
   public init(
     _ options: String, policy: RetryPolicy, setUp: String = "",
     onNotification: @escaping @Sendable () -> Void = {}

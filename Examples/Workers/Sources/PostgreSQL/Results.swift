@@ -17,17 +17,18 @@ func rows(of result: OpaquePointer) -> [Row] {
 public struct PostgresError: Error, CustomStringConvertible {
   /// PostgreSQL's code of the error; nil if the connection failed.
   public let state: String?
-  /// The server's or libpq's description.
-  public let message: String
+  /// The server's or libpq's message.
+  public let description: String
 
-  init(state: String?, message: String) {
+  init(state: String?, _ message: String) {
     self.state = state
-    self.message = message
+    // A message can have several lines, and ends with a newline.
+    description = message.split(whereSeparator: \.isNewline).joined(separator: " ")
   }
 
   init(_ result: OpaquePointer) {
-    state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) }
-    message = text(PQresultErrorMessage(result))
+    let state = PQresultErrorField(result, CInt(UInt8(ascii: "C"))).map { String(cString: $0) }
+    self.init(state: state, String(cString: PQresultErrorMessage(result)))
   }
 
   /// Whether the same query can succeed later: the connection or the server has ended, or the server
@@ -36,14 +37,4 @@ public struct PostgresError: Error, CustomStringConvertible {
     guard let state else { return true }
     return ["08", "40", "53", "57"].contains(state.prefix(2))
   }
-
-  /// The message.
-  public var description: String { message }
-}
-
-/// Returns a message of libpq without the newline at its end.
-func text(_ message: UnsafePointer<CChar>?) -> String {
-  var text = message.map { String(cString: $0) } ?? ""
-  while text.last?.isNewline == true { text.removeLast() }
-  return text
 }

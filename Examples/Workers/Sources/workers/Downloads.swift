@@ -27,7 +27,7 @@ struct Downloads: Sendable {
     let file = folder.appendingPathComponent(job.sha256)
     let partial = folder.appendingPathComponent(".partial/\(job.id)")
     let attempt = partial.appendingPathComponent("\(job.attempt)")
-    return Promise(on: .global) { try size(of: file) }
+    return Promise(on: .global) { (try? file.resourceValues(forKeys: [.fileSizeKey]))?.fileSize }
       .then(on: .global) { size in
         if let size { return .value(size) }
         guard let url = URL(string: job.url) else { throw URLError(.badURL) }
@@ -39,31 +39,19 @@ struct Downloads: Sendable {
       .get(on: .global) { _ in try? FileManager.default.removeItem(at: partial) }
   }
 
-  private func size(of file: URL) throws -> Int? {
-    guard FileManager.default.fileExists(atPath: file.path) else { return nil }
-    return try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
-  }
-
   /// Gives a file its name, if it has the right checksum, and returns its size.
   private func finish(_ attempt: URL, as file: URL, sha256: String) throws -> Int {
-    let handle = try FileHandle(forUpdating: attempt)
-    defer { try? handle.close() }
-    var hash = SHA256()
-    var size = 0
-    while let part = try handle.read(upToCount: 1 << 20), !part.isEmpty {
-      hash.update(data: part)
-      size += part.count
-    }
-    let found = hash.finalize().map { String(format: "%02x", $0) }.joined()
+    let content = try Data(contentsOf: attempt, options: .mappedIfSafe)
+    let found = SHA256.hash(data: content).map { String(format: "%02x", $0) }.joined()
     guard found == sha256 else {
       try FileManager.default.removeItem(at: attempt)
       throw WrongChecksum(found: found)
     }
     // A result must not outlive its file, even if the host loses power.
-    try handle.synchronize()
+    try FileHandle(forUpdating: attempt).synchronize()
     guard rename(attempt.path, file.path) == 0 else {
       throw CocoaError(.fileWriteUnknown, userInfo: [NSFilePathErrorKey: file.path])
     }
-    return size
+    return content.count
   }
 }

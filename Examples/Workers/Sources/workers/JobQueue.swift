@@ -3,26 +3,6 @@ import Pledge
 import PledgeFoundation
 import PostgreSQL
 
-/// A file to download, and its checksum.
-struct NewJob: Codable, Hashable, Sendable {
-  let url: String
-  let sha256: String
-  /// The host and the port, whose connections are limited together.
-  let host: String
-
-  /// Reads a line in the format of `sha256sum`, with a URL in place of a name.
-  init?(_ line: some StringProtocol) {
-    let words = line.split(whereSeparator: \.isWhitespace)
-    guard words.count == 2, words[0].utf8.count == 64, words[0].allSatisfy(\.isHexDigit),
-      let url = URL(string: String(words[1])), let host = url.host(percentEncoded: true),
-      let scheme = url.scheme, ["http", "https"].contains(scheme)
-    else { return nil }
-    self.url = url.absoluteString
-    sha256 = words[0].lowercased()
-    self.host = "\(host.lowercased()):\(url.port ?? (scheme == "https" ? 443 : 80))"
-  }
-}
-
 /// An attempt of a job.
 struct Job: Codable, Hashable, Sendable {
   let id: String

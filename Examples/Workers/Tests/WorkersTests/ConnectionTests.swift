@@ -37,7 +37,7 @@ import Testing
     let result = await connection.query("SELECT 1/0").result
     let error = try #require(throws: PostgresError.self) { try result.get() }
     #expect(error.state == "22012")
-    #expect(error.message.contains("division by zero"))
+    #expect(error.description.contains("division by zero"))
     #expect(!error.isTransient)
     #expect(try await connection.query("SELECT 1").value[0][0] == "1")
     connection.close()
@@ -47,7 +47,7 @@ import Testing
     let result = await Connection.open("host=127.0.0.1 port=1").result
     let error = try #require(throws: PostgresError.self) { try result.get() }
     #expect(error.state == nil && error.isTransient)
-    #expect(error.message.contains("refused"))
+    #expect(error.description.contains("refused"))
   }
 
   @Test func cancelledQuery_endsTheConnection_andAWaitingOneDoesNot() async throws {

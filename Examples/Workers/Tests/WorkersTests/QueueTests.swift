@@ -2,11 +2,34 @@ import Foundation
 import Pledge
 import PledgeFoundation
 import PledgeTesting
+import PostgreSQL
 import Testing
 
 @testable import workers
 
 @Suite(.enabled(if: hasServer)) struct QueueTests {
+  @Test func list_isSubmittedOnce_orNotAtAll() async throws {
+    try await withDatabase { options in
+      let queue = queue(options, "w")
+      #expect(try await queue.submit(0..<3) == 3)
+      #expect(try await queue.submit(1..<5) == 2)
+      let sum = String(repeating: "0", count: 64)
+      let hosts = ["HTTP://a/", "http://u@B:81/c@d?e", "https://c?d", "http://d#e"]
+      _ = try await queue.database.query(
+        "SELECT submit($1, 1)", [hosts.dropFirst().map { "\(sum) \($0)\n" }.joined()]
+      ).value
+      let rows = try await queue.database.query("SELECT DISTINCT host FROM jobs ORDER BY 1").value
+      #expect(rows == [["a"], ["b:81"], ["c"], ["d"]])
+      for line in [sum, "\(sum) a", "\(sum) file:///a", "\(sum.dropLast()) http://z/", hosts[0]] {
+        let result = await queue.database.query(
+          "SELECT submit($1, 1)", ["\(sum) http://good/\n\(line)"]
+        ).result
+        #expect(throws: PostgresError.self, "\(line)") { try result.get() }
+      }
+      #expect(try await queue.count("jobs WHERE host = 'good'") == 0)
+    }
+  }
+
   @Test func job_endsOnce() async throws {
     try await withDatabase { options in
       let queue = queue(options, "w")

@@ -6,21 +6,6 @@ import Testing
 
 @testable import workers
 
-@Suite struct JobListTests {
-  private let sum = String(repeating: "A1", count: 32)
-
-  @Test func line_hasAChecksumAndAURL() throws {
-    let job = try #require(NewJob("\(sum)  https://Example.com/a?b#c"))
-    #expect(job.sha256 == sum.lowercased() && job.host == "example.com:443")
-    #expect(try #require(NewJob("\(sum) http://10.0.0.7:81/a")).host == "10.0.0.7:81")
-    for line in [
-      "", sum, "\(sum) a", "\(sum) file:///a", "\(sum.dropLast()) http://a/", "\(sum) http://a/ b",
-    ] {
-      #expect(NewJob(line) == nil, "\(line)")
-    }
-  }
-}
-
 /// A worker with two lanes, whose downloads and time the test controls.
 private final class TestWorker: Sendable {
   let worker: Worker
