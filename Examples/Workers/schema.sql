@@ -60,12 +60,13 @@ CREATE VIEW metrics AS SELECT
 CREATE FUNCTION submit(_list text, _per_host int) RETURNS bigint LANGUAGE sql
 BEGIN ATOMIC
   WITH lines AS (
-    SELECT regexp_split_to_array(trim(line), '\s+') AS words FROM regexp_split_to_table(_list, '\n') AS line
-      WHERE trim(line) <> ''),
+    SELECT regexp_match(line, '^(\S*)\s*(.*?)\s*$') AS words FROM regexp_split_to_table(_list, '\n') AS line
+      WHERE line ~ '\S'),
   again AS (DELETE FROM failures USING lines WHERE url = words[2]),
   added AS (
     INSERT INTO jobs (sha256, url)
-      SELECT lower(words[1]), words[2] FROM lines WHERE words[2] NOT IN (SELECT url FROM results)
+      SELECT lower(words[1]), words[2] FROM lines
+        WHERE NOT EXISTS (SELECT FROM results WHERE url = words[2])
       ON CONFLICT DO NOTHING RETURNING host),
   places AS (
     INSERT INTO leases (host, place) SELECT DISTINCT host, place FROM added, generate_series(1, _per_host) AS place

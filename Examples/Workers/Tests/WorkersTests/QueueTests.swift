@@ -20,7 +20,10 @@ import Testing
       ).value
       let rows = try await queue.database.query("SELECT DISTINCT host FROM jobs ORDER BY 1").value
       #expect(rows == [["a"], ["b:81"], ["c"], ["d"]])
-      for line in [sum, "\(sum) a", "\(sum) file:///a", "\(sum.dropLast()) http://z/", hosts[0]] {
+      for line in [
+        sum, "\(sum) a", "\(sum) file:///a", "\(sum) http://z/ b", "\(sum.dropLast()) http://z/",
+        hosts[0],
+      ] {
         let result = await queue.database.query(
           "SELECT submit($1, 1)", ["\(sum) http://good/\n\(line)"]
         ).result
