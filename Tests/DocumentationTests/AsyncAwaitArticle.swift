@@ -112,7 +112,7 @@ func greeting(in request: String) -> Promise<String> {
     #expect(await guarantee.value == 1)
   }
 
-  private func stream<Element>(_ elements: [Element]) -> AsyncStream<Element> {
+  private func stream<Element: Sendable>(_ elements: [Element]) -> AsyncStream<Element> {
     AsyncStream { continuation in
       for element in elements { continuation.yield(element) }
       continuation.finish()

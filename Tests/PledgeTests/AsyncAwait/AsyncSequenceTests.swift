@@ -18,13 +18,13 @@ import Testing
     try await expectFulfillment(of: rest, with: [2, 3, nil, nil])
   }
 
-  @Test func firstElement_needsNoVariable_andEndsTheSequence() async throws {
-    let (stream, continuation) = AsyncStream<Int>.makeStream()
+  @Test func firstElement_needsNoVariable_andReleasesTheSequence() async throws {
     let ended = Recorder<Void>()
-    continuation.onTermination = { _ in ended.record(()) }
-    let first = ElementReader(stream).next()
-    continuation.yield(7)
-    try await expectFulfillment(of: first, with: 7)
+    func numbers() -> AsyncStream<Int> {
+      let token = Token { ended.record(()) }
+      return AsyncStream { withExtendedLifetime(token) { 7 } }
+    }
+    try await expectFulfillment(of: ElementReader(numbers()).next(), with: 7)
     await ended.reaches(1).value
   }
 
@@ -52,10 +52,16 @@ import Testing
   }
 
   @Test func releasedReader_endsTheSequence_onceItsPromisesAreCancelled() async throws {
-    let (stream, continuation) = AsyncStream<Int>.makeStream()
+    let asked = Recorder<Void>()
     let ended = Recorder<Void>()
-    continuation.onTermination = { _ in ended.record(()) }
+    let stream = AsyncStream<Int> {
+      asked.record(())
+      return try? await Promise<Int>.never.value
+    } onCancel: {
+      ended.record(())
+    }
     let pending = ElementReader(stream).next()
+    await asked.reaches(1).value
     try expectPending(pending)
     #expect(ended.count == 0)
     pending.cancel()
@@ -116,8 +122,6 @@ import Testing
       let (stream, continuation) = AsyncStream<Int>.makeStream()
       let started = Recorder<Resolver<Void>>()
       let cancelled = Recorder<Void>()
-      let ended = Recorder<Void>()
-      continuation.onTermination = { _ in ended.record(()) }
       let all = stream.forEach(concurrently: 2) { _ in
         Promise { resolver in
           resolver.onCancel { cancelled.record(()) }
@@ -133,7 +137,6 @@ import Testing
         try await expectRejection(of: all, with: Boom())
       }
       await cancelled.reaches(isCancelled ? 2 : 1).value
-      await ended.reaches(1).value
       #expect(started.count == 2)
     }
   }
@@ -143,4 +146,11 @@ import Testing
     let result = await stream.forEach(concurrently: 0) { _ in Promise() }.result
     #expect(throws: PromiseError.self) { try result.get() }
   }
+}
+
+/// Calls a closure when it is deallocated.
+private final class Token: Sendable {
+  private let action: @Sendable () -> Void
+  init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+  deinit { action() }
 }

@@ -1,4 +1,3 @@
-import Foundation
 import GRPCCore
 import Pledge
 import PledgeGRPC
@@ -30,39 +29,6 @@ import Testing
       }
       #expect(held.cancelled.count == 150)
       for resolver in held.started.events { resolver.fulfill("late") }
-      bystander.started.events[0].fulfill(7)
-      try await expectFulfillment(of: other, with: 7)
-    }
-  }
-
-  /// With the recommended budget, hedges are a part of the calls, at any rate of calls.
-  @Test func hedgedCalls_endNoOtherCall() async throws {
-    let slow = Held<String>()
-    let bystander = Held<Int>()
-    try await withPeer {
-      $0.register(Methods.text) { text, _ in text == "slow" ? slow.promise() : .value(text) }
-      $0.register(Methods.count) { _, _ in bystander.promise() }
-    } _: { peer, _ in
-      let other = peer.call(Methods.count, 1)
-      await bystander.started.reaches(1).value
-      let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
-      let count = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == nil ? 6_000 : 10_000
-      let calls = Promise.all(0..<count, concurrently: 50) { number in
-        let attempts = CallCounter()
-        // The first attempt of every twentieth call has no response.
-        return Promise.hedged(
-          attempts: 2, delay: number.isMultiple(of: 20) ? .milliseconds(5) : .seconds(60),
-          budget: budget
-        ) {
-          let isSlow = number.isMultiple(of: 20) && attempts.call() == 1
-          return peer.call(Methods.text, isSlow ? "slow" : "fast")
-        }
-        .timeout(after: .seconds(1))
-        .asVoid().replaceError { _ in }
-      }
-      try await expectFulfillment(of: calls, within: .seconds(300))
-      #expect(slow.started.count == count / 20)
-      for resolver in slow.started.events { resolver.fulfill("late") }
       bystander.started.events[0].fulfill(7)
       try await expectFulfillment(of: other, with: 7)
     }
