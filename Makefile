@@ -1,7 +1,7 @@
 # The entry point to the repository's scripts, which also work alone. `make` lists the targets.
 
 .DEFAULT_GOAL := help
-.PHONY: help build test lint format docs bench costs verify integrations api ci release
+.PHONY: help build test example lint format docs bench costs verify integrations api ci release
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -11,6 +11,9 @@ build: ## Build the libraries
 
 test: ## Run the tests of every package; end with a table of the results
 	./run-tests
+
+example: ## Run an example: downloads from mirrors that misbehave
+	swift run --package-path Examples downloads
 
 lint: ## Check the format of all Swift sources, and the documentation's words and links
 	.ci/format --lint
@@ -34,8 +37,9 @@ verify: ## Check the engine in all orders of its steps, races, and Apple's avail
 	Stress/sanitize
 	Tests/check-races
 
-integrations: ## Test the integrations and the example server with the real packages; half an hour
+integrations: ## Test the integrations, Fetch, and Gateway with the real packages; 45 minutes
 	Tests/check-integrations
+	swift test --package-path Examples/Fetch
 	swift test --package-path Examples/Gateway
 
 api: ## Compare the public API with the baseline

@@ -1,84 +1,44 @@
-// swift-tools-version: 6.1
-
+// swift-tools-version: 6.2
 import PackageDescription
 
-// `Examples/install` copies the Swift runtime to a folder next to the program's, so that the
-// program doesn't depend on the toolchain that built it.
-let isInstalled = Context.environment["FETCH_INSTALLED"] != nil
-let runtimePath: [LinkerSetting] = [
-  .unsafeFlags(
-    ["-no-toolchain-stdlib-rpath", "-Xlinker", "-rpath=$ORIGIN/../lib/fetch"],
-    .when(platforms: [.linux]))
+// The small examples. They depend on nothing but Pledge, so the package builds in less than a
+// minute; the large examples are packages of their own.
+
+/// A program and its tests.
+func example(
+  _ name: String, _ modules: [String] = [], server: Bool = false, settings: [SwiftSetting] = []
+) -> [Target] {
+  var dependencies: [Target.Dependency] = []
+  for module in ["Pledge"] + modules {
+    dependencies.append(.product(name: module, package: "Pledge"))
+  }
+  if server { dependencies.append("LoopbackServer") }
+  let program: Target = .executableTarget(
+    name: name, dependencies: dependencies, swiftSettings: settings)
+  dependencies.append(.target(name: name))
+  dependencies.append(.product(name: "PledgeTesting", package: "Pledge"))
+  return [program, .testTarget(name: name + "Tests", dependencies: dependencies)]
+}
+
+var targets: [Target] = [
+  .target(
+    name: "LoopbackServer",
+    dependencies: [
+      .product(name: "Pledge", package: "Pledge"),
+      .product(name: "PledgeFoundation", package: "Pledge"),
+    ])
 ]
+targets += example("downloads", ["PledgeFoundation", "PledgeDiagnostics"], server: true)
+targets += example("checkout", ["PledgeFoundation"])
+targets += example("photos", settings: [.defaultIsolation(MainActor.self)])
+targets += example("crawler", ["PledgeFoundation"], server: true)
+targets += example("dashboard", ["PledgeFoundation"], server: true)
+targets += example("importer")
 
 let package = Package(
   name: "Examples",
   platforms: [.macOS(.v15)],
-  dependencies: [
-    .package(name: "Pledge", path: ".."),
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.5.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
-  ],
-  targets: [
-    .executableTarget(
-      name: "fetch",
-      dependencies: [
-        "FetchEngine",
-        "FetchSupport",
-        "UnreliableServer",
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PledgeDiagnostics", package: "Pledge"),
-        .product(name: "PledgeFoundation", package: "Pledge"),
-        .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "AsyncHTTPClient", package: "async-http-client"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOHTTP1", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ],
-      linkerSettings: isInstalled ? runtimePath : []
-    ),
-    .target(
-      name: "FetchEngine",
-      dependencies: [
-        "FetchSupport",
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PledgeFoundation", package: "Pledge"),
-      ]
-    ),
-    .target(name: "FetchSupport", dependencies: ["CDigests"]),
-    // Optimized in debug builds, too: computing a checksum must not take longer than the download.
-    .target(name: "CDigests", cSettings: [.unsafeFlags(["-O2"])]),
-    .target(
-      name: "UnreliableServer",
-      dependencies: [
-        "FetchSupport",
-        .product(name: "FlyingFox", package: "FlyingFox"),
-        .product(name: "FlyingSocks", package: "FlyingFox"),
-      ]
-    ),
-    .testTarget(name: "FetchSupportTests", dependencies: ["FetchSupport"]),
-    .testTarget(
-      name: "FetchEngineTests",
-      dependencies: [
-        "FetchEngine", "FetchSupport", .product(name: "PledgeTesting", package: "Pledge"),
-      ]
-    ),
-    .testTarget(
-      name: "FetchTests",
-      dependencies: [
-        "fetch", "FetchEngine", "FetchSupport", "UnreliableServer",
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-        .product(name: "NIOSSL", package: "swift-nio-ssl"),
-      ]
-    ),
-    .testTarget(
-      name: "UnreliableServerTests", dependencies: ["UnreliableServer", "FetchSupport"]
-    ),
-  ],
+  dependencies: [.package(name: "Pledge", path: "..")],
+  targets: targets,
   swiftLanguageModes: [.v6]
 )

@@ -27,6 +27,15 @@ let package = Package(
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ]
     ),
+    .executableTarget(
+      name: "overload",
+      dependencies: [
+        "StressKit",
+        .product(name: "Pledge", package: "Pledge"),
+        .product(name: "PledgeTesting", package: "Pledge"),
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+      ]
+    ),
     .testTarget(name: "StressKitTests", dependencies: ["StressKit"]),
   ],
   swiftLanguageModes: [.v6]

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 struct Failure: Error {}
 
@@ -17,8 +17,7 @@ func run() {
   let chained = work(1)
     .then(on: queue) { work($0 + 1) }
     .map(on: queue) { $0 + 1 }
-    .replaceError(on: queue) { _ in 0 }
-    .promise
+    .recover(on: queue) { _ in .value(0) }
   Promise.all([chained, work(2)])
     .observe(on: queue) { result in
       print(result)

@@ -51,7 +51,12 @@ extension Promise {
   public static func rejected(
     _ error: any Error, fileID: StaticString = #fileID, line: UInt = #line
   ) -> Promise {
-    let rejection = Rejection(error, origin: SourceLocation(fileID: fileID, line: line))
+    rejected(error, origin: SourceLocation(fileID: fileID, line: line))
+  }
+
+  @inlinable
+  static func rejected(_ error: any Error, origin: SourceLocation) -> Promise {
+    let rejection = Rejection(error, origin: origin)
     let cell = Root<Value?>(rejection: rejection)
     cell.noteRejection(rejection)
     return Promise(cell: cell)
@@ -117,7 +122,7 @@ extension Promise {
   /// Calls `handler` on `executor` once, with the result; returns no promise.
   ///
   /// This is the lowest-level way to observe a promise. The error, if any, counts as handled.
-  @inlinable @_disfavoredOverload
+  @inlinable
   public func observe(
     on executor: some PromiseExecutor,
     _ handler: @escaping @Sendable (Result<Value, any Error>) -> Void

@@ -55,6 +55,9 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// and its error counts as handled. Cancelling this promise cancels `promise`, unless that has
   /// other consumers. Promises that are resolved with each other in a cycle, or with themselves,
   /// stay pending until one of them is cancelled.
+  ///
+  /// A loop in which each round resolves the promise of the round before keeps memory for every
+  /// round. Return the promise from `then` instead, which takes constant memory.
   @inlinable
   public func resolve(with promise: Promise<Value>) {
     let forwarder = Handler(
@@ -77,7 +80,7 @@ public final class Resolver<Value: Sendable>: Sendable {
   /// it are abandoned in turn. `timeout` still rejects when the time limit is exceeded, and `await`
   /// and `wait()` throw ``BrokenPromiseError``. Use this method in adapters to libraries whose
   /// promises can be dropped silently. Elsewhere, release the resolver, which rejects the promise.
-  @inlinable
+  @inlinable @_spi(DropIns)
   public func abandon() { cell.abandon() }
 
   /// Whether the promise is pending.
@@ -152,11 +155,26 @@ extension Resolver {
       reject(PromiseError.noValueAndNoError)
     }
   }
+}
 
-  /// Settles the promise with the arguments of a completion handler; an error takes precedence over
-  /// a value.
+extension Resolver {
+  /// Settles the promise with the arguments of a completion handler with two values, both of which
+  /// are required; an error takes precedence over them.
+  ///
+  /// If a value is missing, and there's no error, the promise is rejected with
+  /// ``PromiseError/noValueAndNoError``.
   @inlinable
-  public func resolve(_ error: (any Error)?, _ value: Value?) { resolve(value, error) }
+  public func resolve<A: Sendable, B: Sendable>(
+    _ first: A?, _ second: B?, _ error: (any Error)?
+  ) where Value == (A, B) {
+    if let error {
+      reject(error)
+    } else if let first, let second {
+      fulfill((first, second))
+    } else {
+      reject(PromiseError.noValueAndNoError)
+    }
+  }
 }
 
 extension Resolver where Value == Void {

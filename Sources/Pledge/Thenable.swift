@@ -45,7 +45,7 @@ extension Promise: Thenable {
   /// settled, inside this call.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
-    observe(on: .immediate, handler)
+    observed(.result, .inPlace(ResultAction(handler)))
   }
 }
 
@@ -54,6 +54,6 @@ extension Guarantee: Thenable {
   /// fulfilled, inside this call.
   @inlinable
   public func observe(_ handler: @escaping @Sendable (Result<Value, any Error>) -> Void) {
-    base.observe(on: .immediate, handler)
+    base.observed(.result, .inPlace(ResultAction(handler)))
   }
 }

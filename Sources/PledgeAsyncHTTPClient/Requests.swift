@@ -27,6 +27,9 @@
 
     /// Sends `request` and collects the body of the response.
     ///
+    /// The client checks the certificate of a server; over SwiftNIO's TLS, it also accepts one that
+    /// contains the IP address of the peer instead of the host in the URL.
+    ///
     /// The request starts inside this call. The promise is fulfilled with the response, whatever
     /// its HTTP status. It is rejected with the client's error if the request fails, and with
     /// `ResponseAccumulator.ResponseTooBigError` if the body is larger than `maximumBodySize`.

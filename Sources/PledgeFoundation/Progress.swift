@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// The queue on which Pledge changes instances of `Progress`.
 ///
@@ -84,7 +84,10 @@ extension Promise {
     }
     let tally = Tally(progress, total: total)
     let counted = zip(inputs, weights).map { input, weight in
-      input.get(on: progressQueue) { _ in tally.add(weight) }
+      input.map(on: progressQueue) { value in
+        tally.add(weight)
+        return value
+      }
     }
     let result = Promise.all(counted, cancellingRest: cancellingRest)
       .finally(on: progressQueue) {

@@ -14,6 +14,7 @@
     /// | `pledge.limiter.running` | meter | running operations |
     /// | `pledge.limiter.waiting` | meter | waiting operations |
     /// | `pledge.limiter.rejected` | counter | operations rejected because the queue was full |
+    /// | `pledge.limiter.limit` | meter | the limit of running operations, which can be adaptive |
     ///
     /// The metrics have the dimension `limiter`. Limiters with the same name are counted together.
     /// Call this before you use the limiter.
@@ -54,7 +55,58 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> RequestCoalescer {
-      monitors.add(CoalescerMetrics(name, factory).note)
+      monitors.add(CoalescerMetrics("coalescer", name, factory).note)
+      return self
+    }
+  }
+
+  extension DataLoader {
+    /// Counts the requests to this loader, and its batches, in metrics.
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `pledge.loader.requests` | counter | requests, with the dimension `result`, as for a ``Pledge/RequestCoalescer`` |
+    /// | `pledge.loader.failed_refreshes` | counter | keys that were to replace a stale value and failed |
+    /// | `pledge.loader.batch.size` | recorder | the number of keys of a batch |
+    /// | `pledge.loader.batch.failures` | counter | batches, with the dimension `reason`: the batch function `threw` an error, or its results were a `mismatch` |
+    ///
+    /// The metrics have the dimension `loader`.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension `loader`.
+    ///   - factory: The factory that creates the metrics.
+    /// - Returns: This loader.
+    @discardableResult
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> DataLoader {
+      requests.monitors.add(CoalescerMetrics("loader", name, factory).note)
+      monitors.add(LoaderMetrics(name, factory).note)
+      return self
+    }
+  }
+
+  extension CircuitBreaker {
+    /// Counts the calls through this circuit breaker in metrics.
+    ///
+    /// | metric | kind | counts |
+    /// |---|---|---|
+    /// | `pledge.breaker.calls` | counter | calls, with the dimension `result`: `success`, `failure`, `cancelled`, or `rejected` |
+    /// | `pledge.breaker.opened` | counter | how often the breaker has opened |
+    /// | `pledge.breaker.open` | meter | 1 while it's open, 0.5 while it's half-open, 0 while it's closed |
+    ///
+    /// The metrics have the dimension `breaker`. A breaker whose open duration has passed counts as
+    /// open until the first probe starts. Call this before you use the breaker.
+    ///
+    /// - Parameters:
+    ///   - name: The value of the dimension.
+    ///   - factory: The factory that creates the metrics.
+    /// - Returns: This breaker.
+    @discardableResult
+    public func measured(
+      as name: String, factory: any MetricsFactory = MetricsSystem.factory
+    ) -> CircuitBreaker {
+      monitors.add(CircuitMetrics(name, factory).note)
       return self
     }
   }
@@ -99,15 +151,18 @@
     private let running: Level
     private let waiting: Level
     private let rejected: Counter
+    private let limit: Meter
 
     init(_ name: String, _ limiter: Limiter, _ factory: any MetricsFactory) {
       let dimensions = [("limiter", name)]
+      limit = Meter(label: "pledge.limiter.limit", dimensions: dimensions, factory: factory)
       running = Level(
         Meter(label: "pledge.limiter.running", dimensions: dimensions, factory: factory))
       waiting = Level(
         Meter(label: "pledge.limiter.waiting", dimensions: dimensions, factory: factory))
       rejected = Counter(
         label: "pledge.limiter.rejected", dimensions: dimensions, factory: factory)
+      limit.set(limiter.limit)
       running.change(by: limiter.runningCount)
       waiting.change(by: limiter.waitingCount)
     }
@@ -117,11 +172,79 @@
       case .waiting(let change): waiting.change(by: change)
       case .running(let change): running.change(by: change)
       case .rejected: rejected.increment()
+      case .limit(let new): limit.set(new)
       }
     }
   }
 
-  /// The metrics of one coalescer.
+  /// The metrics of one circuit breaker.
+  private final class CircuitMetrics: Sendable {
+    private let succeeded: Counter
+    private let failed: Counter
+    private let cancelled: Counter
+    private let rejected: Counter
+    private let opened: Counter
+    private let open: Meter
+
+    init(_ name: String, _ factory: any MetricsFactory) {
+      func counter(_ result: String) -> Counter {
+        Counter(
+          label: "pledge.breaker.calls", dimensions: [("breaker", name), ("result", result)],
+          factory: factory)
+      }
+      succeeded = counter("success")
+      failed = counter("failure")
+      cancelled = counter("cancelled")
+      rejected = counter("rejected")
+      opened = Counter(
+        label: "pledge.breaker.opened", dimensions: [("breaker", name)], factory: factory)
+      open = Meter(label: "pledge.breaker.open", dimensions: [("breaker", name)], factory: factory)
+    }
+
+    func note(_ event: CircuitEvent) {
+      switch event {
+      case .rejected: rejected.increment()
+      case .ended(.success): succeeded.increment()
+      case .ended(.failure): failed.increment()
+      case .ended(.ignored): cancelled.increment()
+      case .changed(.closed): open.set(0)
+      case .changed(.halfOpen): open.set(0.5)
+      case .changed(.open):
+        opened.increment()
+        open.set(1)
+      }
+    }
+  }
+
+  /// The batches of one loader.
+  private final class LoaderMetrics: Sendable {
+    private let size: Recorder
+    private let threw: Counter
+    private let mismatch: Counter
+
+    init(_ name: String, _ factory: any MetricsFactory) {
+      func failures(_ reason: String) -> Counter {
+        Counter(
+          label: "pledge.loader.batch.failures",
+          dimensions: [("loader", name), ("reason", reason)], factory: factory)
+      }
+      size = Recorder(
+        label: "pledge.loader.batch.size", dimensions: [("loader", name)], aggregate: true,
+        factory: factory)
+      threw = failures("threw")
+      mismatch = failures("mismatch")
+    }
+
+    func note(_ event: LoaderEvent) {
+      switch event {
+      case .started(let keys): size.record(keys)
+      case .failed: threw.increment()
+      case .mismatched: mismatch.increment()
+      }
+    }
+  }
+
+  /// The metrics of one coalescer, or of the requests to a loader.
   private final class CoalescerMetrics: Sendable {
     private let started: Counter
     private let joined: Counter
@@ -129,18 +252,18 @@
     private let stale: Counter
     private let failedRefreshes: Counter
 
-    init(_ name: String, _ factory: any MetricsFactory) {
+    init(_ kind: String, _ name: String, _ factory: any MetricsFactory) {
       func counter(_ result: String) -> Counter {
         Counter(
-          label: "pledge.coalescer.requests",
-          dimensions: [("coalescer", name), ("result", result)], factory: factory)
+          label: "pledge.\(kind).requests",
+          dimensions: [(kind, name), ("result", result)], factory: factory)
       }
       started = counter("started")
       joined = counter("joined")
       cached = counter("cached")
       stale = counter("stale")
       failedRefreshes = Counter(
-        label: "pledge.coalescer.failed_refreshes", dimensions: [("coalescer", name)],
+        label: "pledge.\(kind).failed_refreshes", dimensions: [(kind, name)],
         factory: factory)
     }
 

@@ -1,5 +1,5 @@
 #if Tracing
-  import Pledge
+  @_spi(DropIns) import Pledge
   import ServiceContextModule
   import Tracing
 

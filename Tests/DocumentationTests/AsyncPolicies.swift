@@ -54,5 +54,5 @@ func handlersThatAwait() {
   let page = fetchUser(id: 7)
     .asyncMap { user in try await loadPage(of: user, number: 0) }
     .asyncRecover { _ in try await loadPage(of: .guest, number: 0) }
-  page.cauterize()
+  page.ignoreErrors()
 }

@@ -152,7 +152,7 @@ private func cancellingAGuarantee() -> Promise<Void> {
     while seen.count == 0 { await Task.yield() }
 
     let tapped = Work()
-    tapped.promise.tap { _ in }.cauterize()
+    tapped.promise.tap { _ in }.ignoreErrors()
     let other = tapped.promise.map { $0 + 1 }
     other.cancel()
     try await expectCancellation(of: other)

@@ -135,7 +135,7 @@ final class UserModel {
   func load() {
     fetchUser(id: 7).bound(to: scope)
       .done(weak: self) { model, user in model.name = user.name }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 

@@ -94,6 +94,23 @@ func allItems(
   }
 }
 
+// MARK: crawler
+func crawl<C: Clock<Duration>>(
+  from home: String, until deadline: C.Instant, clock: C,
+  load: @escaping @Sendable (String) async throws -> [String]
+) async -> [String: Result<[String], any Error>] {
+  let pages = results(of: [home], limit: 8, load)
+  var report: [String: Result<[String], any Error>] = [:]
+  var seen: Set = [home]
+  while let (address, result) = try? await withDeadline(
+    deadline, clock: clock, { try await pages.next() })
+  {
+    report[address] = result
+    for link in (try? result.get()) ?? [] where seen.insert(link).inserted { pages.append(link) }
+  }
+  return report
+}
+
 // MARK: results
 func report(
   on pages: [Promise<Page>], to log: Recorder<String>
@@ -117,6 +134,27 @@ func readIndex(
 // MARK: end
 
 @Suite struct CookbookFailures {
+  @Test func crawler_readsEachAddress_untilTheDeadline() async throws {
+    let (clock, stuck) = (TestClock(), Recorder<String>())
+    let site = ["/": ["a", "b"], "a": ["/", "c"], "b": ["lost"], "c": ["slow"]]
+    let report = Task {
+      await crawl(from: "/", until: clock.now.advanced(by: .seconds(10)), clock: clock) { address in
+        if address == "slow" {
+          stuck.record(address)
+          return try await Promise<[String]>.never.value
+        }
+        guard let links = site[address] else { throw Offline() }
+        return links
+      }
+    }
+    await stuck.reaches(1).value
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(10))
+    let found = await report.value
+    #expect(found.keys.sorted() == ["/", "a", "b", "c", "lost"])
+    #expect(throws: Offline.self) { try found["lost"]?.get() }
+  }
+
   @Test func transientErrors_areRetried_andOthersAreNot() async throws {
     let (clock, calls) = (TestClock(), CallCounter())
     let news = loadNews(clock: clock) {

@@ -69,7 +69,7 @@ final class ProfileScreen {
   func load(_ user: Promise<User>) {
     user.bound(to: scope)
       .done(weak: self) { screen, user in screen.title = user.name }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 

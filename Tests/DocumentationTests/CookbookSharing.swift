@@ -54,7 +54,7 @@ final class SearchField {
     latest.run { [search] in search(text) }
       .done { hits in self.hits = hits }
       .finally { self.showsSpinner = self.latest.isRunning }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 
@@ -148,9 +148,37 @@ final class Library: Sendable {
     connection.uncancellable().then { connection in connection.get(name) }
   }
 }
+
+// MARK: batches
+struct Comment: Sendable {
+  var authorID: Int
+  var text: String
+}
+
+func lines(
+  of comments: [Comment], users: DataLoader<Int, User>
+) -> Promise<[String]> {
+  Promise.all(
+    comments.map { comment in
+      users.promise(for: comment.authorID).map { user in "\(user.name): \(comment.text)" }
+    })
+}
 // MARK: end
 
 @Suite struct CookbookSharing {
+  @Test func authors_areLoadedTogether() async throws {
+    let (clock, batches) = (TestClock(), Recorder<[Int]>())
+    let users = DataLoader<Int, User>(clock: clock) { ids in
+      batches.record(ids)
+      return try await server.users(ids: ids).mapValues { .success($0) }
+    }
+    let comments = [1, 2, 1].map { Comment(authorID: $0, text: "Hi") }
+    let lines = lines(of: comments, users: users)
+    await clock.advance(by: .milliseconds(1))
+    #expect(try await lines.value == ["Ada: Hi", "Ada: Hi", "Ada: Hi"])
+    #expect(batches.events == [[1, 2]])
+  }
+
   @Test func cache_loadsOnceInItsLifetime() async throws {
     let (clock, loads) = (TestClock(), CallCounter())
     let cache = UserCache(clock: clock) { id in

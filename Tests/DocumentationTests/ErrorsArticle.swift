@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -40,7 +40,7 @@ private func recovering() {
 }
 
 private func cleaningUp(_ connection: Connection) {
-  let page = connection.get("index.html").finally { connection.close() }
+  let page = connection.get("index.html").finallyThen { connection.close() }
 
   _ = page
 }
@@ -61,7 +61,7 @@ private func reporting() {
 }
 
 private func cauterizing() {
-  fetchNews().done { news in print(news) }.cauterize()
+  fetchNews().done { news in print(news) }.ignoreErrors()
 }
 
 private func breaking() -> Promise<Int> {
@@ -80,7 +80,7 @@ private func givingUp() {
   Promise.retry(policy) { fetchNews() }
     .done { news in print(news) }
     .catch(only: Offline.self) { _ in print("offline, even after three attempts") }
-    .cauterize()
+    .ignoreErrors()
 }
 
 /// An error that the reports can be told apart by.
@@ -158,7 +158,7 @@ private struct Marked: Error {
       do {
         let promise = Promise<Int>.rejected(Marked(mark: "one branch"))
         _ = promise.map(on: .immediate) { $0 }
-        promise.cauterize()
+        promise.ignoreErrors()
       }
       // Those that handle.
       do {

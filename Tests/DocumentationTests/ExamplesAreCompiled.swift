@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-// This target contains every example of the README and the articles verbatim, so all of them compile.
+// This target, or one of the programs in Examples, contains every example of the README and the
+// articles verbatim, so all of them compile.
 
 @Suite struct ExamplesAreCompiled {
   @Test(arguments: pages)
@@ -29,6 +30,21 @@ import Testing
     #expect(recommendations.count >= 50)
   }
 
+  @Test func programsInExamples_areShort() throws {
+    let folder = Self.root + "Examples/Sources/"
+    let programs = try FileManager.default.contentsOfDirectory(atPath: folder)
+    #expect(programs.count >= 6)
+    for program in programs {
+      let files = try FileManager.default.contentsOfDirectory(atPath: folder + program)
+      #expect(files.count <= 2, "\(program) has \(files.count) files.")
+      for file in files {
+        let lines = try Self.text(of: "Examples/Sources/\(program)/\(file)").split(
+          separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 151, "\(program)/\(file) has \(lines.count - 1) lines.")
+      }
+    }
+  }
+
   private static let catalogs = [
     "Sources/Pledge/Pledge.docc", "Sources/PledgeDiagnostics/PledgeDiagnostics.docc",
     "Sources/PledgeFoundation/PledgeFoundation.docc",
@@ -37,7 +53,7 @@ import Testing
   ]
 
   private static var pages: [String] {
-    ["README.md", "CONTRIBUTING.md", "Documentation/AssistantGuide.md"]
+    ["README.md", "CONTRIBUTING.md", "Documentation/AssistantGuide.md", "Examples/README.md"]
       + catalogs.flatMap { catalog in
         let files = (try? FileManager.default.subpathsOfDirectory(atPath: root + catalog)) ?? []
         return files.filter { $0.hasSuffix(".md") }.sorted().map { "\(catalog)/\($0)" }
@@ -72,15 +88,16 @@ import Testing
     }
   }
 
-  /// All of this target, in normal form.
+  /// All of this target and of the programs in Examples, in normal form.
   private static let sources = Result { try readSources() }
 
   private static func readSources() throws -> String {
-    let folder = URL(filePath: #filePath).deletingLastPathComponent().path
-    let files = try FileManager.default.contentsOfDirectory(atPath: folder)
-    return try files.filter { $0.hasSuffix(".swift") }.sorted()
-      .map { normalized(try String(contentsOfFile: "\(folder)/\($0)", encoding: .utf8)) }
-      .joined()
+    try ["Tests/DocumentationTests", "Examples/Sources"].flatMap { folder in
+      try FileManager.default.subpathsOfDirectory(atPath: root + folder)
+        .filter { $0.hasSuffix(".swift") }.sorted()
+        .map { normalized(try text(of: "\(folder)/\($0)")) }
+    }
+    .joined()
   }
 
   /// The lines without their indentation, and without blank ones and imports.

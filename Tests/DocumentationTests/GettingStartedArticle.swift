@@ -28,7 +28,7 @@ private func makingPromises() {
   let (answer, resolver) = Promise<String>.withResolvers()
   resolver.fulfill("yes")
 
-  failed.cauterize()
+  failed.ignoreErrors()
   _ = (seven, page, checksum, setting, answer)
 }
 
@@ -45,7 +45,7 @@ private func gathering() {
   // All of them, of any types: a tuple.
   Promise.all(fetchUser(id: 7), fetchNews())
     .done { user, news in print("\(user.name) has \(news.count) news") }
-    .cauterize()
+    .ignoreErrors()
 
   // All of them, of one type: an array, in the same order.
   let users = Promise.all([1, 2, 3].map { fetchUser(id: $0) })
@@ -78,7 +78,7 @@ private func mindingTheTime() {
     .delay(.milliseconds(300))
     .done { news in print(news) }
     .catch(only: TimeoutError.self) { error in print("no answer within \(error.duration)") }
-    .cauterize()
+    .ignoreErrors()
 }
 
 private func retrying() {

@@ -76,7 +76,7 @@ final class NameField {
   func load() {
     fetchUser(id: 7)
       .done(weak: self) { field, user in field.text = user.name }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 
@@ -133,7 +133,7 @@ private func awaiting() -> Promise<Profile> {
     try calls.expectNever()
     let young = Promise<Avatar>.attempt { throw ServerError.notFound }
     try await expectRejection(of: young, with: ServerError.self)
-    let computed = Promise<Int>(catching: { throw Offline() })
+    let computed = Promise(Result<Int, any Error> { throw Offline() })
     try await expectRejection(of: computed, with: Offline.self)
   }
 

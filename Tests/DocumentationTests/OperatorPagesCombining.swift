@@ -26,6 +26,24 @@ private func limiting() async throws -> [User] {
   return loaded
 }
 
+// MARK: StreamingResults.md
+
+private func streaming(_ names: AsyncStream<String>) async throws -> Set<String> {
+  let pages = results(of: ["index.html"], limit: 4) { name in try await download(name) }
+  var seen: Set = ["index.html"]
+  for try await (name, result) in pages {
+    guard case .success(let page) = result else { continue }
+    for link in links(of: page) where seen.insert(link).inserted { pages.append(link) }
+    print(name)
+  }
+
+  for try await page in concurrentMap(names, limit: 4, { name in try await download(name) }) {
+    print(page.text)
+  }
+  _ = results(of: names, limit: 4, { name in try await download(name) })
+  return seen
+}
+
 // MARK: AllSettled.md
 
 private func settling() async throws {
@@ -98,6 +116,30 @@ private func racing(_ mirrors: [Promise<Page>]) async throws {
     #expect(!few.events.contains(2))
     let none = Promise.all(0..<3, concurrently: 0) { Promise.value($0) }
     await #expect(throws: PromiseError.self) { try await none.value }
+  }
+
+  @Test func streaming_readsEachResult_andAFailureEndsNothing() async throws {
+    let (names, more) = AsyncStream<String>.makeStream()
+    more.yield("a")
+    more.finish()
+    #expect(try await streaming(names) == ["index.html", "about.html"])
+    let work = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    let started = Recorder<Int>()
+    let stream = results(of: 0..<3, limit: 2) { number in
+      started.record(number)
+      return try await work[number].promise.value
+    }
+    let first = Task { try await stream.next() }
+    await started.reaches(2).value
+    #expect(started.events.sorted() == [0, 1])
+    work[1].resolver.reject(Offline())
+    #expect(try await first.value?.input == 1)
+    await started.reaches(3).value
+    work[0].resolver.fulfill(0)
+    #expect(try await stream.next()?.input == 0)
+    work[2].resolver.fulfill(2)
+    #expect(try await stream.next()?.result.get() == 2)
+    #expect(try await stream.next() == nil)
   }
 
   @Test func allSettled_returnsEachResult_andFailsOnlyIfCancelled() async throws {

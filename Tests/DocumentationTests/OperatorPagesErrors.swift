@@ -17,8 +17,8 @@ private func catching() {
     .catch(only: TimeoutError.self) { error in print("no answer within \(error.seconds) s") }
     .catch { error in print("no news: \(error)") }
 
-  fetchNews().asVoid().catch(only: TimeoutError.self) { _ in print("slow") }.cauterize()
-  fetchNews().asVoid().catch(only: CancellationError.self) { _ in }.cauterize()
+  fetchNews().asVoid().catch(only: TimeoutError.self) { _ in print("slow") }.ignoreErrors()
+  fetchNews().asVoid().catch(only: CancellationError.self) { _ in }.ignoreErrors()
 }
 
 // MARK: Recover.md
@@ -63,11 +63,11 @@ private func cleaningUp(_ spinner: Spinner, _ connection: Connection) {
     .catch { error in print("no news: \(error)") }
     .finally { print("hide the spinner") }
 
-  _ = connection.get("a").finally { connection.close() }
+  _ = connection.get("a").finallyThen { connection.close() }
 }
 
 @MainActor private func hiding(_ spinner: Spinner) {
-  fetchNews().finally { spinner.hide() }.cauterize()
+  fetchNews().finally { spinner.hide() }.ignoreErrors()
 }
 
 extension Spinner {
@@ -121,7 +121,7 @@ extension Spinner {
     cleaningUp(spinner, Connection())
     hiding(spinner)
     while spinner.isVisible { await Task.yield() }
-    let page = Promise.value(7).finally { Promise<Void>.rejected(Offline()) }
+    let page = Promise.value(7).finallyThen { Promise<Void>.rejected(Offline()) }
     try await expectRejection(of: page, with: Offline.self)
   }
 }

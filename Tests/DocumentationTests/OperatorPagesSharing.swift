@@ -18,11 +18,52 @@ private func limiting(_ user: User, _ names: [String]) async throws -> Page {
   return page
 }
 
+private func limitingEach(_ user: User) {
+  let perUser = KeyedLimiter<User>(capacity: 10_000) { _ in Limiter(2) }
+  let picture = perUser.limiter(for: user).run { fetchAvatar(of: user) }
+
+  let adaptive = Limiter(adaptive: 4...400)
+  let news = adaptive.run { fetchNews() }
+
+  _ = KeyedLimiter<User> { _ in Limiter(2) }
+  _ = (picture, news)
+}
+
+// MARK: CircuitBreaking.md
+
+private func breaking(_ user: User) async throws -> Page {
+  let breaker = CircuitBreaker(.failureRate(0.5, ofLast: 50), openDuration: .seconds(10))
+  let avatar = breaker.run { fetchAvatar(of: user) }
+  let page = try await breaker.perform { try await download("index.html") }
+
+  _ = breaker.run { fetchNews().timeout(after: .seconds(2)) }
+  _ = RetryPolicy.fixed(attempts: 3)
+    .retrying { error in !(error is CircuitOpenError) }
+  _ = avatar
+  return page
+}
+
+// MARK: Pipelines.md
+
+private func combining(_ policy: RetryPolicy, _ user: User) async throws -> Page {
+  let breaker = CircuitBreaker(.failureRate(0.5, ofLast: 50))
+  let service = ResiliencePipeline(
+    .timeout(.seconds(10)), .retry(policy), .circuitBreaker(breaker), .timeout(.seconds(2)))
+
+  let avatar = service.run { fetchAvatar(of: user) }
+  let page = try await service.perform { try await download("index.html") }
+
+  _ = service.run { fetchNews() }
+  _ = Promise.hedged(delay: .milliseconds(50)) { service.run { downloadPage(from: "a") } }
+  _ = avatar
+  return page
+}
+
 // MARK: SupersedingWork.md
 
 private func previewing(_ name: String) {
   let latest = LatestOnly<Page>(debounce: .milliseconds(200))
-  latest.run { downloadPage(from: name) }.cauterize()
+  latest.run { downloadPage(from: name) }.ignoreErrors()
 }
 
 // MARK: CoalescingRequests.md
@@ -37,6 +78,24 @@ private func coalescing(_ name: String) async throws -> String {
   return text
 }
 
+// MARK: LoadingBatches.md
+
+private func batching(_ ids: [Int]) async throws -> User {
+  let users = DataLoader<Int, User>(maxBatchSize: 100) { ids in
+    try await server.users(ids: ids).mapValues { user in .success(user) }
+  }
+  let ada = users.promise(for: 7)
+  let both = Promise.all([7, 8].map { id in users.promise(for: id) })
+  let grace = try await users.value(for: 8)
+
+  var list: [User] = []
+  for id in ids { list.append(try await server.user(id: id)) }
+  for id in ids { list.append(try await users.value(for: id)) }
+  list += try await Promise.all(ids.map { id in users.promise(for: id) }).value
+  #expect(try await both.value.first == ada.value)
+  return grace
+}
+
 // MARK: CancelAndProtect.md
 
 @MainActor
@@ -48,7 +107,7 @@ final class NewsScreen {
   func load() {
     shared.bound(to: scope)
       .done(weak: self) { screen, news in screen.count = news.count }
-      .cauterize()
+      .ignoreErrors()
   }
 
   func news() -> Promise<[String]> { shared.uncancellable() }
@@ -82,6 +141,26 @@ private func awaiting() async throws -> String {
 }
 
 @Suite struct OperatorPagesSharing {
+  @Test func loader_loadsTheKeysOfAllCallersOnce_andCancelsByKey() async throws {
+    #expect(try await batching([7, 8]).id == 8)
+    let (clock, batches) = (TestClock(), Recorder<[Int]>())
+    let users = DataLoader<Int, User>(clock: clock) { ids in
+      batches.record(ids)
+      return Dictionary(
+        uniqueKeysWithValues: ids.map { id in
+          (id, id == 9 ? .failure(Offline()) : .success(User(id: id)))
+        })
+    }
+    let requests = [7, 9, 7, 8].map { id in users.promise(for: id) }
+    requests[3].cancel()
+    await clock.advance(by: .milliseconds(1))
+    #expect(try await requests[0].value.id == 7)
+    try await expectRejection(of: requests[1], with: Offline.self)
+    #expect(try await requests[2].value.id == 7)
+    try await expectCancellation(of: requests[3])
+    #expect(batches.events == [[7, 9]])
+  }
+
   @Test func limiter_startsTheNextWhenOneHasEnded_andRejectsIfTheQueueIsFull() async throws {
     #expect(try await limiting(.guest, ["a"]).text == "index.html")
     let limiter = Limiter(1, queueCapacity: 1)

@@ -63,7 +63,7 @@ final class Preview {
   func show(_ name: String) {
     latest.run { downloadPage(from: name) }
       .done(weak: self) { preview, page in preview.text = page.text }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 

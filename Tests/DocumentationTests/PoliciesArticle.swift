@@ -9,7 +9,7 @@ private func retrying() {
     .withJitter()
     .retrying { error in error is Offline }
   let news = Promise.retry(policy) { fetchNews() }
-  news.cauterize()
+  news.ignoreErrors()
 }
 
 private func deadlines() -> RetryPolicy {
@@ -28,18 +28,48 @@ private func budgets() -> RetryPolicy {
 
 private func hedging() {
   let page = Promise.hedged(delay: .milliseconds(50)) { downloadPage(from: "mirror-1") }
-  page.cauterize()
+  page.ignoreErrors()
 
   let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.05)
   let news = Promise.hedged(delay: .milliseconds(50), budget: hedges) { fetchNews() }
-  news.cauterize()
+  news.ignoreErrors()
 }
 
 private func limiting(_ user: User) {
   let limiter = Limiter(4, rate: .init(10, per: .seconds(1)), queueCapacity: 100)
   let avatar = limiter.run(priority: 1) { fetchAvatar(of: user) }
   limiter.limit = 8
-  avatar.cauterize()
+  avatar.ignoreErrors()
+}
+
+private func limitingEach() {
+  let perHost = KeyedLimiter<String> { _ in Limiter(6) }
+  let logo = perHost.limiter(for: "mirror-1").run { downloadPage(from: "mirror-1/logo") }
+
+  let adaptive = Limiter(adaptive: 4...400, queueCapacity: 20)
+  let front = adaptive.run { downloadPage(from: "mirror-2") }
+  _ = (logo, front)
+}
+
+private func breaking() -> (CircuitBreaker, RetryPolicy) {
+  let breaker = CircuitBreaker(
+    .failureRate(0.5, inLast: .seconds(10), minimumCalls: 20), openDuration: .seconds(5),
+    observer: { state in print("news service: \(state)") })
+  let headlines = breaker.run { fetchNews().timeout(after: .seconds(2)) }
+  _ = headlines
+
+  var patient = RetryPolicy.fixed(attempts: 3)
+  patient.requestedDelay = { error in (error as? CircuitOpenError)?.retryAfter }
+  return (breaker, patient)
+}
+
+private func combining(
+  _ careful: RetryPolicy, _ adaptive: Limiter, _ breaker: CircuitBreaker
+) async throws -> String {
+  let service = ResiliencePipeline(
+    .retry(careful), .limiter(adaptive), .circuitBreaker(breaker), .timeout(.seconds(2)))
+  let text = try await service.perform { try await download("index.html") }.text
+  return text
 }
 
 private enum Coalescing {
@@ -52,8 +82,8 @@ private enum Coalescing {
     func loggedUser(id: Int) -> Promise<User> {
       users.promise(for: id) { fetchUser(id: id).tap { result in print("\(id): \(result)") } }
     }
-    user(id: 3).cauterize()
-    loggedUser(id: 4).cauterize()
+    user(id: 3).ignoreErrors()
+    loggedUser(id: 4).ignoreErrors()
     return users.count
   }
 
@@ -64,6 +94,14 @@ private enum Coalescing {
   }
 }
 
+private func batching() -> Promise<[User]> {
+  let people = DataLoader<Int, User>(maxBatchSize: 100, delay: .milliseconds(2)) { ids in
+    try await server.users(ids: ids).mapValues { user in .success(user) }
+  }
+  let authors = Promise.all([7, 8, 7].map { id in people.promise(for: id) })
+  return authors
+}
+
 @MainActor
 final class Search {
   private let latest = LatestOnly<[String]>(debounce: .milliseconds(300))
@@ -72,7 +110,7 @@ final class Search {
   func textChanged(to text: String) {
     latest.run { fetchNews() }
       .done { hits in self.hits = hits }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 
@@ -85,7 +123,7 @@ final class Feed {
     fetchNews()
       .bound(to: scope)
       .done(weak: self) { feed, items in feed.items = items }
-      .cauterize()
+      .ignoreErrors()
   }
 }
 

@@ -28,7 +28,7 @@ func showName(in label: Label) {
   fetchUser(id: 7)
     .map { user in user.name.uppercased() }
     .done { @MainActor name in label.text = name }
-    .cauterize()
+    .ignoreErrors()
 }
 
 private func namingExecutors(user: User) {
@@ -50,7 +50,7 @@ struct LoopExecutor: PromiseExecutor {
 
 @MainActor
 func refresh(_ badge: Badge) {
-  fetchNews().done { news in badge.text = "\(news.count)" }.cauterize()
+  fetchNews().done { news in badge.text = "\(news.count)" }.ignoreErrors()
   // Always runs before the handler, which needs the main actor.
   badge.text = "…"
 }
@@ -156,9 +156,9 @@ private actor Isolated {
     let queue = DispatchQueue(label: "serial")
     let recorder = Recorder<Int>()
     let (promise, resolver) = Promise<Void>.withResolvers()
-    for index in 0..<1000 { promise.done(on: queue) { recorder.record(index) }.cauterize() }
+    for index in 0..<1000 { promise.done(on: queue) { recorder.record(index) }.ignoreErrors() }
     resolver.fulfill()
-    for index in 1000..<2000 { promise.done(on: queue) { recorder.record(index) }.cauterize() }
+    for index in 1000..<2000 { promise.done(on: queue) { recorder.record(index) }.ignoreErrors() }
     await recorder.reaches(2000).value
     #expect(recorder.events == Array(0..<2000))
   }

@@ -3,7 +3,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOPosix
-  import Pledge
+  @_spi(DropIns) import Pledge
   import PledgeTesting
 
   /// What happened at the server.

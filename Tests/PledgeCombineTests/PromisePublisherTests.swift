@@ -4,7 +4,7 @@
   #else
     import Combine
   #endif
-  import Pledge
+  @_spi(DropIns) import Pledge
   import PledgeCombine
   import PledgeTesting
   import Testing

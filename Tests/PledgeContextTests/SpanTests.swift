@@ -1,7 +1,7 @@
 #if Tracing
   import Dispatch
   import InMemoryTracing
-  import Pledge
+  @_spi(DropIns) import Pledge
   import PledgeTesting
   import PledgeTracing
   import ServiceContextModule

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -40,7 +40,7 @@ extension TraceTests {
         let (promise, resolver) = Promise<Int>.withResolvers()
         let line = #line + 1
         let culprit = Promise.value(1).done(on: .immediate) { _ in resolver.reject(Oops()) }
-        let recovered = promise.replaceError(on: .immediate) { _ in 2 }
+        let recovered = promise.recover(on: .immediate) { _ in .value(2) }
         let path = try #require(trace.errorPath(of: promise))
         #expect(events(path) == [.rejected, .handled])
         #expect(path.description.contains("in the handler of #2"))
@@ -57,7 +57,7 @@ extension TraceTests {
       try tracing(capturesPlaces: false) { trace in
         let line = #line + 1
         let promise = Promise<Int>.rejected(Oops())
-        promise.cauterize()
+        promise.ignoreErrors()
         let path = try #require(trace.errorPath(of: promise))
         #expect(events(path) == [.rejected, .handled])
         #expect(path.steps.first?.location?.line == line)
@@ -72,9 +72,9 @@ extension TraceTests {
         let innerID = inner.promise.id
         let outer = Promise.value(1).then(on: .immediate) { _ in inner.promise }
         let second = Promise.value(1).then(on: .immediate) { _ in observed.promise }
-        outer.cauterize()
-        second.cauterize()
-        tap.cauterize()
+        outer.ignoreErrors()
+        second.ignoreErrors()
+        tap.ignoreErrors()
         inner.resolver.reject(Oops())
         observed.resolver.reject(Oops())
         #expect(events(trace.errorPath(of: outer)) == [.rejected, .adopted, .handled])
@@ -90,7 +90,7 @@ extension TraceTests {
       try tracing { trace in
         let first = Promise<Int>.rejected(Oops())
         let second = first.recover(on: .immediate) { _ -> Promise<Int> in throw Other() }
-        second.cauterize()
+        second.ignoreErrors()
         let path = try #require(trace.errorPath(of: first))
         #expect(events(path) == [.rejected, .replaced(by: "Other()")])
         #expect(events(trace.errorPath(of: second)) == [.thrown, .handled])
@@ -102,7 +102,7 @@ extension TraceTests {
         let first = Promise<Int>.withResolvers()
         let second = Promise<Int>.withResolvers()
         let all = Promise.all([first.promise, second.promise])
-        all.cauterize()
+        all.ignoreErrors()
         second.resolver.reject(Oops())
         #expect(events(trace.errorPath(of: all)) == [.rejected, .combined, .handled])
         #expect(trace.errorPath(of: all)?.steps.first?.promise == second.promise.id)
@@ -127,7 +127,7 @@ extension TraceTests {
         PromiseDiagnostics.setUnhandledRejectionHandler { _ in }
         let trace = Trace.start()
         let handled = Promise<Int>.rejected(Oops())
-        handled.cauterize()
+        handled.ignoreErrors()
         #expect(trace.lastUnhandledErrorPath() == nil)
         do {
           let promise = Promise.value(1).map(on: .immediate) { _ -> Int in throw Oops() }

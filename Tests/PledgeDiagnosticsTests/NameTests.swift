@@ -21,7 +21,7 @@ extension TraceTests {
           timeline.rows.map { timeline.strings[$0.operation] }.contains(
             "promise \u{201C}avatar of 7\u{201D}"))
         resolver.fulfill(1)
-        mapped.cauterize()
+        mapped.ignoreErrors()
         let path = try #require(trace.errorPath(of: mapped))
         #expect(path.steps.first?.name == "image")
         #expect(path.description.contains("\u{201C}image\u{201D}"))
@@ -36,7 +36,7 @@ extension TraceTests {
         outer.named("outer")
         resolver.resolve(with: outer)
         #expect(trace.waitCycles().first?.description.contains("\u{201C}outer\u{201D}") == true)
-        outer.cauterize()
+        outer.ignoreErrors()
         promise.cancel()
       }
     }
@@ -72,7 +72,6 @@ extension TraceTests {
 
       fileprivate static func checkOperators() {
         let (p, resolver) = Promise<Int>.withResolvers()
-        let (list, listResolver) = Promise<[Int]>.withResolvers()
         let g = Guarantee<Int> { _ in }
         let operators: [(String, () -> PromiseDiagnostics.PromiseID)] = [
           ("map", { p.map { $0 }.id }), ("then", { p.then { .value($0) }.id }),
@@ -101,7 +100,7 @@ extension TraceTests {
             #expect(found == name)
           }
         }
-        withExtendedLifetime((resolver, listResolver)) {}
+        withExtendedLifetime(resolver) {}
       }
     }
   }

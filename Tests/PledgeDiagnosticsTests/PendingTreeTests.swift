@@ -139,7 +139,7 @@ extension TraceTests {
         #expect(tree.nodes.count <= 3)
         #expect(tree.node(loop.id)?.state == .adopting)
         executor.dropAll()
-        loop.cauterize()
+        loop.ignoreErrors()
       }
     }
 
@@ -227,7 +227,7 @@ extension TraceTests {
         let first = try #require(tree.roots.first)
         #expect(first.state == .waits || first.state == .adopting)
         #expect(!tree.description.contains("resolver has not settled"))
-        outer.cauterize()
+        outer.ignoreErrors()
         promise.cancel()
       }
     }

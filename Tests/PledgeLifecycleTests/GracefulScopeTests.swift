@@ -201,7 +201,7 @@
             scope,
             Front {
               let response = scope.run { gate.map { 7 } }
-              response.done { result.record($0) }.cauterize()
+              response.done { result.record($0) }.ignoreErrors()
               trigger.triggerGracefulShutdown()
               try await gracefulShutdown()
               resolver.fulfill()

@@ -23,6 +23,63 @@
     }
   }
 
+  @Suite struct CircuitMetricsTests {
+    @Test func calls_areCountedByResult_andTheStateIsMeasured() async throws {
+      let (metrics, clock) = (TestMetrics(), TestClock())
+      let breaker = CircuitBreaker(
+        .consecutiveFailures(2), openDuration: .seconds(10), clock: clock
+      ).measured(as: "users", factory: metrics)
+      func calls(_ result: String) throws -> Int64 {
+        try metrics.count("pledge.breaker.calls", [("breaker", "users"), ("result", result)])
+      }
+      _ = try await breaker.perform { 1 }
+      _ = try? await breaker.perform { throw CancellationError() }
+      for _ in 0..<3 { _ = try? await breaker.perform { throw Boom() } }
+      #expect(try calls("success") == 1)
+      #expect(try calls("cancelled") == 1)
+      #expect(try calls("failure") == 2)
+      #expect(try calls("rejected") == 1)
+      let name = [("breaker", "users")]
+      #expect(try metrics.count("pledge.breaker.opened", name) == 1)
+      #expect(try metrics.level("pledge.breaker.open", name) == 1)
+      await clock.advance(by: .seconds(10))
+      let probing = try await breaker.perform { try metrics.level("pledge.breaker.open", name) }
+      #expect(probing == 0.5)
+      #expect(try metrics.level("pledge.breaker.open", name) == 0)
+    }
+  }
+
+  @Suite struct LoaderMetricsTests {
+    private let name = [("loader", "users")]
+
+    @Test func requestsAndBatches_areCounted() async throws {
+      let metrics = TestMetrics()
+      let clock = TestClock()
+      let loader = DataLoader<Int, Int>(delay: .seconds(1), caching: .init(), clock: clock) {
+        keys in
+        if keys == [3] { throw Boom() }
+        return Dictionary(uniqueKeysWithValues: keys.map { ($0, .success($0)) })
+          .filter { $0.key != 2 }
+      }.measured(as: "users", factory: metrics)
+      for keys in [[1, 2, 1], [3], [1]] {
+        let promises = keys.map { loader.promise(for: $0) }
+        await clock.advance(by: .seconds(1))
+        for promise in promises { _ = await promise.result }
+      }
+      func requests(_ result: String) throws -> Int64 {
+        try metrics.count("pledge.loader.requests", name + [("result", result)])
+      }
+      #expect(try requests("started") == 3)
+      #expect(try requests("joined") == 1)
+      #expect(try requests("cached") == 1)
+      #expect(try metrics.expectRecorder("pledge.loader.batch.size", name).values == [2, 1])
+      for reason in ["threw", "mismatch"] {
+        let dimensions = name + [("reason", reason)]
+        #expect(try metrics.count("pledge.loader.batch.failures", dimensions) == 1)
+      }
+    }
+  }
+
   @Suite struct LimiterMetricsTests {
     private let name = [("limiter", "database")]
 
@@ -42,6 +99,17 @@
       #expect(try metrics.level("pledge.limiter.running", name) == 0)
       #expect(try metrics.level("pledge.limiter.waiting", name) == 0)
       #expect(try metrics.levels("pledge.limiter.running", name).max() == 2)
+    }
+
+    @Test func theLimit_isMeasured_alsoIfItsAdaptive() async throws {
+      let metrics = TestMetrics()
+      let limiter = Limiter(adaptive: 1...100, initial: 50)
+        .measured(as: "database", factory: metrics)
+      #expect(try metrics.level("pledge.limiter.limit", name) == 50)
+      _ = try? await limiter.perform { throw TimeoutError(duration: .zero) }
+      #expect(try metrics.level("pledge.limiter.limit", name) == 45)
+      limiter.limit = 20
+      #expect(try metrics.level("pledge.limiter.limit", name) == 20)
     }
 
     @Test func withdrawnAndClearedOperations_waitNoLonger() async throws {

@@ -2,7 +2,7 @@
   import NIOCore
   import NIOEmbedded
   import NIOPosix
-  import Pledge
+  @_spi(DropIns) import Pledge
   import PledgeNIO
   import PledgeTesting
   import Testing

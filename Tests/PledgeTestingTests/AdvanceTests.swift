@@ -14,7 +14,7 @@ import Testing
       await clock.sleepers(atLeast: 1)
       await clock.advance(by: .seconds(1))
       #expect(!limited.isPending)
-      limited.cauterize()
+      limited.ignoreErrors()
       withExtendedLifetime(resolver) {}
     }
   }

@@ -317,7 +317,7 @@ private final class Account: Sendable {
       queue.async {
         Promise<Void>.after(.seconds(60), clock: simulation.clock).done(on: .immediate) { _ in
           start.fulfill()
-        }.cauterize()
+        }.ignoreErrors()
       }
       try await started.value
       throw CancellationError()

@@ -131,7 +131,7 @@ private let programs: [String: Program] = [
         last.record(
           Promise.after(.seconds(1) + .milliseconds(500), clock: clock)
             .done { searches.record("\(text) at \(seconds(clock))") })
-      }.cauterize()
+      }.ignoreErrors()
     }
     await clock.advance(by: .seconds(100))
     return "\(searches.events)"
@@ -208,7 +208,7 @@ private let programs: [String: Program] = [
       .done { @MainActor in times.record(seconds(clock)) }
       .then { Promise { @MainActor in await Task.yield() } }
       .delay(.seconds(1), clock: clock)
-      .done(on: .main) { times.record(seconds(clock)) }
+      .done { @MainActor in times.record(seconds(clock)) }
     await clock.advance(by: .seconds(100))
     return promise.isPending ? "pending" : "\(times.events)"
   },

@@ -8,7 +8,7 @@ import Testing
   let clock = TestClock()
   let never = Promise<Int>.withResolvers()
 
-  init() { never.promise.cauterize() }
+  init() { never.promise.ignoreErrors() }
 
   /// Starts `wait`, cancels it, and returns how it ended; also tests cancellation before the start.
   private func cancelled(

@@ -27,7 +27,7 @@ private func issues(
       let value = Promise.value(1).map { $0 + 1 }.then { .value($0) }
       try await expectFulfillment(of: value, with: 2)
       try await expectRejection(of: Promise<Int>.rejected(Boom()))
-      Promise<Int>.rejected(Boom()).cauterize()
+      Promise<Int>.rejected(Boom()).ignoreErrors()
       Promise<Void>.after(.seconds(3600)).cancel()
     }
     #expect(found == [])
@@ -37,7 +37,7 @@ private func issues(
     let found = try await issues(patience: .seconds(60)) {
       let queue = DispatchQueue(label: "work")
       for number in 0..<100 {
-        Promise.value(number).map(on: queue) { $0 }.delay(.milliseconds(1)).cauterize()
+        Promise.value(number).map(on: queue) { $0 }.delay(.milliseconds(1)).ignoreErrors()
       }
     }
     #expect(found == [])
@@ -114,7 +114,7 @@ private func issues(
     #expect(found[0].contains("CheckTests.swift"))
     #expect(found[0].contains(": fulfilled"))
     #expect(found[0].contains(": rejected with Boom(id: 3)"))
-    for promise in kept.events { promise.cauterize() }
+    for promise in kept.events { promise.ignoreErrors() }
   }
 
   @Test func referenceCycle_isALeak() async throws {
@@ -150,7 +150,7 @@ private func issues(
     }
     #expect(found.count == problems.rawValue.nonzeroBitCount)
     resolver.fulfill(1)
-    for promise in kept.events { promise.cauterize() }
+    for promise in kept.events { promise.ignoreErrors() }
   }
 
   @Test func errorOfTheTest_isThrownAfterTheCheck() async throws {
@@ -227,7 +227,7 @@ private func issues(
     // Consecutive rejections can have the same address.
     for number in 0..<200 {
       let first = try await issues(patience: .seconds(60)) {
-        Promise<Int>.rejected(Boom(id: -1)).cauterize()
+        Promise<Int>.rejected(Boom(id: -1)).ignoreErrors()
         let second = try await issues(patience: .seconds(60)) {
           _ = Promise<Int>.rejected(Boom(id: number))
         }

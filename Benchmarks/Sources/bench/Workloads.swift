@@ -154,6 +154,9 @@ extension Workload {
     policy("coalescer", "request", 20_000, "Requests for distinct keys, one after the other."),
     policy("coalescer-64", "request", 64_000, "As `policy-coalescer`, in 64 tasks."),
     policy("map", "element", 20_000, "A thousand elements with at most 8 operations at a time."),
+    policy(
+      "stream", "result", 20_000, "At most 8 operations at a time; results are read as they arrive."
+    ),
     policy("first", "race", 20_000, "The first of two operations to finish."),
     policy("timeout", "operation", 10_000, "An operation with a timeout of an hour."),
   ]

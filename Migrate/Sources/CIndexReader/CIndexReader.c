@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // The library is part of the toolchain, and not of the system: it is loaded when an index is read,
 // so that the tool also runs without it. The declarations are those of indexstore.h.
@@ -16,6 +18,7 @@ static struct {
   bool (*units_apply)(void *, unsigned, void *, unit_applier);
   void *(*unit_create)(void *, const char *, void **);
   void (*unit_dispose)(void *);
+  void (*unit_time)(void *, int64_t *, int64_t *);
   bool (*dependencies_apply)(void *, void *, handle_applier);
   int (*dependency_kind)(void *);
   bool (*dependency_is_system)(void *);
@@ -40,6 +43,7 @@ static bool load(void *library) {
       {&api.units_apply, "indexstore_store_units_apply_f"},
       {&api.unit_create, "indexstore_unit_reader_create"},
       {&api.unit_dispose, "indexstore_unit_reader_dispose"},
+      {&api.unit_time, "indexstore_unit_reader_get_modification_time"},
       {&api.dependencies_apply, "indexstore_unit_reader_dependencies_apply_f"},
       {&api.dependency_kind, "indexstore_unit_dependency_get_kind"},
       {&api.dependency_is_system, "indexstore_unit_dependency_is_system"},
@@ -65,7 +69,10 @@ struct reading {
   void *store;
   void *context;
   void (*found)(void *, index_text, unsigned, unsigned, index_text, index_text);
+  void (*outdated)(void *, index_text);
   index_text path;
+  int64_t seconds;
+  int64_t nanoseconds;
 };
 
 static char *copy(index_text text) {
@@ -86,17 +93,39 @@ static bool read_occurrence(void *context, void *occurrence) {
   return true;
 }
 
+// Whether a file has been changed since its unit was written: its lines have other numbers then.
+static bool is_outdated(struct reading *reading, index_text text) {
+  char *path = copy(text);
+  if (!path) return true;
+  struct stat file;
+  bool exists = stat(path, &file) == 0;
+  free(path);
+  if (!exists) return false;
+#ifdef __APPLE__
+  struct timespec time = file.st_mtimespec;
+#else
+  struct timespec time = file.st_mtim;
+#endif
+  return time.tv_sec > reading->seconds ||
+         (time.tv_sec == reading->seconds && time.tv_nsec > reading->nanoseconds);
+}
+
 static bool read_dependency(void *context, void *dependency) {
   struct reading *reading = context;
   // 2 is INDEXSTORE_UNIT_DEPENDENCY_RECORD.
   if (api.dependency_kind(dependency) != 2 || api.dependency_is_system(dependency)) return true;
+  index_text path = api.dependency_path(dependency);
+  if (is_outdated(reading, path)) {
+    reading->outdated(reading->context, path);
+    return true;
+  }
   char *name = copy(api.dependency_name(dependency));
   if (!name) return true;
   void *error = NULL;
   void *record = api.record_create(reading->store, name, &error);
   free(name);
   if (!record) return true;
-  reading->path = api.dependency_path(dependency);
+  reading->path = path;
   api.occurrences_apply(record, reading, read_occurrence);
   api.record_dispose(record);
   return true;
@@ -110,6 +139,7 @@ static bool read_unit(void *context, index_text unit_name) {
   void *unit = api.unit_create(reading->store, name, &error);
   free(name);
   if (!unit) return true;
+  api.unit_time(unit, &reading->seconds, &reading->nanoseconds);
   api.dependencies_apply(unit, reading, read_dependency);
   api.unit_dispose(unit);
   return true;
@@ -117,12 +147,14 @@ static bool read_unit(void *context, index_text unit_name) {
 
 const char *read_index(const char *library, const char *store, void *context,
                        void (*found)(void *, index_text, unsigned, unsigned, index_text,
-                                     index_text)) {
+                                     index_text),
+                       void (*outdated)(void *, index_text)) {
   void *handle = dlopen(library, RTLD_LAZY | RTLD_LOCAL);
   if (!handle) return "libIndexStore can't be loaded";
   if (!load(handle)) return "libIndexStore has another interface than expected";
   void *error = NULL;
-  struct reading reading = {api.store_create(store, &error), context, found, {NULL, 0}};
+  struct reading reading = {api.store_create(store, &error), context, found, outdated,
+                            {NULL, 0}, 0, 0};
   if (!reading.store) return "the folder isn't an index store";
   api.units_apply(reading.store, 0, &reading, read_unit);
   api.store_dispose(reading.store);

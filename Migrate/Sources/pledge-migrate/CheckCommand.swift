@@ -8,7 +8,8 @@ struct CheckCommand: ParsableCommand {
     abstract: "Compares two versions of a program, and reports what its users would notice.",
     discussion: """
       OLD and NEW are two folders, two Swift files, or two revisions of a git repository. To compare
-      a revision with the files on disk, pass the revision and the folder.
+      a revision with the files on disk, pass the revision and the folder or file: the revision's
+      files at the same path are compared.
 
       Exit status: 0 if nothing is found, 1 for findings, 64 and above for errors.
       """)
@@ -28,8 +29,8 @@ struct CheckCommand: ParsableCommand {
   @Option(help: "Writes a file that accepts all findings.") var writeBaseline: String?
 
   func run() throws {
-    let before = try version(old)
-    let after = try version(new)
+    let before = try version(old, other: new)
+    let after = try version(new, other: old)
     for problem in before.problems + after.problems {
       remark("\(problem.path):\(problem.line): warning: \(problem.message)")
     }
@@ -58,12 +59,14 @@ struct CheckCommand: ParsableCommand {
     return lines.joined(separator: "\n")
   }
 
-  private func version(_ text: String) throws -> SourceTree {
+  /// The tree that an argument names; of a revision, the part that is compared with `other`.
+  private func version(_ text: String, other: String) throws -> SourceTree {
     if FileManager.default.fileExists(atPath: text) { return try SourceTree(path: text) }
     if text.contains("/"), text.hasSuffix(".swift") {
       throw MigrateError("There is no file at '\(text)'.")
     }
-    return try SourceTree(revision: text, repository: repository)
+    let folder = FileManager.default.fileExists(atPath: other) ? other : nil
+    return try SourceTree(revision: text, repository: repository, folder: folder)
   }
 }
 

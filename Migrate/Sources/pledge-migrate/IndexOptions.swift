@@ -8,12 +8,19 @@ struct IndexOptions: ParsableArguments {
   @Option(help: "The path of libIndexStore, if it isn't that of the toolchain.")
   var indexLibrary: String?
 
-  /// The tree at a path, with the index.
-  func tree(_ path: String) throws -> SourceTree {
-    var tree = try SourceTree(path: path)
+  /// The tree at a path, with the index; for a file, the tree around it.
+  func tree(_ path: String) throws -> (tree: SourceTree, root: String) {
+    var (tree, root) = try SourceTree.around(path)
     if let indexStore {
-      tree.index = try IndexStore(path: indexStore, library: indexLibrary).relative(to: path)
+      let index = try IndexStore(path: indexStore, library: indexLibrary).relative(to: root)
+      let outdated = tree.files.map(\.path).filter(index.outdated.contains)
+      if let first = outdated.first {
+        remark(
+          "\(first)\(outdated.count > 1 ? " and \(outdated.count - 1) other files" : ""): warning:"
+            + " changed since the build, so the index isn't used there. Build again.")
+      }
+      tree.index = index
     }
-    return tree
+    return (tree, root)
   }
 }

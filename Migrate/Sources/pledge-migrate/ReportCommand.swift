@@ -16,7 +16,7 @@ struct ReportCommand: ParsableCommand {
   @OptionGroup var index: IndexOptions
 
   func run() throws {
-    let report = Report(try index.tree(path))
+    let report = Report(try index.tree(path).tree)
     let text: String =
       switch format {
       case .text: report.text

@@ -20,45 +20,23 @@ struct RewriteCommand: ParsableCommand {
   @OptionGroup var index: IndexOptions
 
   func run() throws {
-    let tree = try index.tree(path)
+    let (tree, root) = try index.tree(path)
     let rewrite = try TreeRewrite(tree, addsTwins: twins)
-    let after = rewrite.applied(to: tree)
-    let findings = Checker(old: tree, new: after).run().filter { $0.severity > .note }
-    guard findings.isEmpty || dryRun else {
-      remark(findings.map(\.lines).joined(separator: "\n"))
+    guard rewrite.findings.isEmpty || dryRun else {
+      remark(rewrite.findings.map(\.lines).joined(separator: "\n"))
       throw MigrateError("The check found differences in the conversion. Nothing was written.")
     }
     if dryRun {
       for change in rewrite.changes { print("\(change.path)\n\(change.after)") }
     } else {
-      if let verify { try build(verify, "before the conversion, so nothing was written") }
-      try rewrite.write(to: path)
-      if let verify {
-        do {
-          try build(verify, "after the conversion, which was undone")
-        } catch {
-          try rewrite.undo(at: path)
-          throw error
-        }
-      }
+      try rewrite.write(to: root, verifiedBy: verify)
     }
+    rewrite.remarks.forEach(remark)
     remark(
       "Converted \(rewrite.convertedChains) chains with \(rewrite.convertedOperators) operators in"
         + " \(rewrite.changes.count) files.")
     for (decision, count) in rewrite.left.sorted(by: { $0.key < $1.key }) {
       remark("Left for a decision: \(count) × \(decision)")
-    }
-  }
-
-  private func build(_ command: String, _ outcome: String) throws {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
-    process.arguments = ["-c", command]
-    process.standardOutput = FileHandle.standardError
-    try process.run()
-    process.waitUntilExit()
-    if process.terminationStatus != 0 {
-      throw MigrateError("'\(command)' failed \(outcome).")
     }
   }
 }

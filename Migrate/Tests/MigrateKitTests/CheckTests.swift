@@ -113,6 +113,8 @@ import Testing
     #expect(report.text.contains("store.items()"))
     #expect(report.json.contains("\"line\" : 7"))
     #expect(Page(report).html.contains("class=\"badge exact\""))
+    #expect(Report(SourceTree(contents: [("File.swift", RewriteTests.screen)])).json == report.json)
+    for text in ["href=", "src=", "@import", "http"] { #expect(!Page(report).html.contains(text)) }
     #expect(Sarif(findings(Self.before, Self.after(""))).json.contains("executor-changed"))
   }
 

@@ -1,4 +1,3 @@
-import Foundation
 import MigrateKit
 import Testing
 
@@ -103,10 +102,9 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     #expect(try rewritten(after) == after)
   }
 
-  @Test func rewrite_whenChainIsInConditionalCode_leavesIt() throws {
-    let text = """
-      import PromiseKit
-
+  @Test(arguments: [
+    (
+      """
       func run() {
         #if DEBUG
         load().done { print($0) }.cauterize()
@@ -114,10 +112,67 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
         load().done { _ in }.cauterize()
         #endif
       }
+      """, "alternatives"
+    ),
+    (
       """
-    let after = try rewritten(text)
-    #expect(after.contains("conditional"))
-    #expect(after.contains("load().done { print($0) }.cauterize()"))
+      #if os(iOS)
+      func run() { load().done { show($0) }.cauterize() }
+      #else
+      func run() { load().done { print($0) }.cauterize() }
+      #endif
+      """, "alternatives"
+    ),
+    (
+      """
+      func run() {
+        load()
+          #if DEBUG
+          .get { print($0) }
+          #endif
+          .done { show($0) }.cauterize()
+      }
+      """, "alternatives"
+    ),
+    (
+      """
+      func run() {
+        load().done {
+          #if DEBUG
+          print($0)
+          #else
+          show($0)
+          #endif
+        }.cauterize()
+      }
+      """, "alternatives"
+    ),
+    (
+      """
+      func run() { #logged { load().done { show($0) }.cauterize() } }
+      """, "macro"
+    ),
+  ])
+  func rewrite_whenCodeIsInMacroOrHasAlternatives_leavesItAndSaysSo(
+    code: String, reason: String
+  ) throws {
+    let tree = SourceTree(contents: [("File.swift", "import PromiseKit\n\n" + code)])
+    let rewrite = try TreeRewrite(tree)
+    #expect(rewrite.changes.isEmpty, "\(rewrite.changes.first?.after ?? "")")
+    #expect(rewrite.remarks.contains { $0.hasPrefix("File.swift:") && $0.contains(reason) })
+  }
+
+  @Test func rewrite_whenIfHasOneSide_convertsInsideIt() throws {
+    let after = try rewritten(
+      """
+      import PromiseKit
+
+      #if os(iOS)
+      func run() { load().done { show($0) }.cauterize() }
+      #endif
+      """)
+    #expect(after.contains("let source = load()"))
+    #expect(after.contains("#if os(iOS)"))
   }
 
   @Test(arguments: [
@@ -129,19 +184,5 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     let error = #expect(throws: MigrateError.self) { try TreeRewrite(tree) }
     #expect(error?.description.contains("Bad.swift:1") == true)
     #expect(error?.description.contains(reason) == true)
-  }
-
-  @Test func write_whenCalled_changesFilesAndUndoRestoresThem() throws {
-    let folder = FileManager.default.temporaryDirectory.appendingPathComponent(
-      "rewrite-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let file = folder.appendingPathComponent("Screen.swift")
-    try Data(Self.screen.utf8).write(to: file)
-    let rewrite = try TreeRewrite(try SourceTree(path: folder.path))
-    try rewrite.write(to: folder.path)
-    #expect(try String(contentsOf: file, encoding: .utf8).contains("Task { @MainActor in"))
-    try rewrite.undo(at: folder.path)
-    #expect(try String(contentsOf: file, encoding: .utf8) == Self.screen)
   }
 }

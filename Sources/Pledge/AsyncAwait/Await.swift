@@ -83,7 +83,7 @@ extension Guarantee {
           // There is no value to return, so the task stays suspended. This is reported, as leaked
           // continuations are.
           rejection.markHandled()
-          return Instrumentation.reportUnhandled(
+          return UnhandledRejections.report(
             BrokenPromiseError(breakingGuarantee: rejection), rejection.origin,
             id: rejection.root.address)
         }
@@ -142,19 +142,6 @@ extension Promise {
     resolver.settleWithTask(priority: priority, operation)
     if let isolation { promise.cell.noteProducer(.closure(HandlerTarget(isolation: isolation))) }
     self = promise
-  }
-
-  /// Creates a promise for the result of an `operation` that doesn't suspend.
-  ///
-  /// Like an `async` operation, it runs in a new task, in the isolation in which it was written. To
-  /// run it inside the call, use ``init(catching:fileID:line:)``.
-  public init(
-    priority: TaskPriority? = nil, fileID: StaticString = #fileID, line: UInt = #line,
-    @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () throws -> Value
-  ) {
-    // Without this initializer, a closure without `await` would match that with `catching:`.
-    let operation: @Sendable @isolated(any) () async throws -> Value = operation
-    self.init(priority: priority, fileID: fileID, line: line, operation)
   }
 }
 

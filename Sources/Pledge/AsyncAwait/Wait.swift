@@ -1,12 +1,12 @@
 import Dispatch
 
-/// The error of a blocking ``Promise/wait()`` in a place where it could never return.
+/// The error of a blocking ``Thenable/wait()`` in a place where it could never return.
 public struct DeadlockError: Error, Sendable, CustomStringConvertible {
   /// A description of why the thread can't wait, and what to do instead.
   public let description: String
 }
 
-extension Promise {
+extension Thenable {
   /// Blocks the calling thread until the promise has settled; returns the value or throws the
   /// error.
   ///
@@ -18,7 +18,7 @@ extension Promise {
   /// In other words, it depends on where you call it, and never on timing:
   ///
   /// - **In a task,** which includes handlers on an actor, it would block a thread that all tasks
-  ///   share. To read a promise that has settled, use ``currentResult``.
+  ///   share. To read a promise that has settled, use ``Promise/currentResult``.
   /// - **On an event loop** that PledgeNIO or a ``TurnExecutor`` has used, it would block every
   ///   channel of the loop.
   /// - **On an executor that the promise needs:** one of the handlers that the promise depends on
@@ -30,17 +30,11 @@ extension Promise {
   /// an `async` closure awaits, the inputs of a race, or a queue that targets the blocked queue.
   @available(*, noasync, message: "blocks a thread; use `try await promise.value`")
   public func wait() throws -> Value {
+    let cell = source.cell
     if !cell.isSettled { try BlockingWait(for: cell).run() }
-    return try cell.handledResult().get()
+    let result: Result<Value, any Error> = cell.handledResult()
+    return try result.get()
   }
-}
-
-extension Guarantee {
-  /// Blocks the calling thread until the guarantee is fulfilled.
-  ///
-  /// See ``Promise/wait()``.
-  @available(*, noasync, message: "blocks a thread; use `await guarantee.value`")
-  public func wait() throws -> Value { try base.wait() }
 }
 
 /// Places in which no thread may block, besides tasks.

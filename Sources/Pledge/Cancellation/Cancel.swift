@@ -15,24 +15,17 @@ extension Promise {
   /// ``cancel()``.
   @inlinable
   public var isCancelled: Bool { cell.isCancelled }
+}
 
+extension Thenable {
   /// Returns a promise with the same result whose cancellation doesn't affect this one.
   ///
   /// Cancelling the returned promise rejects only that promise. Use it to share work among callers.
   @inlinable
-  public func uncancellable() -> Promise {
+  public func uncancellable() -> Promise<Value> {
     Promise(
-      cell: cell.derive(
+      cell: source.cell.derive(
         Value.self, .uncancellable
       ) { handler, source in handler.copyResult(of: source, as: Value.self) })
   }
-}
-
-extension Guarantee {
-  /// Returns a guarantee for the same value; cancelling promises made from it doesn't affect this
-  /// one.
-  ///
-  /// See ``Promise/uncancellable()``.
-  @inlinable
-  public func uncancellable() -> Guarantee { Guarantee(cell: base.uncancellable().cell) }
 }

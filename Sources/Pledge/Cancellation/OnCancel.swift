@@ -16,7 +16,10 @@ extension Resolver {
     @_inheritActorContext _ handler: @escaping @Sendable @isolated(any) () -> Void
   ) {
     let isIsolated = handler.isolation != nil
-    let action = Placed<CleanUpAction>(handler).map { Instrumentation.restoringContext(in: $0) }
+    let action = Placed<CleanUpAction>(handler).map { action in
+      guard let restoring = Instrumentation.snapshot() else { return action }
+      return CleanUpAction { restoring { try? action.call() } }
+    }
     if isIsolated {
       let kept = action.kept()
       cell.onCancel { kept.target.schedule(ClosureJob { try? kept.closure.call() }) }

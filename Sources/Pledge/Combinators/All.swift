@@ -27,7 +27,8 @@ extension Promise {
     return Promise<[T]>(cell: result)
   }
 
-  /// Returns a promise for a tuple of all the values: any number of promises, of any types.
+  /// Returns a promise for a tuple of all the values: any number of promises, guarantees, and other
+  /// thenables, of any types.
   ///
   /// The first rejection rejects the result immediately. The other promises continue; with
   /// `cancellingRest`, those that have no other consumer are cancelled. Cancelling the result
@@ -37,10 +38,10 @@ extension Promise {
   /// Promise.all(user(), settings(), news()).done { user, settings, news in … }
   /// ```
   @inlinable
-  public static func all<each T: Sendable>(
-    _ promises: repeat Promise<each T>, cancellingRest: Bool = false
-  ) -> Promise<(repeat each T)> where Value == (repeat each T) {
-    tuple(repeat each promises, cancellingRest: cancellingRest)
+  public static func all<each T: Thenable>(
+    _ thenables: repeat each T, cancellingRest: Bool = false
+  ) -> Promise<(repeat (each T).Value)> where Value == (repeat (each T).Value) {
+    tuple(repeat (each thenables).source, cancellingRest: cancellingRest)
   }
 
   // This has a separate name so that the overloads for few promises can call it.

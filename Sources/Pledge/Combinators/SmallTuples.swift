@@ -65,25 +65,3 @@ extension Promise {
     tuple(a.source, b.source, c.source, cancellingRest: cancellingRest)
   }
 }
-
-extension Guarantee {
-  /// Returns a guarantee for a tuple of two values.
-  ///
-  /// This is the same as for any number of guarantees.
-  public static func all<A: Sendable, B: Sendable>(
-    _ a: Guarantee<A>, _ b: Guarantee<B>
-  ) -> Guarantee<(A, B)> where Value == (A, B) {
-    let all = Promise<Value>.tuple(a.base, b.base, cancellingRest: false)
-    return Guarantee(cell: all.cell)
-  }
-
-  /// Returns a guarantee for a tuple of three values.
-  ///
-  /// This is the same as for any number of guarantees.
-  public static func all<A: Sendable, B: Sendable, C: Sendable>(
-    _ a: Guarantee<A>, _ b: Guarantee<B>, _ c: Guarantee<C>
-  ) -> Guarantee<(A, B, C)> where Value == (A, B, C) {
-    let all = Promise<Value>.tuple(a.base, b.base, c.base, cancellingRest: false)
-    return Guarantee(cell: all.cell)
-  }
-}

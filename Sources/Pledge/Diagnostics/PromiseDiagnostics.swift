@@ -31,8 +31,8 @@ extension PromiseDiagnostics {
     _ handler: (@Sendable (UnhandledRejection) -> Void)?
   ) {
     hasHandler.store(handler != nil, ordering: .relaxed)
-    guard let handler else { return Instrumentation.setReport(nil) }
-    Instrumentation.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
+    guard let handler else { return UnhandledRejections.setReport(nil) }
+    UnhandledRejections.setReport { handler(UnhandledRejection(error: $0, origin: $1)) }
   }
 
   /// Calls `claim` with each unhandled rejection and its ID in trace events.
@@ -42,7 +42,7 @@ extension PromiseDiagnostics {
   package static func setClaim(
     _ claim: @escaping @Sendable (UnhandledRejection, _ id: UInt) -> Bool
   ) {
-    Instrumentation.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
+    UnhandledRejections.setClaim { claim(UnhandledRejection(error: $0, origin: $1), $2) }
   }
 
   /// Sends all future events of promises to `tracer`; nil ends tracing.
@@ -50,7 +50,7 @@ extension PromiseDiagnostics {
   /// `tracer` runs on the thread on which an event happens, during the event: it must be fast and
   /// must not use promises. Events of one promise arrive in order, except for those of threads that
   /// use it at the same time. The module `PledgeDiagnostics` provides a tracer that records events.
-  public static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
+  package static func setTracer(_ tracer: (@Sendable (TraceEvent) -> Void)?) {
     guard let tracer else { return Instrumentation.setTracer(nil) }
     Instrumentation.setTracer { cell, step in tracer(TraceEvent(cell, step)) }
   }

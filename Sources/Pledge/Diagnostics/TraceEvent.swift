@@ -1,8 +1,8 @@
 extension PromiseDiagnostics {
   /// An event of a promise, as passed to the handler of ``setTracer(_:)``.
-  public struct TraceEvent: Sendable {
+  package struct TraceEvent: Sendable {
     /// What happened.
-    public enum Kind: Sendable {
+    package enum Kind: Sendable {
       /// The promise was created, with its resolver at `origin`, or by a combinator or in another
       /// way without a known source location.
       case created(origin: SourceLocation?)
@@ -47,39 +47,39 @@ extension PromiseDiagnostics {
     }
 
     /// The promise.
-    public let promise: PromiseID
+    package let promise: PromiseID
     /// What happened.
-    public let kind: Kind
+    package let kind: Kind
   }
 
   /// A rejection, which propagates from promise to promise.
-  public struct Rejection: Sendable {
+  package struct Rejection: Sendable {
     /// The error.
-    public let error: any Error
+    package let error: any Error
     /// A number that is the same for all promises of a chain through which the error propagated,
     /// and different for a promise whose handler threw the error again.
-    public let id: UInt
+    package let id: UInt
     /// The source location that created the first promise that was rejected, if known.
-    public let origin: SourceLocation?
+    package let origin: SourceLocation?
   }
 
   /// An executor of handlers, as reported to tracers.
-  public struct Executor: Hashable, Sendable {
+  package struct Executor: Hashable, Sendable {
     /// The name: a queue's label, an actor's type, or the type of the executor.
-    public let name: String
+    package let name: String
     /// A number that is the same for all handlers on the same executor; nil if it has no identity.
-    public let id: UInt?
+    package let id: UInt?
     /// Whether it runs one handler at a time; nil if that is unknown, as it is for queues.
-    public let isSerial: Bool?
+    package let isSerial: Bool?
   }
 
   /// Identifies a promise while it exists.
-  public struct PromiseID: Hashable, Sendable, CustomStringConvertible {
+  package struct PromiseID: Hashable, Sendable, CustomStringConvertible {
     /// The number: an address in memory.
-    public let rawValue: UInt
+    package let rawValue: UInt
 
     /// The number in hexadecimal digits.
-    public var description: String { String(rawValue, radix: 16) }
+    package var description: String { String(rawValue, radix: 16) }
   }
 }
 
@@ -87,10 +87,10 @@ extension Promise {
   /// The ID of this promise in trace events.
   ///
   /// A promise that a handler returned continues under the ID of the promise that adopted it.
-  public var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
+  package var id: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(cell) }
 }
 
 extension Guarantee {
   /// The ID of this guarantee in trace events.
-  public var id: PromiseDiagnostics.PromiseID { base.id }
+  package var id: PromiseDiagnostics.PromiseID { base.id }
 }

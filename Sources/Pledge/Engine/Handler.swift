@@ -52,7 +52,7 @@ class Handler: Cell, @unchecked Sendable {
     self.target = target.object.map { .passRetained($0) }
     // Only a user's closure can read the task-local values.
     if Instrumentation.capturesContext, body != nil {
-      self.run = Instrumentation.capturingContext(run)
+      self.run = Self.capturingContext(run)
       self.body = body
       super.init(traits, source: source)
     } else {
@@ -63,6 +63,14 @@ class Handler: Cell, @unchecked Sendable {
   }
 
   deinit { target?.release() }
+
+  /// Wraps `run` so that it runs in the current context.
+  private static func capturingContext(
+    _ run: @escaping @Sendable (Handler, Cell) -> Void
+  ) -> @Sendable (Handler, Cell) -> Void {
+    guard let restoring = Instrumentation.snapshot() else { return run }
+    return { handler, source in restoring { run(handler, source) } }
+  }
 
   /// Where the handler's closure runs.
   final var place: HandlerTarget { HandlerTarget(target?.takeUnretainedValue(), targetKind) }
@@ -105,9 +113,16 @@ class Handler: Cell, @unchecked Sendable {
   private final func runCarefully(_ source: Cell) {
     Instrumentation.note(self, .handlerStarted(source: source))
     if let rejection = source.rejection {
-      if rejection.isAbandonment, !receives(.abandonment) { return abandonUncalled() }
+      if rejection.isAbandonment, !receives(.abandonment) {
+        dropBody()
+        return fail(isCancelled ? .cancellation : .abandonment)
+      }
       // A consumer that has cancelled doesn't wait for an error; other consumers can.
       if isCancelled, !source.hadManyConsumers { rejection.markHandled() }
+      if receives(.value), !receives(.rejection) {
+        dropBody()
+        return fail(rejection)
+      }
     }
     run(self, source)
   }
@@ -147,12 +162,6 @@ extension Handler {
   /// Rejects this handler's promise with the rejection of its source, or with a new one.
   @usableFromInline
   final func fail(_ rejection: Rejection) { _ = settleOperator(rejection) }
-
-  /// Abandons the promise of this handler, whose source was abandoned, without calling its closure.
-  private final func abandonUncalled() {
-    dropBody()
-    fail(isCancelled ? .cancellation : .abandonment)
-  }
 }
 
 // MARK: - The closure

@@ -18,7 +18,7 @@ extension PromiseDiagnostics {
 
     /// Creates the location of `line` in `fileID`, a string literal.
     @inlinable
-    public init(fileID: StaticString, line: UInt) {
+    package init(fileID: StaticString, line: UInt) {
       self.file = fileID.utf8Start
       self.line = line
     }

@@ -2,7 +2,7 @@ import Dispatch
 
 /// A type that runs the handlers of promises.
 ///
-/// `DispatchQueue` and the executors `.main`, `.immediate`, `.global`, and `.actor(_:)` conform. To
+/// `DispatchQueue` and the executors `.immediate`, `.global`, and `.actor(_:)` conform. To
 /// run handlers somewhere else, conform your own type:
 ///
 /// ```swift
@@ -82,9 +82,10 @@ public struct ImmediateExecutor: PromiseExecutor {
   /// These are the handlers that were deferred because they were nested too deeply, and the
   /// remaining handlers of promises whose handlers are running. Call this method before you block
   /// the thread until a promise settles, for example by running a run loop: the promise may depend
-  /// on one of these handlers. ``Promise/wait()`` does the same.
+  /// on one of these handlers. ``Thenable/wait()`` does the same.
   ///
   /// - Complexity: O(1) if no handlers are waiting.
+  @_spi(DropIns)
   public static func runDeferredHandlers() {
     Delivery.runPendingInPlace(ThreadState.current)
   }
@@ -94,12 +95,6 @@ public struct ImmediateExecutor: PromiseExecutor {
 public struct GlobalExecutor: PromiseExecutor {
   /// Schedules the job on the global concurrent queue.
   public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.global) { job.run() } }
-}
-
-/// Runs handlers on the main actor.
-public struct MainExecutor: PromiseExecutor {
-  /// Schedules the job on the main actor.
-  public func enqueue(_ job: PromiseJob) { Queues.async(on: Queues.main) { job.run() } }
 }
 
 /// Runs handlers on an actor, one at a time and in order.
@@ -120,11 +115,6 @@ extension PromiseExecutor where Self == ImmediateExecutor {
 extension PromiseExecutor where Self == GlobalExecutor {
   /// An executor that runs handlers on the global concurrent queue.
   public static var global: GlobalExecutor { GlobalExecutor() }
-}
-
-extension PromiseExecutor where Self == MainExecutor {
-  /// An executor that runs handlers on the main actor.
-  public static var main: MainExecutor { MainExecutor() }
 }
 
 extension PromiseExecutor where Self == ActorExecutor {

@@ -13,8 +13,6 @@ extension HandlerTarget {
       self = .inPlace
     } else if Executor.self == GlobalExecutor.self {
       self = .global
-    } else if Executor.self == MainExecutor.self {
-      self = .main
     } else if Executor.self == QueueExecutor.self, let executor = executor as? QueueExecutor {
       self = executor.target
     } else if Executor.self == TurnExecutor.self, let executor = executor as? TurnExecutor {
@@ -60,6 +58,18 @@ extension HandlerTarget {
     } else {
       self = .global
     }
+  }
+
+  /// The target of the turn that runs on the current thread, whose jobs run after those that it
+  /// already has: that of `isolation`, if there is one.
+  static func ofTurn(_ isolation: (any Actor)?) -> HandlerTarget {
+    if let isolation { return HandlerTarget(isolation: isolation) }
+    let state = ThreadState.current
+    if let scheduler = state.pointee.scheduler {
+      return HandlerTarget(scheduler.takeUnretainedValue(), .scheduler)
+    }
+    return state.pointee.turn.queue.map { HandlerTarget($0.takeUnretainedValue(), .queue) }
+      ?? .global
   }
 }
 

@@ -22,7 +22,7 @@ public struct TurnExecutor: PromiseExecutor {
   /// - Parameters:
   ///   - name: The name of the executor in traces.
   ///   - isCurrent: Returns whether the calling thread is the one on which turns run. On that
-  ///     thread, ``Promise/wait()`` throws ``DeadlockError`` instead of waiting for a handler that
+  ///     thread, ``Thenable/wait()`` throws ``DeadlockError`` instead of waiting for a handler that
   ///     runs on this executor.
   ///   - schedule: Schedules its argument to be called once, soon, and after `schedule` has
   ///     returned. If the argument is released without being called, the promises of the waiting
@@ -87,7 +87,7 @@ private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
 
   override func requestTurn(_ urgency: Urgency) {
     Trampoline.callExecutor(ThreadState.current) {
-      let turn = RequestedTurn(self, urgency)
+      let turn = PromiseJob(TurnJob(self, urgency))
       schedule { turn.run() }
     }
   }
@@ -99,31 +99,21 @@ private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
   }
 }
 
-/// A requested turn, which runs once or, if it's dropped, rejects the promises of the waiting
-/// handlers.
-private final class RequestedTurn: Sendable {
+/// A requested turn or, if it's dropped, the end of the jobs that wait for it.
+///
+/// `@unchecked Sendable`: all properties are immutable.
+private final class TurnJob: Job, @unchecked Sendable {
   private let scheduler: TurnScheduler
   private let urgency: Urgency
-  private let hasRun = AtomicFlag(false)
 
   init(_ scheduler: TurnScheduler, _ urgency: Urgency) {
     self.scheduler = scheduler
     self.urgency = urgency
   }
 
-  func run() {
-    if hasRun.exchange(true, ordering: .acquiringAndReleasing) { return }
-    let (queue, urgency) = (scheduler.queue, urgency)
-    // `schedule` can call its argument before it returns.
-    let state = ThreadState.current
-    if state.pointee.enqueueDepth > 0 {
-      Trampoline.perform(ClosureJob { queue.runTurn(urgency) }, state)
-    } else {
-      queue.runTurn(urgency)
-    }
+  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
+    scheduler.queue.runTurn(urgency)
   }
 
-  deinit {
-    if !hasRun.load(ordering: .acquiring) { scheduler.queue.dropTurn(urgency, of: scheduler) }
-  }
+  override func drop() { scheduler.queue.dropTurn(urgency, of: scheduler) }
 }

@@ -33,14 +33,17 @@ extension Thenable {
     unavailable()
   }
 
+  // Two forms of each: after the first, any use of the value type-checks, and the second has whatever
+  // type its result must have. With one of them, the compiler would explain another mistake, which it
+  // finds further on in the chain.
+
   /// Explains a mistake and can't be called.
   @available(
     *, unavailable,
     message:
       "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
   )
-  @_disfavoredOverload
-  public func then<U>(_ body: @escaping @Sendable (Value) throws -> U) -> Promise<Value> {
+  public func then<U>(_ body: @escaping @Sendable (Value) throws -> U) -> Promise<Mistake> {
     unavailable()
   }
 
@@ -51,7 +54,18 @@ extension Thenable {
       "the closure of 'then' must return a promise; use 'map' if it returns a value, 'done' if it returns nothing, and write 'return' if it has several statements"
   )
   @_disfavoredOverload
-  public func then(_ body: @escaping @Sendable (Value) throws -> Void) -> Promise<Void> {
+  public func then<U, V: Sendable>(_ body: @escaping @Sendable (Value) throws -> U) -> Promise<V> {
+    unavailable()
+  }
+
+  /// Explains a mistake and can't be called.
+  @available(
+    *, unavailable,
+    message:
+      "the closure of 'then' must return a promise, not an optional; return '.value(nil)' or '.rejected(…)', or throw an error"
+  )
+  public func then<U>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?) -> Promise<Mistake>
+  {
     unavailable()
   }
 
@@ -62,8 +76,8 @@ extension Thenable {
       "the closure of 'then' must return a promise, not an optional; return '.value(nil)' or '.rejected(…)', or throw an error"
   )
   @_disfavoredOverload
-  public func then<U: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?)
-    -> Promise<U>
+  public func then<U, V: Sendable>(_ body: @escaping @Sendable (Value) throws -> Promise<U>?)
+    -> Promise<V>
   {
     unavailable()
   }
@@ -213,7 +227,7 @@ extension Promise {
   @available(
     *, unavailable,
     message:
-      "the closure of 'attempt' must return a promise; for a value, use 'Promise(catching:)', and write '_ in' where the next closure ignores it"
+      "the closure of 'attempt' must return a promise; for a value, use 'Promise(Result { … })', and write '_ in' where the next closure ignores it"
   )
   @_disfavoredOverload
   public static func attempt(_ body: () throws -> Value) -> Promise {
@@ -262,7 +276,15 @@ extension Guarantee {
   @available(
     *, deprecated, message: "a guarantee cannot fail, so there is no error to drop; remove this"
   )
-  public func cauterize() {}
+  public func ignoreErrors() {}
 }
 
 func unavailable() -> Never { fatalError("Pledge: unavailable") }
+
+/// The value of a promise that a mistaken call returns: it has every member.
+@available(*, unavailable)
+@dynamicMemberLookup
+public struct Mistake: Sendable {
+  /// Explains a mistake and can't be called.
+  public subscript(dynamicMember name: String) -> Mistake { Pledge.unavailable() }
+}

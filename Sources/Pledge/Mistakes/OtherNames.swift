@@ -86,7 +86,7 @@ extension Promise {
   }
 
   /// Explains a mistake and can't be called.
-  @available(*, unavailable, renamed: "finally")
+  @available(*, unavailable, renamed: "finallyThen")
   public func ensureThen<R>(_ body: @escaping @Sendable () throws -> R) -> Promise<Value> {
     unavailable()
   }
@@ -98,8 +98,12 @@ extension Promise {
   }
 
   /// Explains a mistake and can't be called.
-  @available(*, unavailable, renamed: "cauterize")
-  public func cauterized() {}
+  @available(*, unavailable, renamed: "ignoreErrors")
+  public func cauterize() {}
+
+  /// Explains a mistake and can't be called.
+  @available(*, unavailable, message: "every promise can be cancelled; remove this")
+  public func cancellize() -> Promise<Value> { unavailable() }
 
   /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "recover")
@@ -243,77 +247,32 @@ extension GuaranteeResolver {
   public func fulfill() { unavailable() }
 }
 
-/// Explains a mistake and can't be called.
-@available(
-  *, unavailable, message: "start the chain with the promise itself, or with 'Promise.attempt'"
-)
-public func firstly<R>(_ body: () throws -> R) -> R { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.all'")
-public func when<T>(fulfilled promises: T...) -> Promise<Void> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.allSettled'")
-public func when<T>(resolved promises: T...) -> Promise<Void> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.after'")
-public func after(_ duration: Duration) -> Guarantee<Void> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.after'")
-public func after(seconds: Double) -> Guarantee<Void> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.all'")
-@_disfavoredOverload
-public func when<T>(_ promises: T...) -> Promise<Void> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.all'")
-public func all<T: Thenable>(_ thenables: T...) -> Promise<[T.Value]> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(
-  *, unavailable,
-  message: "use 'Promise.any', or 'Promise.allSettled' for what Google Promises calls 'any'"
-)
-public func any<T: Thenable>(_ thenables: [T]) -> Promise<T.Value> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'Promise.race'")
-public func race<T: Thenable>(_ thenables: T...) -> Promise<T.Value> { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(*, unavailable, message: "use 'wait()'")
-public func hang<T: Thenable>(_ thenable: T) throws -> T.Value { unavailable() }
-
-/// Explains a mistake and can't be called.
-@available(
-  *, unavailable,
-  message: "use 'try await promise.value', or 'wait()' in code that is not asynchronous"
-)
-public func awaitPromise<T: Thenable>(_ thenable: T) throws -> T.Value { unavailable() }
-
-extension PromiseExecutor where Self == MainExecutor {
+extension PromiseExecutor where Self == GlobalExecutor {
   /// Explains a mistake and can't be called.
-  @available(*, unavailable, renamed: "global")
-  public static var background: MainExecutor { unavailable() }
+  @available(
+    *, unavailable,
+    message:
+      "write '{ @MainActor in … }' without 'on:'; for a closure that isn't isolated, 'on: DispatchQueue.main'"
+  )
+  public static var main: GlobalExecutor { unavailable() }
 
   /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
-  public static var `default`: MainExecutor { unavailable() }
+  public static var background: GlobalExecutor { unavailable() }
 
   /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
-  public static var userInteractive: MainExecutor { unavailable() }
+  public static var `default`: GlobalExecutor { unavailable() }
 
   /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
-  public static var userInitiated: MainExecutor { unavailable() }
+  public static var userInteractive: GlobalExecutor { unavailable() }
 
   /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "global")
-  public static var utility: MainExecutor { unavailable() }
+  public static var userInitiated: GlobalExecutor { unavailable() }
+
+  /// Explains a mistake and can't be called.
+  @available(*, unavailable, renamed: "global")
+  public static var utility: GlobalExecutor { unavailable() }
 }

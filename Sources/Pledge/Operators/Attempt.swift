@@ -3,7 +3,7 @@ extension Promise {
   /// error that `body` throws.
   ///
   /// Start a chain with `attempt` to handle an error that `body` throws like the chain's other
-  /// errors. If `body` returns a value rather than a promise, use ``init(catching:fileID:line:)``.
+  /// errors. For a value rather than a promise, use `Promise(Result { … })`.
   /// Cancelling the result also cancels the promise that `body` returned, unless that has other
   /// consumers.
   ///
@@ -28,46 +28,10 @@ extension Promise {
     }
   }
 
-  /// Creates a promise for the value of the guarantee that `body` returns, or rejects it with the
-  /// error that `body` throws.
-  ///
-  /// **Execution.** `body` runs inside this call.
-  @inlinable @_disfavoredOverload
-  public static func attempt(
-    fileID: StaticString = #fileID, line: UInt = #line, _ body: () throws -> Guarantee<Value>
-  ) -> Promise {
-    attempt(fileID: fileID, line: line) { try body().base }
-  }
-
-  /// Creates a settled promise with the value that `body` returns, or the error that it throws.
-  ///
-  /// **Execution.** `body` runs inside this call.
-  @inlinable @_disfavoredOverload
-  public init(
-    catching body: () throws -> Value, fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    do {
-      self = .value(try body())
-    } catch {
-      self = .rejected(error, fileID: fileID, line: line)
-    }
-  }
-
   /// Creates a settled promise with the value, or the error, of `result`.
   @inlinable
   public init(
     _ result: Result<Value, some Error>, fileID: StaticString = #fileID, line: UInt = #line
-  ) {
-    switch result {
-    case .success(let value): self = .value(value)
-    case .failure(let error): self = .rejected(error, fileID: fileID, line: line)
-    }
-  }
-
-  /// Creates a settled promise with the value, or the error, of `result`.
-  @inlinable
-  public init(
-    _ result: Result<Value, any Error>, fileID: StaticString = #fileID, line: UInt = #line
   ) {
     switch result {
     case .success(let value): self = .value(value)
@@ -95,13 +59,5 @@ extension Promise {
     on executor: some PromiseExecutor, _ work: @escaping @Sendable () throws -> Value
   ) {
     self = Promise<Void>.value(()).map(on: executor) { try work() }
-  }
-}
-
-extension Guarantee {
-  /// Creates a guarantee for the value of `work`, which runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public init(on executor: some PromiseExecutor, _ work: @escaping @Sendable () -> Value) {
-    self = Guarantee<Void>.value(()).map(on: executor) { work() }
   }
 }

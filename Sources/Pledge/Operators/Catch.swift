@@ -57,18 +57,6 @@ extension Promise {
       Placed(body))
   }
 
-  /// Handles errors of the type `only`; other errors pass through.
-  ///
-  /// The result is fulfilled if there was no error or it was handled here.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func `catch`<E: Error>(
-    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) -> Void
-  ) -> Promise<Void> {
-    caughtOnly(Placed(body, on: executor))
-  }
-
   /// Handles the error `only`; other errors pass through.
   ///
   /// The result is fulfilled if there was no error or it was handled here.
@@ -80,18 +68,6 @@ extension Promise {
   ) -> Promise<Void> {
     caughtEqual(
       only, Placed(body))
-  }
-
-  /// Handles the error `only`; other errors pass through.
-  ///
-  /// The result is fulfilled if there was no error or it was handled here.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func `catch`<E: Error & Equatable>(
-    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () -> Void
-  ) -> Promise<Void> {
-    caughtEqual(only, Placed(body, on: executor))
   }
 
   @inlinable
@@ -149,6 +125,9 @@ extension Promise {
   }
 
   /// Ends the chain and ignores its error, if any.
+  ///
+  /// This is a consumer of the promise, and the error counts as handled. If another chain handles the
+  /// error, use ``Thenable/watch(_:)`` instead, which isn't a consumer.
   @inlinable
-  public func cauterize() { _ = caught(.inPlace(ErrorAction { _ in })) }
+  public func ignoreErrors() { _ = caught(.inPlace(ErrorAction { _ in })) }
 }

@@ -37,18 +37,6 @@ extension Thenable {
       Placed(body))
   }
 
-  /// Calls `body` with the value, and passes the value on.
-  ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func get(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> Void
-  ) -> Promise<Value> {
-    gotten(Placed(body, on: executor))
-  }
-
   @inlinable
   func gotten(
     _ body: Placed<@Sendable (Value) throws -> Void>
@@ -81,7 +69,7 @@ extension Thenable {
   /// This doesn't count as handling an error.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
+  @inlinable @_spi(DropIns)
   public func tap(
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
@@ -130,53 +118,6 @@ extension Guarantee {
   ) -> Guarantee<Void> {
     guaranteedMap(Placed(body, on: executor))
   }
-
-  /// Calls `body` with the value, and passes the value on.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
-  public func get(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) (Value) -> Void
-  ) -> Guarantee<Value> {
-    guaranteedGet(
-      Placed(body))
-  }
-
-  /// Calls `body` with the value, and passes the value on.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func get(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) -> Void
-  ) -> Guarantee<Value> {
-    guaranteedGet(Placed(body, on: executor))
-  }
-
-  @inlinable
-  func guaranteedGet(
-    _ body: Placed<@Sendable (Value) -> Void>
-  ) -> Guarantee<Value> {
-    guaranteedMap(
-      body.map { body in
-        { value in
-          body(value)
-          return value
-        }
-      })
-  }
-}
-
-extension Guarantee {
-  /// Calls `body` with the result, and passes the value on.
-  ///
-  /// The result of a broken guarantee is its error.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
-  public func tap(
-    @_inheritActorContext _ body:
-      @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
-  ) -> Guarantee<Value> { Guarantee(cell: base.tapped(Placed(body)).cell) }
 }
 
 // With these overloads, functions that return whether they had an effect, such as

@@ -1,21 +1,24 @@
+// There are two names, as with `done` and `then`: the closure of `finally` returns nothing, and that
+// of `finallyThen` a promise to wait for. With one name for both, the compiler would try every
+// combination of the two along a chain, and a promise could be dropped without a message.
+
 extension Promise {
   /// Calls `body` when this promise has settled, and passes the result on.
   ///
-  /// `body` also runs when the promise is cancelled. If `body` returns a promise or another
-  /// ``Thenable``, the returned promise waits for it; any other result is ignored. If `body`
-  /// throws, or the thenable is rejected, the returned promise is rejected with that error.
+  /// `body` also runs when the promise is cancelled. If `body` throws, the returned promise is
+  /// rejected with that error. For a clean-up that returns a promise, use ``finallyThen(_:)``; for
+  /// one that awaits, ``asyncFinally(_:)``.
   ///
   /// ```swift
-  /// query(connection).finally { connection.close() }
+  /// fetchNews().finally { spinner.hide() }
   /// ```
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
-  public func finally<Result>(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Result
+  public func finally(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Void
   ) -> Promise<Value> {
-    finishedWaiting(
-      Placed(body))
+    finished(Placed(body))
   }
 
   /// Calls `body` when this promise has settled, and passes the result on.
@@ -24,25 +27,41 @@ extension Promise {
   ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @_disfavoredOverload
-  public func finally<Result>(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Result
+  public func finally(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> Void
   ) -> Promise<Value> {
-    finishedWaiting(Placed(body, on: executor))
+    finished(Placed(CleanUpAction(body), on: executor))
   }
 
-  /// Returns a promise with the same result, which waits for the result of `body` if that is a
-  /// thenable.
+  /// Calls `body` when this promise has settled, waits for the promise that `body` returns, and
+  /// passes the result on.
   ///
-  /// There's one generic operator, because with separate ones for closures that return nothing and
-  /// closures that return a promise, the compiler would try every combination along a chain.
+  /// `body` also runs when the promise is cancelled; what it returns isn't cancelled along with it.
+  /// If `body` throws, or its promise is rejected, the returned promise is rejected with that error.
+  ///
+  /// ```swift
+  /// query(connection).finallyThen { connection.close() }
+  /// ```
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable
-  func finishedWaiting<Result>(
-    _ body: Placed<@Sendable () throws -> Result>
+  public func finallyThen<T: Thenable>(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> T
   ) -> Promise<Value> {
-    if Result.self == Void.self {
-      return finished(body.map { body in CleanUpAction { _ = try body() } })
-    }
-    return finishedAfter(body.map { body in { Promise<Void>.end(of: try body()) } })
+    finishedAfter(Placed(body))
+  }
+
+  /// Calls `body` when this promise has settled, waits for the promise that `body` returns, and
+  /// passes the result on.
+  ///
+  /// See ``finallyThen(_:)``.
+  ///
+  /// **Execution.** `body` runs on `executor`.
+  @inlinable @_spi(DropIns)
+  public func finallyThen<T: Thenable>(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable () throws -> T
+  ) -> Promise<Value> {
+    finishedAfter(Placed(body, on: executor))
   }
 
   @inlinable
@@ -93,68 +112,24 @@ extension Promise {
   }
 }
 
-extension Promise where Value == Void {
-  /// Returns a promise that waits for `result` if that is a thenable, and is rejected with the same
-  /// error.
-  @usableFromInline
-  static func end(of result: Any) -> Promise<Void> {
-    (result as? any Thenable)?.erased() ?? .value(())
-  }
-
-  /// Returns a promise that waits for `result` if that is a thenable, and is fulfilled even if the
-  /// thenable is rejected.
-  ///
-  /// An unhandled error of `result` is reported like any other.
-  @usableFromInline
-  static func endIgnoringErrors(of result: Any) -> Promise<Void> {
-    guard let thenable = result as? any Thenable else { return .value(()) }
-    let (promise, resolver) = Promise<Void>.withResolvers()
-    _ = thenable.erased().tapped(.inPlace(ResultAction { _ in resolver.fulfill() }))
-    return promise
-  }
-}
-
-extension Thenable {
-  fileprivate func erased() -> Promise<Void> { source.asVoid() }
-}
-
 extension Guarantee {
   /// Calls `body` when this guarantee is fulfilled or broken, and passes the value on.
   ///
-  /// If `body` returns a ``Guarantee`` or another ``Thenable``, the returned guarantee waits for
-  /// it; if that is rejected and its error isn't handled, the error is reported. Any other result
-  /// is ignored.
-  ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   @inlinable @discardableResult
-  public func finally<Result>(
-    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Result
+  public func finally(
+    @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () -> Void
   ) -> Guarantee<Value> {
-    guaranteedFinallyWaiting(
-      Placed(body))
+    Guarantee(cell: base.finished(Placed(body)).cell)
   }
 
   /// Calls `body` when this guarantee is fulfilled or broken, and passes the value on.
   ///
-  /// See ``finally(_:)``.
-  ///
   /// **Execution.** `body` runs on `executor`.
   @inlinable @discardableResult @_disfavoredOverload
-  public func finally<Result>(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Result
+  public func finally(
+    on executor: some PromiseExecutor, _ body: @escaping @Sendable () -> Void
   ) -> Guarantee<Value> {
-    guaranteedFinallyWaiting(Placed(body, on: executor))
-  }
-
-  @inlinable
-  func guaranteedFinallyWaiting<Result>(
-    _ body: Placed<@Sendable () -> Result>
-  ) -> Guarantee<Value> {
-    if Result.self == Void.self {
-      return Guarantee(cell: base.finished(body.map { body in CleanUpAction { _ = body() } }).cell)
-    }
-    let waiting = base.finishedAfter(
-      body.map { body in { Promise<Void>.endIgnoringErrors(of: body()) } })
-    return Guarantee(cell: waiting.cell)
+    Guarantee(cell: base.finished(Placed(CleanUpAction(body), on: executor)).cell)
   }
 }

@@ -37,11 +37,6 @@ extension Thenable {
       cell: cell.derive(
         U.self, .value, on: transform.target, body: transform.erased
       ) { handler, source in
-        if let rejection = source.rejection {
-          handler.dropBody()
-          handler.fail(rejection)
-          return
-        }
         let result: U
         do {
           // The closure is released at the end of this statement, before the promise settles.
@@ -79,19 +74,6 @@ extension Thenable {
   ) -> Promise<U> {
     compactMapped(
       Placed(transform))
-  }
-
-  /// Returns a promise for the non-nil result of applying `transform` to this promise's value.
-  ///
-  /// If `transform` returns nil, the result is rejected with ``PromiseError/noValue``. If this
-  /// promise is rejected, or `transform` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `transform` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func compactMap<U: Sendable>(
-    on executor: some PromiseExecutor, _ transform: @escaping @Sendable (Value) throws -> U?
-  ) -> Promise<U> {
-    compactMapped(Placed(transform, on: executor))
   }
 
   @inlinable

@@ -28,16 +28,6 @@ extension Promise {
     resultMapped(Placed(transform, on: executor))
   }
 
-  /// Returns a promise for the result of applying `transform`, on the main actor, to this promise's
-  /// result.
-  ///
-  /// See ``mapResult(_:)``.
-  @inlinable
-  public func mapResult<U: Sendable>(
-    on executor: MainExecutor,
-    _ transform: @escaping @MainActor @Sendable (Result<Value, any Error>) throws -> U
-  ) -> Promise<U> { mapResult(transform) }
-
   /// This is a single handler of this promise, rather than one of `settled()`, so that it runs in
   /// order with the other handlers of this promise.
   @inlinable

@@ -50,20 +50,6 @@ extension Promise {
     Guarantee(cell: recovered(Placed(body).map { body in { body($0).base } }).cell)
   }
 
-  /// Replaces an error with the guarantee that `body` returns.
-  ///
-  /// A value passes through. The result can't fail. You don't need to pass `type`: because of this
-  /// parameter, the compiler prefers a promise when `body` returns `.value(…)`.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func recover(
-    on executor: some PromiseExecutor, as type: Guarantee<Value>.Type = Guarantee<Value>.self,
-    _ body: @escaping @Sendable (any Error) -> Guarantee<Value>
-  ) -> Guarantee<Value> {
-    Guarantee(cell: recovered(Placed(body, on: executor).map { body in { body($0).base } }).cell)
-  }
-
   /// Replaces an error of the type `only` with the promise that `body` returns.
   ///
   /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
@@ -79,20 +65,6 @@ extension Promise {
       Placed(body))
   }
 
-  /// Replaces an error of the type `only` with the promise that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
-  /// with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func recover<E: Error>(
-    on executor: some PromiseExecutor, only: E.Type,
-    _ body: @escaping @Sendable (E) throws -> Promise<Value>
-  ) -> Promise<Value> {
-    recoveredOnly(Placed(body, on: executor))
-  }
-
   /// Replaces the error `only` with the promise that `body` returns.
   ///
   /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
@@ -106,20 +78,6 @@ extension Promise {
   ) -> Promise<Value> {
     recoveredEqual(
       only, Placed(body))
-  }
-
-  /// Replaces the error `only` with the promise that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
-  /// with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func recover<E: Error & Equatable>(
-    on executor: some PromiseExecutor, only: E,
-    _ body: @escaping @Sendable () throws -> Promise<Value>
-  ) -> Promise<Value> {
-    recoveredEqual(only, Placed(body, on: executor))
   }
 }
 

@@ -31,10 +31,8 @@ extension Promise {
 
   /// Replaces an error with the value that `body` returns.
   ///
-  /// A value passes through. The result can't fail.
-  ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
+  @inlinable @_spi(DropIns)
   public func replaceError(
     on executor: some PromiseExecutor, _ body: @escaping @Sendable (any Error) -> Value
   ) -> Guarantee<Value> {
@@ -55,45 +53,6 @@ extension Promise {
     recoveredOnly(Placed(body).map { body in { .value(try body($0)) } })
   }
 
-  /// Replaces an error of the type `only` with the value that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
-  /// with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func replaceError<E: Error>(
-    on executor: some PromiseExecutor, only: E.Type, _ body: @escaping @Sendable (E) throws -> Value
-  ) -> Promise<Value> {
-    recoveredOnly(Placed(body, on: executor).map { body in { .value(try body($0)) } })
-  }
-
-  /// Replaces the error `only` with the value that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
-  /// with that error.
-  ///
-  /// **Execution.** `body` runs in the isolation in which it was written.
-  @inlinable
-  public func replaceError<E: Error & Equatable>(
-    only: E, @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () throws -> Value
-  ) -> Promise<Value> {
-    recoveredEqual(only, Placed(body).map { body in { .value(try body()) } })
-  }
-
-  /// Replaces the error `only` with the value that `body` returns.
-  ///
-  /// A value and all other errors pass through. If `body` throws, the returned promise is rejected
-  /// with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func replaceError<E: Error & Equatable>(
-    on executor: some PromiseExecutor, only: E, _ body: @escaping @Sendable () throws -> Value
-  ) -> Promise<Value> {
-    recoveredEqual(only, Placed(body, on: executor).map { body in { .value(try body()) } })
-  }
-
   /// Replaces an error with the error that `transform` returns.
   ///
   /// A value passes through. If `transform` throws, the returned promise is rejected with the
@@ -107,19 +66,6 @@ extension Promise {
   ) -> Promise<Value> {
     mappedError(
       Placed(transform))
-  }
-
-  /// Replaces an error with the error that `transform` returns.
-  ///
-  /// See ``mapError(_:)``.
-  ///
-  /// **Execution.** `transform` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func mapError(
-    on executor: some PromiseExecutor,
-    _ transform: @escaping @Sendable (any Error) throws -> any Error
-  ) -> Promise<Value> {
-    mappedError(Placed(transform, on: executor))
   }
 
   @inlinable

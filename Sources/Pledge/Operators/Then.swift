@@ -45,18 +45,6 @@ extension Thenable {
       Placed(body))
   }
 
-  /// Returns a promise for the result of the thenable that `body` returns.
-  ///
-  /// If this promise is rejected, or `body` throws, the result is rejected with that error.
-  ///
-  /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func then<T: Thenable>(
-    on executor: some PromiseExecutor, _ body: @escaping @Sendable (Value) throws -> T
-  ) -> Promise<T.Value> {
-    chainedThenable(Placed(body, on: executor))
-  }
-
   @inlinable
   func chained<U: Sendable>(
     _ body: Placed<@Sendable (Value) throws -> Promise<U>>
@@ -65,11 +53,6 @@ extension Thenable {
       cell: self.source.cell.derive(
         U.self, .value, on: body.target, body: body.erased
       ) { handler, source in
-        if let rejection = source.rejection {
-          handler.dropBody()
-          handler.fail(rejection)
-          return
-        }
         guard handler.body != nil else {
           // The second run: `source` is the promise that `body` returned.
           handler.copyResult(of: source, as: U.self)

@@ -13,19 +13,6 @@ extension Thenable {
       Placed(isValid))
   }
 
-  /// Passes the value on if `isValid` accepts it.
-  ///
-  /// Otherwise, the result is rejected with ``PromiseError/validationFailed``. If `isValid` throws,
-  /// the result is rejected with that error.
-  ///
-  /// **Execution.** `isValid` runs on `executor`.
-  @inlinable @_disfavoredOverload
-  public func validate(
-    on executor: some PromiseExecutor, _ isValid: @escaping @Sendable (Value) throws -> Bool
-  ) -> Promise<Value> {
-    validated(Placed(isValid, on: executor))
-  }
-
   @inlinable
   func validated(
     _ isValid: Placed<@Sendable (Value) throws -> Bool>

@@ -1,8 +1,9 @@
 extension Thenable {
-  /// Calls `body` with the result, without being a consumer of the promise.
+  /// Calls `body` with the result, without being a consumer of the promise, and returns the same
+  /// promise.
   ///
-  /// Use it for logs and statistics of a shared promise: when all consumers have cancelled, the
-  /// producer is cancelled, and `body` receives the `CancellationError`. This doesn't count as
+  /// Use it for logs and statistics, and for the end of a spinner: when all consumers have cancelled,
+  /// the producer is cancelled, and `body` receives the `CancellationError`. This doesn't count as
   /// handling an error.
   ///
   /// ```swift
@@ -10,18 +11,20 @@ extension Thenable {
   /// request.watch { result in log("user 7: \(result)") }
   /// ```
   ///
-  /// If the rest of the chain must wait for the handler, use ``tap(_:)``.
+  /// The rest of the chain doesn't wait for `body`. If it must, use ``get(_:)`` for a value, or
+  /// ``tap(_:)`` for a result.
   ///
   /// **Execution.** `body` runs in the isolation in which it was written.
   ///
   /// - Complexity: O(1).
-  @inlinable
+  @inlinable @discardableResult
   public func watch(
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void
-  ) {
+  ) -> Self {
     watched(
       Placed(body))
+    return self
   }
 
   /// Calls `body` with the result, without being a consumer of the promise.
@@ -29,12 +32,13 @@ extension Thenable {
   /// See ``watch(_:)``.
   ///
   /// **Execution.** `body` runs on `executor`.
-  @inlinable @_disfavoredOverload
+  @inlinable @discardableResult @_disfavoredOverload
   public func watch(
     on executor: some PromiseExecutor,
     _ body: @escaping @Sendable (Result<Value, any Error>) -> Void
-  ) {
+  ) -> Self {
     watched(Placed(ResultAction(body), on: executor))
+    return self
   }
 
   @inlinable

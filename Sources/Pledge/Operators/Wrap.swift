@@ -20,20 +20,6 @@ extension Promise {
   }
 
   /// Creates a promise for the result that `body` passes to a completion handler
-  /// `(Error?, Value?)`.
-  ///
-  /// `body` runs inside this call.
-  @inlinable
-  public static func wrap(
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: (_ completion: @escaping @Sendable ((any Error)?, Value?) -> Void) throws -> Void
-  ) -> Promise {
-    Promise(fileID: fileID, line: line) { resolver in
-      try body { error, value in resolver.resolve(value, error) }
-    }
-  }
-
-  /// Creates a promise for the result that `body` passes to a completion handler
   /// `(Wrapped?, Error?)`, where nil is a valid value.
   ///
   /// `body` runs inside this call.
@@ -74,15 +60,7 @@ extension Promise {
     _ body: (_ completion: @escaping @Sendable (A?, B?, (any Error)?) -> Void) throws -> Void
   ) -> Promise where Value == (A, B) {
     Promise(fileID: fileID, line: line) { resolver in
-      try body { first, second, error in
-        if let error {
-          resolver.reject(error)
-        } else if let first, let second {
-          resolver.fulfill((first, second))
-        } else {
-          resolver.reject(PromiseError.noValueAndNoError)
-        }
-      }
+      try body { first, second, error in resolver.resolve(first, second, error) }
     }
   }
 

@@ -9,11 +9,13 @@ final class CoalescerStore: Sendable {
   let table = Mutex(CoalescerTable())
   let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
+  @usableFromInline let isCaching: Bool
   /// Returns the time since the store was created.
   private let stopwatch: @Sendable () -> TimeSpan
 
   init(caching: CoalescerCaching?, _ time: TimeSource) {
     self.caching = caching
+    isCaching = caching != nil
     stopwatch = time.stopwatch()
   }
 
@@ -21,7 +23,7 @@ final class CoalescerStore: Sendable {
   private func age() -> Int64 { stopwatch().inNanoseconds }
 
   private func isUsable(_ entry: Entry) -> Bool {
-    guard let arrival = entry.arrival else { return !entry.cell.isCancelled }
+    guard let arrival = entry.arrival else { return !entry.isCancelled }
     guard let total = caching?.total else { return true }
     return age() - arrival < total
   }
@@ -45,40 +47,36 @@ final class CoalescerStore: Sendable {
   }
 
   /// Returns how a request is served, and by which entry; `cell` becomes the cell of the caller's
-  /// own promise.
+  /// own promise, unless the caller is the lead of the entry.
   ///
   /// - Parameters:
   ///   - isWanted: Compares the key of an entry, which runs without the lock.
   ///   - share: Returns a cell that is another consumer of the given one.
+  ///   - cell: Returns a new cell.
   ///   - make: Returns a new entry.
   @usableFromInline
   func request(
-    hash: Int, _ isWanted: (Entry) -> Bool, share: (Cell) -> Cell, make: () -> Entry,
-    _ cell: inout Cell?
+    hash: Int, _ isWanted: (Entry) -> Bool, share: (Cell) -> Cell, newCell: () -> Cell,
+    make: () -> (Entry, Cell?), _ cell: inout Cell?
   ) -> (Role, Entry) {
     // A new entry, and the cell of this caller, which is a consumer before others can join and
     // cancel.
-    var fresh: (entry: Entry, cell: Cell)?
+    var fresh: (entry: Entry, cell: Cell?)?
     while true {
       let bucket = table.withLock { $0.bucket(hash) }
       let found = bucket?.first(where: isWanted)
       if let found, isUsable(found) {
-        cell = join(found, share)
+        cell = join(found, share, newCell)
         if cell != nil {
           // Ends the cycle of the entry's cell and its consumer.
-          fresh?.entry.cell.abandon()
+          if fresh?.cell != nil { fresh?.entry.cell.abandon() }
           return (role(joining: found), found)
         }
-        // All callers cancelled before this one joined.
-        remove(found)
+        // All callers cancelled, or the work ended, before this one joined.
+        if found.mustBeReplaced { remove(found) }
         continue
       }
-      let new =
-        fresh
-        ?? {
-          let entry = make()
-          return (entry, share(entry.cell))
-        }()
+      let new = fresh ?? make()
       fresh = new
       if insert(new.entry, replacing: found, in: bucket) {
         monitors.note(.started)
@@ -91,16 +89,22 @@ final class CoalescerStore: Sendable {
 
   /// Returns a cell for another caller; nil if the work was cancelled.
   ///
-  /// The consumers of an entry's cell are its callers. When all have cancelled, the cell is
-  /// cancelled, and with it the work; a caller that is a consumer by then prevents that.
-  private func join(_ entry: Entry, _ share: (Cell) -> Cell) -> Cell? {
+  /// When all consumers of an entry's cell have cancelled, the cell is cancelled, and with it the
+  /// work, unless it has a lead; a caller that is a consumer by then prevents that.
+  private func join(_ entry: Entry, _ share: (Cell) -> Cell, _ newCell: () -> Cell) -> Cell? {
     if caching?.capacity != nil { table.withLock { $0.noteUse(of: entry) } }
-    if entry.cell.isSettled {
-      // Its callers cancelled before this one joined.
-      return entry.cell.isCancelled && entry.cell.isRejected ? nil : entry.cell
+    let joined = entry.cellForJoining {
+      let cell = newCell()
+      prepare(entry, cell)
+      return cell
     }
-    let cell = share(entry.cell)
-    return entry.cell.isCancelled ? nil : cell
+    guard let joined else { return nil }
+    if joined.isSettled {
+      // Its callers cancelled before this one joined.
+      return joined.isCancelled && joined.isRejected ? nil : joined
+    }
+    let cell = share(joined)
+    return joined.isCancelled ? nil : cell
   }
 
   private func role(joining entry: Entry) -> Role {
@@ -155,22 +159,32 @@ final class CoalescerStore: Sendable {
 
   // MARK: Work
 
-  /// Removes `entry` when its cell is cancelled, before callers receive the error, and cancels its
-  /// task, if it has one.
+  /// Removes `entry` when `cell`, which is its cell, is cancelled and it has no lead, before callers
+  /// receive the error, and cancels its task, if it has one.
   @usableFromInline
-  func prepare(_ entry: Entry) {
+  func prepare(_ entry: Entry, _ cell: Cell) {
     // The hooks are released when the cell settles, which ends the cycle.
-    entry.cell.onCancel { [self] in
+    cell.onCancel { [self, unowned cell] in
+      guard entry.noteCancellation(of: cell) else { return }
       remove(entry)
       guard let task = entry.takeTask() else { return }
       // First the promise, because the task could end immediately, and with a value.
-      entry.cell.reject(.cancellation)
+      cell.reject(.cancellation)
       task.cancel()
       CancelledTasks.note(task)
     }
   }
 
-  /// Starts the work of a new entry, which is prepared, as a task.
+  /// Ends the wait of the lead of `entry`, and cancels the work if no other caller needs it.
+  @usableFromInline
+  func cancelLead(of entry: Entry) {
+    let (continuation, isLast) = entry.leave()
+    if isLast { remove(entry) }
+    continuation?.resume(throwing: CancellationError())
+    if isLast { entry.takeTask()?.cancel() }
+  }
+
+  /// Starts the work of a new entry as a task.
   @inlinable
   func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
     let isolation = operation.isolation
@@ -180,10 +194,18 @@ final class CoalescerStore: Sendable {
         switch result {
         case .success(let value):
           end(entry, isFulfilled: true)
-          _ = entry.cell.fulfill(value.value)
+          let (lead, cell) = entry.end(
+            keeping: isCaching ? Promise<Value>.value(value.value).cell : nil)
+          if let cell { _ = cell.fulfill(value.value) }
+          if let lead {
+            unsafeBitCast(lead, to: UnsafeContinuation<Value, any Error>.self)
+              .resume(returning: value.value)
+          }
         case .failure(let error):
           end(entry, isFulfilled: false)
-          entry.cell.reject(Rejection(error, origin: nil))
+          let (lead, cell) = entry.end(keeping: nil)
+          cell?.reject(Rejection(error, origin: nil))
+          lead?.resume(throwing: error)
         }
       }
     }
@@ -254,6 +276,11 @@ final class CoalescedWork: @unchecked Sendable {
   /// The work in which the current task runs, which can have ended.
   @TaskLocal static var current: CoalescedWork?
 
+  @usableFromInline init() {}
+
+  /// Creates work that starts inside `outer`, for `run(_:)`.
+  init(in outer: CoalescedWork?) { self.outer = outer?.firstUnfinished }
+
   private let hasEnded = AtomicFlag(false)
   /// The work in which this work started, unless it had ended.
   private(set) var outer: CoalescedWork?
@@ -271,6 +298,11 @@ final class CoalescedWork: @unchecked Sendable {
   func start<Started>(_ start: () -> Started) -> Started {
     outer = Self.current?.firstUnfinished
     return Self.$current.withValue(self, operation: start)
+  }
+
+  /// Runs `operation` as this work.
+  func run(_ operation: () async -> Void) async {
+    await Self.$current.withValue(self, operation: operation)
   }
 
   func end() { hasEnded.store(true, ordering: .releasing) }

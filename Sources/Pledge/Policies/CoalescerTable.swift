@@ -1,24 +1,24 @@
 /// The request for one key: the part that depends neither on the type of the key nor on that of the
 /// value, because generic code looks up the metadata of its types at each step.
 ///
-/// `@unchecked Sendable`: immutable except for atomics and for `place`, which is guarded by the
-/// table's lock.
+/// Its callers are the consumers of its cell, and its *lead*: the task that requested the key first
+/// and waits without a promise. When all have cancelled, the work is cancelled. An entry that a task
+/// has started gets a cell when another caller joins, or when its value is cached.
+///
+/// `@unchecked Sendable`: immutable except for atomics, what the mutex guards, and `place`, which is
+/// guarded by the table's lock.
 @usableFromInline
 class CoalescerEntry: @unchecked Sendable {
-  /// Its work, if it starts any.
-  @usableFromInline final let work = CoalescedWork()
-  @usableFromInline final let hash: Int
-  /// The cell of the promise whose consumers are the callers.
-  @usableFromInline final let cell: Cell
-  /// Its place in the table's list of values; zero until it has one.
-  fileprivate final var place = 0
-  private final let arrivalBits = AtomicWord(UInt64.max)
-  private final let isRefreshing = Atomic(false)
+  /// The continuation of a lead, without the type of its value.
+  @usableFromInline typealias Continuation = UnsafeContinuation<Void, any Error>
 
-  @usableFromInline
-  init(hash: Int, _ cell: Cell) {
-    self.hash = hash
-    self.cell = cell
+  private enum Lead {
+    /// The callers are the consumers of the cell.
+    case none
+    /// It is about to wait.
+    case starting
+    case waiting(Continuation)
+    case left
   }
 
   private enum TaskState {
@@ -27,14 +27,131 @@ class CoalescerEntry: @unchecked Sendable {
     case cancelled
   }
 
-  private final let task = Mutex(TaskState.none)
+  private struct State {
+    var cell: Cell?
+    var lead: Lead
+    var task = TaskState.none
+    var hasEnded = false
+
+    var hasLead: Bool {
+      switch lead {
+      case .starting, .waiting: true
+      case .none, .left: false
+      }
+    }
+  }
+
+  /// Its work, if it starts any.
+  @usableFromInline final let work = CoalescedWork()
+  @usableFromInline final let hash: Int
+  /// Its place in the table's list of values; zero until it has one.
+  fileprivate final var place = 0
+  private final let arrivalBits = AtomicWord(UInt64.max)
+  private final let isRefreshing = Atomic(false)
+  private final let state: Mutex<State>
+
+  /// Creates an entry whose callers are the consumers of `cell`, or one with a lead.
+  @usableFromInline
+  init(hash: Int, _ cell: Cell?) {
+    self.hash = hash
+    state = Mutex(State(cell: cell, lead: cell == nil ? .starting : .none))
+  }
+
+  /// The cell of an entry without a lead.
+  @usableFromInline
+  final var cell: Cell { state.withLock { $0.cell }.unsafelyUnwrapped }
+
+  /// Whether all callers have cancelled.
+  final var isCancelled: Bool {
+    state.withLock { $0.hasEnded || $0.hasLead ? false : $0.cell?.isCancelled ?? true }
+  }
+
+  /// Whether no caller can join.
+  final var mustBeReplaced: Bool {
+    state.withLock { state in
+      if state.hasLead, !state.hasEnded { return false }
+      guard let cell = state.cell else { return true }
+      return cell.isCancelled && (!cell.isSettled || cell.isRejected)
+    }
+  }
+
+  /// Returns the cell for another caller, which is `make()` if there is none; nil if all callers have
+  /// cancelled, or if the work of a lead has ended without another caller.
+  final func cellForJoining(_ make: () -> Cell) -> Cell? {
+    let (old, isPossible) = state.withLock { state in
+      let isUsable = state.cell?.isCancelled == false || state.cell?.isSettled == true
+      return (isUsable ? state.cell : nil, !state.hasEnded && state.hasLead)
+    }
+    if old != nil || !isPossible { return old }
+    let fresh = make()
+    let (cell, replaced) = state.withLock { state -> (Cell?, Cell?) in
+      if let cell = state.cell, !cell.isCancelled { return (cell, nil) }
+      guard !state.hasEnded, state.hasLead else { return (nil, nil) }
+      return (fresh, exchange(&state.cell, with: fresh))
+    }
+    withExtendedLifetime(replaced) {}
+    return cell
+  }
+
+  /// Records that all consumers of `cell` have cancelled; returns whether no caller remains.
+  final func noteCancellation(of cell: Cell) -> Bool {
+    state.withLock { state in
+      guard state.cell === cell else { return false }
+      if !state.hasLead { return true }
+      // The next caller that joins gets another cell.
+      state.cell = nil
+      return false
+    }
+  }
+
+  // MARK: The lead
+
+  /// Stores the lead's continuation, unless the lead has cancelled.
+  @usableFromInline
+  final func wait(_ continuation: Continuation) -> Bool {
+    state.withLock { state in
+      guard case .starting = state.lead else { return false }
+      state.lead = .waiting(continuation)
+      return true
+    }
+  }
+
+  /// Removes the lead, and returns its continuation, if it waits, and whether no caller remains.
+  final func leave() -> (Continuation?, isLast: Bool) {
+    state.withLock { state in
+      guard !state.hasEnded else { return (nil, false) }
+      let isLast = state.hasLead && state.cell?.isCancelled ?? true
+      if case .waiting(let continuation) = exchange(&state.lead, with: .left) {
+        return (continuation, isLast)
+      }
+      return (nil, isLast)
+    }
+  }
+
+  /// Ends the work, and returns the callers' continuation and cell.
+  ///
+  /// `kept` is the settled cell of a value that is cached, which the entry keeps if it has no other.
+  @usableFromInline
+  final func end(keeping kept: Cell?) -> (Continuation?, Cell?) {
+    state.withLock { state in
+      state.hasEnded = true
+      let cell = state.cell
+      if cell == nil { state.cell = kept }
+      if case .waiting(let continuation) = exchange(&state.lead, with: .none) {
+        return (continuation, cell)
+      }
+      return (nil, cell)
+    }
+  }
+
+  // MARK: The task
 
   /// Stores the task that does the work, or cancels it if the work was cancelled before.
   @usableFromInline
   final func note(_ newTask: Task<Void, Never>) {
-    let wasCancelled = task.withLock { state in
-      if case .cancelled = state { return true }
-      state = .started(newTask)
+    let wasCancelled = state.withLock { state in
+      if case .cancelled = state.task { return true }
+      if !state.hasEnded { state.task = .started(newTask) }
       return false
     }
     guard wasCancelled else { return }
@@ -44,7 +161,7 @@ class CoalescerEntry: @unchecked Sendable {
 
   /// Returns the task to cancel, if it has started.
   final func takeTask() -> Task<Void, Never>? {
-    let old = task.withLock { exchange(&$0, with: .cancelled) }
+    let old = state.withLock { exchange(&$0.task, with: .cancelled) }
     if case .started(let task) = old { return task }
     return nil
   }
@@ -82,7 +199,7 @@ final class KeyedEntry<Key>: CoalescerEntry, @unchecked Sendable {
   @usableFromInline let key: Key
 
   @inlinable
-  init(key: Key, hash: Int, _ cell: Cell) {
+  init(key: Key, hash: Int, _ cell: Cell?) {
     self.key = key
     super.init(hash: hash, cell)
   }
@@ -134,12 +251,13 @@ struct CoalescerTable {
   func bucket(_ hash: Int) -> Bucket? { buckets[hash] }
 
   mutating func insert(_ entry: Entry) {
-    if let bucket = buckets[entry.hash] {
-      buckets[entry.hash] = .several(bucket.entries + [entry])
-    } else {
-      buckets[entry.hash] = .one(entry)
-    }
+    Self.insert(entry, in: &buckets[entry.hash])
     count += 1
+  }
+
+  /// A parameter, so that the table is searched once.
+  private static func insert(_ entry: Entry, in bucket: inout Bucket?) {
+    bucket = bucket.map { .several($0.entries + [entry]) } ?? .one(entry)
   }
 
   /// Adds the value of an entry as the most recently used one, unless the entry has been removed.
@@ -155,12 +273,21 @@ struct CoalescerTable {
   ///
   /// The caller must release it without holding the lock.
   mutating func remove(_ entry: Entry) -> Entry? {
-    guard let bucket = buckets[entry.hash], bucket.contains(entry) else { return nil }
-    let rest = bucket.entries.filter { $0 !== entry }
-    buckets[entry.hash] = rest.isEmpty ? nil : rest.count == 1 ? .one(rest[0]) : .several(rest)
+    guard Self.remove(entry, from: &buckets[entry.hash]) else { return nil }
     values.remove(entry, at: entry.place)
     count -= 1
     return entry
+  }
+
+  private static func remove(_ entry: Entry, from bucket: inout Bucket?) -> Bool {
+    switch bucket {
+    case .one(let only) where only === entry: bucket = nil
+    case .several(let entries) where entries.contains { $0 === entry }:
+      let rest = entries.filter { $0 !== entry }
+      bucket = rest.count == 1 ? .one(rest[0]) : .several(rest)
+    default: return false
+    }
+    return true
   }
 
   /// Removes and returns everything.

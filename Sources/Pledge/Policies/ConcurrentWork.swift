@@ -46,6 +46,11 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   /// Observes a promise, or cancels it if the work is over and it has no consumer.
   @usableFromInline
   func add(_ promise: Promise<T>) {
+    if !Instrumentation.isTracing, promise.cell.isSettled, !promise.cell.isRejected {
+      // No observer is needed, and nothing can wait for room that this promise would make.
+      let value: T = promise.cell.value(as: T.self)
+      return state.withLock { state in if !state.isOver { values.append(value) } }
+    }
     let index: Int? = state.withLock { state in
       if state.isOver { return nil }
       let index = values.count

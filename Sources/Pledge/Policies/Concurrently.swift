@@ -49,19 +49,6 @@ extension Promise {
       Placed(transform).map { transform in { try transform($0).source } })
   }
 
-  /// Calls `transform`, on the main actor, for each of `elements`, with at most `limit` promises
-  /// pending at a time.
-  ///
-  /// See the form without `on:`.
-  @inlinable
-  public static func all<S: Sequence & Sendable, T: Sendable>(
-    on executor: MainExecutor, _ elements: S, concurrently limit: Int,
-    cancellingRest: Bool = false,
-    _ transform: @escaping @MainActor @Sendable (S.Element) throws -> Promise<T>
-  ) -> Promise<[T]> where Value == [T] {
-    all(elements, concurrently: limit, cancellingRest: cancellingRest, transform)
-  }
-
   /// Calls an asynchronous `transform` for each of `elements`, with at most `limit` calls in
   /// progress at a time.
   ///

@@ -74,21 +74,6 @@ extension Promise {
       Placed(operation, on: executor))
   }
 
-  /// Starts `operation` on the main actor, and starts it again each time `delay` passes without a
-  /// value, until one of at most `attempts` attempts has a value.
-  ///
-  /// See ``hedged(attempts:delay:budget:clock:observer:_:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public static func hedged(
-    on executor: MainExecutor, attempts: Int = 2, delay: Duration, budget: RetryBudget? = nil,
-    clock: any Clock<Duration> = ContinuousClock(),
-    observer: (@Sendable (FailedAttempt) -> Void)? = nil,
-    _ operation: @escaping @MainActor @Sendable () throws -> Promise
-  ) -> Promise {
-    hedged(
-      attempts: attempts, delay: delay, budget: budget, clock: clock, observer: observer, operation)
-  }
-
   /// Starts an asynchronous `operation`, and starts it again each time `delay` passes without a
   /// value, until one of at most `attempts` attempts has a value.
   ///

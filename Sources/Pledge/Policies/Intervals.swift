@@ -31,13 +31,13 @@ extension Promise where Value == Void {
   }
 }
 
-extension Promise {
+extension Thenable {
   /// Passes the value on after `interval`; an error passes immediately.
   ///
   /// The same as ``delay(_:clock:)``, for systems without `Duration`.
   @_disfavoredOverload
-  public func delay(_ interval: DispatchTimeInterval) -> Promise {
-    delayed(TimeSpan(interval), .continuous)
+  public func delay(_ interval: DispatchTimeInterval) -> Promise<Value> {
+    source.delayed(TimeSpan(interval), .continuous)
   }
 
   /// Returns a promise with the same result that is rejected with ``TimeoutError`` if the result
@@ -45,10 +45,12 @@ extension Promise {
   ///
   /// The same as ``timeout(after:clock:)``, for systems without `Duration`. `.never` sets no limit.
   @_disfavoredOverload
-  public func timeout(after interval: DispatchTimeInterval) -> Promise {
-    timeout(TimeSpan(interval), .continuous)
+  public func timeout(after interval: DispatchTimeInterval) -> Promise<Value> {
+    source.timeout(TimeSpan(interval), .continuous)
   }
+}
 
+extension Promise {
   /// Starts `operation`, and starts it again each time `interval` passes without a value, until one
   /// of at most `attempts` attempts has a value.
   ///
@@ -64,38 +66,6 @@ extension Promise {
     hedge(
       Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
       Placed(operation))
-  }
-
-  /// Starts `operation` on `executor`, and starts it again each time `interval` passes without a
-  /// value, until one of at most `attempts` attempts has a value.
-  ///
-  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for systems without `Duration`.
-  ///
-  /// **Execution.** `operation` runs on `executor`.
-  @_disfavoredOverload
-  public static func hedged(
-    on executor: some PromiseExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
-    budget: RetryBudget? = nil, observer: (@Sendable (FailedAttempt) -> Void)? = nil,
-    _ operation: @escaping @Sendable () throws -> Promise
-  ) -> Promise {
-    hedge(
-      Hedging(attempts, TimeSpan(interval), budget, observer), .continuous,
-      Placed(operation, on: executor))
-  }
-
-  /// Starts `operation` on the main actor, and starts it again each time `interval` passes without
-  /// a value, until one of at most `attempts` attempts has a value.
-  ///
-  /// The same as ``hedged(attempts:delay:budget:clock:observer:_:)``, for systems without `Duration`.
-  public static func hedged(
-    on executor: MainExecutor, attempts: Int = 2, delay interval: DispatchTimeInterval,
-    budget: RetryBudget? = nil, observer: (@Sendable (FailedAttempt) -> Void)? = nil,
-    _ operation: @escaping @MainActor @Sendable () throws -> Promise
-  ) -> Promise {
-    // Not disfavored, so that it's preferred to the overload for any executor, whose closure isn't
-    // isolated.
-    hedged(
-      attempts: attempts, delay: interval, budget: budget, observer: observer, operation)
   }
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
@@ -130,14 +100,6 @@ extension Promise {
     retried(policy, .continuous, Placed(operation, on: executor))
   }
 
-  /// Calls `operation`, on the main actor, until its promise is fulfilled, according to `policy`.
-  ///
-  /// See ``retry(_:clock:_:)``.
-  public static func retry(
-    on executor: MainExecutor, _ policy: RetryPolicy,
-    _ operation: @escaping @MainActor @Sendable () throws -> Promise
-  ) -> Promise { retry(policy, operation) }
-
   /// Calls an asynchronous `operation` until it returns, according to `policy`.
   ///
   /// Cancelling the returned promise rejects it immediately and cancels the task of the attempts.
@@ -154,50 +116,15 @@ extension Promise {
   }
 }
 
-extension Guarantee {
-  /// Passes the value on after `interval`.
-  ///
-  /// The same as ``delay(_:clock:)``, for systems without `Duration`.
-  @_disfavoredOverload
-  public func delay(_ interval: DispatchTimeInterval) -> Guarantee {
-    Guarantee(cell: base.delay(interval).cell)
-  }
-
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if it takes longer than
-  /// `interval`.
-  ///
-  /// The same as ``timeout(after:clock:)``, for systems without `Duration`.
-  @_disfavoredOverload
-  public func timeout(after interval: DispatchTimeInterval) -> Promise<Value> {
-    base.timeout(after: interval)
-  }
-}
-
 // MARK: - Policies
 
 extension RetryPolicy {
-  /// Creates a policy with custom delays.
-  ///
-  /// `delay` is called before each attempt after the first.
-  @_disfavoredOverload
-  public init(
-    attempts: Int, delay: @escaping @Sendable (_ attemptsMade: Int) -> DispatchTimeInterval
-  ) {
-    self.init(attempts: attempts, pause: { made in TimeSpan(delay(made)) })
-  }
-
   /// Returns a policy with the same delay before each attempt.
   @_disfavoredOverload
   public static func fixed(
     attempts: Int, delay: DispatchTimeInterval = .seconds(1)
   ) -> RetryPolicy {
     fixed(attempts, TimeSpan(delay))
-  }
-
-  /// Returns a policy whose delay grows by `step` with each attempt.
-  @_disfavoredOverload
-  public static func linear(attempts: Int, step: DispatchTimeInterval) -> RetryPolicy {
-    linear(attempts, TimeSpan(step))
   }
 
   /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
@@ -238,17 +165,52 @@ extension RetryPolicy {
   }
 }
 
-extension TimeoutError {
-  /// Creates the error for a time limit of `interval`.
-  @_disfavoredOverload
-  public init(duration interval: DispatchTimeInterval) { self.init(TimeSpan(interval)) }
-}
-
 extension Limiter.Rate {
   /// Creates a rate of `count` operations in each `period`.
   @_disfavoredOverload
   public init(_ count: Int, per period: DispatchTimeInterval) {
     self.init(count, TimeSpan(period))
+  }
+}
+
+extension CircuitBreaker {
+  /// Creates a closed circuit breaker.
+  ///
+  /// The same as ``init(_:openDuration:probes:slowCallDuration:clock:isFailure:observer:)``, for
+  /// systems without `Duration`.
+  @_disfavoredOverload
+  public convenience init(
+    _ threshold: Threshold = .consecutiveFailures(5),
+    openDuration: DispatchTimeInterval = .seconds(30), probes: Int = 1,
+    slowCallDuration: DispatchTimeInterval? = nil,
+    isFailure: @escaping @Sendable (any Error) -> Bool = { !($0 is CancellationError) },
+    observer: (@Sendable (State) -> Void)? = nil
+  ) {
+    self.init(
+      threshold, TimeSpan(openDuration), probes, slowCallDuration.map { TimeSpan($0) }, .continuous,
+      isFailure, observer)
+  }
+}
+
+extension CircuitBreaker.Threshold {
+  /// Opens when at least a part of the calls that ended in the last `period` failed.
+  ///
+  /// The same as ``failureRate(_:inLast:minimumCalls:)``, for systems without `Duration`.
+  @_disfavoredOverload
+  public static func failureRate(
+    _ rate: Double, inLast period: DispatchTimeInterval, minimumCalls: Int = 10
+  ) -> CircuitBreaker.Threshold {
+    failureRate(rate, TimeSpan(period), minimumCalls)
+  }
+}
+
+extension ResiliencePipeline.Policy {
+  /// Cancels what the following policies do after `interval`, with ``TimeoutError``.
+  ///
+  /// The same as ``timeout(_:)``, for systems without `Duration`.
+  @_disfavoredOverload
+  public static func timeout(_ interval: DispatchTimeInterval) -> ResiliencePipeline.Policy {
+    timeout(TimeSpan(interval))
   }
 }
 
@@ -261,6 +223,26 @@ extension CoalescerCaching {
     capacity: Int? = nil
   ) {
     self.init(lifetime.map { TimeSpan($0) }, stale: TimeSpan(staleLifetime), capacity)
+  }
+}
+
+extension DataLoader {
+  /// Creates a loader.
+  ///
+  /// The same as ``init(maxBatchSize:delay:caching:clock:_:)``, for systems without `Duration`. A
+  /// batch with the delay `.never` starts only when it is full.
+  ///
+  /// **Execution.** `load` runs in its own task for each batch, in the isolation in which it was
+  /// written.
+  @_disfavoredOverload
+  public convenience init(
+    maxBatchSize: Int? = nil, delay: DispatchTimeInterval = .milliseconds(1),
+    caching: CoalescerCaching? = nil,
+    @_inheritActorContext _ load:
+      @escaping @Sendable @isolated(any) ([Key]) async throws -> [Key: Result<Value, any Error>]
+  ) {
+    self.init(
+      RequestCoalescer(caching: caching), maxBatchSize, TimeSpan(delay), .continuous, load)
   }
 }
 

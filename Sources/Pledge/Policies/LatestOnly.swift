@@ -11,7 +11,7 @@
 ///   search.run { find(text) }
 ///     .done { hits in show(hits) }
 ///     .finally { spinner.isVisible = search.isRunning }
-///     .cauterize()
+///     .ignoreErrors()
 /// }
 /// ```
 ///

@@ -50,7 +50,15 @@ public final class Limiter: Sendable {
   private let state: Mutex<LimiterQueue>
   private let rate: Rate?
   private let time: TimeSource
+  private let adapting: Adapting?
   package let monitors = Monitors<LimiterEvent>()
+
+  /// What an adaptive limit needs apart from its state.
+  private struct Adapting {
+    let isOverload: @Sendable (any Error) -> Bool
+    /// Returns the time since the limiter was created.
+    let stopwatch: @Sendable () -> TimeSpan
+  }
 
   /// Creates a limiter.
   ///
@@ -80,17 +88,68 @@ public final class Limiter: Sendable {
     state = Mutex(LimiterQueue(limit: limit, capacity: queueCapacity, rate: rate?.count))
     self.rate = rate
     self.time = time
+    adapting = nil
+  }
+
+  /// Creates a limiter that finds the limit itself, from the latency of its operations.
+  ///
+  /// The limit grows while the operations that run at the same time don't slow each other down, and
+  /// shrinks when they do, so that a service gets as much work as it can do, and the excess is
+  /// rejected early instead of waiting in the service. The limit changes after each 100 operations
+  /// or more. In every twentieth such group, or sooner, only half as many operations run, to measure
+  /// the latency without contention. Use one limiter for operations of one kind.
+  ///
+  /// - Parameters:
+  ///   - range: The limits that are possible, from 1 to 1,000,000; bounds beyond these count as
+  ///     these.
+  ///   - initial: The limit at first; one outside of `range` counts as the nearest in it.
+  ///   - queueCapacity: The maximum number of waiting operations; nil for no limit. The time that
+  ///     they wait isn't part of the latency. An operation for which there is no room is rejected
+  ///     with ``QueueFullError``.
+  ///   - clock: The clock that measures the latency.
+  ///   - isOverload: Whether an error means that the service was overloaded, so that the limit
+  ///     shrinks by a tenth. Other errors, whose latency says nothing, don't change the limit.
+  ///
+  /// **Execution.** `isOverload` runs in place, in the task or handler of the operation that failed.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public convenience init(
+    adaptive range: ClosedRange<Int>, initial: Int = 10, queueCapacity: Int? = 0,
+    clock: any Clock<Duration>,
+    isOverload: @escaping @Sendable (any Error) -> Bool = { $0 is TimeoutError }
+  ) {
+    self.init(range, initial, queueCapacity, TimeSource(clock), isOverload)
+  }
+
+  /// Creates a limiter that finds the limit itself; see
+  /// ``init(adaptive:initial:queueCapacity:clock:isOverload:)``.
+  public convenience init(
+    adaptive range: ClosedRange<Int>, initial: Int = 10, queueCapacity: Int? = 0,
+    isOverload: @escaping @Sendable (any Error) -> Bool = { $0 is TimeoutError }
+  ) {
+    self.init(range, initial, queueCapacity, .continuous, isOverload)
+  }
+
+  private init(
+    _ range: ClosedRange<Int>, _ initial: Int, _ queueCapacity: Int?, _ time: TimeSource,
+    _ isOverload: @escaping @Sendable (any Error) -> Bool
+  ) {
+    let limit = AdaptiveLimit(range, initial: initial)
+    state = Mutex(LimiterQueue(limit, capacity: queueCapacity))
+    rate = nil
+    self.time = time
+    adapting = Adapting(isOverload: isOverload, stopwatch: time.stopwatch())
   }
 
   /// The maximum number of operations that run at the same time.
   ///
   /// When the limit is raised, waiting operations start immediately; when it is lowered, running
   /// operations continue, and none starts until fewer are running. A value of less than one counts
-  /// as one.
+  /// as one. An adaptive limit is the current estimate; if you set it, it changes from there.
   public var limit: Int {
     get { state.withLock { $0.limit } }
     set {
       state.withLock { $0.limit = max(newValue, 1) }
+      monitors.note(.limit(limit))
       startNext()
     }
   }
@@ -100,6 +159,9 @@ public final class Limiter: Sendable {
 
   /// The number of waiting operations.
   public var waitingCount: Int { state.withLock { $0.waitingCount } }
+
+  /// Whether it runs nothing, nothing waits, and it isn't paused.
+  var isIdle: Bool { state.withLock { $0.isIdle } }
 
   /// The number of calls of ``idle()`` that are waiting, for tests.
   package var idleWaiterCount: Int { state.withLock { $0.idleCount } }
@@ -152,18 +214,18 @@ public final class Limiter: Sendable {
     // Attached when the operation is submitted, so that it captures the current task-local values.
     let gate = place.map { Promise<Void>(cell: $0.gate) } ?? .value(())
     let work = gate.chained(body.ignoringVoid())
-    let lease = place?.takeLease ?? { [self] in self }
+    let lease = place?.takeLease ?? { [newStart] in newStart }
     let result = Promise<T>(
       cell: work.cell.derive(
         T.self, .end, body: ErasedClosure(lease)
       ) { handler, source in
-        let limiter = handler.takeBody(as: (@Sendable () -> Limiter?).self)()
+        let start = handler.takeBody(as: (@Sendable () -> Start?).self)()
         // First the room, then the result, because a caller that receives the result can submit the
         // next operation.
-        limiter?.makeRoom()
+        start?.makeRoom(source.endingError)
         handler.copyResult(of: source, as: T.self)
         // Last, because code that waits for the limiter to be idle may rely on the results.
-        limiter?.tellIfIdle()
+        start?.limiter.tellIfIdle()
       })
     if let place { wait(place) }
     return result
@@ -236,18 +298,46 @@ public final class Limiter: Sendable {
     while let waiter = state.withLock({ $0.startNext() }) { start(waiter) }
   }
 
-  /// Ends an operation, and starts the next one.
+  /// Where and when an operation started.
   @usableFromInline
-  func makeRoom() {
-    monitors.note(.running(-1))
-    start(state.withLock { $0.leave() })
+  struct Start: Sendable {
+    @usableFromInline let limiter: Limiter
+    /// Without an adaptive limit, zero.
+    fileprivate let time: Int64
+
+    /// Ends the operation, which failed with `error` unless that is nil, and starts the next one.
+    @usableFromInline
+    func makeRoom(_ error: (any Error)?) {
+      if limiter.adapting != nil { adapt(error) }
+      limiter.monitors.note(.running(-1))
+      limiter.start(limiter.state.withLock { $0.leave() })
+      if limiter.adapting != nil { limiter.startNext() }
+    }
+
+    private func adapt(_ error: (any Error)?) {
+      guard let adapting = limiter.adapting else { return }
+      let sample: AdaptiveLimit.Sample
+      if let error {
+        sample = adapting.isOverload(error) ? .overload(start: time) : .ignored
+      } else {
+        sample = .response(start: time)
+      }
+      let now = adapting.stopwatch().inNanoseconds
+      guard let limit = limiter.state.withLock({ $0.adapt(to: sample, at: now) }) else { return }
+      limiter.monitors.note(.limit(limit))
+    }
+
+    /// Ends an operation that has no promise.
+    @usableFromInline
+    func end(_ error: (any Error)?) {
+      makeRoom(error)
+      limiter.tellIfIdle()
+    }
   }
 
-  /// Ends an operation of the calling task.
-  @usableFromInline
-  func leave() {
-    makeRoom()
-    tellIfIdle()
+  /// The start, now, of an operation that has room.
+  @usableFromInline var newStart: Start {
+    Start(limiter: self, time: adapting?.stopwatch().inNanoseconds ?? 0)
   }
 
   /// Waits for room, and starts an operation of the calling task.
@@ -314,14 +404,6 @@ extension Limiter {
       Placed(operation).map { operation in { try operation().source } })
   }
 
-  /// Runs `operation`, on the main actor, as soon as the limits allow.
-  ///
-  /// See `run(priority:_:)`.
-  public func run<T: Sendable>(
-    on executor: MainExecutor, priority: Int = 0, fileID: StaticString = #fileID,
-    line: UInt = #line, _ operation: @escaping @MainActor @Sendable () throws -> Promise<T>
-  ) -> Promise<T> { run(priority: priority, fileID: fileID, line: line, operation) }
-
   /// Runs an asynchronous `operation` as soon as the limits allow.
   ///
   /// Cancelling the returned promise rejects it immediately, and removes the operation from the
@@ -354,10 +436,16 @@ extension Limiter {
     let operation = keeping(operation, in: isolation)
     // A task waits, because only a task can store its creator's task-local values and priority.
     let promise = Promise<T>(priority: nil, fileID: fileID, line: line) {
-      let limiter = try await waiter.start()
-      defer { limiter.leave() }
-      try check()
-      return try await operation()
+      let start = try await waiter.start().newStart
+      do {
+        try check()
+        let value = try await operation()
+        start.end(nil)
+        return value
+      } catch {
+        start.end(error)
+        throw error
+      }
     }
     promise.cell.onCancel { [weak self] in self?.withdraw(waiter) }
     return promise.produced(in: isolation)
@@ -381,7 +469,14 @@ extension Limiter {
     priority: Int = 0, _ operation: nonisolated(nonsending) () async throws -> T
   ) async throws -> T {
     if !enter() { try await wait(priority: priority) }
-    defer { leave() }
-    return try await operation()
+    let start = newStart
+    do {
+      let value = try await operation()
+      start.end(nil)
+      return value
+    } catch {
+      start.end(error)
+      throw error
+    }
   }
 }

@@ -1,6 +1,7 @@
 /// The state of a limiter: pure bookkeeping that calls no other code.
 struct LimiterQueue {
-  var limit: Int
+  private var fixedLimit: Int
+  private var adaptive: AdaptiveLimit?
   var isPaused = false
   private(set) var running = 0
   /// The number of operations that can still start in this period; nil without a rate.
@@ -13,14 +14,31 @@ struct LimiterQueue {
   private var idle: [Int: Resolver<Void>] = [:]
 
   init(limit: Int, capacity: Int?, rate: Int?) {
-    self.limit = limit
+    fixedLimit = limit
     self.capacity = capacity.map { max($0, 0) }
     startsLeft = rate.map { max($0, 1) }
   }
 
+  init(_ adaptive: AdaptiveLimit, capacity: Int?) {
+    self.init(limit: adaptive.current, capacity: capacity, rate: nil)
+    self.adaptive = adaptive
+  }
+
+  var limit: Int {
+    get { adaptive?.current ?? fixedLimit }
+    set {
+      fixedLimit = newValue
+      adaptive?.restart(at: newValue)
+    }
+  }
+
   var waitingCount: Int { waiting.count }
 
-  private var hasRoom: Bool { running < limit && !isPaused && startsLeft != 0 }
+  var isIdle: Bool { running == 0 && waiting.isEmpty && !isPaused }
+
+  private var hasRoom: Bool {
+    running < adaptive?.limit ?? fixedLimit && !isPaused && startsLeft != 0
+  }
 
   /// Starts an operation that hasn't waited; returns false if there is no room.
   mutating func enter() -> Bool {
@@ -33,13 +51,14 @@ struct LimiterQueue {
   private mutating func noteStart() {
     running += 1
     startsLeft? -= 1
+    adaptive?.noteStart(running: running)
   }
 
   /// Starts an operation, or adds it to the waiting ones.
   mutating func submit(_ waiter: LimiterWaiter) -> Submission {
-    guard limit >= 1 else {
+    guard fixedLimit >= 1 else {
       return .rejected(
-        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(limit)."))
+        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(fixedLimit)."))
     }
     if enter() { return .started }
     if let capacity, waiting.count >= capacity {
@@ -70,6 +89,14 @@ struct LimiterQueue {
   mutating func leave() -> LimiterWaiter? {
     running -= 1
     return startNext()
+  }
+
+  /// Records what the end of an operation says about the service; returns the limit if it has
+  /// changed.
+  mutating func adapt(to sample: AdaptiveLimit.Sample, at now: Int64) -> Int? {
+    let old = limit
+    adaptive?.noteEnd(sample, at: now, running: running)
+    return limit == old ? nil : limit
   }
 
   /// Records that the period of a start is over.
@@ -180,25 +207,25 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   private final class Lease: Sendable {
     private enum State {
       case waiting
-      case started(Limiter)
+      case started(Limiter.Start)
       case ended
     }
 
     private let state = Mutex(State.waiting)
 
-    /// Records that the operation runs in `limiter`; false if it has ended.
-    func start(in limiter: Limiter) -> Bool {
+    /// Records that the operation runs in a limiter; false if it has ended.
+    func begin(_ start: Limiter.Start) -> Bool {
       state.withLock { state in
         guard case .waiting = state else { return false }
-        state = .started(limiter)
+        state = .started(start)
         return true
       }
     }
 
-    /// Records that the operation has ended, and returns the limiter in which it ran, if any.
-    func end() -> Limiter? {
+    /// Records that the operation has ended, and returns where and when it started, if it did.
+    func end() -> Limiter.Start? {
       let old = state.withLock { exchange(&$0, with: .ended) }
-      if case .started(let limiter) = old { return limiter }
+      if case .started(let start) = old { return start }
       return nil
     }
   }
@@ -207,8 +234,8 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   private let lease = Lease()
   @usableFromInline let gate: Cell = Root<Void?>()
 
-  /// Returns a function that returns the limiter in which the operation runs.
-  @usableFromInline var takeLease: @Sendable () -> Limiter? { { [lease] in lease.end() } }
+  /// Returns a function that returns where and when the operation started.
+  @usableFromInline var takeLease: @Sendable () -> Limiter.Start? { { [lease] in lease.end() } }
 
   @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {
@@ -218,11 +245,10 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 
   override func start(in limiter: Limiter) {
-    if lease.start(in: limiter) {
+    if lease.begin(limiter.newStart) {
       _ = gate.fulfill(())
     } else {
-      limiter.makeRoom()
-      limiter.tellIfIdle()
+      limiter.newStart.end(CancellationError())
     }
   }
 

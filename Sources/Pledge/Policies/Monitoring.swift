@@ -18,6 +18,26 @@ package enum LimiterEvent: Sendable {
   case running(Int)
   /// An operation was rejected because the queue was full.
   case rejected
+  /// The limit has this new value.
+  case limit(Int)
+}
+
+/// An event of one circuit breaker.
+package enum CircuitEvent: Sendable {
+  /// A call was rejected because the circuit was open.
+  case rejected
+  /// A call has ended.
+  case ended(CircuitOutcome)
+  /// The circuit has a new state.
+  case changed(CircuitBreaker.State)
+}
+
+/// What the end of a call says about the service.
+package enum CircuitOutcome: Sendable {
+  case success
+  case failure
+  /// Nothing, because the call was cancelled.
+  case ignored
 }
 
 /// How a coalescer served a request, or what happened to a cached value.
@@ -32,6 +52,16 @@ package enum CoalescerEvent: Sendable {
   case stale
   /// A stale value couldn't be refreshed.
   case refreshFailed
+}
+
+/// An event of one loader; its requests are events of its coalescer.
+package enum LoaderEvent: Sendable {
+  /// A batch with this many keys has started.
+  case started(keys: Int)
+  /// A batch function threw an error.
+  case failed
+  /// The results of a batch didn't match its keys.
+  case mismatched
 }
 
 extension Monitoring {

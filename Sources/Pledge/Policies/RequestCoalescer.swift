@@ -62,7 +62,7 @@ extension RequestCoalescer where Key: Hashable {
     let (role, entry, promise) = request(key)
     switch role {
     case .starting:
-      store.prepare(entry)
+      store.prepare(entry, entry.cell)
       let started = entry.work.start { Promise<Value>.attempted { try start() } }
       let cell = entry.cell
       store.finish(entry, after: started.cell) { cell.copy(from: $0, as: Value.self) }
@@ -94,7 +94,7 @@ extension RequestCoalescer where Key: Hashable {
     let (role, entry, promise) = request(key)
     switch role {
     case .starting:
-      store.prepare(entry)
+      store.prepare(entry, entry.cell)
       store.begin(entry, operation)
     case .refreshing: refresh(entry) { .running(operation) }
     case .joining:
@@ -114,13 +114,26 @@ extension RequestCoalescer where Key: Hashable {
   /// Returns how a request is served, by which entry, and the caller's own promise.
   @inlinable
   func request(_ key: Key) -> (CoalescerStore.Role, CoalescerEntry, Promise<Value>) {
-    let hash = key.hashValue
     var cell: Cell?
-    let (role, entry) = store.request(
+    let (role, entry) = request(key, leading: false, &cell)
+    return (role, entry, Promise(cell: cell.unsafelyUnwrapped))
+  }
+
+  /// Returns how a request is served, and by which entry; `cell` becomes the cell of the caller's own
+  /// promise, unless the caller is the lead of the entry.
+  @inlinable
+  func request(
+    _ key: Key, leading: Bool, _ cell: inout Cell?
+  ) -> (CoalescerStore.Role, CoalescerEntry) {
+    let hash = key.hashValue
+    return store.request(
       hash: hash, { unsafeDowncast($0, to: KeyedEntry<Key>.self).key == key },
-      share: { Promise<Value>(cell: $0).share().cell },
-      make: { KeyedEntry(key: key, hash: hash, Root<Value?>()) }, &cell)
-    return (role, entry, Promise(cell: cell ?? entry.cell))
+      share: { Promise<Value>(cell: $0).share().cell }, newCell: { Root<Value?>() },
+      make: {
+        if leading { return (KeyedEntry(key: key, hash: hash, nil), nil) }
+        let cell = Root<Value?>()
+        return (KeyedEntry(key: key, hash: hash, cell), Promise<Value>(cell: cell).share().cell)
+      }, &cell)
   }
 
   /// Starts work that replaces the stale value of `old`, unless such work is already in progress.
@@ -141,7 +154,7 @@ extension RequestCoalescer where Key: Hashable {
           _ = cell.fulfill(value)
           store.replace(old, by: fresh)
         })
-    ).cauterize()
+    ).ignoreErrors()
   }
 
   /// Returns whether the caller of `promise` is a part of the work that it would wait for; it then
@@ -176,14 +189,26 @@ extension RequestCoalescer where Key: Hashable {
       sending @escaping @isolated(any) () async throws -> sending Value
   ) async throws -> Value {
     let operation = AsyncOperation(operation)
-    let (role, entry, promise) = request(key)
+    var cell: Cell?
+    let (role, entry) = request(key, leading: true, &cell)
+    guard let cell else {
+      let store = store
+      return try await withTaskCancellationHandler {
+        try await withUnsafeThrowingContinuation { continuation in
+          let erased = unsafeBitCast(continuation, to: CoalescerEntry.Continuation.self)
+          if !entry.wait(erased) { erased.resume(throwing: CancellationError()) }
+          // The task starts last: if this one waits by then, the thread continues with that task.
+          store.begin(entry, operation)
+        }
+      } onCancel: {
+        store.cancelLead(of: entry)
+      }
+    }
+    let promise = Promise<Value>(cell: cell)
     switch role {
-    case .starting:
-      store.prepare(entry)
-      // The task starts last: if this one waits by then, the thread continues with that task.
-      return try await promise.waitForSettlement { store.begin(entry, operation) }.get()
     case .refreshing: refresh(entry) { .running(operation) }
-    case .joining: if waitsForItself(entry, promise) { throw PromiseError.returnedItself }
+    case .starting, .joining:
+      if waitsForItself(entry, promise) { throw PromiseError.returnedItself }
     }
     return try await promise.value
   }

@@ -33,16 +33,6 @@ extension Promise {
     retried(policy, TimeSource(clock), Placed(operation, on: executor))
   }
 
-  /// Calls `operation`, on the main actor, until its promise is fulfilled, according to `policy`.
-  ///
-  /// See ``retry(_:clock:_:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public static func retry(
-    on executor: MainExecutor, _ policy: RetryPolicy,
-    clock: any Clock<Duration>,
-    _ operation: @escaping @MainActor @Sendable () throws -> Promise
-  ) -> Promise { retry(policy, clock: clock, operation) }
-
   /// Calls an asynchronous `operation` until it returns, according to `policy`.
   ///
   /// Cancelling the returned promise rejects it immediately and cancels the task of the attempts.

@@ -23,7 +23,7 @@ public struct RetryPolicy: Sendable {
   /// Whether to retry after an error.
   ///
   /// A `CancellationError` is never retried.
-  public var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
+  package var isRetryable: @Sendable (any Error) -> Bool = { _ in true }
   /// The delay that an error requests ("retry after"), which replaces the policy's own delay; nil
   /// for none.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
@@ -51,11 +51,11 @@ public struct RetryPolicy: Sendable {
   /// A closure that is called with each failed attempt; nil for none.
   ///
   /// A `CancellationError` doesn't count as a failure.
-  public var observer: (@Sendable (FailedAttempt) -> Void)?
+  package var observer: (@Sendable (FailedAttempt) -> Void)?
   /// The monitor of retries with this policy, which replaces the process's monitors.
   package var monitor: Monitor<PolicyEvent>?
   /// The budget that limits the retries of all operations that share it; nil for no shared limit.
-  public var budget: RetryBudget?
+  @usableFromInline package var budget: RetryBudget?
 
   // The storage of the properties above: a stored property can't have the type `Duration` if the
   // deployment target is older than that type.
@@ -90,16 +90,6 @@ public struct RetryPolicy: Sendable {
 
   static func fixed(_ attempts: Int, _ delay: TimeSpan) -> RetryPolicy {
     RetryPolicy(attempts: attempts, pause: { _ in delay })
-  }
-
-  /// Returns a policy whose delay grows by `step` with each attempt.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public static func linear(attempts: Int, step: Duration) -> RetryPolicy {
-    linear(attempts, TimeSpan(step))
-  }
-
-  static func linear(_ attempts: Int, _ step: TimeSpan) -> RetryPolicy {
-    RetryPolicy(attempts: attempts, pause: { made in step * Double(made) })
   }
 
   /// Returns a policy whose delay doubles (or grows by `factor`) with each attempt, up to
@@ -149,11 +139,6 @@ public struct RetryPolicy: Sendable {
 
   /// Returns this policy, limited to errors of the type `type`.
   public func retrying<E: Error>(only type: E.Type) -> RetryPolicy { retrying { $0 is E } }
-
-  /// Returns this policy, limited to the error `error`.
-  public func retrying<E: Error & Equatable>(only error: E) -> RetryPolicy {
-    retrying { $0 as? E == error }
-  }
 
   /// Returns this policy, with retries limited by `budget`.
   public func withBudget(_ budget: RetryBudget) -> RetryPolicy {

@@ -8,9 +8,8 @@ import Dispatch
 /// another thread starts to run them.
 package enum Background {
   private struct State {
-    /// The waiting work, from `next` on.
-    var work: [(@Sendable () -> Void)?] = []
-    var next = 0
+    /// The waiting work.
+    var work = Fifo<@Sendable () -> Void>()
     /// The number of pieces of work that were started, to detect that a thread is blocked.
     var startCount = 0
     var startCountAtWatch = 0
@@ -50,7 +49,7 @@ package enum Background {
   }
 
   private static func beginWatching(_ state: inout State) -> Bool {
-    if state.isWatching || state.next == state.work.count { return false }
+    if state.isWatching || state.work.isEmpty { return false }
     state.isWatching = true
     state.startCountAtWatch = state.startCount
     return true
@@ -78,18 +77,12 @@ package enum Background {
 
   private static func nextWork(of queue: DispatchQueue) -> (@Sendable () -> Void)? {
     let (work, watches) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
-      guard state.next < state.work.count else {
+      guard let work = state.work.removeFirst() else {
         state.runners -= 1
         if state.idle.count < 4 { state.idle.append(queue) }
         return (nil, false)
       }
-      let work = exchange(&state.work[state.next], with: nil)
-      state.next += 1
       state.startCount &+= 1
-      if state.next == state.work.count {
-        state.work = []
-        state.next = 0
-      }
       return (work, beginWatching(&state))
     }
     if watches { watch.arm(afterNanoseconds: patience) }

@@ -33,8 +33,8 @@ struct QueueTurn {
     if isSole,
       state.pointee.turn.queue?.toOpaque() == Unmanaged.passUnretained(object).toOpaque(),
       state.pointee.closuresOnStack == 0, state.pointee.turn.next == nil,
-      state.pointee.nextDeferred == state.pointee.deferred.count,
-      state.pointee.turn.budget > 0, OutstandingTurns.count(on: .passUnretained(object)) == 1
+      state.pointee.deferred.isEmpty, state.pointee.turn.budget > 0,
+      OutstandingTurns.count(on: .passUnretained(object)) == 1
     {
       state.pointee.turn.next = .passRetained(job)
       return

@@ -12,24 +12,16 @@ struct Urgency: Comparable {
   private init(rank: UInt8) { self.rank = rank }
 
   init(_ priority: TaskPriority) {
-    switch priority.rawValue {
-    case ...TaskPriority.background.rawValue: rank = 0
-    case ...TaskPriority.utility.rawValue: rank = 1
-    case ...TaskPriority.medium.rawValue: rank = 2
-    case ...TaskPriority.high.rawValue: rank = 3
-    default: rank = 4
-    }
+    // The named priorities are 9 (background), 17, 21, 25 (high), and 33 (the user interface's).
+    rank =
+      priority.rawValue <= 9
+      ? 0
+      : priority.rawValue <= 17 ? 1 : priority.rawValue <= 21 ? 2 : priority.rawValue <= 25 ? 3 : 4
   }
 
   /// The priority of a task that runs jobs of this class.
   var priority: TaskPriority {
-    switch rank {
-    case 0: .background
-    case 1: .utility
-    case 2: .medium
-    case 3: .high
-    default: TaskPriority(rawValue: 33)
-    }
+    TaskPriority(rawValue: rank == 0 ? 9 : rank == 4 ? 33 : 13 + 4 * rank)
   }
 
   static func < (first: Urgency, second: Urgency) -> Bool { first.rank < second.rank }
@@ -56,9 +48,8 @@ final class SerialQueue: Sendable {
   }
 
   private struct State {
-    /// The waiting jobs, from `next` on.
-    var entries: [Entry?] = []
-    var next = 0
+    /// The waiting jobs.
+    var entries = Fifo<Entry>()
     /// The number of turns that are running: nested event loops run turns inside a turn.
     var turns = 0
     /// The classes for which a turn was requested that hasn't begun.
@@ -72,20 +63,8 @@ final class SerialQueue: Sendable {
     }
 
     mutating func removeFirst() -> Entry? {
-      guard next < entries.count else { return nil }
-      defer {
-        next += 1
-        if next == entries.count {
-          entries.removeAll(keepingCapacity: entries.capacity <= 1024)
-          next = 0
-          urgency = .none
-        } else if next >= 64, next >= entries.count / 2 {
-          // By halves, so that this takes constant time per job.
-          entries.removeFirst(next)
-          next = 0
-        }
-      }
-      return exchange(&entries[next], with: nil)
+      defer { if entries.isEmpty { urgency = .none } }
+      return entries.removeFirst()
     }
 
     /// Requests a turn for `urgency`; false if one that is at least as urgent will begin anyway.
@@ -152,10 +131,10 @@ final class SerialQueue: Sendable {
     }
     let (next, rest): (SerialScheduler?, Urgency) = state.withLock { state in
       state.turns -= 1
-      guard state.next < state.entries.count, state.request(state.urgency) else {
+      guard let first = state.entries.first, state.request(state.urgency) else {
         return (nil, .none)
       }
-      return (state.entries[state.next]?.scheduler, state.urgency)
+      return (first.scheduler, state.urgency)
     }
     (thread.pointee.scheduler, thread.pointee.turn, thread.pointee.closuresOnStack) = outer
     next?.requestTurn(rest)
@@ -165,10 +144,7 @@ final class SerialQueue: Sendable {
   func dropTurn(_ urgency: Urgency, of scheduler: SerialScheduler) {
     let dropped = state.withLock { state in
       state.requests.remove(urgency)
-      let waiting = state.entries[state.next...].compactMap { $0 }
-      state.entries = waiting.filter { $0.scheduler !== scheduler }
-      state.next = 0
-      return waiting.filter { $0.scheduler === scheduler }
+      return state.entries.removeAll { $0.scheduler === scheduler }
     }
     for entry in dropped { entry.job.dropAfterEnqueue() }
   }

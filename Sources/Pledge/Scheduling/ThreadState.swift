@@ -6,8 +6,7 @@ struct ThreadState {
   /// The nesting depth of the jobs that run on this thread.
   var depth = 0
   /// Jobs that run when this thread's stack has unwound.
-  var deferred: [Job] = []
-  var nextDeferred = 0
+  var deferred = Fifo<Job>()
   /// The in-place jobs that a caller on this thread's stack will run next; only `Delivery` knows
   /// their type.
   var jobsOfCaller: UnsafeMutableRawPointer?

@@ -46,20 +46,7 @@ enum Trampoline {
   @inline(never)
   private static func drain(_ state: UnsafeMutablePointer<ThreadState>) {
     state.pointee.depth = 1
-    while state.pointee.nextDeferred < state.pointee.deferred.count {
-      let next = state.pointee.nextDeferred
-      let job = state.pointee.deferred[next]
-      state.pointee.nextDeferred = next + 1
-      // Frees the entries of jobs that have run, so that the queue stays short in a long loop; by
-      // halves, so that this costs O(1) per job.
-      if next >= 64, next >= state.pointee.deferred.count / 2 {
-        state.pointee.deferred.removeFirst(next + 1)
-        state.pointee.nextDeferred = 0
-      }
-      job.perform(state, isInPlace: true)
-    }
-    state.pointee.deferred.removeAll(keepingCapacity: true)
-    state.pointee.nextDeferred = 0
+    while let job = state.pointee.deferred.removeFirst() { job.perform(state, isInPlace: true) }
     state.pointee.depth = 0
   }
 }

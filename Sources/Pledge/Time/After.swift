@@ -42,31 +42,21 @@ extension Promise where Value == Void {
   }
 }
 
-extension Promise {
+extension Thenable {
   /// Passes the value on after `duration`; an error passes immediately.
   ///
   /// The time starts when this promise is fulfilled. Cancelling removes the timer immediately.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func delay(
     _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
-  ) -> Promise {
-    delayed(TimeSpan(duration), TimeSource(clock))
-  }
-
-  func delayed(_ span: TimeSpan, _ time: TimeSource) -> Promise {
-    chained(
-      .inPlace { value in Promise<Void>.after(span, time).mapped(.inPlace { value }) })
+  ) -> Promise<Value> {
+    source.delayed(TimeSpan(duration), TimeSource(clock))
   }
 }
 
-extension Guarantee {
-  /// Passes the value on after `duration`.
-  ///
-  /// The time starts when this guarantee is fulfilled. Cancelling removes the timer immediately.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func delay(
-    _ duration: Duration, clock: any Clock<Duration> = ContinuousClock()
-  ) -> Guarantee {
-    Guarantee(cell: base.delay(duration, clock: clock).cell)
+extension Promise {
+  func delayed(_ span: TimeSpan, _ time: TimeSource) -> Promise {
+    chained(
+      .inPlace { value in Promise<Void>.after(span, time).mapped(.inPlace { value }) })
   }
 }

@@ -22,7 +22,7 @@ public struct TimeoutError: Error, Sendable, Hashable, CustomStringConvertible {
   init(_ span: TimeSpan) { self.span = span }
 }
 
-extension Promise {
+extension Thenable {
   /// Returns a promise with the same result that is rejected with ``TimeoutError`` if the result
   /// takes longer than `duration`.
   ///
@@ -35,10 +35,30 @@ extension Promise {
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
-  ) -> Promise {
-    timeout(TimeSpan(duration), TimeSource(clock))
+  ) -> Promise<Value> {
+    source.timeout(TimeSpan(duration), TimeSource(clock))
   }
 
+  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
+  /// hasn't settled by `deadline`.
+  ///
+  /// See ``timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
+    self.deadline(deadline, clock: ContinuousClock())
+  }
+
+  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
+  /// hasn't settled by `deadline` on `clock`.
+  ///
+  /// See ``timeout(after:clock:)``.
+  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
+    timeout(after: clock.now.duration(to: deadline), clock: clock)
+  }
+}
+
+extension Promise {
   /// - Parameter named: The time limit that the error names; nil for `span`.
   @usableFromInline
   package func timeout(
@@ -75,57 +95,6 @@ extension Promise {
       fail()
     }
     return Promise(cell: result)
-  }
-
-  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
-  /// hasn't settled by `deadline`.
-  ///
-  /// See ``timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func deadline(_ deadline: ContinuousClock.Instant) -> Promise {
-    self.deadline(deadline, clock: ContinuousClock())
-  }
-
-  /// Returns a promise with the same result that is rejected with ``TimeoutError`` if this promise
-  /// hasn't settled by `deadline` on `clock`.
-  ///
-  /// See ``timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise {
-    timeout(after: clock.now.duration(to: deadline), clock: clock)
-  }
-}
-
-extension Guarantee {
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if it takes longer than
-  /// `duration`.
-  ///
-  /// See ``Promise/timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func timeout(
-    after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
-  ) -> Promise<Value> {
-    base.timeout(after: duration, clock: clock)
-  }
-}
-
-extension Guarantee {
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
-  /// fulfilled by `deadline`.
-  ///
-  /// See ``Promise/timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
-    base.deadline(deadline)
-  }
-
-  /// Returns a promise for the value that is rejected with ``TimeoutError`` if the guarantee isn't
-  /// fulfilled by `deadline` on `clock`.
-  ///
-  /// See ``Promise/timeout(after:clock:)``.
-  @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
-    base.deadline(deadline, clock: clock)
   }
 }
 

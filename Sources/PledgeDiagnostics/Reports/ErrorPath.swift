@@ -45,7 +45,7 @@ public struct ErrorPath: Sendable, CustomStringConvertible {
     /// The promise's number in the trace.
     public let number: Int
     /// The promise, or the observer of a task or thread.
-    public let promise: PromiseDiagnostics.PromiseID
+    package let promise: PromiseDiagnostics.PromiseID
     /// The operation that created it, such as `map`.
     public let operation: String
     /// The name that `named(_:)` gave it.
@@ -93,7 +93,7 @@ extension Trace {
   /// If the identifier was reused, this returns the path of the latest promise.
   ///
   /// - Complexity: O(n log n) for n promises in the record.
-  public func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
+  package func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
     let snapshot = snapshot()
     return snapshot.records.values.filter { $0.id == promise }.max { $0.number < $1.number }
       .flatMap { ErrorTracer(snapshot)?.path(through: $0) }

@@ -33,7 +33,7 @@ public struct PendingTree: Sendable, CustomStringConvertible {
     /// The promise's number in this trace.
     public let number: Int
     /// The promise; nil for a task or a thread.
-    public let promise: PromiseDiagnostics.PromiseID?
+    package let promise: PromiseDiagnostics.PromiseID?
     /// The operation that created it, such as `map` or `all`.
     public let operation: String
     /// The name that `named(_:)` gave it.

@@ -8,7 +8,7 @@ public struct WaitCycle: Sendable, CustomStringConvertible {
     /// The promise's number in the trace.
     public let number: Int
     /// The promise, or the observer of a blocked thread.
-    public let promise: PromiseDiagnostics.PromiseID
+    package let promise: PromiseDiagnostics.PromiseID
     /// Where it was created.
     public let location: Trace.SourceLocation?
     /// A description of the step.

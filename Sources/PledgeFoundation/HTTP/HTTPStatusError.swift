@@ -97,9 +97,9 @@ extension Promise where Value == (data: Data, response: URLResponse) {
   /// contains the body. Responses of protocols other than HTTP pass. No closure runs. Cancelling
   /// the result cancels this promise.
   public func validate() -> Promise {
-    validate(on: .immediate) { data, response in
+    map(on: .immediate) { data, response in
       try response.requireSuccess(body: data)
-      return true
+      return (data, response)
     }
   }
 }
@@ -111,9 +111,9 @@ extension Promise where Value == (Data, URLResponse) {
   /// status outside 200..<300 rejects the result with ``HTTPStatusError``. No closure runs.
   /// Cancelling the result cancels this promise.
   public func validate() -> Promise {
-    validate(on: .immediate) { data, response in
+    map(on: .immediate) { data, response in
       try response.requireSuccess(body: data)
-      return true
+      return (data, response)
     }
   }
 }

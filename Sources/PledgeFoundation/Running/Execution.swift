@@ -142,7 +142,7 @@ import Pledge
       guard let gracePeriod else { return }
       let killer = Promise<Void>.after(gracePeriod, .continuous)
         .map(on: .immediate) { self.signal(SIGKILL) }
-      killer.cauterize()
+      killer.ignoreErrors()
       let isTooLate = state.withLock { state in
         state.killer = killer
         return state.ending != nil

@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension TestClock {
@@ -106,7 +106,7 @@ extension TestClock {
     let waiting = promise.tap(on: .immediate) { [work] outcome in
       Following.perform(for: work) { resolver.resolve(outcome) }
     }
-    waiting.cauterize()
+    waiting.ignoreErrors()
     resolver.onCancel { waiting.cancel() }
     return result
   }

@@ -25,6 +25,13 @@ public func expectFulfillment<T: Sendable>(
 ///
 /// Throws an ``ExpectationError`` if it isn't, or is still pending after `limit`, and
 /// `CancellationError` as soon as the calling task is cancelled.
+///
+/// A type whose conformance to `Equatable` is isolated to an actor, as by default in a module whose
+/// default isolation is the main actor, can't be compared here. Compare the value in the test:
+///
+/// ```swift
+/// #expect(try await expectFulfillment(of: user) == User(name: "Ada"))
+/// ```
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public func expectFulfillment<T: Sendable & Equatable>(
   of promise: Promise<T>, with value: T, within limit: Duration = .seconds(60),

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeDiagnostics
 
 /// Waits for promises of any type, for a limited time.

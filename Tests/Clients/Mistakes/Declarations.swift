@@ -1,16 +1,17 @@
 import Dispatch
 import Pledge
 
-struct User: Sendable {
+nonisolated struct User: Sendable {
   var name = ""
   var age = 1
 }
 
-func fetch(_ number: Int) -> Promise<Int> { .value(number) }
-func load(_ number: Int) async throws -> Int { number }
+nonisolated func fetch(_ number: Int) -> Promise<Int> { .value(number) }
+nonisolated func load(_ number: Int) async throws -> Int { number }
+nonisolated func log(_ text: String) {}
 
 @MainActor var title = ""
-let number = fetch(1)
-let user = Promise.value(User())
-let nothing = Promise.value(())
-let certain = Guarantee.value(1)
+nonisolated let number = fetch(1)
+nonisolated let user = Promise.value(User())
+nonisolated let nothing = Promise.value(())
+nonisolated let certain = Guarantee.value(1)

@@ -29,6 +29,9 @@ enum ServerError: Error {
 
 struct Server: Sendable {
   func user(id: Int) async throws -> User { User(id: id) }
+  func users(ids: [Int]) async throws -> [Int: User] {
+    Dictionary(uniqueKeysWithValues: ids.map { ($0, User(id: $0)) })
+  }
   func profile(of user: User) async throws -> Profile { Profile(name: user.name) }
 }
 
@@ -39,6 +42,7 @@ func fetchAvatar(of user: User) -> Promise<Avatar> { .value(Avatar()) }
 func fetchNews() -> Promise<[String]> { .value(["rain"]) }
 func downloadPage(from mirror: String) -> Promise<Page> { .value(Page(text: mirror)) }
 func download(_ name: String) async throws -> Page { Page(text: name) }
+func links(of page: Page) -> [String] { page.text == "index.html" ? ["about.html"] : [] }
 func thumbnail(of avatar: Avatar) -> Avatar { Avatar(byteCount: 1) }
 func slowChecksum(of name: String) -> Int { name.utf8.reduce(0) { $0 &+ Int($1) } }
 

@@ -159,7 +159,7 @@ extension FoundationTests {
           guard case .failure(let error)? = promise.currentResult else { fatalError() }
           precondition(RetryPolicy.isTransient(error))
           precondition(policy.requestedDelay(error) == .seconds(7))
-          promise.cauterize()
+          promise.ignoreErrors()
         }
       }
     }

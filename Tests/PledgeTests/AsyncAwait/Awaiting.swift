@@ -29,7 +29,7 @@ import Testing
       try refuse()
     }
     try await expectRejection(of: failed, with: Boom())
-    let inPlace = Promise(catching: { 1 })
+    let inPlace = Promise(Result { 1 })
     #expect(!inPlace.isPending)
   }
 

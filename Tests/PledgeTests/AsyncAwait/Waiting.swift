@@ -51,7 +51,7 @@ import Testing
   @Test func line14_onTheMainThread_forARaceThatAnotherExecutorCanWin_waits() async throws {
     let result = await outsideTasks(onMain: true) {
       let free = Promise.value(2).map(on: .global) { $0 }
-      return try Promise.race([Promise.value(1).map(on: .main) { $0 }, free]).wait()
+      return try Promise.race([Promise.value(1).map(on: DispatchQueue.main) { $0 }, free]).wait()
     }
     #expect(try result.get() == 2)
   }
@@ -87,7 +87,7 @@ import Testing
   @Test func line14_onTheMainThread_forAHandlerOnTheMainThread_throws() async throws {
     let (start, resolver) = Promise<Int>.withResolvers()
     let handlers = [
-      start.map(on: .main) { $0 }, start.map { @MainActor in $0 },
+      start.map(on: DispatchQueue.main) { $0 }, start.map { @MainActor in $0 },
       start.map(on: DispatchQueue.main) { $0 }, start.map(on: QueueExecutor(.main)) { $0 },
       start.map(on: QueueExecutor(.main, group: DispatchGroup())) { $0 },
       start.map(on: .actor(OnMainExecutor())) { $0 }, start.asyncMap { @MainActor in $0 },
@@ -143,7 +143,7 @@ import Testing
     try await expectRejection(of: promise, with: DeadlockError.self)
     expectDeadlock(
       await outsideTasks(onMain: true) {
-        try gathering.combine(Promise.value(1).map(on: .main) { $0 }).wait()
+        try gathering.combine(Promise.value(1).map(on: DispatchQueue.main) { $0 }).wait()
       })
   }
 

@@ -11,7 +11,7 @@ import Testing
 
   init() {
     inner.resolver.onCancel { [told] in told.call() }
-    start.promise.cauterize()
+    start.promise.ignoreErrors()
   }
 
   @Test func cancellingTheOuter_beforeTheHandlerRuns_leavesTheInnerAlone() async throws {
@@ -120,7 +120,7 @@ import Testing
     #expect(!inner.promise.isCancelled)
     try await expectCancellation(of: outer.map { $0 })
     try expectPending(inner.promise)
-    outer.cauterize()
+    outer.ignoreErrors()
     try told.expectNever()
     inner.resolver.fulfill(1)
     try await expectFulfillment(of: try #require(other), with: 2)
@@ -163,7 +163,7 @@ import Testing
     try told.expectOnce()
 
     let cleanup = Promise<Void>.withResolvers()
-    let finished = Promise.value(1).finally(on: .immediate) { cleanup.promise }
+    let finished = Promise.value(1).finallyThen { cleanup.promise }
     finished.cancel()
     try await expectCancellation(of: finished)
     // Cleanup isn't cancelled together with the operation.

@@ -24,7 +24,7 @@ import Testing
       self.resolver = resolver
       resolver.onCancel { [told] in told.call() }
       let watch = { [seen] in
-        promise.watch(on: executor) { result in seen.record("\(result)") }
+        _ = promise.watch(on: executor) { result in seen.record("\(result)") }
       }
       if order == .before { watch() }
       let first = promise.map(on: .immediate) { $0 + 1 }
@@ -91,7 +91,7 @@ import Testing
     for when in When.allCases {
       let seen = Recorder<String>()
       when.fulfill(7) { promise in
-        promise.watch(on: place.executor) { result in
+        _ = promise.watch(on: place.executor) { result in
           seen.record(place.probe.isCurrent ? "\(result)" : "elsewhere")
         }
       }
@@ -104,7 +104,7 @@ import Testing
     var seen: [Int] = []
     let (promise, resolver) = Promise<Int>.withResolvers()
     promise.watch { result in seen.append((try? result.get()) ?? 0) }
-    promise.watch(on: .main) { result in seen.append((try? result.get()) ?? 0) }
+    promise.watch { @MainActor result in seen.append((try? result.get()) ?? 0) }
     resolver.fulfill(1)
     while seen.count < 2 { await Task.yield() }
     #expect(seen == [1, 1])
@@ -191,7 +191,7 @@ import Testing
       resolver.fulfill(1)
       let (broken, _) = Promise<Int>.withResolvers()
       broken.watch(on: .immediate) { [t = lifetimes.track("broken")] _ in _ = t }
-      broken.cauterize()
+      broken.ignoreErrors()
     }
     #expect(lifetimes.liveCount == 0)
   }

@@ -198,7 +198,7 @@ private struct Refused: Error {}
       let keys = RequestCoalescer<Int, Int>(caching: .init(lifetime: .seconds(1)), clock: clock)
       let (work, resolver) = Promise<Int>.withResolvers()
       let promise = keys.promise(for: 1) { work }
-      clock.action.withLock { $0.run = { keys.promise(for: 1) { work }.cauterize() } }
+      clock.action.withLock { $0.run = { keys.promise(for: 1) { work }.ignoreErrors() } }
       resolver.fulfill(3)
       try await expectFulfillment(of: promise, with: 3)
     }
@@ -224,9 +224,9 @@ private struct Refused: Error {}
   @Test func callers_getTheResult_beforeClosuresInPlaceOfTheWork() throws {
     let calls = Recorder<String>()
     let (work, resolver) = Promise<Int>.withResolvers()
-    work.done(on: .immediate) { _ in calls.record("work") }.cauterize()
+    work.done(on: .immediate) { _ in calls.record("work") }.ignoreErrors()
     let promise = table.promise(for: "key") { work }
-    promise.done(on: .immediate) { _ in calls.record("caller") }.cauterize()
+    promise.done(on: .immediate) { _ in calls.record("caller") }.ignoreErrors()
     resolver.fulfill(3)
     #expect(calls.events == ["caller", "work"])
   }
@@ -274,7 +274,7 @@ private struct Refused: Error {}
       return .value(number)
     }
     let key = InterruptingKey(number: 1) {
-      cache.promise(for: InterruptingKey(number: 1)) { refresh(1) }.cauterize()
+      cache.promise(for: InterruptingKey(number: 1)) { refresh(1) }.ignoreErrors()
     }
     let found = cache.promise(for: key) { refresh(2) }
     try await expectFulfillment(of: found, with: 0)
@@ -286,7 +286,9 @@ private struct Refused: Error {}
     let cache = RequestCoalescer<Int, Int>(
       caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
     func add(_ keys: Range<Int>) {
-      for key in keys { cache.promise(for: key) { () -> Promise<Int> in .value(key) }.cauterize() }
+      for key in keys {
+        cache.promise(for: key) { () -> Promise<Int> in .value(key) }.ignoreErrors()
+      }
     }
     let (work, resolver) = Promise<Int>.withResolvers()
     let (refresh, refreshResolver) = Promise<Int>.withResolvers()

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -53,7 +53,7 @@ import Testing
       DiagnosticsLog.texts(of: Boom(code: 9098)) == [
         """
         unhandled rejection: \(Boom(code: 9098)) (promise made at PledgeTests/ErrorContract.swift:\
-        \(line)). End the chain with `catch` or `cauterize`.
+        \(line)). End the chain with `catch` or `ignoreErrors`.
         """
       ])
     let broken: BrokenPromiseError
@@ -67,7 +67,7 @@ import Testing
     }
     #expect(
       DiagnosticsLog.texts(of: broken) == [
-        "unhandled rejection: \(broken) End the chain with `catch` or `cauterize`."
+        "unhandled rejection: \(broken) End the chain with `catch` or `ignoreErrors`."
       ])
   }
 
@@ -109,8 +109,8 @@ import Testing
   @Test func line9_handledRejections_areNotReported() async throws {
     let error = Boom(code: 9003)
     Promise<Int>.rejected(error).catch(on: .immediate) { _ in }
-    _ = Promise<Int>.rejected(error).replaceError(on: .immediate) { _ in 1 }
-    Promise<Int>.rejected(error).cauterize()
+    _ = Promise<Int>.rejected(error).recover(on: .immediate) { _ in .value(1) }
+    Promise<Int>.rejected(error).ignoreErrors()
     _ = try? await Promise<Int>.rejected(error).value
     _ = await Promise<Int>.rejected(error).result
     Promise<Int>.rejected(error).observe(on: .immediate) { _ in }
@@ -130,11 +130,20 @@ import Testing
     #expect(DiagnosticsLog.reports(of: error).count == 1)
   }
 
-  @Test func line9_catchOnlyOfAnotherType_isNotHandling() {
+  @MainActor @Test func line9_catchOnlyOfAnotherType_isNotHandling() async throws {
     let error = Boom(code: 9005)
-    _ = Promise<Int>.rejected(error).catch(on: .immediate, only: OtherError.self) { _ in }
+    let (end, resolver) = Promise<Void>.withResolvers()
+    do {
+      let other = Promise<Int>.rejected(error)
+      _ = other.catch(only: OtherError.self) { _ in }
+      let same = Promise<Int>.rejected(Boom(code: 9006))
+      _ = same.catch(only: Boom.self) { _ in }
+      // These run after the handlers above, and don't handle the errors.
+      other.watch { _ in }
+      same.watch { _ in resolver.fulfill() }
+    }
+    try await end.value
     #expect(DiagnosticsLog.reports(of: error).count == 1)
-    _ = Promise<Int>.rejected(Boom(code: 9006)).catch(on: .immediate, only: Boom.self) { _ in }
     #expect(DiagnosticsLog.reports(of: Boom(code: 9006)).isEmpty)
   }
 

@@ -112,7 +112,7 @@ import Testing
     final class Blocking: Sendable {
       let hasRun = DispatchSemaphore(value: 0)
       deinit {
-        Promise.value(hasRun).done(on: .immediate) { $0.wait() }.cauterize()
+        Promise.value(hasRun).done(on: .immediate) { $0.wait() }.ignoreErrors()
       }
     }
     let queue = DispatchQueue(label: "concurrent", attributes: .concurrent)

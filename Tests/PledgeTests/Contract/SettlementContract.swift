@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -76,10 +76,10 @@ import Testing
   @Test func line2_immediate_optsOut() {
     let order = Recorder<String>()
     let (promise, resolver) = Promise<Int>.withResolvers()
-    promise.done(on: .immediate) { _ in order.record("first") }.cauterize()
+    promise.done(on: .immediate) { _ in order.record("first") }.ignoreErrors()
     resolver.fulfill(1)
     order.record("settled")
-    promise.done(on: .immediate) { _ in order.record("second") }.cauterize()
+    promise.done(on: .immediate) { _ in order.record("second") }.ignoreErrors()
     order.record("attached")
     #expect(order.events == ["first", "settled", "second", "attached"])
   }
@@ -94,7 +94,7 @@ import Testing
         self.seen = seen
       }
       deinit {
-        promise.done(on: .immediate) { [seen] in seen.record("deinit \($0)") }.cauterize()
+        promise.done(on: .immediate) { [seen] in seen.record("deinit \($0)") }.ignoreErrors()
       }
     }
     let seen = Recorder<String>()
@@ -103,10 +103,10 @@ import Testing
       _ = token
       #expect(!promise.isPending)
       #expect(!resolver.fulfill(3))
-      promise.done(on: .immediate) { seen.record("nested \($0)") }.cauterize()
+      promise.done(on: .immediate) { seen.record("nested \($0)") }.ignoreErrors()
       promise.cancel()
       return value
-    }.cauterize()
+    }.ignoreErrors()
     resolver.fulfill(1)
     #expect(seen.events == ["nested 1", "deinit 1"])
   }
@@ -163,39 +163,38 @@ import Testing
     let promise = Promise.value(1)
     promise.done(on: executor) { _ in
       order.record(1)
-      promise.done(on: executor) { _ in order.record(3) }.cauterize()
-    }.cauterize()
-    promise.done(on: executor) { _ in order.record(2) }.cauterize()
+      promise.done(on: executor) { _ in order.record(3) }.ignoreErrors()
+    }.ignoreErrors()
+    promise.done(on: executor) { _ in order.record(2) }.ignoreErrors()
     executor.runAll()
     #expect(order.events == [1, 2, 3])
   }
 
   @Test(arguments: [false, true])
-  func line4_operatorsThatGetErrors_runInOrder(attachingFirst: Bool) {
-    let executor = ManualExecutor()
+  @MainActor func line4_operatorsThatGetErrors_runInOrder(attachingFirst: Bool) async {
     let order = Recorder<Int>()
     let (promise, resolver) = Promise<Int>.withResolvers()
     if !attachingFirst { resolver.reject(Boom(code: 4)) }
-    promise.tap(on: executor) { _ in order.record(1) }.cauterize()
-    promise.mapResult(on: executor) { _ in order.record(2) }.cauterize()
-    promise.catch(on: executor, only: Boom.self) { _ in order.record(3) }.cauterize()
-    promise.catch(on: executor, only: Boom(code: 4)) { order.record(4) }.cauterize()
-    promise.finally(on: executor) { order.record(5) }.cauterize()
-    promise.recover(on: executor, only: Boom.self) { _ in
+    promise.tap { _ in order.record(1) }.ignoreErrors()
+    promise.mapResult { _ in order.record(2) }.ignoreErrors()
+    promise.catch(only: Boom.self) { _ in order.record(3) }.ignoreErrors()
+    promise.catch(only: Boom(code: 4)) { order.record(4) }.ignoreErrors()
+    promise.finally { order.record(5) }.ignoreErrors()
+    promise.recover(only: Boom.self) { _ in
       order.record(6)
       return .value(1)
-    }.cauterize()
-    promise.replaceError(on: executor, only: Boom.self) { _ in
+    }.ignoreErrors()
+    promise.replaceError(only: Boom.self) { _ in
       order.record(7)
       return 1
-    }.cauterize()
-    promise.mapError(on: executor) { error in
+    }.ignoreErrors()
+    promise.mapError { error in
       order.record(8)
       return error
-    }.cauterize()
-    promise.catch(on: executor) { _ in order.record(9) }
+    }.ignoreErrors()
+    let last = promise.catch { _ in order.record(9) }
     if attachingFirst { resolver.reject(Boom(code: 4)) }
-    executor.runAll()
+    await last.value
     #expect(order.events == [1, 2, 3, 4, 5, 6, 7, 8, 9])
   }
 

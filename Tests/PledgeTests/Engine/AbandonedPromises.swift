@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 

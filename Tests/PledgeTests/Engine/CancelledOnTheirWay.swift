@@ -1,7 +1,7 @@
 import Dispatch
 import Testing
 
-@testable import Pledge
+@_spi(DropIns) @testable import Pledge
 
 /// Handlers of a settled promise that are cancelled just before their executor runs them.
 ///

@@ -28,10 +28,10 @@ import Testing
       let second = promise.done(on: queue) { _ in heard.record(2) }
       switch third {
       case .catch: promise.catch(on: queue) { _ in }
-      case .asVoid: promise.asVoid().cauterize()
-      case .immediate: promise.done(on: .immediate) { _ in }.cauterize()
-      case .all: Promise<[Int]>.all([promise]).cauterize()
-      case .uncancellable: promise.uncancellable().cauterize()
+      case .asVoid: promise.asVoid().ignoreErrors()
+      case .immediate: promise.done(on: .immediate) { _ in }.ignoreErrors()
+      case .all: Promise<[Int]>.all([promise]).ignoreErrors()
+      case .uncancellable: promise.uncancellable().ignoreErrors()
       case .none: break
       }
       resolver.fulfill()
@@ -80,10 +80,10 @@ import Testing
     let heard = Recorder<Int>()
     let (promise, resolver) = Promise<Int>.withResolvers()
     let attaching = AttachingExecutor(manual: manual) {
-      promise.done(on: manual) { _ in heard.record(3) }.cauterize()
+      promise.done(on: manual) { _ in heard.record(3) }.ignoreErrors()
     }
-    promise.done(on: attaching) { _ in heard.record(1) }.cauterize()
-    promise.done(on: manual) { _ in heard.record(2) }.cauterize()
+    promise.done(on: attaching) { _ in heard.record(1) }.ignoreErrors()
+    promise.done(on: manual) { _ in heard.record(2) }.ignoreErrors()
     resolver.fulfill(1)
     manual.runAll()
     #expect(heard.events == [1, 2, 3])

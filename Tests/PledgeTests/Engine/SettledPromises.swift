@@ -11,7 +11,7 @@ import Testing
     let seen = Box<Int?>(nil)
     promise.done(on: .immediate) { _ in
       seen.value = try promise.map(on: .global) { $0 + 1 }.wait()
-    }.cauterize()
+    }.ignoreErrors()
     _ = await outsideTasks { resolver.fulfill(1) }
     #expect(seen.value == 2)
   }
@@ -25,7 +25,7 @@ import Testing
         $0.append(Promise<[Int]>.all([promise, promise]).state)
         $0.append(promise.timeout(after: .zero).state)
       }
-    }.cauterize()
+    }.ignoreErrors()
     resolver.fulfill(1)
     #expect(seen.value == ["fulfilled: 2", "fulfilled: [1, 1]", "fulfilled: 1"])
   }
@@ -43,7 +43,7 @@ import Testing
     DispatchQueue(label: "attaching").async {
       isInside.wait()
       // The slow handler is still running.
-      promise.done(on: .global) { _ in gate.signal() }.cauterize()
+      promise.done(on: .global) { _ in gate.signal() }.ignoreErrors()
     }
     try await expectFulfillment(of: slow)
   }
@@ -69,7 +69,7 @@ import Testing
     let (promise, resolver) = Promise<Int>.withResolvers()
     let seen = Box<Int?>(nil)
     let outer = Box<Promise<Int>?>(nil)
-    promise.done(on: .immediate) { _ in seen.value = try outer.value?.wait() }.cauterize()
+    promise.done(on: .immediate) { _ in seen.value = try outer.value?.wait() }.ignoreErrors()
     outer.value = Promise.value(0).then(on: .immediate) { _ in promise }
     resolver.fulfill(1)
     #expect(seen.value == 1)

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -9,7 +9,7 @@ import Testing
   @Test func cancelledOuter_hasOneOutcomeForAll() async throws {
     for _ in 0..<(isFullRun ? 200_000 : 300) {
       let (inner, resolver) = Promise<Int>.withResolvers()
-      inner.done(on: .immediate) { _ in }.cauterize()
+      inner.done(on: .immediate) { _ in }.ignoreErrors()
       let outer = Promise.value(1).then(on: .immediate) { _ in inner }
       let heard = Recorder<String>()
       outer.observe(on: .immediate) { heard.record("\($0)") }
@@ -36,7 +36,7 @@ import Testing
         Issue.record("pending")
         return
       }
-      promise.cauterize()
+      promise.ignoreErrors()
       #expect((error is CancellationError) == (told.events.count == 1))
     }
   }
@@ -52,8 +52,8 @@ import Testing
       await collide({ first.resolver.fulfill() }, { second.resolver.fulfill() })
       #expect(one.state == "rejected: \(PromiseError.returnedItself)")
       #expect(two.state == "rejected: \(PromiseError.returnedItself)")
-      one.cauterize()
-      two.cauterize()
+      one.ignoreErrors()
+      two.ignoreErrors()
       other.value = nil
     }
   }

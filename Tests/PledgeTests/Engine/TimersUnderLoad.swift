@@ -130,7 +130,7 @@ import Testing
       let requests = RequestCoalescer<PatientlyReleased, Int>()
       requests.promise(for: PatientlyReleased(resolver)) {
         Promise<Int>.never.timeout(after: .milliseconds(1))
-      }.cauterize()
+      }.ignoreErrors()
       try await expectFulfillment(of: told)
     }
   }
@@ -195,7 +195,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       let (never, resolver) = Promise<Int>.withResolvers()
       // Another consumer, so that the promise isn't cancelled when the first ones have timed out.
-      never.cauterize()
+      never.ignoreErrors()
       let waits = (0..<40).map { _ in
         Promise<String>(on: .global) {
           do {

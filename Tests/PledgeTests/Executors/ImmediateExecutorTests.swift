@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -9,7 +9,7 @@ import Testing
   private func nested(_ body: @escaping @Sendable () -> Void) {
     @Sendable func nest(_ depth: Int) {
       guard depth > 0 else { return body() }
-      Promise.value(depth).done(on: .immediate) { nest($0 - 1) }.cauterize()
+      Promise.value(depth).done(on: .immediate) { nest($0 - 1) }.ignoreErrors()
     }
     nest(24)
   }
@@ -17,8 +17,8 @@ import Testing
   @Test func runDeferredHandlers_runsThoseThatNestTooDeep_inOrder() {
     nested { [events] in
       let promise = Promise.value(1)
-      promise.done(on: .immediate) { _ in events.record("first") }.cauterize()
-      promise.done(on: .immediate) { _ in events.record("second") }.cauterize()
+      promise.done(on: .immediate) { _ in events.record("first") }.ignoreErrors()
+      promise.done(on: .immediate) { _ in events.record("second") }.ignoreErrors()
       events.record("attached")
       ImmediateExecutor.runDeferredHandlers()
       events.record("end")
@@ -31,7 +31,7 @@ import Testing
       events.record("begin")
       ImmediateExecutor.runDeferredHandlers()
       events.record("end")
-    }.cauterize()
+    }.ignoreErrors()
     #expect(events.events == ["begin", "end"])
   }
 }

@@ -31,7 +31,7 @@ import Testing
     let executor = executor()
     let order = Recorder<Int>()
     let (promise, resolver) = Promise<Void>.withResolvers()
-    for number in 0..<50 { promise.done(on: executor) { order.record(number) }.cauterize() }
+    for number in 0..<50 { promise.done(on: executor) { order.record(number) }.ignoreErrors() }
     resolver.fulfill(())
     #expect(order.count == 0)
     runTurn()
@@ -65,9 +65,9 @@ import Testing
     let executor = executor()
     let order = Recorder<String>()
     let relay = RelayExecutor(executor: executor)
-    Promise.value(()).done(on: executor) { order.record("first") }.cauterize()
-    Promise.value(()).done(on: relay) { order.record("second") }.cauterize()
-    Promise.value(()).done(on: executor) { order.record("third") }.cauterize()
+    Promise.value(()).done(on: executor) { order.record("first") }.ignoreErrors()
+    Promise.value(()).done(on: relay) { order.record("second") }.ignoreErrors()
+    Promise.value(()).done(on: executor) { order.record("third") }.ignoreErrors()
     runTurn()
     #expect(order.events == ["first", "second", "third"])
   }
@@ -101,7 +101,7 @@ import Testing
       let next = Open(order: order)
       let (promise, resolver) = Promise<Void>.withResolvers()
       promise.done(on: dropping) {}.catch(on: .immediate) { _ in order.record("dropped") }
-      promise.done(on: next) {}.cauterize()
+      promise.done(on: next) {}.ignoreErrors()
       resolver.fulfill()
       #expect(order.events == ["enqueued", "dropped"])
       let later = promise.map(on: dropping) { 1 }
@@ -166,7 +166,7 @@ import Testing
     let tracker = LifetimeTracker()
     do {
       let token = tracker.track()
-      Promise<Int>.rejected(Boom()).done(on: executor) { _ in _ = token }.cauterize()
+      Promise<Int>.rejected(Boom()).done(on: executor) { _ in _ = token }.ignoreErrors()
     }
     #expect(tracker.liveCount == 1)
     while !turns.value.isEmpty { runTurn() }

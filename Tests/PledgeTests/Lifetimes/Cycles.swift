@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -30,13 +30,13 @@ import Testing
         promise.then(on: .immediate) { [t = l.track("then")] in
           .value($0 + t.label.count + own.value.count)
         },
-        promise.replaceError(on: .immediate) { [t = l.track("recover")] _ in
+        promise.replaceError { [t = l.track("recover")] _ in
           t.label.count + own.value.count
         }.promise,
         promise.finally(on: .immediate) { [t = l.track("finally")] in _ = (t, own.value) },
       ]
       own.value = derived
-      for promise in derived { promise.cauterize() }
+      for promise in derived { promise.ignoreErrors() }
       bring(promise, resolver, to: end)
     }
     try await lifetimes.expectNoneAlive()
@@ -49,7 +49,7 @@ import Testing
       own.value = promise.then(on: .immediate) { [t = lifetimes.track("then")] value in
         withExtendedLifetime(t) { own.value ?? .value(value) }
       }
-      own.value?.cauterize()
+      own.value?.ignoreErrors()
       resolver.fulfill(1)
     }
     try await lifetimes.expectNoneAlive()
@@ -59,8 +59,8 @@ import Testing
     do {
       let (first, firstResolver) = Promise<Int>.withResolvers()
       let (second, secondResolver) = Promise<Int>.withResolvers()
-      first.finally(on: .immediate) { [t = lifetimes.track("first")] in _ = t }.cauterize()
-      second.finally(on: .immediate) { [t = lifetimes.track("second")] in _ = t }.cauterize()
+      first.finally(on: .immediate) { [t = lifetimes.track("first")] in _ = t }.ignoreErrors()
+      second.finally(on: .immediate) { [t = lifetimes.track("second")] in _ = t }.ignoreErrors()
       firstResolver.resolve(with: second)
       secondResolver.resolve(with: first)
       first.cancel()

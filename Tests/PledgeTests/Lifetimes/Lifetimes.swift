@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -11,29 +11,29 @@ import Testing
   private func attachAll(to promise: Promise<Int>, on executor: any PromiseExecutor) {
     let l = lifetimes
     func token(_ label: String) -> LifetimeTracker.Token { l.track(label) }
-    promise.map(on: executor) { [t = token("map")] in $0 + t.label.count }.cauterize()
-    promise.compactMap(on: executor) { [t = token("compactMap")] in $0 + t.label.count }
-      .cauterize()
-    promise.then(on: executor) { [t = token("then")] in Promise.value((t, $0)) }.cauterize()
-    promise.done(on: executor) { [t = token("done")] _ in _ = t }.cauterize()
-    promise.get(on: executor) { [t = token("get")] _ in _ = t }.cauterize()
-    promise.tap(on: executor) { [t = token("tap")] _ in _ = t }.cauterize()
-    promise.validate(on: executor) { [t = token("validate")] _ in t.label.isEmpty }.cauterize()
-    promise.finally(on: executor) { [t = token("finally")] in _ = t }.cauterize()
-    promise.finally(on: executor) { [t = token("finally then")] in
+    promise.map(on: executor) { [t = token("map")] in $0 + t.label.count }.ignoreErrors()
+    promise.compactMap { [t = token("compactMap")] in $0 + t.label.count }
+      .ignoreErrors()
+    promise.then(on: executor) { [t = token("then")] in Promise.value((t, $0)) }.ignoreErrors()
+    promise.done(on: executor) { [t = token("done")] _ in _ = t }.ignoreErrors()
+    promise.get { [t = token("get")] _ in _ = t }.ignoreErrors()
+    promise.tap(on: executor) { [t = token("tap")] _ in _ = t }.ignoreErrors()
+    promise.validate { [t = token("validate")] _ in t.label.isEmpty }.ignoreErrors()
+    promise.finally(on: executor) { [t = token("finally")] in _ = t }.ignoreErrors()
+    promise.finallyThen { [t = token("finally then")] in
       Promise.value(t)
-    }.cauterize()
+    }.ignoreErrors()
     promise.recover(on: executor) { [t = token("recover")] _ in Promise.value(t.label.count) }
-      .cauterize()
-    promise.replaceError(on: executor, only: Boom.self) { [t = token("only")] _ in t.label.count }
-      .cauterize()
+      .ignoreErrors()
+    promise.replaceError(only: Boom.self) { [t = token("only")] _ in t.label.count }
+      .ignoreErrors()
     promise.catch(on: executor) { [t = token("catch")] _ in _ = t }
     promise.observe(on: executor) { [t = token("observe")] _ in _ = t }
     promise.watch(on: executor) { [t = token("watch")] _ in _ = t }
     promise.reduce(on: executor, [1, 2]) { [t = token("reduce")] in .value($0 + $1 + t.label.count)
     }
-    .cauterize()
-    promise.map(on: executor) { [t = token("value")] _ in t }.map { $0 }.cauterize()
+    .ignoreErrors()
+    promise.map(on: executor) { [t = token("value")] _ in t }.map { $0 }.ignoreErrors()
   }
 
   @Test(arguments: When.allCases, Place.all)
@@ -92,7 +92,7 @@ import Testing
         case "race": Promise.race(inputs).asVoid()
         default: Promise.any(inputs).asVoid()
         }
-      result.done(on: .immediate) { [t = lifetimes.track("done")] in _ = t }.cauterize()
+      result.done(on: .immediate) { [t = lifetimes.track("done")] in _ = t }.ignoreErrors()
       if late == 1, name == "all" || name == "allSettled" {
         parts[0].resolver.fulfill(lifetimes.track("value"))
       } else if late == 1, name == "any" {
@@ -152,8 +152,8 @@ import Testing
         otherResolver.abandon()
       default: break
       }
-      outer.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.cauterize()
-      late.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.cauterize()
+      outer.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.ignoreErrors()
+      late.map(on: .immediate) { [t = l.track("map")] _ in _ = t }.ignoreErrors()
       if end == "abandoned" {
         resolver.abandon()
         otherResolver.abandon()
@@ -168,13 +168,13 @@ import Testing
     let l = lifetimes
     @Sendable func note() { aliveAtSettlement.value = max(aliveAtSettlement.value, l.liveCount) }
     promise.map(on: .immediate) { [t = l.track("map")] in $0 + t.label.count }
-      .done(on: .immediate) { _ in note() }.cauterize()
+      .done(on: .immediate) { _ in note() }.ignoreErrors()
     promise.then(on: .immediate) { [t = l.track("then")] in .value($0 + t.label.count) }
-      .done(on: .immediate) { _ in note() }.cauterize()
+      .done(on: .immediate) { _ in note() }.ignoreErrors()
     promise.tap(on: .immediate) { [t = l.track("tap")] _ in _ = t }
-      .done(on: .immediate) { _ in note() }.cauterize()
+      .done(on: .immediate) { _ in note() }.ignoreErrors()
     promise.finally(on: .immediate) { [t = l.track("finally")] in _ = t }
-      .done(on: .immediate) { _ in note() }.cauterize()
+      .done(on: .immediate) { _ in note() }.ignoreErrors()
     #expect(l.liveCount == 4)
     resolver.fulfill(1)
     // Handlers attached later still retain their objects: three when the first one settles.

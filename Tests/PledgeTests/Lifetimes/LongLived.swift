@@ -15,7 +15,7 @@ import Testing
 
   init() {
     // It always has a consumer.
-    longLived.promise.done(on: .immediate) { _ in }.cauterize()
+    longLived.promise.done(on: .immediate) { _ in }.ignoreErrors()
   }
 
   @Test(arguments: [true, false])
@@ -24,7 +24,7 @@ import Testing
       let token = lifetimes.track("race")
       let (quick, resolver) = Promise<Int>.withResolvers()
       Promise.race([longLived.promise, quick], cancellingLosers: cancellingLosers)
-        .done(on: .immediate) { _ in _ = token }.cauterize()
+        .done(on: .immediate) { _ in _ = token }.ignoreErrors()
       resolver.fulfill(1)
       #expect(lifetimes.liveCount <= slack)
     }
@@ -36,10 +36,10 @@ import Testing
   @Test func racesAgainstOneThatNobodyElseWaitsFor_areGone_evenTheFirst() throws {
     let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
     let first = LifetimeTracker()
-    Promise.race([promise, .value(first.track("first"))], cancellingLosers: false).cauterize()
+    Promise.race([promise, .value(first.track("first"))], cancellingLosers: false).ignoreErrors()
     for _ in 0..<100 {
       let (quick, quickResolver) = Promise<LifetimeTracker.Token>.withResolvers()
-      Promise.race([promise, quick], cancellingLosers: false).cauterize()
+      Promise.race([promise, quick], cancellingLosers: false).ignoreErrors()
       quickResolver.fulfill(lifetimes.track("later"))
     }
     #expect(first.liveCount == 0)
@@ -57,7 +57,7 @@ import Testing
         counts.record(sequence(first: CoalescedWork.current) { $0?.outer }.count { $0 != nil })
         if number < 100 { Task { @MainActor in load(number + 1) } }
         return .value(number)
-      }.cauterize()
+      }.ignoreErrors()
     }
     await load(1)
     try await expectFulfillment(of: counts.reaches(100).promise)
@@ -144,7 +144,7 @@ import Testing
       let (promise, resolver) = Promise<Int>.withResolvers()
       resolver.resolve(with: longLived.promise)
       promise.done(on: .immediate) { [token = lifetimes.track("follower")] _ in _ = token }
-        .cauterize()
+        .ignoreErrors()
       resolver.fulfill(1)
     }
     #expect(lifetimes.liveCount <= slack)

@@ -70,7 +70,7 @@ import Testing
     row.run(1000)
     #expect(row.middles.count == 1001)
     #expect(row.livingCount <= 4)
-    first.cauterize()
+    first.ignoreErrors()
   }
 
   /// The program retains each promise for some rounds, and then releases it.
@@ -80,7 +80,7 @@ import Testing
     let first = row.next()
     row.run(10_000)
     #expect(row.livingCount <= 8 * count + 8)
-    first.cauterize()
+    first.ignoreErrors()
   }
 
   /// A chain of adoptions: `outer`, `first`, `second`, and `inner`, each of which waits for the

@@ -55,7 +55,7 @@ private final class World: Sendable {
     var result = Observation()
     for (number, promise) in Array(promises.enumerated()) + made.map({ ($0.key, $0.value) }) {
       result.outcomes[number] = promise.currentResult.map { .init($0) }
-      promise.cauterize()
+      promise.ignoreErrors()
     }
     for tap in taps.events { result.taps[tap.source].append(tap) }
     for number in told.events { result.cancellationsTold[number] += 1 }

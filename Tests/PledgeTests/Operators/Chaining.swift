@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -71,17 +71,16 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectRejection(of: threw, with: Boom(code: 7))
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func compactMap(when: When, place: Place) async throws {
-    let on = place.executor
-    let found = when.fulfill("12") { promise in promise.compactMap(on: on) { Int($0) } }
+  @Test(arguments: When.allCases)
+  func compactMap(when: When) async throws {
+    let found = when.fulfill("12") { promise in promise.compactMap { Int($0) } }
     try await expectFulfillment(of: found, with: 12)
-    let missing = when.fulfill("x") { promise in promise.compactMap(on: on) { Int($0) } }
+    let missing = when.fulfill("x") { promise in promise.compactMap { Int($0) } }
     try await expectRejection(of: missing, with: PromiseError.noValue)
-    let rejected = when.reject { promise in promise.compactMap(on: on) { $0 as Int? } }
+    let rejected = when.reject { promise in promise.compactMap { $0 as Int? } }
     try await expectRejection(of: rejected, with: Boom())
     let threw = when.fulfill(1) { promise in
-      promise.compactMap(on: on) { _ -> Int? in throw Boom(code: 7) }
+      promise.compactMap { _ -> Int? in throw Boom(code: 7) }
     }
     try await expectRejection(of: threw, with: Boom(code: 7))
   }
@@ -91,10 +90,7 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     let on = place.executor, probe = place.probe
     let seen = Recorder<Int>()
     let done = when.fulfill(3) { promise in
-      promise.get(on: on) {
-        try probe.expectCurrent()
-        seen.record($0)
-      }.done(on: on) {
+      promise.get { seen.record($0) }.done(on: on) {
         try probe.expectCurrent()
         seen.record($0 + 1)
       }
@@ -102,10 +98,10 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     try await expectFulfillment(of: done)
     try seen.expect([3, 4])
     let threw = when.fulfill(1) { promise in
-      promise.get(on: on) { _ in throw Boom(code: 7) }
+      promise.get { _ in throw Boom(code: 7) }
     }
     try await expectRejection(of: threw, with: Boom(code: 7))
-    let rejected = when.reject { promise in promise.get(on: on) { seen.record($0) } }
+    let rejected = when.reject { promise in promise.get { seen.record($0) } }
     try await expectRejection(of: rejected, with: Boom())
     try seen.expect([3, 4])
   }
@@ -121,16 +117,15 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     #expect(seen.events == ["success(3)", "\(Result<Int, any Error>.failure(Boom()))"])
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func validate(when: When, place: Place) async throws {
-    let on = place.executor
-    let valid = when.fulfill(3) { promise in promise.validate(on: on) { $0 > 2 } }
+  @Test(arguments: When.allCases)
+  func validate(when: When) async throws {
+    let valid = when.fulfill(3) { promise in promise.validate { $0 > 2 } }
     try await expectFulfillment(of: valid, with: 3)
-    let invalid = when.fulfill(3) { promise in promise.validate(on: on) { $0 > 3 } }
+    let invalid = when.fulfill(3) { promise in promise.validate { $0 > 3 } }
     try await expectRejection(of: invalid, with: PromiseError.validationFailed)
-    let threw = when.fulfill(3) { promise in promise.validate(on: on) { _ in throw Boom() } }
+    let threw = when.fulfill(3) { promise in promise.validate { _ in throw Boom() } }
     try await expectRejection(of: threw, with: Boom())
-    let rejected = when.reject { promise in promise.validate(on: on) { _ in true } }
+    let rejected = when.reject { promise in promise.validate { _ in true } }
     try await expectRejection(of: rejected, with: Boom())
   }
 
@@ -184,7 +179,10 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
     if when == .already { resolver.fulfill(1) }
     let result: Guarantee<Int> = guarantee.map(on: on) { $0 + 1 }
       .then(on: on) { n in Guarantee<Int>.value(n * 10) }
-      .get(on: on) { seen.record($0) }
+      .map(on: on) { n in
+        seen.record(n)
+        return n
+      }
       .finally(on: on) { seen.record(0) }
     resolver.fulfill(1)
     #expect(await result.value == 20)

@@ -3,7 +3,7 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// `catch`, `recover`, `finally`, `cauterize`, on promises that settle at any time, on any executor.
+/// `catch`, `recover`, `finally`, `ignoreErrors`, on promises that settle at any time, on any executor.
 @Suite struct Errors {
   @Test(arguments: When.allCases, Place.all)
   func catchAll(when: When, place: Place) async throws {
@@ -23,32 +23,31 @@ import Testing
     #expect(seen.count == 2)
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func catchOnly(when: When, place: Place) async throws {
-    let on = place.executor
+  @Test(arguments: When.allCases)
+  func catchOnly(when: When) async throws {
     let seen = Recorder<Int>()
     let byType = when.reject(Boom(code: 3)) { promise in
-      promise.catch(on: on, only: OtherError.self) { _ in seen.record(-1) }
-        .catch(on: on, only: Boom.self) { seen.record($0.code) }
+      promise.catch(only: OtherError.self) { _ in seen.record(-1) }
+        .catch(only: Boom.self) { seen.record($0.code) }
     }
     try await expectFulfillment(of: byType)
     let byValue = when.reject(Boom(code: 3)) { promise in
-      promise.catch(on: on, only: Boom(code: 2)) { seen.record(-2) }
-        .catch(on: on, only: Boom(code: 3)) { seen.record(33) }
+      promise.catch(only: Boom(code: 2)) { seen.record(-2) }
+        .catch(only: Boom(code: 3)) { seen.record(33) }
     }
     try await expectFulfillment(of: byValue)
     try seen.expect([3, 33])
     let passed = when.reject(Boom(code: 3)) { promise in
-      promise.catch(on: on, only: OtherError.self) { _ in }
+      promise.catch(only: OtherError.self) { _ in }
     }
     try await expectRejection(of: passed, with: Boom(code: 3))
   }
 
   @Test(arguments: When.allCases, Place.all)
   func recover(when: When, place: Place) async throws {
-    let on = place.executor, probe = place.probe
+    let on = place.executor
     let byValue: Guarantee<Int> = when.reject { promise in
-      promise.replaceError(on: on) { _ in probe.isCurrent ? 7 : 0 }
+      promise.replaceError { _ in 7 }
     }
     #expect(await byValue.value == 7)
     for inner in When.allCases {
@@ -67,7 +66,7 @@ import Testing
     try await expectRejection(of: threw, with: OtherError())
     let calls = CallCounter()
     let passed: Guarantee<Int> = when.fulfill(1) { promise in
-      promise.replaceError(on: on) { _ in
+      promise.replaceError { _ in
         calls.call()
         return 2
       }
@@ -75,26 +74,25 @@ import Testing
     #expect(await passed.value == 1)
     try calls.expectNever()
     let byGuarantee: Guarantee<Int> = when.reject { promise in
-      promise.recover(on: on) { _ in Guarantee<Int>.value(5) }
+      promise.recover { _ in Guarantee<Int>.value(5) }
     }
     #expect(await byGuarantee.value == 5)
   }
 
-  @Test(arguments: When.allCases, Place.all)
-  func recoverOnly(when: When, place: Place) async throws {
-    let on = place.executor
+  @Test(arguments: When.allCases)
+  func recoverOnly(when: When) async throws {
     let byType = when.reject(Boom(code: 3)) { promise in
-      promise.replaceError(on: on, only: OtherError.self) { _ in -1 }
-        .replaceError(on: on, only: Boom.self) { $0.code }
+      promise.replaceError(only: OtherError.self) { _ in -1 }
+        .replaceError(only: Boom.self) { $0.code }
     }
     try await expectFulfillment(of: byType, with: 3)
     let byValue = when.reject(Boom(code: 3)) { promise in
-      promise.replaceError(on: on, only: Boom(code: 2)) { -1 }
-        .recover(on: on, only: Boom(code: 3)) { Promise.value(33) }
+      promise.recover(only: Boom(code: 2)) { .value(-1) }
+        .recover(only: Boom(code: 3)) { Promise.value(33) }
     }
     try await expectFulfillment(of: byValue, with: 33)
     let passed = when.reject(Boom(code: 3)) { promise in
-      promise.recover(on: on, only: OtherError.self) { _ in Promise.value(1) }
+      promise.recover(only: OtherError.self) { _ in Promise.value(1) }
     }
     try await expectRejection(of: passed, with: Boom(code: 3))
   }
@@ -118,11 +116,11 @@ import Testing
   }
 
   @Test(arguments: When.allCases)
-  func finallyThatReturnsAPromise_waitsForIt(when: When) async throws {
+  func finallyThen_waitsForThePromise(when: When) async throws {
     let gate = Promise<Void>.withResolvers()
     let (told, tell) = Promise<Void>.withResolvers()
     let value = when.fulfill(1) { promise in
-      promise.finally {
+      promise.finallyThen {
         tell.fulfill()
         return gate.promise
       }
@@ -133,15 +131,15 @@ import Testing
     try await expectFulfillment(of: value, with: 1)
     // Also if the closure is a single expression.
     let other = Promise<Void>.withResolvers()
-    let short = Promise.value(2).finally(on: .immediate) { other.promise }
+    let short = Promise.value(2).finallyThen { other.promise }
     try expectPending(short)
     other.resolver.fulfill()
     try await expectFulfillment(of: short, with: 2)
     let failing = when.fulfill(1) { promise in
-      promise.finally { Promise<Int>.rejected(OtherError()) }
+      promise.finallyThen { Promise<Int>.rejected(OtherError()) }
     }
     try await expectRejection(of: failing, with: OtherError())
-    let failed = when.reject { promise in promise.finally { Promise.value(1) } }
+    let failed = when.reject { promise in promise.finallyThen { Promise.value(1) } }
     try await expectRejection(of: failed, with: Boom())
   }
 }

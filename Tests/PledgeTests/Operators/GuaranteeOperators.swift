@@ -4,61 +4,6 @@ import Testing
 
 /// The operators of guarantees, which return guarantees unless something can fail.
 @Suite struct GuaranteeOperators {
-  @Test func race_ofASequence() async {
-    let slow = Guarantee<Int>.withResolvers()
-    let isCancelled = CallCounter()
-    slow.resolver.onCancel { isCancelled.call() }
-    let first = Guarantee.race([slow.guarantee, .value(2)])
-    #expect(await first.value == 2)
-    #expect(isCancelled.count == 1)
-    let spared = Guarantee<Int>.withResolvers()
-    #expect(
-      await Guarantee.race([spared.guarantee, .value(2)], cancellingLosers: false).value == 2)
-    #expect(spared.resolver.isPending)
-    spared.resolver.fulfill(1)
-    #expect(Guarantee<Int>.race([]).isPending)
-  }
-
-  @Test(arguments: [false, true])
-  func race_passesOverBrokenGuarantees(isBrokenBefore: Bool) async throws {
-    let lost = Box<GuaranteeResolver<Int>?>(nil)
-    let broken = Guarantee<Int> { lost.value = $0 }
-    let (slow, resolver) = Guarantee<Int>.withResolvers()
-    if isBrokenBefore { lost.value = nil }
-    let race = Guarantee.race(broken, slow)
-    if !isBrokenBefore { lost.value = nil }
-    #expect(race.isPending)
-    resolver.fulfill(2)
-    #expect(await race.value == 2)
-  }
-
-  @Test func race_ofBrokenGuarantees_isBroken() async throws {
-    func broken() -> Guarantee<Int> { Guarantee { _ in } }
-    try await expectRejection(
-      of: Guarantee.race(broken(), broken()).promise, with: BrokenPromiseError.self)
-    func cancelled() -> Guarantee<Int> {
-      let guarantee = Guarantee<Int>.never
-      guarantee.promise.cancel()
-      return guarantee
-    }
-    try await expectRejection(
-      of: Guarantee.race(cancelled(), broken()).promise, with: BrokenPromiseError.self)
-    try await expectCancellation(of: Guarantee.race([cancelled(), cancelled()]).promise)
-  }
-
-  @Test func race_cancelled_cancelsAll() async throws {
-    let guarantees = [Guarantee<Int>.never, .never]
-    let race = Guarantee.race(guarantees).promise
-    race.cancel()
-    try await expectCancellation(of: race)
-    for guarantee in guarantees { try await expectCancellation(of: guarantee.promise) }
-  }
-
-  @Test func all_ofADictionary() async {
-    let values: Guarantee<[String: Int]> = .all(["a": .value(1), "b": .value(2)])
-    #expect(await values.value == ["a": 1, "b": 2])
-  }
-
   @Test func resolver_followsAnotherGuarantee() async {
     let (inner, innerResolver) = Guarantee<Int>.withResolvers()
     let (outer, resolver) = Guarantee<Int>.withResolvers()

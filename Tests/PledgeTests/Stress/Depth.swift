@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -44,7 +44,7 @@ import Testing
         for _ in 0..<links { last = extend(last, by: link) }
         resolver.resolve(outcome)
         #expect(!last.isPending)
-        last.cauterize()
+        last.ignoreErrors()
       }
     }
   }
@@ -75,7 +75,7 @@ import Testing
         other = other.map(on: .immediate) { $0 }
       }
       resolver.abandon()
-      last.cauterize()
+      last.ignoreErrors()
       #expect(other.isPending)
     }
   }
@@ -167,7 +167,7 @@ import Testing
     let count = CallCounter()
     @Sendable func step(_ n: Int) {
       count.call()
-      if n > 0 { Promise.value(n).done(on: .immediate) { step($0 - 1) }.cauterize() }
+      if n > 0 { Promise.value(n).done(on: .immediate) { step($0 - 1) }.ignoreErrors() }
     }
     step(rounds)
     #expect(count.count == rounds + 1)

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -25,7 +25,7 @@ import Testing
         for _ in 0..<8 {
           let token = lifetimes.track("handler")
           let executor: any PromiseExecutor =
-            [.immediate, queue, concurrent, .main]
+            [.immediate, queue, concurrent, DispatchQueue.main]
             .randomElement(using: &random) ?? .immediate
           let source = mine.randomElement(using: &random) ?? promise
           switch Int.random(in: 0..<12, using: &random) {
@@ -50,7 +50,7 @@ import Testing
           default: resolver.onCancel { _ = token }
           }
         }
-        for promise in mine { promise.cauterize() }
+        for promise in mine { promise.ignoreErrors() }
       }
       #expect(handlerRuns.count <= handlers.count)
       resolver.fulfill(0)
@@ -79,7 +79,7 @@ import Testing
       let runs = CallCounter()
       DispatchQueue.concurrentPerform(iterations: 3) { thread in
         if thread == 0 { resolver.fulfill(1) }
-        for _ in 0..<10 { promise.done(on: queue) { _ in runs.call() }.cauterize() }
+        for _ in 0..<10 { promise.done(on: queue) { _ in runs.call() }.ignoreErrors() }
       }
       queue.sync {}
       // By now, every attached handler has been sent to the queue and has run, except in a turn
@@ -96,7 +96,7 @@ import Testing
       DispatchQueue.concurrentPerform(iterations: 3) { thread in
         switch thread {
         case 0: for _ in 0..<40 { promise.map(on: .immediate) { $0 }.cancel() }
-        case 1: for _ in 0..<10 { promise.done(on: .immediate) { _ in runs.call() }.cauterize() }
+        case 1: for _ in 0..<10 { promise.done(on: .immediate) { _ in runs.call() }.ignoreErrors() }
         default: resolver.fulfill(1)
         }
       }
@@ -119,7 +119,7 @@ import Testing
         }
         let outer = starts[thread].then(on: .immediate) { inner }
         let end = outer.map(on: .immediate) { $0 }
-        if thread != 0 { end.cancel() } else { end.cauterize() }
+        if thread != 0 { end.cancel() } else { end.ignoreErrors() }
       }
       #expect(keeper.isPending)
       innerResolver.fulfill(1)
@@ -137,7 +137,7 @@ import Testing
           return
         }
         let outer = Promise.value(0).then(on: .immediate) { _ in inner }
-        outer.tap(on: .immediate) { results.record("\($0)") }.cauterize()
+        outer.tap(on: .immediate) { results.record("\($0)") }.ignoreErrors()
       }
       #expect(results.events == ["success(1)", "success(1)"])
     }
@@ -201,7 +201,7 @@ import Testing
     let started = Recorder<Int>()
     let promises = (0..<groups).map { _ in Promise<Int>.withResolvers() }
     // A permanent consumer, so that the others' cancellation doesn't cancel the promise.
-    for (promise, _) in promises { promise.cauterize() }
+    for (promise, _) in promises { promise.ignoreErrors() }
     await withTaskGroup(of: Void.self) { group in
       var random = SeededRandom(seed: 42)
       var tasks: [Task<Int, any Error>] = []

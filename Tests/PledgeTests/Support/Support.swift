@@ -83,7 +83,7 @@ struct Place: Sendable, CustomStringConvertible {
     description: "global", executor: .global,
     probe: ExecutorProbe(name: "not the main queue") { !ExecutorProbe.main.isCurrent })
   static let main = Place(
-    description: "main", executor: .main, probe: .main)
+    description: "main", executor: DispatchQueue.main, probe: .main)
   static let actor: Place = {
     let actor = QueueActor()
     return Place(

@@ -22,7 +22,7 @@ struct ContentionRow: Sendable {
         let coalescer = RequestCoalescer<Int, Int>()
         return { thread, unit, done in
           coalescer.promise(for: key(thread, unit)) { .value(unit) }
-            .done(on: .immediate) { _ in done() }.cauterize()
+            .done(on: .immediate) { _ in done() }.ignoreErrors()
         }
       },
       actor: { _ in
@@ -48,7 +48,8 @@ struct ContentionRow: Sendable {
         let coalescer = RequestCoalescer<Int, Int>(
           caching: CoalescerCaching(lifetime: .seconds(3600)))
         return { _, _, done in
-          coalescer.promise(for: 1) { .value(1) }.done(on: .immediate) { _ in done() }.cauterize()
+          coalescer.promise(for: 1) { .value(1) }.done(on: .immediate) { _ in done() }
+            .ignoreErrors()
         }
       },
       actor: { _ in
@@ -73,7 +74,7 @@ struct ContentionRow: Sendable {
         let limiter = Limiter(8)
         return { _, _, done in
           limiter.run(on: .immediate) { Promise.value(1) }
-            .done(on: .immediate) { _ in done() }.cauterize()
+            .done(on: .immediate) { _ in done() }.ignoreErrors()
         }
       },
       actor: { _ in
@@ -114,7 +115,7 @@ struct ContentionRow: Sendable {
         let scope = PromiseScope()
         return { _, unit, done in
           let (promise, resolver) = Promise<Int>.withResolvers()
-          promise.bound(to: scope).done(on: .immediate) { _ in done() }.cauterize()
+          promise.bound(to: scope).done(on: .immediate) { _ in done() }.ignoreErrors()
           resolver.fulfill(unit)
         }
       },
@@ -140,7 +141,7 @@ struct ContentionRow: Sendable {
       pledge: { _ in
         { _, _, done in
           let promise = Promise<Void>.after(.seconds(3600))
-          promise.finally(on: .immediate) { done() }.cauterize()
+          promise.finally(on: .immediate) { done() }.ignoreErrors()
           promise.cancel()
         }
       },
@@ -165,7 +166,7 @@ struct ContentionRow: Sendable {
       pledge: { _ in
         { _, unit, done in
           let (promise, resolver) = Promise<Int>.withResolvers()
-          promise.timeout(after: .seconds(3600)).done(on: .immediate) { _ in done() }.cauterize()
+          promise.timeout(after: .seconds(3600)).done(on: .immediate) { _ in done() }.ignoreErrors()
           resolver.fulfill(unit)
         }
       },
@@ -197,7 +198,7 @@ struct ContentionRow: Sendable {
       pledge: { _ in
         { _, unit, done in
           Promise<Int>.retry(on: .immediate, .fixed(attempts: 3)) { .value(unit) }
-            .done(on: .immediate) { _ in done() }.cauterize()
+            .done(on: .immediate) { _ in done() }.ignoreErrors()
         }
       },
       actor: { _ in
@@ -216,7 +217,7 @@ struct ContentionRow: Sendable {
       pledge: { threads in
         let queues = (0..<threads).map { DispatchQueue(label: "bench.\($0)") }
         return { thread, unit, done in
-          Promise.value(unit).done(on: queues[thread]) { _ in done() }.cauterize()
+          Promise.value(unit).done(on: queues[thread]) { _ in done() }.ignoreErrors()
         }
       },
       actor: { threads in
@@ -231,16 +232,16 @@ struct ContentionRow: Sendable {
       pledge: { _ in
         let shared = Locked(Promise<Void>.withResolvers())
         // The last one stays pending.
-        shared.with { $0.promise }.cauterize()
+        shared.with { $0.promise }.ignoreErrors()
         return { _, unit, done in
           let (promise, resolver) = shared.with { $0 }
-          promise.done(on: .immediate) { done() }.cauterize()
+          promise.done(on: .immediate) { done() }.ignoreErrors()
           if unit % Lane.batch == Lane.batch - 1 {
             resolver.fulfill()
             shared.with { shared in
               if shared.promise == promise {
                 shared = Promise<Void>.withResolvers()
-                shared.promise.cauterize()
+                shared.promise.ignoreErrors()
               }
             }
           }
@@ -277,7 +278,7 @@ struct ContentionRow: Sendable {
         let actors = (0..<(isShared ? 1 : threads)).map { _ in HandCache() }
         return { thread, unit, done in
           Promise.value(unit).done(on: .actor(actors[thread % actors.count])) { _ in done() }
-            .cauterize()
+            .ignoreErrors()
         }
       },
       actor: { threads in

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// Pledge, used as a client package uses it.
 func addPledge(to registry: inout Registry) {
@@ -38,7 +38,9 @@ func addPledge(to registry: inout Registry) {
   }
   registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
   registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
-  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main, .oneByOne) }
+  registry.add("main-actor-chain", library: library) {
+    hopChains($0, on: DispatchQueue.main, .oneByOne)
+  }
   registry.add("resolved-map", library: library) { count in
     let sum = Slot(0)
     for _ in 0..<count {

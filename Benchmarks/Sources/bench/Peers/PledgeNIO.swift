@@ -1,5 +1,5 @@
 import NIOCore
-import Pledge
+@_spi(DropIns) import Pledge
 import PledgeNIO
 
 /// Pledge on an event loop, compared with the loop's own futures.

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 func addPledgeSuites(to registry: inout Registry) {
   let library = "Pledge"

@@ -37,6 +37,15 @@ func addPolicies(to registry: inout Registry) {
       check(values?.count ?? 0, is: 1000)
     }
   }
+  registry.addAsync("policy-stream", library: "Pledge") { count in
+    var sum = 0
+    do {
+      for try await (_, value) in results(of: 0..<count, limit: 8, { try await work($0) }) {
+        sum &+= try value.get()
+      }
+    } catch {}
+    check(sum, is: count * (count + 1) / 2)
+  }
   registry.addAsync("policy-first", library: "Pledge") { count in
     await sum(count) { number in
       try await firstToFinish({ try await work(number) }, { try await work(number) })
@@ -131,6 +140,23 @@ func addPoliciesByHand(to registry: inout Registry) {
       let values = try? await mapByHand(1000, limit: 8)
       check(values?.count ?? 0, is: 1000)
     }
+  }
+  let stream = "a task group and an AsyncStream, without a limit on what waits unread"
+  registry.addAsync("policy-stream", library: library, note: stream) { count in
+    let (values, continuation) = AsyncStream<Int>.makeStream()
+    let producer = Task {
+      await withTaskGroup(of: Void.self) { group in
+        for number in 0..<count {
+          if number >= 8 { await group.next() }
+          group.addTask { continuation.yield((try? await work(number)) ?? 0) }
+        }
+      }
+      continuation.finish()
+    }
+    var sum = 0
+    for await value in values { sum &+= value }
+    await producer.value
+    check(sum, is: count * (count + 1) / 2)
   }
   registry.addAsync("policy-first", library: library, note: "a task group") { count in
     await sum(count) { number in

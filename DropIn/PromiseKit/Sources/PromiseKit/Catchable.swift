@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// A thenable that can be rejected, and whose errors can be handled.
 public protocol CatchMixin: Thenable {}
@@ -56,7 +56,6 @@ extension CatchMixin {
   ///
   /// **Execution.** The closure runs on the queue `on`, or in place if that is nil.
   @discardableResult
-  @inlinable
   public func recover(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (Error) -> Guarantee<T>
@@ -88,14 +87,13 @@ extension CatchMixin {
 
   /// Calls `body` when the promise is fulfilled or rejected, waits for the guarantee that it
   /// returns, and passes the result on.
-  @inlinable
   public func ensureThen(
     on: DispatchQueue? = conf.Q.return, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping () -> Guarantee<Void>
   ) -> Promise<T> {
     nonisolated(unsafe) let body = body
     return Promise(
-      core: attach().finally(on: place(on, flags)) { () -> Core<Void> in body().done {}.core })
+      core: attach().finallyThen(on: place(on, flags)) { () -> Core<Void> in body().done {}.core })
   }
 
   /// Ends the chain and logs its error, if any, as ``LogEvent/cauterized(_:)``.

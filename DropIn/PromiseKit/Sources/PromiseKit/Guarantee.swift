@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// A promise that can't fail.
 ///

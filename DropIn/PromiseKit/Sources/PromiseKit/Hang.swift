@@ -1,6 +1,6 @@
 import CoreFoundation
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// Runs the run loop of the current thread until `promise` is resolved, and returns the value or
 /// throws the error.

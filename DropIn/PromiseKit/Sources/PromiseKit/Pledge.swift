@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 #if !Static && !Dynamic
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")
@@ -18,7 +18,7 @@ extension Promise where T: Sendable {
 
 extension Guarantee where T: Sendable {
   /// This guarantee as a Pledge guarantee.
-  @inlinable @_disfavoredOverload
+  @_disfavoredOverload
   public var pledge: Pledge.Guarantee<T> {
     core.map(on: .immediate) { $0.value }.replaceError(on: .immediate) { error -> T in
       fatalError("PromiseKit: a guarantee was broken: \(error)")

@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// Returns a promise that settles like the first of `thenables` to settle.
 ///

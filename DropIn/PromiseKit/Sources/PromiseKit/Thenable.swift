@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// A type whose eventual result can be observed: a ``Promise``, a ``Guarantee``, or a class of your
 /// own.
@@ -92,7 +92,6 @@ extension Thenable {
   }
 
   /// Calls `body` with the result, and passes it on.
-  @inlinable
   public func tap(
     on: DispatchQueue? = conf.Q.map, flags: DispatchWorkItemFlags? = nil,
     _ body: @escaping (Result<T>) -> Void

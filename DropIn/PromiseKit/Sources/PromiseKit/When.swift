@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// Waits for all `thenables`, and returns a promise for their values in the same order.
 ///

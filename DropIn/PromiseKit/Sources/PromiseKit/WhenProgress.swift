@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// Reports the number of fulfilled inputs of a `when` to the current `Progress`.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 // A handler's promise is resolved like the promise that the handler returned.
 

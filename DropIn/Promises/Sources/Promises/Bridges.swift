@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 #if !Static && !Dynamic
   #error("Enable the trait Static or Dynamic of this package; .defaults enables Static.")

@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// The resolver of a promise.
 @usableFromInline

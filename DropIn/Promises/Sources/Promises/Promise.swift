@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// The eventual result of an operation: a value or an error.
 ///

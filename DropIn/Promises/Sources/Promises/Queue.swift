@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// `@unchecked Sendable`: `queue` is guarded by `lock`.
 ///

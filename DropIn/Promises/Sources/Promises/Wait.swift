@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 private let waitingQueue = DispatchQueue(
   label: "com.google.FBLPromises.Await", attributes: .concurrent)

@@ -57,7 +57,7 @@ struct GatewayCommand: AsyncParsableCommand {
         let text = "Open \(address)/ in a browser. Ctrl-C ends the gateway.\n"
         FileHandle.standardOutput.write(Data(text.utf8))
       }
-      .cauterize()
+      .ignoreErrors()
     try await server.group.run()
   }
 }

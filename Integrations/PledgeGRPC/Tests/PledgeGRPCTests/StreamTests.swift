@@ -182,7 +182,7 @@ extension RoomWatcher: ChannelInboundHandler {
             seen.record(number)
             return .value(())
           }
-          .tap(on: .immediate) { result in ends.record((try? result.get()) != nil) }
+          .watch(on: .immediate) { result in ends.record((try? result.get()) != nil) }
           .map { 1 }
         })
     } _: { peer, _ in

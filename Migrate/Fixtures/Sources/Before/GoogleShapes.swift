@@ -1,3 +1,4 @@
+import Dispatch
 import Promises
 import Support
 
@@ -22,6 +23,15 @@ final class GoogleShapes {
       self.world.log("seen \(value)")
     }.catch { error in
       self.world.log("caught \(error)")
+    }
+  }
+
+  func onMain(_ input: Int) -> Promise<Int> {
+    return world.begin(9, input).then(on: .main) { first in
+      self.world.begin(10, first)
+    }.then(on: DispatchQueue.main) { second -> Int in
+      self.world.log("second \(second)")
+      return try self.world.compute(11, second)
     }
   }
 
@@ -56,6 +66,7 @@ public func googleShapes() -> [Scenario] {
   return [
     scenario("returned") { $0.returned(1) },
     scenario("passed") { $0.passed(1) },
+    scenario("on the main queue") { $0.onMain(1) },
     scenario("always") { $0.always(1) },
     scenario("recover") { $0.recovered(1) },
     Scenario("Google: fire and forget") { GoogleShapes($0).fireAndForget(1) },

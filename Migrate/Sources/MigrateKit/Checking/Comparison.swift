@@ -76,8 +76,13 @@ final class Comparison {
       Set(old.flatMap(\.decisions.keys)).intersection(new.flatMap(\.decisions.keys)))
     let oldSignatures = old.map { signature($0, shared) }
     let newSignatures = new.map { signature($0, shared) }
+    let oldCases = old.map(Self.cases)
+    let newCases = new.map(Self.cases)
     for first in old.indices {
-      for second in new.indices where fit(oldSignatures[first], newSignatures[second]) {
+      for second in new.indices
+      where fit(oldSignatures[first], newSignatures[second])
+        && oldCases[first].allSatisfy({ newCases[second][$0.key] ?? $0.value == $0.value })
+      {
         pairs.append((first, second))
         if pairs.count > 4000 { return nil }
       }
@@ -87,6 +92,15 @@ final class Comparison {
       (difference, occurrence, condition(difference, occurrence))
     }
     .sorted { ($0.0.newOffset, $0.0.oldOffset) < ($1.0.newOffset, $1.0.oldOffset) }
+  }
+
+  /// The cases of enumerations that values are known to be on a path.
+  private static func cases(_ path: Path) -> [Substring: Substring] {
+    var result: [Substring: Substring] = [:]
+    for (question, holds) in path.decisions where holds {
+      if let (subject, name) = CaseName.split(question) { result[subject] = name }
+    }
+    return result
   }
 
   private func signature(_ path: Path, _ questions: [String]) -> [Int8] {
@@ -211,7 +225,7 @@ final class Comparison {
     let isChildCall = second.lists[after.list] == .child && !after.isEffect
     if !isChildCall { compareExecutors(before, after, pair) }
     guard before.isStrong, after.isStrong else { return }
-    if before.isAwaited, !after.isAwaited, before.kind == .call {
+    if before.isAwaited, before.isKnownToBeAwaited, !after.isAwaited, before.kind == .call {
       causes.append((before.key, after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
@@ -232,6 +246,14 @@ final class Comparison {
       note(
         before.isParallel ? .becameSequential : .becameParallel, after.summary, before.place,
         after.place, pair)
+    }
+    if before.loops.count == after.loops.count, before.loops != after.loops,
+      let (one, two) = zip(before.loops, after.loops).first(where: { $0 != $1 }),
+      one.isRange, two.isRange
+    {
+      note(
+        .argumentChanged, "\(before.summary) for each of \(one)` became `for each of \(two)",
+        before.place, after.place, pair)
     }
     if before.loops.count < after.loops.count {
       note(
@@ -345,4 +367,9 @@ final class Comparison {
     case (.crash, _): break
     }
   }
+}
+
+extension String {
+  /// Whether a loop over this counts through a range.
+  fileprivate var isRange: Bool { contains("..<") || contains("...") }
 }

@@ -25,6 +25,7 @@ extension Machine {
           }
           if let flow { return (state, nil, flow) }
           let id = state.addPromise(outcome, list: list)
+          state.promises[id].isEnd = link.library != .google && link.role.endsChain
           return (state, .promise(id), nil)
         }
       }
@@ -42,11 +43,21 @@ extension Machine {
   private typealias Handled = [(State, Outcome, Flow?)]
 
   private func handle(_ link: Link, _ outcome: Outcome, _ state: State) throws -> Handled {
+    // The program has crashed in a handler before this one.
+    if case .rejected(.plain("crash")) = outcome { return [(state, outcome, nil)] }
     switch (link.role, outcome) {
     case (.then, .fulfilled(let value)):
-      return try adopt(try call(link, [value], state, isEffect: link.library == .google)) {
-        state, result in
+      let isCertain = link.library != .google || !(link.handler?.mayReturnPromise ?? false)
+      return try adopt(
+        try call(link, [value], state, isEffect: link.library == .google),
+        isCertain: isCertain || link.overload != nil
+      ) { state, result in
         if link.overload == .value { return .fulfilled(result) }
+        if link.overload == .nothing { return .fulfilled(value) }
+        if link.overload == nil, link.library == .google, link.handler?.returnsValue ?? false {
+          let hasValue = link.handler?.resultOfClosure.flatMap(declarations.hasValue) ?? true
+          return .fulfilled(hasValue ? result : value)
+        }
         // Google's `then` with a handler that returns nothing passes the value on.
         if link.library == .google, result.isNothing, !value.isNothing { return .fulfilled(value) }
         return nil
@@ -169,8 +180,9 @@ extension Machine {
     }
   }
 
+  /// Waits for the promises that a handler returns; it isn't always certain that these are promises.
   private func adopt(
-    _ results: Values, _ special: (State, Value) -> Outcome?
+    _ results: Values, isCertain: Bool = true, _ special: (State, Value) -> Outcome?
   ) throws -> Handled {
     try results.flatMap { state, value, flow -> Handled in
       switch flow {
@@ -183,7 +195,11 @@ extension Machine {
           // A value, and not a call whose promise is adopted.
           return [(state, .fulfilled(value), nil)]
         }
-        return try settle(value, state).map { ($0.0, $0.1, nil) }
+        return try settle(value, state).map { state, outcome in
+          var state = state
+          if !isCertain, case .plain(let text) = value { state.doubtWait(for: text) }
+          return (state, outcome, nil)
+        }
       }
     }
   }
@@ -234,6 +250,32 @@ extension Machine {
 }
 
 extension Expr {
+  /// What is known about the type of the value that a closure returns.
+  fileprivate var resultOfClosure: Expr? {
+    guard case .closure(let body) = kind else { return nil }
+    switch body.steps.last {
+    case .exit(let value?, _)?: return value
+    case .expression(let value)? where body.isExpression: return value
+    default: return nil
+    }
+  }
+
+  /// Whether this is a closure that returns a value, and not a promise.
+  fileprivate var returnsValue: Bool {
+    guard case .closure(let body) = kind else { return false }
+    if let written = body.writtenResult { return !guessType(written).isThenable }
+    guard let value = resultOfClosure else { return false }
+    if value.type == .other { return true }
+    if case .member = value.kind { return !value.type.isThenable }
+    return false
+  }
+
+  /// Whether this is a closure of which the declarations don't tell if it returns a promise.
+  fileprivate var mayReturnPromise: Bool {
+    guard case .closure(let body) = kind, body.writtenResult == nil else { return false }
+    return resultOfClosure.map { $0.type == .unknown } ?? false
+  }
+
   /// Whether this is a closure whose result is declared as not optional.
   fileprivate func isNeverNil(_ declarations: Declarations) -> Bool {
     guard case .closure(let body) = kind, body.steps.count == 1 else { return false }

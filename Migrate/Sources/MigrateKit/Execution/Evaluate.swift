@@ -218,7 +218,7 @@ extension Machine {
         leave(
           state, body.isExpression ? value : .nothing, nil, saved, loops, wasInTry, endPlace)
       case .returned(let value): leave(state, value, nil, saved, loops, wasInTry, endPlace)
-      case .left: leave(state, .nothing, nil, saved, loops, wasInTry, endPlace)
+      case .left, .leftChoice: leave(state, .nothing, nil, saved, loops, wasInTry, endPlace)
       case .thrown, .crashed: leave(state, nil, flow, saved, loops, wasInTry, endPlace)
       }
     }

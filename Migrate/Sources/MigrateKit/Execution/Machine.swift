@@ -39,7 +39,9 @@ final class Machine {
     let rest = steps.dropFirst()
     if case .later(let deferred) = step {
       return try run(rest, state).flatMap { state, flow in
-        try run(deferred[...], state).map { ($0.0, flow) }
+        try run(deferred[...], state).map { state, end in
+          if case .crashed = end { (state, end) } else { (state, flow) }
+        }
       }
     }
     if case .require(let conditions, let otherwise) = step {
@@ -131,8 +133,14 @@ final class Machine {
       return try evaluate(value, state).map { state, value, flow in
         (state, flow ?? .thrown(value ?? .nothing))
       }
-    case .leaveLoop:
-      return [(state, .left)]
+    case .leave(let leaving, let place):
+      var state = state
+      if leaving == .loop, let loop = state.loops.last, !["while", "repeat"].contains(loop) {
+        record(
+          .block, key: "break from \(loop)", subject: "break", values: "", at: place,
+          isEffect: true, in: &state)
+      }
+      return [(state, leaving == .choice ? .leftChoice : .left)]
     case .function(let name, let body):
       var state = state
       state.environment[name] = .closure(body)
@@ -176,133 +184,6 @@ final class Machine {
         return (state, flow)
       }
     }
-  }
-
-  private func choose(_ subject: Expr, _ cases: [Case], _ state: State) throws -> Results {
-    try evaluate(subject, state).flatMap { state, value, flow -> Results in
-      if let flow { return [(state, flow)] }
-      let text = value?.text ?? "()"
-      if isLinear {
-        var state = state
-        for item in cases {
-          state.guards.append("case " + item.pattern)
-          if let next = try block(item.steps, matched(item.names, text, item.pattern, state)).first
-          {
-            state = next.0
-          }
-          state.guards.removeLast()
-        }
-        return [(state, .normal(.nothing))]
-      }
-      return try choose(text, cases[...], state)
-    }
-  }
-
-  private func choose(_ text: String, _ cases: ArraySlice<Case>, _ state: State) throws -> Results {
-    guard let item = cases.first else { return [(state, .normal(.nothing))] }
-    let rest = cases.dropFirst()
-    let isLast = rest.isEmpty && item.filter == nil
-    let choices =
-      item.pattern == "default" || item.pattern == "_" || isLast
-      ? [(state, true)] : try decide("\(text) ~ \(item.pattern)", state)
-    return try choices.flatMap { state, holds -> Results in
-      guard holds else { return try choose(text, rest, state) }
-      let bound = matched(item.names, text, item.pattern, state)
-      guard let filter = item.filter else { return try caseBody(item.steps, bound) }
-      return try test([.test(filter)][...], bound).flatMap { next, holds, flow -> Results in
-        if let flow { return [(next, flow)] }
-        return try holds ? caseBody(item.steps, next) : choose(text, rest, next)
-      }
-    }
-  }
-
-  private func caseBody(_ steps: [Step], _ state: State) throws -> Results {
-    try block(steps, state).map { state, flow in
-      if case .left = flow, state.loops.isEmpty { return (state, .normal(.nothing)) }
-      return (state, flow)
-    }
-  }
-
-  func matched(_ names: [String], _ text: String, _ pattern: String, _ state: State) -> State {
-    var state = state
-    for (index, name) in names.enumerated() {
-      state.environment[name] = .plain(
-        shortened("\(text)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
-    }
-    return state
-  }
-
-  private func loop(_ loop: Loop, _ state: State) throws -> Results {
-    let sources: Values =
-      if let source = loop.source { try evaluate(source, state) } else {
-        [(state, .nothing, nil)]
-      }
-    return try sources.flatMap { state, value, flow -> Results in
-      if let flow { return [(state, flow)] }
-      var state = state
-      let text = value?.text ?? ""
-      state.loops.append(text)
-      let bound = destructure(loop.pattern, .plain("each(\(text))"), state)
-      return try block(loop.steps, bound).map { state, flow in
-        var state = state
-        state.loops.removeLast()
-        if case .left = flow { return (state, .normal(.nothing)) }
-        return (state, flow)
-      }
-    }
-  }
-
-  private func doCatch(_ body: [Step], _ handlers: [Handler], _ state: State) throws -> Results {
-    let wasInTry = state.isInTry
-    let results = try block(body, state)
-    if handlers.isEmpty { return results }
-    if isLinear {
-      var all: Results = []
-      for (first, _) in results.prefix(1) {
-        var state = first
-        state.guards.append("catch")
-        for handler in handlers {
-          state.environment[handler.name] = .plain("error")
-          if let next = try block(handler.steps, state).first { state = next.0 }
-        }
-        state.guards.removeLast()
-        all.append((state, .normal(.nothing)))
-      }
-      return all
-    }
-    return try results.flatMap { state, flow -> Results in
-      guard case .thrown(let error) = flow else { return [(state, flow)] }
-      var state = state
-      state.isInTry = wasInTry
-      return try handle(error, handlers[...], state)
-    }
-  }
-
-  private func handle(
-    _ error: Value, _ handlers: ArraySlice<Handler>, _ state: State
-  ) throws -> Results {
-    guard let handler = handlers.first else { return [(state, .thrown(error))] }
-    let rest = handlers.dropFirst()
-    var choices = [(state, true)]
-    if let pattern = handler.pattern {
-      choices = try decide(errorTest(error, pattern), state)
-    }
-    return try choices.flatMap { first, holds -> Results in
-      guard holds else { return try handle(error, rest, first) }
-      var state = first
-      state.environment[handler.name] = error
-      guard let filter = handler.filter else { return try block(handler.steps, state) }
-      return try test([.test(filter)][...], state).flatMap { next, holds, flow -> Results in
-        if let flow { return [(next, flow)] }
-        return try holds ? block(handler.steps, next) : handle(error, rest, next)
-      }
-    }
-  }
-
-  /// The name of the question whether an error matches a pattern.
-  private func errorTest(_ error: Value, _ pattern: String) -> String {
-    pattern.contains("CancellationError")
-      ? "\(error.text).isCancelled" : "\(error.text) ~ \(pattern)"
   }
 
   // MARK: Bindings

@@ -133,6 +133,7 @@ extension Machine {
 
   func handlerExecutor(_ written: Expr?, _ library: Library, _ state: State) -> Executor {
     guard let written else {
+      if declarations.setsDefaultQueue, library != .pledge { return .callback }
       if library != .pledge { return .main }
       return state.executor == .main || home == .main ? .main : .pool
     }
@@ -227,7 +228,13 @@ extension Machine {
   private func resolve(
     _ id: Int, result: Value, _ place: Place, _ state: State
   ) throws -> Values {
-    try decide("\(result.text) ~ .success", state).flatMap { state, succeeds in
+    for (name, succeeds) in [
+      (".fulfilled(", true), (".success(", true), (".rejected(", false), (".failure(", false),
+    ] where result.text.hasPrefix(name) && result.text.hasSuffix(")") {
+      let value = Value.plain(String(result.text.dropFirst(name.count).dropLast()))
+      return settle(id, succeeds ? .fulfilled(value) : .rejected(value), place, state)
+    }
+    return try decide("\(result.text) ~ .success", state).flatMap { state, succeeds in
       settle(
         id,
         succeeds

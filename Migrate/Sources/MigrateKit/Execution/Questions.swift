@@ -1,9 +1,18 @@
+import Foundation
+
 extension Machine {
   /// Follows both answers to a question, or the one that this path has already given.
   func decide(_ question: String, _ state: State) throws -> [(State, Bool)] {
     if let known = state.decisions[question] { return [(state, known)] }
     if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
     if question == "false" { return [(state, false)] }
+    if let (subject, name) = CaseName.split(question),
+      state.decisions.contains(where: { known, holds in
+        holds && CaseName.split(known).map { $0.0 == subject && $0.1 != name } ?? false
+      })
+    {
+      return [(state, false)]
+    }
     if isLinear { return [(state, true)] }
     stateCount += 1
     if stateCount > 1500 { throw TooManyPaths() }
@@ -124,5 +133,17 @@ extension Machine {
       if let flow { return [(state, false, flow)] }
       return try decide(versioned(value?.text ?? "", state), state).map { ($0.0, $0.1, nil) }
     }
+  }
+}
+
+/// Questions whether a value is a case of an enumeration: it is only one of them.
+enum CaseName {
+  /// The value and the name of the case in a question such as `result ~ .success`; nil for others.
+  static func split(_ question: String) -> (subject: Substring, name: Substring)? {
+    guard let mark = question.range(of: " ~ .", options: .backwards) else { return nil }
+    return (
+      question[..<mark.lowerBound],
+      question[mark.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+    )
   }
 }

@@ -51,6 +51,11 @@ struct State {
     return callbacks.count - 1
   }
 
+  /// Whether a value is the end of a chain whose errors have been handled.
+  func isEnd(_ value: Value?) -> Bool {
+    if case .promise(let id)? = value { promises[id].isEnd } else { false }
+  }
+
   /// This state with a new promise, which is the value of the expression.
   func withPromise(
     _ outcome: Outcome? = nil, source: Value? = nil, list: Int? = nil
@@ -80,6 +85,14 @@ struct State {
     }
   }
 
+  /// Notes that the call whose value is `text` perhaps returns a value and not a promise.
+  mutating func doubtWait(for text: String) {
+    guard let index = events.lastIndex(where: { $0.kind == .call && $0.key == text }) else {
+      return
+    }
+    events[index].isKnownToBeAwaited = false
+  }
+
   /// Records that the code waits for the call whose value is `text`; returns whether there is one.
   mutating func markAwaited(_ text: String, parallel: Bool = false) {
     let now = tick()
@@ -100,6 +113,7 @@ enum Flow {
   case returned(Value)
   case thrown(Value)
   case left
+  case leftChoice
   case crashed
 }
 

@@ -107,7 +107,7 @@ extension Machine {
       switch flow {
       case .thrown(let error)?: .error(error.text)
       case .crashed?: .crash
-      default: .value(isVoid ? "()" : value?.text ?? "()")
+      default: .value(isVoid || state.isEnd(value) ? "()" : value?.text ?? "()")
       }
     return Path(
       decisions: state.decisions, events: state.events, ending: ending, endPlace: state.endPlace,

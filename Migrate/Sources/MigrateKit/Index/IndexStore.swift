@@ -5,6 +5,8 @@ import Foundation
 public struct IndexStore: Sendable {
   /// The USRs of the symbols at a place, by path, line, and column.
   private let symbols: [String: [Int: [String]]]
+  /// The files that have been changed since the build: nothing is read for them.
+  public let outdated: Set<String>
 
   /// Reads the index store at `path`, as `swift build` writes it to `.build/debug/index/store`.
   ///
@@ -19,16 +21,21 @@ public struct IndexStore: Sendable {
     }
     let collector = Collector()
     let message = read_index(
-      library, path, Unmanaged.passUnretained(collector).toOpaque()
-    ) { context, path, line, column, name, usr in
-      guard let context else { return }
-      let collector = Unmanaged<Collector>.fromOpaque(context).takeUnretainedValue()
-      collector.add(path, line, column, name, usr)
-    }
+      library, path, Unmanaged.passUnretained(collector).toOpaque(),
+      { context, path, line, column, name, usr in
+        guard let context else { return }
+        let collector = Unmanaged<Collector>.fromOpaque(context).takeUnretainedValue()
+        collector.add(path, line, column, name, usr)
+      },
+      { context, path in
+        guard let context else { return }
+        Unmanaged<Collector>.fromOpaque(context).takeUnretainedValue().addOutdated(path)
+      })
     if let message {
       throw MigrateError("'\(path)': \(String(cString: message)) (with '\(library)').")
     }
     symbols = collector.symbols
+    outdated = collector.outdated
   }
 
   /// The module that declares the symbol at a place; nil if the index doesn't have the place.
@@ -50,15 +57,21 @@ public struct IndexStore: Sendable {
     _ = FileManager.default.fileExists(atPath: base, isDirectory: &isFolder)
     let prefix =
       isFolder.boolValue ? base + "/" : (base as NSString).deletingLastPathComponent + "/"
+    func relative(_ path: String) -> String? {
+      let full = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+      return full.hasPrefix(prefix) ? String(full.dropFirst(prefix.count)) : nil
+    }
     var own: [String: [Int: [String]]] = [:]
     for (path, places) in symbols {
-      let full = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-      if full.hasPrefix(prefix) { own[String(full.dropFirst(prefix.count))] = places }
+      if let name = relative(path) { own[name] = places }
     }
-    return IndexStore(symbols: own)
+    return IndexStore(symbols: own, outdated: Set(outdated.compactMap(relative)))
   }
 
-  private init(symbols: [String: [Int: [String]]]) { self.symbols = symbols }
+  private init(symbols: [String: [Int: [String]]], outdated: Set<String>) {
+    self.symbols = symbols
+    self.outdated = outdated
+  }
 
   /// The module in a Swift USR: `s:10PromiseKit8ThenableP…`; standard library types are shortened.
   private static func module(_ usr: String) -> String {
@@ -88,7 +101,10 @@ public struct IndexStore: Sendable {
 /// Collects the occurrences of operators.
 private final class Collector {
   var symbols: [String: [Int: [String]]] = [:]
+  var outdated: Set<String> = []
   private static let names = Operators.allNames
+
+  func addOutdated(_ path: index_text) { outdated.insert(Self.text(path)) }
 
   func add(
     _ path: index_text, _ line: UInt32, _ column: UInt32, _ name: index_text, _ usr: index_text

@@ -9,6 +9,7 @@ final class DeclarationCollector: SyntaxVisitor {
   var types: [(String, TypeDeclaration)] = []
   var closures: [(String, TypeGuess)] = []
   var aliases: [(String, TypeGuess)] = []
+  var setsDefaultQueue = false
 
   init(_ file: SourceFile) {
     self.file = file
@@ -102,9 +103,21 @@ final class DeclarationCollector: SyntaxVisitor {
     return .skipChildren
   }
 
+  override func visit(_ node: InfixOperatorExprSyntax) -> SyntaxVisitorContinueKind {
+    if node.operator.is(AssignmentExprSyntax.self) {
+      let target = node.leftOperand.trimmedDescription
+      if target.contains("conf.Q") || target.hasSuffix("DispatchQueue.promises") {
+        setsDefaultQueue = true
+      }
+    }
+    return .visitChildren
+  }
+
   private func guessValue(_ initial: String) -> TypeGuess {
     let text = initial.filter { !$0.isWhitespace }
     if text.isEmpty { return .unknown }
+    if let first = text.first, "[\"-0123456789".contains(first) { return .other }
+    if ["true", "false"].contains(text) { return .other }
     if text.hasPrefix("Promise<") && text.contains("pending()") { return .other }
     return guessType(String(text.prefix { $0 != "(" && $0 != "{" })) == .promise
       ? .promise : .unknown

@@ -49,6 +49,9 @@ final class FunctionDeclaration {
     return owner.isEmpty ? own : owner + "." + own
   }
 
+  /// Whether a call of the function has no value.
+  var isVoid: Bool { ["", "Void", "()"].contains(returns.filter { !$0.isWhitespace }) }
+
   var returnsNothing: Bool {
     let plain = returns.filter { !$0.isWhitespace }
     return plain.isEmpty || ["Void", "()"].contains(plain)
@@ -100,6 +103,8 @@ final class Declarations {
   let index: IndexStore?
   /// The library that the tree uses, if it uses only one.
   private let library: Library?
+  /// Whether the program, apart from its tests, sets the queues on which handlers run by default.
+  private(set) var setsDefaultQueue = false
 
   init(_ tree: SourceTree) {
     settings = tree.settings
@@ -112,6 +117,7 @@ final class Declarations {
       let collector = DeclarationCollector(file)
       collector.walk(file.syntax)
       functions += collector.functions
+      if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
       for (name, owner, type) in collector.properties {
         properties[name, default: []].append((owner, type))
       }
@@ -164,14 +170,44 @@ final class Declarations {
 
   /// Whether the functions that a call can be are declared with a result that isn't optional.
   func returnsNonOptional(_ callee: Expr, _ arguments: [Expr.Argument]) -> Bool {
-    let name: String
-    switch callee.kind {
-    case .name(let text), .member(_, let text): name = text
-    default: return false
-    }
-    let fitting = byName[name]?.filter { fits($0, arguments.map { $0.label ?? "_" }) } ?? []
+    let fitting = candidates(callee, arguments)
     return !fitting.isEmpty && fitting.allSatisfy { !$0.returns.hasSuffix("?") }
   }
+
+  /// The functions of the tree that a call can be.
+  private func candidates(
+    _ callee: Expr, _ arguments: [Expr.Argument]
+  ) -> [FunctionDeclaration] {
+    switch callee.kind {
+    case .name(let name), .member(_, let name):
+      byName[name]?.filter { fits($0, arguments.map { $0.label ?? "_" }) } ?? []
+    default: []
+    }
+  }
+
+  /// Whether an expression has a value; nil if the declarations don't tell.
+  func hasValue(_ expression: Expr) -> Bool? {
+    switch expression.kind {
+    case .call(let callee, let arguments):
+      if case .name(let name) = callee.kind {
+        if Self.voidFunctions.contains(name) { return false }
+        if name.first?.isUppercase == true { return true }
+      }
+      let all = candidates(callee, arguments)
+      if all.isEmpty { return nil }
+      if all.allSatisfy(\.isVoid) { return false }
+      return all.contains(where: \.isVoid) ? nil : true
+    case .attempt(.propagate, let inner): return hasValue(inner)
+    case .name, .literal, .tuple, .list, .keyPath, .closure: return true
+    case .member: return true
+    case .compound(let pieces): return pieces.count > 1 ? true : nil
+    default: return nil
+    }
+  }
+
+  private static let voidFunctions: Set<String> = [
+    "print", "debugPrint", "NSLog", "assert", "precondition", "assertionFailure", "os_log",
+  ]
 
   /// What the declarations say about the result of a call; `.unknown` if they disagree or there are
   /// none.
@@ -184,7 +220,7 @@ final class Declarations {
     if fitting.isEmpty { return .unknown }
     let own = fitting.filter { $0.owner == owner }
     let candidates = own.isEmpty ? fitting : own
-    let types = Set(candidates.map { $0.isAsync ? TypeGuess.other : $0.type })
+    let types = Set(candidates.map { $0.isAsync || $0.isVoid ? TypeGuess.other : $0.type })
     return types.count == 1 ? types.first ?? .unknown : .unknown
   }
 
@@ -205,13 +241,25 @@ final class Declarations {
   /// The label of a trailing closure in a call.
   static let trailing = "{}"
 
-  /// Whether the tree declares a function with the name of an operator, outside extensions of the
-  /// libraries' types.
-  func declaresOperator(_ name: String) -> Bool {
+  /// Whether the tree declares a function with the name of an operator that fits a call, outside
+  /// extensions of the libraries' types.
+  func declaresOperator(_ name: String, labels: [String]) -> Bool {
     byName[name]?.contains {
       !["Promise", "Guarantee", "Thenable", "CatchMixin"].contains($0.owner)
-        && $0.labels.last.map { !$0.isEmpty } ?? false
+        && !$0.labels.isEmpty && fits($0, labels)
     } ?? false
+  }
+
+  /// Whether all functions with a name take a closure last that returns a promise.
+  func takesPromiseClosure(_ name: String) -> Bool {
+    guard let all = byName[name] else { return false }
+    return all.allSatisfy { function in
+      guard let type = function.parameters.last?.type,
+        let arrow = type.range(of: "->", options: .backwards)
+      else { return false }
+      return guessType(type[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" })
+        .isThenable
+    }
   }
 
   func propertyType(_ name: String, in owner: String?) -> TypeGuess {

@@ -16,7 +16,9 @@ extension Lowering {
       let text = name.baseName.text
       let type = scope.type(of: text) ?? declarations.propertyType(text, in: owner)
       let isForeign = scope.type(of: text) == nil && declarations.isForeign(text, in: file)
-      return Expr(.name(text), place, isForeign ? .other : type)
+      // A type isn't a promise, but one of its static members can be.
+      let isType = text.first?.isUppercase == true && scope.type(of: text) == nil
+      return Expr(.name(text), place, isForeign || isType && type == .unknown ? .other : type)
     case .memberAccessExpr(let member):
       return memberAccess(member, place)
     case .functionCallExpr(let call):
@@ -110,7 +112,7 @@ extension Lowering {
   }
 
   /// Members and functions of the standard library, which have no promises.
-  private static let collectionNames: Set<String> = [
+  static let collectionNames: Set<String> = [
     "keys", "values", "allCases", "utf8", "indices", "count", "first", "last", "isEmpty", "zip",
     "filter", "sorted", "reversed", "enumerated", "prefix", "suffix", "dropFirst", "dropLast",
     "joined", "split", "components", "lowercased", "uppercased", "trimmingCharacters", "stride",
@@ -160,220 +162,9 @@ extension Lowering {
       resultIsVoid: false, place: place(node))
     body.hasParameters =
       node.signature?.parameterClause != nil || node.statements.lastDollarIndex >= 0
+    body.writtenResult = written
     body.canThrow = node.statements.containsThrow
     return body
-  }
-
-  // MARK: Calls
-
-  private func call(_ node: FunctionCallExprSyntax, _ place: Place) -> Expr {
-    let member = node.calledExpression.as(MemberAccessExprSyntax.self)
-    let receiver = member?.base.map(expression)
-    let name = member?.declName.baseName.text ?? ""
-    let isOperator =
-      library.flatMap { Operators.role(name, $0) } != nil
-      && (receiver?.type.isThenable ?? false || Operators.isTelling(name))
-    nextParametersAreValues = isOperator
-    var all = arguments(node.arguments)
-    nextParametersAreValues = isOperator
-    defer { nextParametersAreValues = false }
-    if let trailing = node.trailingClosure {
-      nextClosureReturnsPromise = requiresPromise(node.calledExpression)
-      all.append(
-        Expr.Argument(label: Declarations.trailing, value: expression(ExprSyntax(trailing))))
-    }
-    for extra in node.additionalTrailingClosures {
-      all.append(
-        Expr.Argument(label: extra.label.text, value: expression(ExprSyntax(extra.closure))))
-    }
-    if let member, let lowered = receiver {
-      if let link = chainLink(lowered, name, all, node) {
-        return Expr(.chain(link), self.place(member.declName), resultType(link))
-      }
-      let callee = Expr(.member(lowered, name), self.place(member.declName))
-      return Expr(.call(callee, all), place, callType(lowered, name, all))
-    }
-    let callee = expression(node.calledExpression)
-    return Expr(.call(callee, all), place, callType(callee, all))
-  }
-
-  /// Whether a closure passed to `callee` has to return a promise.
-  private func requiresPromise(_ callee: ExprSyntax) -> Bool {
-    guard library == .promiseKit else { return false }
-    if let member = callee.as(MemberAccessExprSyntax.self) {
-      return ["then", "thenMap", "thenFlatMap"].contains(member.declName.baseName.text)
-    }
-    return callee.as(DeclReferenceExprSyntax.self)?.baseName.text == "firstly"
-  }
-
-  /// The operator that a call applies to a promise; nil if the call isn't one, or if that isn't
-  /// known.
-  private func chainLink(
-    _ base: Expr, _ name: String, _ all: [Expr.Argument], _ node: FunctionCallExprSyntax
-  ) -> Link? {
-    guard let library, let role = Operators.role(name, library) else { return nil }
-    if role == .toAsync || role == .wait, !all.isEmpty { return nil }
-    guard let member = node.calledExpression.as(MemberAccessExprSyntax.self) else { return nil }
-    let place = place(member.declName)
-    let hasHandler = all.contains { $0.value.isHandler }
-    if let module = declarations.index?.module(
-      path: file.path, line: place.line, column: place.column)
-    {
-      guard Library(rawValue: module) != nil else {
-        decisions.others += 1
-        return nil
-      }
-      decisions.byIndex += 1
-    } else if base.type.isThenable {
-      decisions.byDeclaration += 1
-    } else if declarations.declaresOperator(name) {
-      // The tree has a function of its own with this name: only a type decides.
-      if hasHandler, base.type != .other { decisions.undecided.append(place) }
-      return nil
-    } else if Operators.isTelling(name), hasHandler || ["cauterize", "asVoid"].contains(name) {
-      decisions.byName += 1
-    } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
-      decisions.byChain += 1
-    } else if base.type == .other {
-      decisions.others += 1
-      return nil
-    } else {
-      // Without the import, a file can use promises of other files, but seldom does.
-      if hasHandler, Library.used(by: file.imports) != nil { decisions.undecided.append(place) }
-      return nil
-    }
-    return link(base, role, name, all, library, place, node)
-  }
-
-  /// Whether a later operator of the same chain is one that only promises have.
-  private func continuesAsChain(_ node: FunctionCallExprSyntax) -> Bool {
-    var current = Syntax(node)
-    if promisePositions.contains(current.id) { return true }
-    while let member = current.parent?.as(MemberAccessExprSyntax.self),
-      let call = member.parent?.as(FunctionCallExprSyntax.self), let library
-    {
-      let name = member.declName.baseName.text
-      guard Operators.role(name, library) != nil else { return false }
-      if Operators.isTelling(name) { return true }
-      current = Syntax(call)
-      if promisePositions.contains(current.id) { return true }
-    }
-    return false
-  }
-
-  private func link(
-    _ base: Expr, _ role: Role, _ name: String, _ all: [Expr.Argument], _ library: Library?,
-    _ place: Place, _ node: FunctionCallExprSyntax?
-  ) -> Link {
-    let handler = all.last { $0.label != "on" && $0.label != "flags" && $0.label != "policy" }
-    let link = Link(
-      base: base, role: role, name: name, library: library ?? self.library ?? .pledge,
-      executor: all.first { $0.label == "on" }?.value,
-      policy: all.first { $0.label == "policy" }?.value, arguments: all,
-      handler: handler?.value, place: place, syntax: node)
-    link.overload = declarations.index?.symbol(
-      path: file.path, line: place.line, column: place.column
-    ).flatMap(overload)
-    links.append(link)
-    return link
-  }
-
-  /// The overload that a USR names, by what the handler in its type returns.
-  private func overload(_ usr: String) -> Link.Overload? {
-    if usr.contains("C4then2on_") && usr.hasPrefix("s:8Promises") {
-      if usr.hasSuffix("_qd__xKctlF") { return .value }
-      return usr.hasSuffix("_yxKctF") ? .nothing : .promise
-    }
-    if usr.contains("7recover2on_") {
-      return usr.hasSuffix("_xs5Error_pKctF") ? .value : .promise
-    }
-    if usr.contains("E7recover2on5flags") {
-      return usr.contains("9Guarantee") ? .guarantee : .promise
-    }
-    return nil
-  }
-
-  private func resultType(_ link: Link) -> TypeGuess {
-    switch link.role {
-    case .wait, .toAsync: return .other
-    case .cauterize: return .guarantee
-    case .catchError: return .guarantee
-    case .recover:
-      // The overload that returns a guarantee is chosen for closures that can't throw and return
-      // one; only a written type tells.
-      return .promise
-    case .map, .done, .get, .then, .finally, .asVoid:
-      return link.base.type == .guarantee ? .guarantee : .promise
-    default: return .promise
-    }
-  }
-
-  private func labels(_ all: [Expr.Argument]) -> [String] { all.map { $0.label ?? "_" } }
-
-  private func callType(_ callee: Expr, _ all: [Expr.Argument]) -> TypeGuess {
-    guard case .name(let name) = callee.kind else { return .unknown }
-    if let local = scope.type(of: name), local != .unknown { return .unknown }
-    let plain = name.split(separator: "<").first.map(String.init) ?? name
-    if library != nil {
-      switch plain {
-      case "Promise": return .promise
-      case "Guarantee": return .guarantee
-      case "firstly": return closureType(all) == .guarantee ? .guarantee : .promise
-      case "race", "when", "all", "any", "retry", "wrap", "attempt":
-        let isGuarantee = all.contains { $0.label == "resolved" || $0.label == "guarantees" }
-        if declarations.byName[plain] == nil {
-          return isGuarantee ? .guarantee : .promise
-        }
-      case "after": if all.count == 1 { return .guarantee }
-      default: break
-      }
-    }
-    if plain.first?.isUppercase == true || Self.collectionNames.contains(plain) { return .other }
-    if declarations.isForeign(plain, in: file) { return .other }
-    return declarations.resultType(ofCall: plain, labels: labels(all), in: owner)
-  }
-
-  private func callType(_ base: Expr, _ name: String, _ all: [Expr.Argument]) -> TypeGuess {
-    if case .name(let text) = base.kind {
-      let type = guessType(text)
-      if type.isThenable || ["Promise", "Guarantee"].contains(text) {
-        return ["pending", "withResolvers"].contains(name)
-          ? .other : (text.hasPrefix("Guarantee") ? .guarantee : .promise)
-      }
-      if text == "self" {
-        return declarations.resultType(ofCall: name, labels: labels(all), in: owner)
-      }
-    }
-    if all.contains(where: {
-      if case .member(nil, "promise") = $0.value.kind { true } else { false }
-    }) {
-      // `dataTask(.promise, …)`: this first argument selects overloads that return promises.
-      return .promise
-    }
-    if Self.collectionNames.contains(name) || declarations.isForeign(name, in: file) {
-      return .other
-    }
-    // What `map` of another type than a promise returns isn't one either.
-    if base.type == .other, library.map({ Operators.role(name, $0) != nil }) ?? false {
-      return .other
-    }
-    return declarations.resultType(ofCall: name, labels: labels(all), in: "")
-  }
-
-  private func closureType(_ all: [Expr.Argument]) -> TypeGuess {
-    guard case .closure(let body)? = all.last?.value.kind else { return .unknown }
-    guard case .expression(let value)? = body.steps.last, body.isExpression else { return .unknown }
-    return value.type
-  }
-}
-
-extension Expr {
-  /// Whether this can be the handler of an operator.
-  var isHandler: Bool {
-    switch kind {
-    case .closure, .keyPath, .name, .member: true
-    default: false
-    }
   }
 }
 

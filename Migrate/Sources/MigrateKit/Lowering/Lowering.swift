@@ -36,7 +36,7 @@ final class Lowering {
     scope.push()
     defer { scope.pop() }
     for parameter in function.parameters {
-      scope.declare(parameter.name, guessType(parameter.type))
+      scope.declare(parameter: parameter.name, type: parameter.type)
     }
     let isExpression = function.type != .unknown && isSingleExpression(statements)
     returnsPromise = function.type.isThenable
@@ -162,7 +162,10 @@ final class Lowering {
             steps: steps(node.body.statements) + [.expression(expression(node.condition))]))
       ]
     }
-    if node.is(BreakStmtSyntax.self) || node.is(ContinueStmtSyntax.self) { return [.leaveLoop] }
+    if node.is(ContinueStmtSyntax.self) { return [.leave(.iteration, place(node))] }
+    if let node = node.as(BreakStmtSyntax.self) {
+      return [.leave(node.leavesChoice ? .choice : .loop, place(node))]
+    }
     if let node = node.as(LabeledStmtSyntax.self) { return steps(node.statement) }
     return []
   }
@@ -198,8 +201,8 @@ final class Lowering {
 
   private func steps(_ node: DeclSyntax) -> [Step] {
     if let node = node.as(FunctionDeclSyntax.self), let body = node.body {
-      let names = node.signature.parameterClause.parameters.map {
-        ($0.secondName ?? $0.firstName).text
+      let parameters = node.signature.parameterClause.parameters.map {
+        (name: ($0.secondName ?? $0.firstName).text, type: $0.type.trimmedDescription)
       }
       scope.declare(
         node.name.text, .other)
@@ -212,9 +215,9 @@ final class Lowering {
         scope.pop()
         returnsPromise = outer
       }
-      names.forEach { scope.declare($0, .unknown) }
+      parameters.forEach { scope.declare(parameter: $0.name, type: $0.type) }
       let lowered = Body(
-        parameters: names, steps: steps(body.statements),
+        parameters: parameters.map(\.name), steps: steps(body.statements),
         isExpression: isSingleExpression(body.statements),
         isMainActor: attributeNames(node.attributes).contains("MainActor"),
         resultIsVoid: node.signature.returnClause == nil, place: place(node))
@@ -373,5 +376,23 @@ final class Lowering {
       }
     }
     return result
+  }
+}
+
+extension BreakStmtSyntax {
+  /// Whether this leaves a `switch`, and not a loop.
+  fileprivate var leavesChoice: Bool {
+    guard label == nil else { return false }
+    var node = parent
+    while let current = node {
+      if current.is(SwitchCaseSyntax.self) { return true }
+      if current.is(ForStmtSyntax.self) || current.is(WhileStmtSyntax.self)
+        || current.is(RepeatStmtSyntax.self)
+      {
+        return false
+      }
+      node = current.parent
+    }
+    return false
   }
 }

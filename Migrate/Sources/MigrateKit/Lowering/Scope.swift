@@ -1,3 +1,5 @@
+import Foundation
+
 /// What is known about the names in scope while code is lowered.
 final class Scope {
   private var frames: [[String: TypeGuess]] = [[:]]
@@ -6,6 +8,20 @@ final class Scope {
   func pop() { frames.removeLast() }
 
   func declare(_ name: String, _ type: TypeGuess) { frames[frames.count - 1][name] = type }
+
+  /// Declares a parameter; for a closure, also what it returns.
+  func declare(parameter name: String, type: String) {
+    declare(name, guessType(type))
+    guard let arrow = type.range(of: "->", options: .backwards) else { return }
+    let result = type[arrow.upperBound...].filter { !$0.isWhitespace && $0 != ")" }
+    frames[frames.count - 1][name + "()"] = guessType(result)
+  }
+
+  /// What a local closure returns; nil if that isn't known.
+  func result(of name: String) -> TypeGuess? {
+    for frame in frames.reversed() where frame[name] != nil { return frame[name + "()"] }
+    return nil
+  }
 
   /// The type of a local name; nil if the name isn't local.
   func type(of name: String) -> TypeGuess? {

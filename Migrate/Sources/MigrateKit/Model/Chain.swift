@@ -43,7 +43,7 @@ final class Chain {
     of last: Link, _ node: FunctionCallExprSyntax, in function: FunctionDeclaration
   ) -> Usage {
     if last.role == .wait { return .blocked }
-    if last.role == .toAsync { return .awaited }
+    if last.role == .toAsync || isAwaited(Syntax(node)) { return .awaited }
     var parent = node.parent
     while let current = parent {
       if current.is(TryExprSyntax.self) || current.is(AwaitExprSyntax.self) {
@@ -62,6 +62,17 @@ final class Chain {
       return .stored
     }
     return .stored
+  }
+
+  /// Whether an expression is part of one under `await`, outside closures.
+  private static func isAwaited(_ node: Syntax) -> Bool {
+    var parent = node.parent
+    while let current = parent, !current.is(CodeBlockItemSyntax.self) {
+      if current.is(AwaitExprSyntax.self) { return true }
+      if current.is(ClosureExprSyntax.self) { return false }
+      parent = current.parent
+    }
+    return false
   }
 
   /// Whether a statement is the only one of a body that returns a value.

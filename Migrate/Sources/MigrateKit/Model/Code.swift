@@ -15,6 +15,8 @@ public final class Body {
   let isMainActor: Bool
   /// Whether the function returns nothing, or a promise for `Void`.
   let resultIsVoid: Bool
+  /// The result type that is written for a closure.
+  var writtenResult: String?
   /// Whether the closure names or uses a parameter.
   var hasParameters = true
   /// Whether the body contains `try` or `throw` outside nested closures.
@@ -48,9 +50,12 @@ indirect enum Step {
   case later([Step])
   case exit(Expr?, Place)
   case fail(Expr, Place)
-  case leaveLoop
+  case leave(Leaving, Place)
   case function(name: String, Body)
 }
+
+/// What `break` and `continue` leave.
+enum Leaving { case loop, iteration, choice }
 
 /// What a `let`, a parameter, or a pattern binds.
 indirect enum Pattern {
@@ -163,7 +168,7 @@ final class Link {
   var overload: Overload?
 
   /// Overloads that differ in what their handlers return.
-  enum Overload { case promise, value, nothing, guarantee }
+  enum Overload: String { case promise, value, nothing, guarantee }
   let syntax: FunctionCallExprSyntax?
 
   init(

@@ -42,6 +42,8 @@ struct Event {
   var isEffect: Bool
   /// Whether the code waits for the result.
   var isAwaited = false
+  /// Whether that is certain: without a type, the result of a handler can be a promise or a value.
+  var isKnownToBeAwaited = true
   /// Whether the declaration says that the call returns a promise.
   let isPromise: Bool
   /// The list of sequential work to which the event belongs: 0 is the function itself.
@@ -86,7 +88,8 @@ indirect enum Value {
   var text: String {
     switch self {
     case .plain(let text): text
-    case .promise(let id): "promise\(id)"
+    // Without its number: the versions of a function number their promises differently.
+    case .promise: "promise"
     case .resolver: "resolver"
     case .resolverMethod(_, let name): "resolver.\(name)"
     case .closure: "{…}"
@@ -113,6 +116,8 @@ struct PromiseState {
   var list: Int?
   var isContinuation = false
   var canFail = true
+  /// Whether this stands for the end of a chain, which isn't a value.
+  var isEnd = false
 }
 
 /// How a unit ends on a path.

@@ -39,6 +39,19 @@ public enum Role: String, Sendable {
   case wait
   /// Continues in an `async` function: `.async()`, `.value`.
   case toAsync
+
+  /// Whether a chain ends with an operator of this role, apart from `finally`.
+  var endsChain: Bool { self == .catchError || self == .cauterize || self == .finally }
+
+  /// Whether an operator of this role is always called with a handler.
+  var needsHandler: Bool {
+    switch self {
+    case .then, .map, .compactMap, .done, .get, .tap, .catchError, .catchAndPass, .recover,
+      .finally, .eachPromise:
+      true
+    case .asVoid, .cauterize, .eachValue, .policy, .wait, .toAsync: false
+    }
+  }
 }
 
 /// The operators of the libraries.
@@ -85,11 +98,9 @@ enum Operators {
   private static let pledge: [String: Role] = [
     "then": .then, "map": .map, "compactMap": .compactMap, "done": .done, "get": .get,
     "tap": .tap, "watch": .tap, "catch": .catchError, "recover": .recover,
-    "replaceError": .recover, "mapError": .recover, "finally": .finally, "asVoid": .asVoid,
-    "cauterize": .cauterize, "mapValues": .eachValue, "flatMapValues": .eachValue,
-    "compactMapValues": .eachValue, "filterValues": .eachValue, "sortedValues": .eachValue,
-    "firstValue": .eachValue, "lastValue": .eachValue, "thenMap": .eachPromise,
-    "thenFlatMap": .eachPromise, "timeout": .policy, "delay": .policy, "validate": .policy,
+    "replaceError": .recover, "mapError": .recover, "finally": .finally,
+    "finallyThen": .finally, "asVoid": .asVoid, "ignoreErrors": .cauterize, "reduce": .eachPromise,
+    "timeout": .policy, "delay": .policy, "validate": .policy,
     "deadline": .policy, "wait": .wait, "asyncMap": .then, "asyncRecover": .recover,
     "asyncFinally": .finally,
   ]

@@ -2,7 +2,8 @@
 struct ConversionOrder {
   let names: [String]
 
-  init(_ program: Program) {
+  init(_ program: Program, in files: [SourceFile]) {
+    let own = Set(files.map(ObjectIdentifier.init))
     let functions = program.declarations.functions.filter {
       $0.type.isThenable && $0.statements != nil
     }
@@ -27,6 +28,7 @@ struct ConversionOrder {
       state[id] = false
       for callee in callees[id] ?? [] { visit(callee) }
       state[id] = true
+      guard own.contains(ObjectIdentifier(function.file)) else { return }
       order.append("\(function.place.description): \(function.fullName)")
     }
     for function in functions { visit(function) }

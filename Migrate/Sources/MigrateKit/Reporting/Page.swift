@@ -24,6 +24,7 @@ public struct Page {
     <dl>\(figures)</dl>
     </header>
     <main>
+    \(problems)
     <section><h2>Decisions</h2>\(decisions)</section>
     <section><h2>Order of conversion</h2>\(order)</section>
     <section><h2>Files</h2>\(files)</section>
@@ -49,7 +50,7 @@ public struct Page {
     if report.summary.decisions.isEmpty { return "<p>No chain needs a decision.</p>" }
     let rows = report.summary.decisions.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map {
       "<tr><td class=\"number\">\($0.value)</td><td><code>\($0.key)</code></td><td>"
-        + "\(escaped(Decision(rawValue: $0.key)?.question ?? ""))</td></tr>"
+        + "\(sentence(Decision(rawValue: $0.key)?.question ?? ""))</td></tr>"
     }
     return "<table><tr><th class=\"number\">Chains</th><th>Kind</th><th>Decide</th></tr>"
       + rows.joined() + "</table>"
@@ -77,7 +78,7 @@ public struct Page {
     if !facts.notes.isEmpty {
       html +=
         "<ul class=\"notes\">"
-        + facts.notes.map { "<li>Line \($0.line): \(escaped($0.text))</li>" }.joined() + "</ul>"
+        + facts.notes.map { "<li>Line \($0.line): \(sentence($0.text))</li>" }.joined() + "</ul>"
     }
     if let paths = facts.paths {
       let columns = [
@@ -108,13 +109,25 @@ public struct Page {
     return "<div class=\"chain\"><p>\(badge) <code>\(escaped(chain.source))</code>"
       + " <small>line \(chain.line), \(chain.usage), errors \(chain.errors)</small></p>"
       + "<table>\(rows.joined())</table>"
-      + (chain.question.map { "<p class=\"question\">\(escaped($0))</p>" } ?? "") + "</div>"
+      + (chain.question.map { "<p class=\"question\">\(sentence($0))</p>" } ?? "") + "</div>"
+  }
+
+  private var problems: String {
+    if report.problems.isEmpty { return "" }
+    return "<section><h2>Files that can't be read reliably</h2><ul>"
+      + report.problems.map { "<li>\(escaped($0))</li>" }.joined() + "</ul></section>"
   }
 
   private var undecided: String {
     if report.undecided.isEmpty { return "" }
     return "<section><h2>Types that aren't known</h2><ul>"
       + report.undecided.map { "<li>\(escaped($0))</li>" }.joined() + "</ul></section>"
+  }
+
+  /// A sentence of the tool, in which backticks enclose code.
+  private func sentence(_ text: String) -> String {
+    escaped(text).split(separator: "`", omittingEmptySubsequences: false).enumerated()
+      .map { $0.offset % 2 == 1 ? "<code>\($0.element)</code>" : String($0.element) }.joined()
   }
 
   private func escaped(_ text: String) -> String {
@@ -125,7 +138,7 @@ public struct Page {
 
   private static let style = """
     :root { color-scheme: light dark; --line: #8884; --soft: #8882; --good: #1a7f37;
-      --ask: #b35900; }
+      --ask: #b35900; --ask-text: light-dark(#b35900, #ffa657); }
     body { font: 15px/1.5 system-ui, sans-serif; margin: 0; }
     header, main { max-width: 70rem; margin: 0 auto; padding: 1rem 1.5rem; }
     h1 { font-size: 1.6rem; margin: .5rem 0; }
@@ -149,7 +162,7 @@ public struct Page {
     .badge { border-radius: 6px; padding: .1rem .5rem; font-size: .8rem; background: var(--soft); }
     .exact { background: var(--good); color: #fff; }
     .decide { background: var(--ask); color: #fff; }
-    .question { color: var(--ask); }
+    .question { color: var(--ask-text); }
     .paths { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr));
       gap: 1rem; font-size: .85rem; }
     .paths ul { margin: 0; padding-left: 1.1rem; overflow-wrap: anywhere; }

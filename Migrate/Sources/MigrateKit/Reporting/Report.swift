@@ -24,6 +24,11 @@ public struct Report: Codable, Sendable {
     var runsOn: String
     var handles: String
     var skipsCancellations: Bool
+    /// What the handler returns, by the overload in the build's index.
+    ///
+    /// It is a promise, a guarantee, a value, or nothing; nil without an index, and for operators
+    /// without such overloads.
+    var overload: String?
   }
 
   /// A fact about a place that isn't part of a chain.
@@ -31,6 +36,16 @@ public struct Report: Codable, Sendable {
     var line: Int
     var kind: String
     var text: String
+
+    /// What the kinds are about.
+    static let kinds = [
+      "resolver": "A resolver that is used more than once",
+      "wait": "A thread that waits for a promise",
+      "cancellation": "A handler that isn't called for cancellations",
+      "eager": "A stored promise, whose work starts where it is created",
+      "conf.Q": "A change of the queues on which handlers run by default",
+      "conf.catchPolicy": "A change of how cancellations are handled by default",
+    ]
   }
 
   /// What a function does on its paths.
@@ -89,11 +104,11 @@ public struct Report: Codable, Sendable {
   public init(_ tree: SourceTree) {
     let program = Program(tree)
     let rewriter = Rewriter(program)
-    summary.files = tree.files.count
-    summary.lines = tree.files.reduce(0) { $0 + $1.lineCount }
+    summary.files = tree.focusedFiles.count
+    summary.lines = tree.focusedFiles.reduce(0) { $0 + $1.lineCount }
     problems = tree.problems.map { "\($0.path):\($0.line): \($0.message)" }
     let byFile = Dictionary(grouping: program.declarations.functions) { ObjectIdentifier($0.file) }
-    for file in tree.files {
+    for file in tree.focusedFiles {
       let plan = rewriter.plan(file)
       let functions = byFile[ObjectIdentifier(file)] ?? []
       var facts: [FunctionFacts] = []
@@ -116,7 +131,7 @@ public struct Report: Codable, Sendable {
       total
         + file.functions.reduce(0) { $0 + $1.chains.reduce(0) { $0 + $1.operators.count } }
     }
-    order = ConversionOrder(program).names
+    order = ConversionOrder(program, in: tree.focusedFiles).names
   }
 
   private mutating func count(_ plan: FilePlan) {
@@ -179,7 +194,8 @@ private struct FactCollector {
       }
     return Report.OperatorFacts(
       line: link.place.line, name: link.name, runsOn: runsOn, handles: handles,
-      skipsCancellations: link.skipsCancellations || link.role == .cauterize)
+      skipsCancellations: link.skipsCancellations || link.role == .cauterize,
+      overload: link.overload?.rawValue)
   }
 
   private static func errors(of chain: Chain) -> String {

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Results in the format of code scanners (SARIF 2.1.0).
 public struct Sarif: Encodable, Sendable {
   struct Message: Encodable { let text: String }
@@ -42,10 +44,16 @@ public struct Sarif: Encodable, Sendable {
     case version, runs
   }
 
+  /// The path as a relative reference of a URI.
+  private static func uri(_ path: String) -> String {
+    let allowed = CharacterSet.urlPathAllowed.subtracting(CharacterSet(charactersIn: ":"))
+    return path.addingPercentEncoding(withAllowedCharacters: allowed) ?? path
+  }
+
   private static func location(_ path: String, _ line: Int, _ message: String? = nil) -> Location {
     Location(
       physicalLocation: PhysicalLocation(
-        artifactLocation: Artifact(uri: path), region: Region(startLine: max(1, line))),
+        artifactLocation: Artifact(uri: uri(path)), region: Region(startLine: max(1, line))),
       message: message.map { Message(text: $0) })
   }
 
@@ -70,9 +78,13 @@ public struct Sarif: Encodable, Sendable {
 
   /// The chains of a report that need a decision.
   public init(_ report: Report) {
-    let rules = Decision.allCases.map {
-      RuleDescription(id: $0.rawValue, shortDescription: Message(text: $0.question))
-    }
+    let rules =
+      Decision.allCases.map {
+        RuleDescription(id: $0.rawValue, shortDescription: Message(text: $0.question))
+      }
+      + Report.Note.kinds.sorted { $0.key < $1.key }.map {
+        RuleDescription(id: $0.key, shortDescription: Message(text: $0.value))
+      }
     let results = report.files.flatMap { file in
       file.functions.flatMap { function in
         function.chains.compactMap { chain -> Result? in

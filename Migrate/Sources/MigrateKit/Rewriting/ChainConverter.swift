@@ -9,6 +9,8 @@ final class ChainConverter {
   struct Code {
     /// The expression that the chain starts with.
     var source = ""
+    /// The constant for that expression, if one is needed.
+    var name: String?
     var body: [String] = []
     /// The expression for the value.
     var value = "()"
@@ -24,15 +26,29 @@ final class ChainConverter {
     var convertedOperators = 0
   }
 
+  /// Stands for the assignment of a chain's result, whose variable gets its name later.
+  static let assignment = "\u{1}"
+
   let chain: Chain
   let library: Library
-  private var declared: Set<String> = []
-  private var captures: Set<String> = []
-  private var mentionsSelfWithoutCapture = false
-  private let inner: [SyntaxIdentifier: Chain]
+  var declared: Set<String> = []
+  var captures: Set<String> = []
+  var mentionsSelfWithoutCapture = false
+  let inner: [SyntaxIdentifier: Chain]
 
-  init(_ chain: Chain, inner: [SyntaxIdentifier: Chain]) {
+  let declarations: Declarations
+  /// The names that the function uses, and those that its conversions have declared.
+  let names: Names
+  /// Whether handlers without `on:` run on the main queue.
+  var isMainByDefault: Bool { !declarations.setsDefaultQueue }
+
+  init(
+    _ chain: Chain, inner: [SyntaxIdentifier: Chain], _ declarations: Declarations,
+    _ names: Names
+  ) {
     self.chain = chain
+    self.names = names
+    self.declarations = declarations
     self.inner = inner
     library = chain.links.first?.library ?? .promiseKit
   }
@@ -42,10 +58,10 @@ final class ChainConverter {
 
   func convert() throws(ConversionFailure) -> Code {
     guard library != .pledge else { throw ConversionFailure(.library) }
-    if isInConditional { throw ConversionFailure(.conditional) }
     var code = Code()
     code.source = try source(chain)
-    code.value = "try await \(Self.isWord(code.source) ? code.source : "source").\(bridge)"
+    if !Self.isWord(code.source) { code.name = names.unused("source") }
+    code.value = "try await \(code.name ?? code.source).\(bridge)"
     try append(chain.links, to: &code, isOuter: true)
     if captures.count > 1 || !captures.isEmpty && mentionsSelfWithoutCapture {
       throw ConversionFailure(.capture)
@@ -59,14 +75,19 @@ final class ChainConverter {
 
   var bridge: String { library == .google ? "get()" : "async()" }
 
-  private var isInConditional: Bool {
+  /// Code inside the arguments of a macro, and code with alternatives of `#if`, stays as it is.
+  func checkSurroundings() throws(ConversionFailure) {
     var node: Syntax? = Syntax(chain.syntax)
     while let current = node {
-      if current.is(IfConfigDeclSyntax.self) { return true }
-      if current.is(MacroExpansionExprSyntax.self) { return true }
+      if let conditional = current.as(IfConfigDeclSyntax.self), conditional.clauses.count > 1 {
+        throw ConversionFailure(.conditional)
+      }
+      if current.is(MacroExpansionExprSyntax.self) || current.is(MacroExpansionDeclSyntax.self) {
+        throw ConversionFailure(.macro)
+      }
       node = current.parent
     }
-    return false
+    if chain.syntax.containsConditionalCode { throw ConversionFailure(.conditional) }
   }
 
   private static func text(_ node: ExprSyntax) -> String {
@@ -74,340 +95,42 @@ final class ChainConverter {
   }
 
   /// The expression for the first promise, without a `firstly` around it.
-  private func source(_ chain: Chain) throws(ConversionFailure) -> String {
+  func source(_ chain: Chain) throws(ConversionFailure) -> String {
     guard let call = chain.source.as(FunctionCallExprSyntax.self),
       call.calledExpression.trimmedDescription == "firstly",
       let closure = call.trailingClosure
         ?? call.arguments.last?.expression.as(
           ClosureExprSyntax.self),
       closure.statements.count == 1, closure.signature?.capture == nil,
-      let only = Fragment(closure)?.split.result, !only.trimmedDescription.hasPrefix("try")
+      let only = Fragment(closure)?.split.result, !only.mentionsTry
     else { return Self.text(chain.source) }
     return Self.text(only)
   }
+}
 
-  // MARK: Operators
+/// The names that a function uses: a conversion declares others.
+final class Names {
+  private var used: Set<String>
 
-  private func append(
-    _ links: [Link], to code: inout Code, isOuter: Bool
-  ) throws(ConversionFailure) {
-    for (index, link) in links.enumerated() {
-      if link.executor != nil { throw ConversionFailure(.executor) }
-      if link.arguments.contains(where: { $0.label == "flags" }) {
-        throw ConversionFailure(.executor)
-      }
-      let rest = links.dropFirst(index + 1)
-      code.convertedOperators += 1
-      switch link.role {
-      case .then, .map, .done, .get:
-        let isLast = rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
-        try appendHandler(link, to: &code, canReturn: isOuter && isLast && link.role == .done)
-      case .asVoid:
-        code.body += multiline("_ = \(code.value)")
-        code.value = "()"
-      case .eachValue: try appendEach(link, to: &code)
-      case .eachPromise: try appendEachPromise(link, to: &code)
-      case .finally where link.name == "finally" && library == .promiseKit:
-        code.afterward += try statements(link, needsNoReturn: true)
-      case .finally where link.name != "ensureThen":
-        guard isOuter,
-          rest.allSatisfy({ [.catchError, .cauterize, .finally, .catchAndPass].contains($0.role) })
-        else { throw ConversionFailure(.ensureInside) }
-        code.cleanup.append(try statements(link, needsNoReturn: true))
-      case .catchError, .cauterize, .catchAndPass:
-        guard isOuter, rest.allSatisfy({ $0.role == .finally && $0.name == "finally" }) else {
-          throw ConversionFailure(.recoverInside)
-        }
-        try appendCatch(link, to: &code, canReturn: rest.isEmpty && chain.usage == .discarded)
-      case .recover:
-        guard isOuter, rest.isEmpty, chain.usage == .returned else {
-          throw ConversionFailure(.recoverInside)
-        }
-        try appendRecover(link, to: &code)
-      case .wait, .toAsync: throw ConversionFailure(.blocking)
-      case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
-      }
-    }
+  init(_ function: FunctionDeclaration) {
+    used = Set(
+      function.node.tokens(viewMode: .sourceAccurate).compactMap { token in
+        if case .identifier(let text) = token.tokenKind { text } else { nil }
+      })
   }
 
-  private func closure(_ link: Link) -> ClosureExprSyntax? {
-    if let trailing = link.syntax?.trailingClosure { return trailing }
-    return link.syntax?.arguments.last?.expression.as(ClosureExprSyntax.self)
-  }
+  /// Whether the function uses a name.
+  func contains(_ name: String) -> Bool { used.contains(name) }
 
-  func fragment(_ link: Link) throws(ConversionFailure) -> Fragment? {
-    guard let closure = closure(link) else { return nil }
-    guard let fragment = Fragment(closure),
-      link.syntax?.additionalTrailingClosures.isEmpty ?? true
-    else { throw ConversionFailure(.operatorUnknown) }
-    if let capture = fragment.capture {
-      captures.insert(capture)
-    } else if closure.description.contains("self") {
-      mentionsSelfWithoutCapture = true
-    }
-    return fragment
-  }
-
-  /// Places the statements of a handler that gets the value.
-  private func appendHandler(
-    _ link: Link, to code: inout Code, canReturn: Bool
-  ) throws(ConversionFailure) {
-    guard let fragment = try fragment(link) else { return try appendFunction(link, to: &code) }
-    let (body, result) = fragment.split
-    if fragment.returnsEarly, !canReturn { throw ConversionFailure(.earlyReturn) }
-    if canReturn, fragment.returnsAnywhere, chain.usage != .discarded || !code.cleanup.isEmpty {
-      if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
-    }
-    let renaming = try bind(fragment, needsValue: link.role == .get, to: &code)
-    code.body += lines(body, renaming.names)
-    switch link.role {
-    case .done:
-      if let result { code.body += lines(result, renaming.names) }
-      code.value = "()"
-    case .get:
-      if let result { code.body += lines(result, renaming.names) }
-      code.value = renaming.value
-    case .map:
-      guard let result else { throw ConversionFailure(.operatorUnknown) }
-      code.value = text(result, renaming.names)
-    default:
-      guard let result else {
-        // Google's `then` passes the value on if its handler returns nothing.
-        guard library == .google, !fragment.returnsAnywhere else {
-          throw ConversionFailure(.operatorUnknown)
-        }
-        code.value = renaming.value
-        return
-      }
-      try appendPromise(result, link, renaming, fragment, to: &code)
-    }
-  }
-
-  /// Awaits the promise that a handler returns.
-  private func appendPromise(
-    _ result: ExprSyntax, _ link: Link, _ renaming: Renaming, _ fragment: Fragment,
-    to code: inout Code
-  ) throws(ConversionFailure) {
-    if library == .google {
-      switch try kind(of: result, fragment, link) {
-      case .promise: break
-      case .value:
-        code.value = text(result, renaming.names)
-        return
-      case .nothing:
-        code.body += lines(result, renaming.names)
-        code.value = renaming.value
-        return
-      }
-    }
-    if let value = Self.fulfilled(result) {
-      code.value = value.map { text($0, renaming.names) } ?? "()"
-      return
-    }
-    if let nested = inner[result.id], renaming.names.isEmpty {
-      var copy = code
-      do {
-        let first = try source(nested)
-        copy.value = "try await \(Self.receiver(first)).\(bridge)"
-        try append(nested.links, to: &copy, isOuter: false)
-        code = copy
-        return
-      } catch {
-        // The nested chain stays a promise, which is awaited.
-      }
-    }
-    code.value = "try await \(Self.receiver(text(result, renaming.names))).\(bridge)"
-  }
-
-  enum ResultKind { case promise, value, nothing }
-
-  /// Which overload of Google's `then` a handler selects.
-  func kind(
-    of result: ExprSyntax, _ fragment: Fragment, _ link: Link
-  ) throws(ConversionFailure) -> ResultKind {
-    switch link.overload {
-    case .promise, .guarantee: return .promise
-    case .value: return .value
-    case .nothing: return .nothing
-    case nil: break
-    }
-    if let written = fragment.result {
-      if ["Void", "()"].contains(written) { return .nothing }
-      return guessType(written).isThenable ? .promise : .value
-    }
-    guard case .closure(let body)? = link.handler?.kind else {
-      throw ConversionFailure(.operatorUnknown)
-    }
-    switch body.steps.last {
-    case .exit(let value?, _)?, .expression(let value)?:
-      if value.type.isThenable { return .promise }
-      if case .other = value.type { return .value }
-    default: break
-    }
-    if Self.fulfilled(result) != nil { return .promise }
-    throw ConversionFailure(.operatorUnknown)
-  }
-
-  /// The value of a promise that is written as fulfilled: `.value(x)`; the outer nil if it isn't.
-  static func fulfilled(_ node: ExprSyntax) -> ExprSyntax?? {
-    if let call = node.as(FunctionCallExprSyntax.self) {
-      let callee = call.calledExpression.trimmedDescription
-      if call.trailingClosure == nil,
-        callee == ".value" || callee.hasSuffix("Promise.value")
-          || callee.hasPrefix("Promise<") && callee.hasSuffix(">.value")
-      {
-        guard call.arguments.count == 1 else { return nil }
-        return .some(call.arguments.first?.expression)
-      }
-      if callee == "Promise", call.arguments.isEmpty, call.trailingClosure == nil {
-        return .some(nil)
-      }
-    }
-    return nil
-  }
-
-  /// The text of an expression, in parentheses if a member can't follow it.
-  static func receiver(_ text: String) -> String {
-    var plain = text
-    if plain.hasPrefix("try ") { plain.removeFirst(4) }
-    let needsNone =
-      !plain.contains(" ? ") && !plain.contains(" ?? ") && !plain.hasPrefix("if ")
-      && !plain.hasPrefix("switch ") && !plain.contains(" as ")
-    return needsNone ? plain : "(\(plain))"
-  }
-
-  /// A handler that is a function or a key path.
-  private func appendFunction(_ link: Link, to code: inout Code) throws(ConversionFailure) {
-    guard let written = link.syntax?.arguments.last?.expression else {
-      throw ConversionFailure(.operatorUnknown)
-    }
-    if let path = written.as(KeyPathExprSyntax.self), link.role == .map, path.root == nil {
-      code.value = "\(Self.inParentheses(code.value))\(path.components.trimmedDescription)"
-      return
-    }
-    let function = written.trimmedDescription
-    if function.contains("self") { mentionsSelfWithoutCapture = true }
-    // In parentheses, a function is called without its labels.
-    let call = "(\(function))(\(code.value == "()" ? "" : code.value))"
-    switch link.role {
-    case .map: code.value = "try \(call)"
-    case .done:
-      code.body += multiline("try \(call)")
-      code.value = "()"
-    default: throw ConversionFailure(.operatorUnknown)
-    }
-  }
-
-  private static func inParentheses(_ text: String) -> String {
-    text.hasPrefix("try ") || text.contains(" ") ? "(\(text))" : text
-  }
-
-  private func appendEach(_ link: Link, to code: inout Code) throws(ConversionFailure) {
-    guard let fragment = try fragment(link), link.name.hasSuffix("Values") else {
-      throw ConversionFailure(.operatorUnknown)
-    }
-    let name = String(link.name.dropLast("Values".count))
-    guard name != "sorted", let closure = closure(link) else {
-      throw ConversionFailure(.operatorUnknown)
-    }
-    let prefix = fragment.hasTry || code.value.hasPrefix("try ") ? "try " : ""
-    code.value = "\(prefix)\(Self.inParentheses(code.value)).\(name) \(closure.trimmedDescription)"
-  }
-
-  private func appendEachPromise(_ link: Link, to code: inout Code) throws(ConversionFailure) {
-    guard link.name == "thenMap", let fragment = try fragment(link), let closure = closure(link)
-    else { throw ConversionFailure(.operatorUnknown) }
-    let attempt = fragment.hasTry ? "try " : ""
-    let elements = Self.inParentheses(code.value)
-    code.value =
-      "try await when(fulfilled: \(attempt)\(elements).map \(closure.trimmedDescription)).\(bridge)"
-  }
-
-  // MARK: Statements
-
-  private struct Renaming {
-    var names: [String: String] = [:]
-    /// The expression for the value that the handler gets.
-    var value = "()"
-  }
-
-  /// Declares the parameters of a handler.
-  private func bind(
-    _ fragment: Fragment, needsValue: Bool, to code: inout Code
-  ) throws(ConversionFailure) -> Renaming {
-    if !declared.isDisjoint(with: fragment.mentioned.subtracting(fragment.parameters)) {
-      throw ConversionFailure(.names)
-    }
-    var renaming = Renaming()
-    var names = fragment.parameters
-    for (index, name) in names.enumerated() where name.hasPrefix("$") {
-      let other = unique(index == 0 ? "value" : "value\(index)", fragment)
-      renaming.names[name] = other
-      names[index] = other
-    }
-    let isUnused = names.allSatisfy { $0 == "_" }
-    if isUnused, needsValue, code.value != "()" { names = [unique("value", fragment)] }
-    if names.contains(where: { declared.contains($0) })
-      || !declared.isDisjoint(with: fragment.declared)
-      || !Set(names).isDisjoint(with: fragment.declared)
-    {
-      throw ConversionFailure(.names)
-    }
-    declared.formUnion(names.filter { $0 != "_" })
-    declared.formUnion(fragment.declared)
-    if names.allSatisfy({ $0 == "_" }) || code.value == "()" {
-      if code.value != "()" { code.body += multiline("_ = \(code.value)") }
-      renaming.value = "()"
-      return renaming
-    }
-    let type = names.count == 1 ? fragment.types.first??.description : nil
-    let pattern = names.count == 1 ? names[0] : "(\(names.joined(separator: ", ")))"
-    code.body += multiline("let \(pattern)\(type.map { ": " + $0 } ?? "") = \(code.value)")
-    renaming.value = names.count == 1 ? names[0] : "(\(names.joined(separator: ", ")))"
-    return renaming
-  }
-
-  private func unique(_ name: String, _ fragment: Fragment) -> String {
-    var result = name
+  /// A name that isn't used yet: `wish`, or `wish` with a number.
+  func unused(_ wish: String) -> String {
+    var name = wish
     var number = 2
-    while declared.contains(result) || fragment.mentioned.contains(result) {
-      result = name + String(number)
+    while !used.insert(name).inserted {
+      name = wish + String(number)
       number += 1
     }
-    return result
-  }
-
-  private func statements(
-    _ link: Link, needsNoReturn: Bool
-  ) throws(ConversionFailure) -> [String] {
-    guard let fragment = try fragment(link) else {
-      guard let function = link.syntax?.arguments.last?.expression.trimmedDescription else {
-        throw ConversionFailure(.operatorUnknown)
-      }
-      return ["(\(function))()"]
-    }
-    if needsNoReturn, fragment.returnsAnywhere { throw ConversionFailure(.earlyReturn) }
-    if !declared.isDisjoint(with: fragment.mentioned) { throw ConversionFailure(.names) }
-    return lines(Array(fragment.statements), [:])
-  }
-
-  func lines(_ items: [CodeBlockItemSyntax], _ names: [String: String]) -> [String] {
-    guard !items.isEmpty else { return [] }
-    let renamer = Renamer(names)
-    return unindentedLines(items.map { renamer.rewrite(Syntax($0)).description }.joined())
-  }
-
-  func lines(_ expression: ExprSyntax, _ names: [String: String]) -> [String] {
-    unindentedLines(Renamer(names).rewrite(Syntax(expression)).description)
-  }
-
-  func text(_ expression: ExprSyntax, _ names: [String: String]) -> String {
-    unindentedLines(Renamer(names).rewrite(Syntax(expression)).trimmedDescription)
-      .joined(separator: "\n")
-  }
-
-  func multiline(_ text: String) -> [String] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    return name
   }
 }
 
@@ -416,4 +139,22 @@ struct ConversionFailure: Error {
   let decision: Decision
 
   init(_ decision: Decision) { self.decision = decision }
+}
+
+extension SyntaxProtocol {
+  /// Whether this can throw, apart from nested closures.
+  fileprivate var mentionsTry: Bool {
+    children(viewMode: .sourceAccurate).contains { child in
+      if child.is(ClosureExprSyntax.self) { return false }
+      return child.is(TryExprSyntax.self) || child.mentionsTry
+    } || self.is(TryExprSyntax.self)
+  }
+
+  /// Whether `#if` is part of this.
+  fileprivate var containsConditionalCode: Bool {
+    children(viewMode: .sourceAccurate).contains {
+      $0.is(IfConfigDeclSyntax.self) || $0.is(PostfixIfConfigExprSyntax.self)
+        || $0.containsConditionalCode
+    }
+  }
 }

@@ -14,6 +14,11 @@ public enum Decision: String, Sendable, CaseIterable {
   case conditional
   case shared
   case macro
+  case unproved
+
+  /// Whether code that needs this decision gets no comment either: its text can matter, or exist in
+  /// alternatives.
+  var leavesCodeUntouched: Bool { self == .conditional || self == .macro }
 
   /// What has to be decided.
   public var question: String {
@@ -34,8 +39,10 @@ public enum Decision: String, Sendable, CaseIterable {
     case .passed: "The promise is passed on. Convert the function that receives it first."
     case .blocking: "The thread is blocked. Make the caller `async` first."
     case .library: "This library has no bridge that settles in the same order. Convert by hand."
-    case .conditional: "The chain is inside `#if`. Convert both sides by hand."
+    case .conditional: "The code has alternatives in `#if`. Convert each of them by hand."
     case .shared: "Several chains start from this promise. Decide their order."
+    case .unproved:
+      "The check can't prove that a conversion changes nothing. Convert by hand, and check it."
     case .macro: "The chain is inside the arguments of a macro. Convert by hand."
     }
   }

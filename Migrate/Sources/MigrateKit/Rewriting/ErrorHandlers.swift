@@ -11,10 +11,14 @@ extension ChainConverter {
       ]
       return
     }
+    let isRejected = link.role == .catchAndPass && chain.usage == .returned
+    var error = "error"
     if let fragment = try fragment(link) {
       if fragment.returnsAnywhere, !canReturn { throw ConversionFailure(.earlyReturn) }
-      let (head, names) = try catchHead(fragment, link)
-      code.handlers = [head] + lines(Array(fragment.statements), names).map { "  " + $0 }
+      let clause = try catchHead(fragment, link, needsError: isRejected)
+      error = clause.error
+      code.handlers =
+        [clause.head] + lines(Array(fragment.statements), clause.names).map { "  " + $0 }
     } else {
       guard let function = link.syntax?.arguments.last?.expression.trimmedDescription else {
         throw ConversionFailure(.operatorUnknown)
@@ -22,8 +26,7 @@ extension ChainConverter {
       let filter = link.skipsCancellations ? "let error where !error.isCancelled " : ""
       code.handlers = ["catch \(filter){", "  (\(function))(error)"]
     }
-    let isRejected = link.role == .catchAndPass && chain.usage == .returned
-    if isRejected { code.handlers.append("  throw error") }
+    if isRejected { code.handlers.append("  throw \(error)") }
     code.handlers.append(link.skipsCancellations ? "} catch {}" : "}")
   }
 
@@ -33,7 +36,8 @@ extension ChainConverter {
     }
     if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
     if library == .google { _ = try kind(of: result, fragment, link) }
-    let (head, names) = try catchHead(fragment, link)
+    let clause = try catchHead(fragment, link, needsError: false)
+    let names = clause.names
     var value: String
     if let plain = Self.fulfilled(result) {
       value = plain.map { text($0, names) } ?? "()"
@@ -47,18 +51,27 @@ extension ChainConverter {
       link.skipsCancellations || fragment.statements.description.contains("throw ")
       || fragment.hasTry || value.hasPrefix("try ")
     code.handlers =
-      [head] + lines(fragment.split.body, names).map { "  " + $0 }
-      + multiline("result = \(value)").map { "  " + $0 } + ["}"]
+      [clause.head] + lines(fragment.split.body, names).map { "  " + $0 }
+      + multiline(Self.assignment + value).map { "  " + $0 } + ["}"]
   }
 
+  /// The start of a `catch` clause, the new names in its handler, and the name of the error.
   private func catchHead(
-    _ fragment: Fragment, _ link: Link
-  ) throws(ConversionFailure) -> (String, [String: String]) {
+    _ fragment: Fragment, _ link: Link, needsError: Bool
+  ) throws(ConversionFailure) -> (head: String, names: [String: String], error: String) {
     let parameter = fragment.parameters.first ?? "_"
-    let name = ["_", "$0"].contains(parameter) ? "error" : parameter
-    let names = parameter == "$0" ? ["$0": "error"] : [:]
-    let isUsed = parameter != "_"
-    if link.skipsCancellations { return ("catch let \(name) where !\(name).isCancelled {", names) }
-    return (isUsed && name != "error" ? "catch let \(name) {" : "catch {", names)
+    var name = parameter
+    var renaming: [String: String] = [:]
+    if ["_", "$0"].contains(parameter) {
+      // `catch` declares `error`: the handler can mean another variable of this name.
+      name = fragment.mentioned.contains("error") ? names.unused("failure") : "error"
+      renaming = ["$0": name]
+    }
+    if link.skipsCancellations {
+      return ("catch let \(name) where !\(name).isCancelled {", renaming, name)
+    }
+    let isUsed = needsError || parameter != "_"
+    if name == "error" { return ("catch {", renaming, name) }
+    return (isUsed ? "catch let \(name) {" : "catch _ {", renaming, name)
   }
 }

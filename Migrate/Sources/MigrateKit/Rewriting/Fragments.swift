@@ -76,12 +76,13 @@ struct Fragment {
   /// The names that the statements mention.
   var mentioned: Set<String> {
     var names: Set<String> = []
-    for token in statements.tokens(viewMode: .sourceAccurate) {
-      if case .identifier(let text) = token.tokenKind,
-        token.parent?.is(DeclReferenceExprSyntax.self) == true,
-        token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .period
-      {
-        names.insert(text)
+    for token in statements.tokens(viewMode: .sourceAccurate)
+    where token.parent?.is(DeclReferenceExprSyntax.self) == true
+      && token.previousToken(viewMode: .sourceAccurate)?.tokenKind != .period
+    {
+      switch token.tokenKind {
+      case .identifier, .keyword(.self): names.insert(token.text)
+      default: break
       }
     }
     return names
@@ -98,6 +99,26 @@ extension SyntaxProtocol {
     }
   }
 
+  /// Whether a `return` with a value is part of this, outside nested functions.
+  var returnsValue: Bool {
+    if let exit = self.as(ReturnStmtSyntax.self) { return exit.expression != nil }
+    return children(viewMode: .sourceAccurate).contains { child in
+      !child.is(ClosureExprSyntax.self) && !child.is(FunctionDeclSyntax.self) && child.returnsValue
+    }
+  }
+
+  /// Whether this is `value?.member…`, outside arguments and operators.
+  var isOptionalChain: Bool {
+    if self.is(OptionalChainingExprSyntax.self) { return true }
+    if let call = self.as(FunctionCallExprSyntax.self) {
+      return call.calledExpression.isOptionalChain
+    }
+    if let member = self.as(MemberAccessExprSyntax.self) {
+      return member.base?.isOptionalChain ?? false
+    }
+    return self.as(SubscriptCallExprSyntax.self)?.calledExpression.isOptionalChain ?? false
+  }
+
   /// The numbers of the shorthand arguments, outside nested closures.
   var dollars: [Int] {
     children(viewMode: .sourceAccurate).flatMap { child -> [Int] in
@@ -110,14 +131,36 @@ extension SyntaxProtocol {
     }
   }
 
+  /// The names that patterns in this bind: with `guard let self`, also `self`.
   var identifiers: [String] {
     tokens(viewMode: .sourceAccurate).compactMap { token in
-      if case .identifier(let text) = token.tokenKind,
-        token.parent?.is(IdentifierPatternSyntax.self) == true
-      {
+      guard token.parent?.is(IdentifierPatternSyntax.self) == true else { return nil }
+      switch token.tokenKind {
+      case .identifier, .keyword(.self): return token.text
+      default: return nil
+      }
+    }
+  }
+
+  /// The comments in this, apart from those before it and after it.
+  var innerComments: [String] {
+    let first = firstToken(viewMode: .sourceAccurate)
+    let last = lastToken(viewMode: .sourceAccurate)
+    return tokens(viewMode: .sourceAccurate).flatMap { token in
+      (token == first ? [] : token.leadingTrivia.comments)
+        + (token == last ? [] : token.trailingTrivia.comments)
+    }
+  }
+}
+
+extension Trivia {
+  fileprivate var comments: [String] {
+    compactMap { piece in
+      switch piece {
+      case .lineComment(let text), .blockComment(let text), .docLineComment(let text),
+        .docBlockComment(let text):
         text
-      } else {
-        nil
+      default: nil
       }
     }
   }
@@ -159,6 +202,10 @@ func unindentedLines(_ text: String) -> [String] {
   var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   while let first = lines.first, first.allSatisfy(\.isWhitespace) { lines.removeFirst() }
   while let last = lines.last, last.allSatisfy(\.isWhitespace) { lines.removeLast() }
+  // A statement can be followed by a space and a brace.
+  if let last = lines.last {
+    lines[lines.count - 1] = String(last.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+  }
   func indentation(_ line: String) -> Int { line.prefix { $0 == " " || $0 == "\t" }.count }
   let filled = lines.filter { !$0.allSatisfy(\.isWhitespace) }
   // The first line can follow a brace, without indentation.

@@ -34,8 +34,15 @@ public struct FilePlan {
 /// Plans the conversion of the chains of a program to `async` code.
 final class Rewriter {
   private let program: Program
+  private var names: [ObjectIdentifier: Names] = [:]
 
-  init(_ program: Program) { self.program = program }
+  /// Functions, by file and name, whose conversion the check doesn't accept.
+  private let unproved: Set<String>
+
+  init(_ program: Program, unproved: Set<String> = []) {
+    self.program = program
+    self.unproved = unproved
+  }
 
   func plan(_ file: SourceFile) -> FilePlan {
     var plan = FilePlan(file: file)
@@ -57,7 +64,13 @@ final class Rewriter {
 
   private func convert(_ chain: Chain, inner: [SyntaxIdentifier: Chain], _ plan: inout FilePlan) {
     do {
-      let converter = ChainConverter(chain, inner: inner)
+      let converter = ChainConverter(
+        chain, inner: inner, program.declarations, names(of: chain.function))
+      try converter.checkSurroundings()
+      let function = chain.function
+      if unproved.contains(Self.key(function.file.path, function.fullName)) {
+        throw ConversionFailure(.unproved)
+      }
       switch chain.usage {
       case .stored: throw ConversionFailure(.stored)
       case .argument: throw ConversionFailure(.passed)
@@ -73,8 +86,23 @@ final class Rewriter {
     } catch let failure as ConversionFailure {
       plan.items.append(
         FilePlan.Item(chain: chain, decision: failure.decision, operators: 0))
-      if let edit = mark(chain, failure.decision) { plan.edits.append(edit) }
+      if !failure.decision.leavesCodeUntouched, let edit = mark(chain, failure.decision),
+        !plan.edits.contains(where: { $0.range == edit.range && $0.text == edit.text })
+      {
+        plan.edits.append(edit)
+      }
     } catch {}
+  }
+
+  /// Names a function of a tree.
+  static func key(_ path: String, _ function: String) -> String { "\(path): \(function)" }
+
+  private func names(of function: FunctionDeclaration) -> Names {
+    let id = ObjectIdentifier(function)
+    if let known = names[id] { return known }
+    let own = Names(function)
+    names[id] = own
+    return own
   }
 
   // MARK: Edits
@@ -117,7 +145,9 @@ final class Rewriter {
       item.positionAfterSkippingLeadingTrivia
       .utf8Offset..<item.endPositionBeforeTrailingTrivia
       .utf8Offset
-    let text = lines.enumerated().map { index, line in
+    let converted = lines.joined(separator: "\n")
+    let lost = chain.syntax.innerComments.filter { !converted.contains($0) }
+    let text = (lost.flatMap(split) + lines).enumerated().map { index, line in
       index == 0 || line.isEmpty ? line : indentation + line
     }
     return FilePlan.Edit(range: range, text: text.joined(separator: "\n"))
@@ -142,12 +172,12 @@ final class Rewriter {
   }
 
   private func indentUnit(_ file: SourceFile) -> String {
-    for number in 1...max(1, min(400, file.lineCount)) {
-      let spaces = file.line(number).prefix { $0 == " " }.count
-      if spaces == 2 { return "  " }
-      if spaces == 4 { return "    " }
+    let spaces = (1...max(1, min(400, file.lineCount))).map { number in
+      file.line(number).prefix { $0 == " " }.count
     }
-    return "    "
+    // In code with four spaces, some lines are continued with another indentation.
+    let two = spaces.filter { $0 % 4 == 2 }.count
+    return two * 5 > spaces.filter { $0 > 0 }.count ? "  " : "    "
   }
 
   private func task(_ converter: ChainConverter) -> String {
@@ -155,7 +185,7 @@ final class Rewriter {
   }
 
   private func sourceLine(_ code: ChainConverter.Code) -> [String] {
-    ChainConverter.isWord(code.source) ? [] : split("let source = \(code.source)")
+    code.name.map { split("let \($0) = \(code.source)") } ?? []
   }
 
   private func split(_ text: String) -> [String] {
@@ -190,7 +220,8 @@ final class Rewriter {
   private func discarded(
     _ code: ChainConverter.Code, _ converter: ChainConverter, _ unit: String
   ) -> [String] {
-    let end = code.value == "()" ? [] : split("_ = \(code.value)")
+    let end =
+      ChainConverter.isWord(code.value) || code.value == "()" ? [] : split("_ = \(code.value)")
     let handlers = code.handlers.isEmpty ? ["catch {}"] : code.handlers
     let body = guarded(work(code, end, unit), handlers, unit) + code.afterward
     return sourceLine(code) + [task(converter)] + indented(body, unit) + ["}"]
@@ -206,7 +237,9 @@ final class Rewriter {
     let isVoid = ["Void", "()"].contains(type)
     let isGuarantee = chain.function.type == .guarantee
     guard !isGuarantee else { throw ConversionFailure(.operatorUnknown) }
-    let settle = isGoogle ? "promise" : "resolver"
+    let settle = converter.names.unused(isGoogle ? "promise" : "resolver")
+    let needsResult = !(code.cleanup.isEmpty && !code.recovers || isVoid)
+    let result = needsResult ? converter.names.unused("result") : "result"
     func fulfill(_ value: String) -> [String] {
       if value == "()" { return ["\(settle).fulfill(())"] }
       if isVoid { return split(value) + ["\(settle).fulfill(())"] }
@@ -218,12 +251,13 @@ final class Rewriter {
     } else {
       // The cleanup, and the handling of errors, end before the promise settles.
       let end =
-        isVoid ? (code.value == "()" ? [] : split(code.value)) : split("result = \(code.value)")
-      let handlers = code.handlers.filter { !(isVoid && $0 == "  result = ()") }
-        .map { isVoid ? $0.replacingOccurrences(of: "  result = ", with: "  ") : $0 }
-      body = (isVoid ? [] : ["let result: \(type)"])
+        isVoid ? (code.value == "()" ? [] : split(code.value)) : split("\(result) = \(code.value)")
+      let mark = ChainConverter.assignment
+      let handlers = code.handlers.filter { !(isVoid && $0 == "  \(mark)()") }
+        .map { $0.replacingOccurrences(of: mark, with: isVoid ? "" : "\(result) = ") }
+      body = (isVoid ? [] : ["let \(result): \(type)"])
       body += guarded(work(code, end, unit), handlers, unit)
-      body += fulfill(isVoid ? "()" : "result")
+      body += fulfill(isVoid ? "()" : result)
     }
     if !code.recovers, !code.handlers.isEmpty {
       body = guarded(body, code.handlers, unit)
@@ -232,10 +266,10 @@ final class Rewriter {
       code.canFail ? guarded(body, ["catch {", "  \(settle).reject(error)", "}"], unit) : body
     let inner = [task(converter)] + indented(attempt, unit) + ["}"]
     if isGoogle {
-      return sourceLine(code) + ["let promise = Promise<\(type)>.pending()"] + inner
-        + ["return promise"]
+      return sourceLine(code) + ["let \(settle) = Promise<\(type)>.pending()"] + inner
+        + ["return \(settle)"]
     }
-    return ["return Promise { resolver in"] + indented(sourceLine(code) + inner, unit) + ["}"]
+    return ["return Promise { \(settle) in"] + indented(sourceLine(code) + inner, unit) + ["}"]
   }
 
   /// The type of the value of the promise that a function returns.

@@ -20,27 +20,55 @@ public struct TreeRewrite: Sendable {
   public let convertedOperators: Int
   /// How many chains are left, by the decision that they need.
   public let left: [String: Int]
+  /// Remarks about code in macros and alternatives of `#if`, which gets no comment.
+  public let remarks: [String]
+  /// What the check finds in the conversion: with any of these, it must not be written.
+  public private(set) var findings: [Finding]
 
   /// Plans the conversion of a tree; fails if a file of it can't be read reliably.
   ///
-  /// With `addsTwins`, functions that return promises get `async` overloads that await them.
+  /// The check compares the result with the tree, and conversions that it doesn't accept are left
+  /// out. With `addsTwins`, functions that return promises get `async` overloads that await them.
   public init(_ tree: SourceTree, addsTwins: Bool = false) throws {
-    if let problem = tree.problems.first {
+    if let problem = tree.problems.first(where: { tree.focus == nil || $0.path == tree.focus }) {
       throw MigrateError(
         "\(problem.path):\(problem.line): \(problem.message) Nothing was written.")
     }
+    // What the check doesn't accept stays as it is.
+    var unproved: Set<String> = []
+    while true {
+      try self.init(tree, addsTwins: addsTwins, unproved: unproved)
+      let findings = Checker(old: tree, new: applied(to: tree)).run()
+        .filter { $0.severity > .note }
+      let keys = findings.compactMap { finding in
+        finding.old.map { Rewriter.key($0.file.path, finding.function) }
+      }
+      let more = Set(keys).subtracting(unproved)
+      if more.isEmpty {
+        self.findings = findings
+        return
+      }
+      unproved.formUnion(more)
+    }
+  }
+
+  private init(_ tree: SourceTree, addsTwins: Bool, unproved: Set<String>) throws {
     let program = Program(tree)
-    let rewriter = Rewriter(program)
+    let rewriter = Rewriter(program, unproved: unproved)
     var changes: [Change] = []
     var chains = 0
     var operators = 0
     var left: [String: Int] = [:]
-    for file in tree.files {
+    var remarks: [String] = []
+    for file in tree.focusedFiles {
       var plan = rewriter.plan(file)
       if addsTwins { plan.edits += Twins(program: program).edits(file) }
       for item in plan.items {
         if let decision = item.decision {
           left[decision.rawValue, default: 0] += 1
+          if decision.leavesCodeUntouched {
+            remarks.append("\(item.chain.place.description): left as it is: \(decision.question)")
+          }
         } else {
           chains += 1
           operators += item.operators
@@ -60,6 +88,8 @@ public struct TreeRewrite: Sendable {
     convertedChains = chains
     convertedOperators = operators
     self.left = left
+    self.remarks = remarks
+    findings = []
   }
 
   /// The converted tree.

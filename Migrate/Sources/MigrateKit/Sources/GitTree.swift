@@ -1,8 +1,10 @@
 import Foundation
 
 extension SourceTree {
-  /// Reads the Swift files of a revision of a git repository.
-  public init(revision: String, repository: String) throws {
+  /// Reads the Swift files of a revision of a git repository: all of them, or those below `folder`,
+  /// a folder or file in it.
+  public init(revision: String, repository: String, folder: String? = nil) throws {
+    let prefix = try folder.map { try Git(repository).path(of: $0) } ?? ""
     let listing = try Git(repository).run("ls-tree", "-r", "-z", "--full-tree", revision)
     var entries: [(path: String, id: String)] = []
     for entry in listing.split(separator: 0) {
@@ -14,10 +16,11 @@ extension SourceTree {
       if folders.contains(where: { Self.isSkipped(String($0)) }) { continue }
       let name = path.split(separator: "/").last.map(String.init) ?? path
       guard name.hasSuffix(".swift") || BuildSettings.isSettingsFile(name) else { continue }
+      let isInside = prefix.isEmpty || path == prefix || path.hasPrefix(prefix + "/")
+      let holders = folders.filter { !$0.hasSuffix(".xcodeproj") }
+      let isAbove = prefix.split(separator: "/").starts(with: holders)
+      guard isInside || isAbove && BuildSettings.isSettingsFile(name) else { continue }
       entries.append((path, String(fields[2])))
-    }
-    if !entries.contains(where: { $0.path.hasSuffix(".swift") }) {
-      throw MigrateError("Revision '\(revision)' has no Swift files.")
     }
     let blobs = try Git(repository).blobs(entries.map(\.id))
     var settings = BuildSettings()
@@ -26,7 +29,18 @@ extension SourceTree {
       if BuildSettings.isSettingsFile((entry.path as NSString).lastPathComponent) {
         settings.read(text)
       }
-      if entry.path.hasSuffix(".swift") { contents.append((entry.path, text)) }
+      guard entry.path.hasSuffix(".swift") else { continue }
+      if prefix.isEmpty {
+        contents.append((entry.path, text))
+      } else if entry.path == prefix {
+        contents.append(((prefix as NSString).lastPathComponent, text))
+      } else if entry.path.hasPrefix(prefix + "/") {
+        contents.append((String(entry.path.dropFirst(prefix.count + 1)), text))
+      }
+    }
+    if contents.isEmpty {
+      throw MigrateError(
+        "Revision '\(revision)' has no Swift files" + (folder.map { " in '\($0)'." } ?? "."))
     }
     self.init(contents: contents, settings: settings)
   }
@@ -37,6 +51,19 @@ struct Git {
   private let folder: String
 
   init(_ folder: String) { self.folder = folder }
+
+  /// The path of a file or folder on disk inside the repository, or "" for its root.
+  func path(of file: String) throws -> String {
+    let root = String(decoding: try run("rev-parse", "--show-toplevel"), as: UTF8.self)
+      .trimmingCharacters(in: .newlines)
+    let top = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
+    let full = URL(fileURLWithPath: file).resolvingSymlinksInPath().path
+    if full == top { return "" }
+    guard full.hasPrefix(top + "/") else {
+      throw MigrateError("'\(file)' isn't in the repository at '\(top)'. Pass --repository.")
+    }
+    return String(full.dropFirst(top.count + 1))
+  }
 
   func run(_ arguments: String..., input: Data = Data()) throws -> Data {
     let process = Process()

@@ -8,6 +8,10 @@ public struct SourceTree: Sendable {
   public let settings: BuildSettings
   /// The index of a build, if there is one.
   public var index: IndexStore?
+  /// The path of the file that is described or converted; nil for all.
+  ///
+  /// The other files are there for their declarations and settings.
+  public var focus: String?
   /// The files that can't be read reliably, with reasons.
   public let problems: [FileProblem]
 
@@ -32,11 +36,13 @@ public struct SourceTree: Sendable {
       throw MigrateError("There is no file or folder at '\(path)'.")
     }
     if !isFolder.boolValue {
-      self.init(contents: [((path as NSString).lastPathComponent, try Self.read(path))])
+      self.init(
+        contents: [((path as NSString).lastPathComponent, try Self.read(path))],
+        settings: BuildSettings(above: URL(fileURLWithPath: path)))
       return
     }
     var contents: [(String, String)] = []
-    var settings = BuildSettings()
+    var settings = BuildSettings(above: URL(fileURLWithPath: path))
     let root = URL(fileURLWithPath: path)
     let walk = FileManager.default.enumerator(atPath: root.path)
     while let name = walk?.nextObject() as? String {
@@ -53,11 +59,46 @@ public struct SourceTree: Sendable {
     self.init(contents: contents, settings: settings)
   }
 
+  /// Reads the file at `path` with the repository or project around it, and returns the folder of
+  /// that; for a folder, reads only this folder.
+  public static func around(_ path: String) throws -> (tree: SourceTree, root: String) {
+    let file = URL(fileURLWithPath: path).resolvingSymlinksInPath()
+    var isFolder: ObjCBool = false
+    let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
+    guard exists, !isFolder.boolValue, let folder = project(of: file) else {
+      return (try SourceTree(path: path), path)
+    }
+    let name = String(file.path.dropFirst(folder.path.count + 1))
+    var tree = try SourceTree(path: folder.path)
+    guard tree.files.contains(where: { $0.path == name }) else {
+      return (try SourceTree(path: path), path)
+    }
+    tree.focus = name
+    return (tree, folder.path)
+  }
+
+  /// The root of the repository that has a file; without one, the folder of its package or project.
+  private static func project(of file: URL) -> URL? {
+    var folder = file.deletingLastPathComponent()
+    var project: URL?
+    while folder.path != "/" {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
+      if names.contains(".git") { return folder }
+      let isProject = names.contains { $0 == "Package.swift" || $0.hasSuffix(".xcodeproj") }
+      if isProject, project == nil { project = folder }
+      folder.deleteLastPathComponent()
+    }
+    return project
+  }
+
+  /// The files that are described or converted.
+  var focusedFiles: [SourceFile] { files.filter { focus == nil || $0.path == focus } }
+
   static func isSkipped(_ folder: String) -> Bool {
     folder.hasPrefix(".") || ["Pods", "Carthage", "DerivedData", "checkouts"].contains(folder)
   }
 
-  private static func read(_ path: String) throws -> String {
+  fileprivate static func read(_ path: String) throws -> String {
     let data = try Data(contentsOf: URL(fileURLWithPath: path))
     guard let text = String(data: data, encoding: .utf8) else {
       throw MigrateError("'\(path)' isn't UTF-8 text. Convert the file to UTF-8 first.")
@@ -105,6 +146,26 @@ public struct BuildSettings: Sendable {
 
   /// Creates the settings of a plain build.
   public init() {}
+
+  /// The settings of the package or project to which a file or folder belongs: the nearest one above
+  /// it, in its repository.
+  init(above path: URL) {
+    var folder = path.resolvingSymlinksInPath()
+    let files = FileManager.default
+    func isRoot(_ folder: URL) -> Bool {
+      folder.path == "/" || files.fileExists(atPath: folder.appendingPathComponent(".git").path)
+    }
+    while !isRoot(folder) {
+      folder.deleteLastPathComponent()
+      let names = (try? files.contentsOfDirectory(atPath: folder.path)) ?? []
+      let projects = names.filter { $0.hasSuffix(".xcodeproj") }.map { $0 + "/project.pbxproj" }
+      let found = projects + names.filter(Self.isSettingsFile)
+      for name in found {
+        if let text = try? SourceTree.read(folder.appendingPathComponent(name).path) { read(text) }
+      }
+      if !found.isEmpty { return }
+    }
+  }
 
   static func isSettingsFile(_ name: String) -> Bool {
     name.hasPrefix("Package") && name.hasSuffix(".swift") || name == "project.pbxproj"

@@ -6,15 +6,20 @@ import Synchronization
 /// A few threads that each perform one action on the same promise, as simultaneously as possible.
 struct Collision: CustomStringConvertible {
   enum Act: CaseIterable {
-    case fulfill, reject, drop, attach, attachAndCancel, cancel, adopt, adoptAndCancel, follow, race
+    case fulfill, fulfillUrgently, fulfillInBackground, reject, drop
+    case attach, attachOnActor, attachAndCancel, timeout, cancel
+    case adopt, adoptAndCancel, follow, race
   }
 
   let acts: [Act]
   let hasObserver: Bool
+  /// Whether all threads of the pool wait until all rounds have begun.
+  let blocksPool: Bool
 
   init(seed: UInt64) {
     var random = SplitMix(seed: seed)
     hasObserver = random.oneIn(2)
+    blocksPool = random.oneIn(4)
     acts = (0..<Int.random(in: 2...4, using: &random)).map { _ in
       Act.allCases.randomElement(using: &random) ?? .fulfill
     }
@@ -22,7 +27,7 @@ struct Collision: CustomStringConvertible {
 
   var description: String {
     "collision of \(acts.map { "\($0)" }.joined(separator: ", "))"
-      + (hasObserver ? " with an observer" : "")
+      + (hasObserver ? " with an observer" : "") + (blocksPool ? " while the pool is blocked" : "")
   }
 
   /// Repeats the collision `count` times, and returns the broken invariants of the first round that
@@ -31,6 +36,9 @@ struct Collision: CustomStringConvertible {
     let rounds = (0..<count).map { _ in Round(hasObserver: hasObserver) }
     let arrived = Atomic(0)
     let group = DispatchGroup()
+    let end = DispatchSemaphore(value: 0)
+    let blocks = blocksPool ? ProcessInfo.processInfo.activeProcessorCount : 0
+    for _ in 0..<blocks { DispatchQueue.global().async { end.wait() } }
     for index in acts.indices {
       group.enter()
       Thread.detachNewThread {
@@ -49,6 +57,7 @@ struct Collision: CustomStringConvertible {
       }
     }
     group.wait()
+    for _ in 0..<blocks { end.signal() }
     return rounds.lazy.map { $0.complaints() }.first { !$0.isEmpty } ?? []
   }
 }
@@ -60,6 +69,7 @@ private final class Round: Sendable {
   private let lifetimes = LifetimeTracker()
   private let calls = Lock<[Int: Int]>([:])
   private let made = Lock<[Pledge.Promise<Int>]>([])
+  private let place = CollisionPlace()
 
   init(hasObserver: Bool) {
     let (promise, resolver) = Pledge.Promise<Int>.withResolvers()
@@ -80,13 +90,18 @@ private final class Round: Sendable {
     if let result = result(of: act, handler(index)) { made.withLock { $0.append(result) } }
   }
 
+  private func fulfill(_ priority: TaskPriority) {
+    let resolver = resolver.withLock { $0 }
+    Task.detached(priority: priority) { _ = resolver?.fulfill(2) }
+  }
+
   func complaints() -> [String] {
     resolver.withLock { $0.take() }?.fulfill(0)
     let promises = made.withLock { $0 }
     if !(Patience.isDoneInTime(limit: 20) { promises.allSatisfy { !$0.isPending } }) {
       return ["a promise never settled"]
     }
-    for promise in promises { promise.cauterize() }
+    for promise in promises { promise.ignoreErrors() }
     if !(Patience.isDoneInTime(limit: 20) { lifetimes.liveCount == 0 }) {
       return ["a handler was not released"]
     }
@@ -99,13 +114,18 @@ private final class Round: Sendable {
   ) -> Pledge.Promise<Int>? {
     switch act {
     case .fulfill: resolver.withLock { $0 }?.fulfill(1)
+    case .fulfillUrgently: fulfill(.high)
+    case .fulfillInBackground: fulfill(.background)
     case .reject: resolver.withLock { $0 }?.reject(CancellationError())
     case .drop: withExtendedLifetime(resolver.withLock { $0.take() }) {}
     case .attach: return promise.finally(on: .global, body)
+    case .attachOnActor: return promise.finally(on: .actor(place), body)
     case .attachAndCancel:
       let derived = promise.finally(on: .global, body)
       derived.cancel()
       return derived
+    case .timeout:
+      return promise.timeout(after: .microseconds(100)).finally(on: .actor(place), body)
     case .cancel: promise.cancel()
     case .adopt:
       let outer = Pledge.Promise.value(0).then(on: .immediate) { [promise] _ in promise }
@@ -125,3 +145,5 @@ private final class Round: Sendable {
     return nil
   }
 }
+
+private actor CollisionPlace {}

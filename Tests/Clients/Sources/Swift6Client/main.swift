@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 struct Refused: Error, Equatable {}
 
@@ -89,7 +89,7 @@ func fromAnywhere() async throws {
   let (user, number) = try await Promise.all(Promise.value("ada"), Promise.value(7)).value
   precondition(user == "ada" && number == 7)
   try await Promise.value(1)
-    .done(on: .main) { number in screen.title = "\(number)" }
+    .done { @MainActor number in screen.title = "\(number)" }
     .value
   precondition(screen.title == "1")
 }
@@ -132,54 +132,60 @@ func tuples() async throws {
     .done { a, b, c, d, e in note(e.name) }.value
   try await Promise.all(user, certain).done { a, b in note(b.name) }.value
   try await Promise.all(certain, user, certain).done { a, b, c in note(c.name) }.value
-  await Guarantee.all(certain, certain).done { a, b in note(a.name) }.value
-  await Guarantee.all(certain, certain, certain).done { a, b, c in note(b.name) }.value
   let numbers: Promise<(Int, String)> = .all(.value(1), .value("a"))
   let (one, text) = try await numbers.value
   precondition(one == 1 && text == "a")
 }
 
-/// For the compiler, `on: .main` is isolated to the main actor in every operator.
+/// `{ @MainActor in … }` is isolated to the main actor in every operator.
 func onMain(_ screen: Screen) async throws {
   let failed = Promise<Int>.rejected(Refused())
   try await Promise.value([1, 2])
-    .map(on: .main) { numbers in
+    .map { @MainActor numbers in
       screen.title = "\(numbers.count)"
       return numbers
     }
-    .validate(on: .main) { _ in screen.title == "2" }
-    .tap(on: .main) { _ in screen.title += "t" }
-    .then(on: .main) { numbers in
-      screen.title += "\(numbers.count)"; return Promise.value(1)
+    .validate { @MainActor _ in screen.title == "2" }
+    .tap { @MainActor _ in screen.title += "t" }
+    .then { @MainActor numbers in
+      screen.title += "\(numbers.count)"
+      return Promise.value(1)
     }
-    .finally(on: .main) { screen.title += "f" }
+    .finally { @MainActor in screen.title += "f" }
+    .finallyThen { @MainActor in
+      screen.title += "w"
+      return Guarantee.value(())
+    }
     .asVoid().value
-  try await failed.recover(on: .main) { _ in
-    screen.title += "r"; return .value(1)
+  try await failed.recover { @MainActor _ in
+    screen.title += "r"
+    return .value(1)
   }.asVoid().value
-  try await failed.recover(on: .main, only: Refused.self) { _ in
-    screen.title += "o"; return .value(1)
-  }
-  .asVoid().value
-  _ = await failed.replaceError(on: .main) { _ in
-    screen.title += "v"; return 1
+  try await failed.recover(only: Refused.self) { @MainActor _ in
+    screen.title += "o"
+    return .value(1)
+  }.asVoid().value
+  _ = await failed.replaceError { @MainActor _ in
+    screen.title += "v"
+    return 1
   }.value
-  try await failed.catch(on: .main, only: Refused.self) { _ in screen.title += "c" }.value
-  await failed.catch(on: .main) { _ in screen.title += "e" }.value
-  try await Promise(on: .main) { screen.title += "i" }.value
-  try await Promise.retry(on: .main, .fixed(attempts: 1)) {
-    screen.title += "y"; return .value(())
-  }
-  .value
-  try await Limiter(1).run(on: .main) {
-    screen.title += "l"; return Promise.value(())
+  try await failed.catch(only: Refused.self) { @MainActor _ in screen.title += "c" }.value
+  await failed.catch { @MainActor _ in screen.title += "e" }.value
+  try await Promise { @MainActor in screen.title += "i" }.value
+  try await Promise.retry(.fixed(attempts: 1)) { @MainActor in
+    screen.title += "y"
+    return Promise.value(())
   }.value
-  _ = try await Promise.all(on: .main, [1], concurrently: 1) { number in
+  try await Limiter(1).run { @MainActor in
+    screen.title += "l"
+    return Promise.value(())
+  }.value
+  _ = try await Promise.all([1], concurrently: 1) { @MainActor number in
     screen.title += "a"
     return Promise.value(number)
   }.value
   let title = await screen.title
-  precondition(title == "2t2frovceiyla", title)
+  precondition(title == "2t2fwrovceiyla", title)
 }
 
 /// Policies for plain asynchronous functions, without promises.

@@ -41,6 +41,10 @@ enum Scheduler {
   nonisolated(unsafe) static var runNumber = 0
   /// The number of steps after which a run counts as endless.
   nonisolated(unsafe) static var stepLimit = 20_000
+  /// The number of threads that run the blocks of tasks and of concurrent queues.
+  nonisolated(unsafe) static var workers = Int.max
+  /// The address of the pool in accesses: a block enters it and leaves it in an order that matters.
+  static let poolAddress: UInt = 2
   /// Whether loads can return values other than the latest.
   nonisolated(unsafe) static var hasStaleLoads = false
 
@@ -55,13 +59,21 @@ enum Scheduler {
 
   /// Adds a thread that does `work`; if called before a run, the run starts with it.
   @discardableResult
-  static func add(_ role: VirtualThread.Role, _ work: @escaping () -> Void) -> Int {
+  static func add(
+    _ role: VirtualThread.Role, priority: UInt8? = nil, _ work: @escaping () -> Void
+  ) -> Int {
     let number = threads.count
     guard number < maximumThreads else { stop("more than \(maximumThreads) blocks and timers") }
     var thread = VirtualThread()
     thread.role = role
     thread.work = work
     thread.creation = stepCount - 1
+    let creator = Int(explorer_self())
+    if let priority {
+      thread.priority = priority
+    } else if creator >= 0 {
+      thread.priority = threads[creator].priority
+    }
     threads.append(thread)
     unfinished += 1
     enabled |= 1 << UInt64(number)
@@ -93,7 +105,7 @@ enum Scheduler {
   /// Removes the threads of the last run.
   static func reset() {
     threads.removeAll(keepingCapacity: true)
-    (enabled, unfinished, stepCount, time) = (0, 0, 0, 0)
+    (enabled, unfinished, stepCount, time, workers) = (0, 0, 0, 0, .max)
     runNumber += 1
     for queue in queues { queue.blocks.removeAll(keepingCapacity: true) }
     queues.removeAll(keepingCapacity: true)
@@ -127,6 +139,7 @@ enum Scheduler {
       explorer_acquire(Carrier.of(threads[number].predecessor).end)
     }
     explorer_set_self(Int32(number))
+    threads[number].hasBegun = true
     let work = threads[number].work
     threads[number].work = nil
     work?()
@@ -153,6 +166,7 @@ enum Scheduler {
 
   /// Lets the strategy choose the next thread; returns nil if the run can't continue.
   private static func choose(after current: Int) -> Int? {
+    let enabled = withWorkers(enabled)
     if enabled == 0 {
       failure = "deadlock: \(obstacles())"
       return nil
@@ -162,26 +176,47 @@ enum Scheduler {
       return nil
     }
     if stepCount == capacity { grow() }
-    let enabled = fair(withPrivilege(enabled))
+    let candidates = fair(withPrivilege(enabled))
     // A thread that lets its time limit expire yields to all others.
     let canGoOn =
-      current >= 0 && enabled & 1 << UInt64(current) != 0 && !threads[current].isTimed
+      current >= 0 && candidates & bit(current) != 0 && !threads[current].isTimed
     let previous = canGoOn ? current : -1
     timed = 0
     for number in threads.indices where threads[number].isTimed { timed |= 1 << UInt64(number) }
-    timed &= enabled
-    let thread = strategy.chooseThread(step: stepCount, previous: previous, enabled: enabled)
-    if thread < 0 || thread >= threads.count || enabled & 1 << UInt64(thread) == 0 {
+    timed &= candidates
+    let thread = strategy.chooseThread(step: stepCount, previous: previous, enabled: candidates)
+    if thread < 0 || thread >= threads.count || candidates & bit(thread) == 0 {
       failure = strategy.mismatch ?? "the schedule does not fit the program"
       return nil
     }
+    if workers < .max, threads[thread].isPooled, !threads[thread].hasBegun {
+      threads[thread].access.address = poolAddress
+    }
     (steps + stepCount).initialize(
       to: Step(
-        thread: thread, previous: previous, enabled: enabled, access: threads[thread].access))
+        thread: thread, previous: previous, enabled: candidates, access: threads[thread].access))
     stepCount += 1
     threads[thread].yieldsTo = 0
     for number in threads.indices { threads[number].yieldsTo &= ~(1 << UInt64(thread)) }
     return thread
+  }
+
+  /// Returns those of the `enabled` threads that have a worker of the pool, or need none.
+  ///
+  /// If a worker is free, the oldest of the waiting blocks with the highest priority takes it, and
+  /// occupies it until the block has ended, also while the block waits for something else.
+  private static func withWorkers(_ enabled: UInt64) -> UInt64 {
+    if workers == .max { return enabled }
+    var (free, next, waiting) = (workers, -1, UInt64(0))
+    for number in threads.indices where threads[number].isPooled {
+      if threads[number].hasBegun {
+        free -= 1
+        continue
+      }
+      waiting |= bit(number)
+      if next < 0 || threads[number].priority > threads[next].priority { next = number }
+    }
+    return enabled & ~waiting | (free > 0 && next >= 0 ? bit(next) : 0)
   }
 
   /// Returns those of the `enabled` threads that don't have to yield to another one.
@@ -207,7 +242,7 @@ enum Scheduler {
     var begun = enabled
     for number in threads.indices where threads[number].queue?.carriesTasks == true {
       others &= ~(1 << UInt64(number))
-      if threads[number].access.kind == .start { begun &= ~(1 << UInt64(number)) }
+      if !threads[number].hasBegun { begun &= ~(1 << UInt64(number)) }
     }
     return others != 0 ? others : begun != 0 ? begun : enabled
   }
@@ -338,6 +373,8 @@ enum Scheduler {
       let name = thread.description(number)
       switch (thread.state, thread.obstacle) {
       case (.finished, _): return nil
+      case (.ready, _) where thread.isPooled && !thread.hasBegun && workers < .max:
+        return "\(name) waits for a worker"
       case (.ready, _): return "\(name) runs"
       case (.spinning, _): return "\(name) spins"
       case (_, .lock(let lock)):
@@ -356,60 +393,5 @@ enum Scheduler {
   static func die(_ reason: String) -> Never {
     Session.reportDeath(reason)
     _exit(1)
-  }
-}
-
-/// A system thread that carries the virtual threads of one number, in every run.
-final class Carrier {
-  let baton: UnsafeMutablePointer<UInt32>
-  /// The address on which the end of a virtual thread is ordered.
-  let end: UnsafeMutablePointer<UInt32>
-
-  private init() {
-    // Each has its own cache line.
-    baton = .allocate(capacity: 32)
-    baton.initialize(repeating: 0, count: 32)
-    end = baton + 16
-  }
-
-  nonisolated(unsafe) static let main = Carrier()
-  nonisolated(unsafe) private static var all: [Carrier] = []
-
-  static func of(_ number: Int) -> Carrier {
-    while all.count <= number { all.append(start(all.count)) }
-    return all[number]
-  }
-
-  static func replace(_ number: Int) { all[number] = start(number) }
-
-  private static func start(_ number: Int) -> Carrier {
-    let carrier = Carrier()
-    // Never released, because an abandoned thread waits on its baton forever.
-    let argument = Unmanaged.passRetained(Start(number: number, carrier: carrier))
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    pthread_attr_setstacksize(&attributes, 1 << 20)
-    var thread = pthread_t()
-    pthread_create(
-      &thread, &attributes,
-      { argument in
-        let argument: UnsafeMutableRawPointer? = argument
-        guard let argument else { return nil }
-        let start = Unmanaged<Start>.fromOpaque(argument).takeUnretainedValue()
-        explorer_prepare_thread()
-        while true {
-          while explorer_wait(start.carrier.baton, 3600) == 0 {}
-          Scheduler.begin(start.number)
-          Scheduler.finish(start.number)
-        }
-      }, argument.toOpaque())
-    pthread_detach(thread)
-    return carrier
-  }
-
-  private final class Start {
-    let number: Int
-    let carrier: Carrier
-    init(number: Int, carrier: Carrier) { (self.number, self.carrier) = (number, carrier) }
   }
 }

@@ -3,17 +3,22 @@ import Glibc
 
 /// One run: closures that run concurrently, and a check for the state after it.
 package struct Scenario {
+  var workers: Int
   var bodies: [() -> Void]
   var check: () -> String?
 
   /// Creates a scenario; `check` returns what is wrong, or nil.
   ///
-  /// The check runs when all bodies, blocks, and timers have ended.
-  package init(_ bodies: (() -> Void)..., check: @escaping () -> String?) {
-    self.init(bodies, check: check)
+  /// The check runs when all bodies, blocks, and timers have ended. Tasks and the blocks of
+  /// concurrent queues run on `workers` threads; each body, serial queue, and timer has its own.
+  package init(
+    workers: Int = .max, _ bodies: (() -> Void)..., check: @escaping () -> String?
+  ) {
+    self.init(workers: workers, bodies, check: check)
   }
 
-  package init(_ bodies: [() -> Void], check: @escaping () -> String?) {
+  package init(workers: Int = .max, _ bodies: [() -> Void], check: @escaping () -> String?) {
+    self.workers = workers
     self.bodies = bodies
     self.check = check
   }
@@ -135,6 +140,7 @@ package enum Session {
     var message: String?
     do {
       var scenario = make()
+      Scheduler.workers = scenario.workers
       for body in scenario.bodies { Scheduler.add(.body, body) }
       scenario.bodies = []
       message = Scheduler.run(strategy)

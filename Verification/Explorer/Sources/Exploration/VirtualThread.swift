@@ -43,6 +43,9 @@ struct VirtualThread {
   var work: (() -> Void)?
   /// The queue of which this is a block.
   var queue: VirtualQueue?
+  /// The priority of a task; a block has that of the thread that created it.
+  var priority = mediumPriority
+  var hasBegun = false
   /// Whether its next step happens only when time advances.
   var isTimed = false
   /// The deadline of a timer, in nanoseconds of virtual time.
@@ -60,6 +63,11 @@ struct VirtualThread {
   /// The block before it on a serial queue, or -1.
   var predecessor = -1
   var heldLocks: [VirtualLock] = []
+
+  static let mediumPriority: UInt8 = 21
+
+  /// Whether it waits for a worker of the pool, or occupies one.
+  var isPooled: Bool { queue?.isSerial == false && state != .finished }
 
   func description(_ number: Int) -> String {
     switch role {

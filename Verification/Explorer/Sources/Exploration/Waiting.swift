@@ -102,7 +102,10 @@ package final class VirtualSemaphore: @unchecked Sendable {
   }
 }
 
-/// A queue of blocks, each of which is a virtual thread; a serial queue runs one at a time.
+/// A queue of blocks, each of which is a virtual thread.
+///
+/// A serial queue runs one block at a time, on a thread of its own. The blocks of concurrent queues
+/// run on the workers of the pool.
 package final class VirtualQueue: @unchecked Sendable {
   package let label: String
   package let isSerial: Bool
@@ -125,9 +128,14 @@ package final class VirtualQueue: @unchecked Sendable {
     return current < 0 ? nil : Scheduler.threads[current].queue
   }
 
-  package func async(_ work: @escaping () -> Void) {
-    if isSerial { Scheduler.point(.send, address) }
-    let number = Scheduler.add(.block, work)
+  /// Adds a block, with the priority of the current thread if none is given.
+  package func async(priority: UInt8? = nil, _ work: @escaping () -> Void) {
+    if isSerial {
+      Scheduler.point(.send, address)
+    } else if Scheduler.workers < .max {
+      Scheduler.point(.send, Scheduler.poolAddress)
+    }
+    let number = Scheduler.add(.block, priority: priority, work)
     let current = Int(explorer_self())
     if current >= 0 { Memory.fork(number, by: current) }
     enter(number)

@@ -14,7 +14,8 @@ public enum VirtualTasks {
       if isMain != 0 {
         DispatchQueue.main.async { VirtualTasks.run(address) }
       } else {
-        VirtualTasks.pool.async { VirtualTasks.run(address) }
+        let priority = unsafeBitCast(job, to: UnownedJob.self).priority.rawValue
+        VirtualTasks.pool.async(priority: priority) { VirtualTasks.run(address) }
       }
     }
   }

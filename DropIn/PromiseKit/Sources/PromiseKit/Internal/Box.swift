@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// The argument that distinguishes the internal initializers `Promise<T>(.pending)` and
 /// `Guarantee<T>(.pending)` from the public ones.

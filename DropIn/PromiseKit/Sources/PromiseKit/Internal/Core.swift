@@ -1,4 +1,4 @@
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// A box for values of any type, because the values of Pledge's promises must be `Sendable`.
 ///
@@ -52,7 +52,7 @@ extension Pledge.Promise {
   /// This promise, whose error is never reported.
   @inlinable
   var silenced: Self {
-    cauterize()
+    ignoreErrors()
     return self
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 extension Thenable {
   /// Blocks the calling thread until the thenable is resolved.

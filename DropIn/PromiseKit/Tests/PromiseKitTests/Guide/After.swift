@@ -51,7 +51,7 @@ private final class After {
 
   func errors() -> Promise<User> {
     fetchUser(1)
-      .replaceError(only: APIError.notFound) { User.guest }
+      .recover(only: APIError.notFound) { .value(User.guest) }
       .finally { self.isLoading = false }
   }
 

@@ -1,6 +1,6 @@
 import Dispatch
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// A promise of any type that a combinator waits for.
 ///

@@ -1,5 +1,5 @@
 import Dispatch
-import Pledge
+@_spi(DropIns) import Pledge
 
 extension Promise {
   /// A closure that produces the value of a promise.

@@ -51,7 +51,7 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
   func get(_ id: Int, by deadline: Deadline) -> Promise<Part> {
     Promise.retry(on: .immediate, retries) { [self] in
       limiter.run(on: .immediate) { self.hedged(id) { self.call(id, by: deadline) } }
-        .tap(on: .immediate) { result in
+        .watch(on: .immediate) { result in
           if case .failure(let error) = result { self.note(error, id) }
         }
     }

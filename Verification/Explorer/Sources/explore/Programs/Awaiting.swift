@@ -1,5 +1,5 @@
 import Exploration
-import Pledge
+@_spi(DropIns) import Pledge
 import VirtualPlatform
 
 /// Tasks that wait for promises, promises of tasks, and handlers on actors.
@@ -206,9 +206,9 @@ private func releasedOnItsActor() -> Scenario {
   let notes = Notes()
   let last: Promise<Void> = {
     let held = Guard(notes)
-    return promise.done(on: .main) { _ in withExtendedLifetime(held) {} }
+    return promise.done(on: DispatchQueue.main) { _ in withExtendedLifetime(held) {} }
   }()
-  last.cauterize()
+  last.ignoreErrors()
   return Scenario(
     { resolver.reject(Failed()) }, { last.cancel() },
     check: { expect((notes.lines == ["released there"], "heard: \(notes.text)")) })

@@ -1,5 +1,5 @@
 import Exploration
-import Pledge
+@_spi(DropIns) import Pledge
 import VirtualPlatform
 
 /// Each pair of actions on one promise, on two threads at the same time: on a promise that has

@@ -1,5 +1,5 @@
 import Exploration
-import Pledge
+@_spi(DropIns) import Pledge
 import VirtualPlatform
 
 /// Where handlers run: turns, the trampoline, and reports of unhandled rejections.
@@ -15,7 +15,7 @@ let runningPrograms = [
   Program(name: "turn-overtaking", make: overtakingTurn),
   Program(name: "wait-in-turn", make: waitInATurn),
   Program(name: "turn-budget", make: { longChain(on: Queues.a) }),
-  Program(name: "turn-budget-main", make: { longChain(on: .main) }),
+  Program(name: "turn-budget-main", make: { longChain(on: DispatchQueue.main) }),
   Program(name: "turn-budget-actor", make: { longChain(on: .actor(Place())) }),
   Program(name: "turn-nested", make: nestedLoop),
   Program(name: "turn-dropped", make: droppedTurn),
@@ -123,12 +123,12 @@ private func twoQueues() -> Scenario {
 private func mainQueue() -> Scenario {
   let (source, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
-  let first = source.map(on: .main) { $0 }
-  first.note("1", on: .main, in: notes)
+  let first = source.map(on: DispatchQueue.main) { $0 }
+  first.note("1", on: DispatchQueue.main, in: notes)
   first.note("x", in: notes)
-  first.note("2", on: .main, in: notes)
+  first.note("2", on: DispatchQueue.main, in: notes)
   return Scenario(
-    { resolver.fulfill(1) }, { first.note("3", on: .main, in: notes) },
+    { resolver.fulfill(1) }, { first.note("3", on: DispatchQueue.main, in: notes) },
     check: {
       expect(
         (notes.hasEachOnce("1", "2", "3", "x"), "heard: \(notes.text)"),
@@ -222,7 +222,7 @@ private func longChain(on executor: some PromiseExecutor) -> Scenario {
 private actor Place {}
 
 /// An event loop that a thread runs, also from inside of it.
-private final class EventLoop: Sendable {
+final class EventLoop: Sendable {
   private let turns = Mutex<[@Sendable () -> Void]>([])
   private let arrivals = DispatchSemaphore(value: 0)
 

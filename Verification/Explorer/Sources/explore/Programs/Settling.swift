@@ -1,5 +1,5 @@
 import Exploration
-import Pledge
+@_spi(DropIns) import Pledge
 import VirtualPlatform
 
 /// Settlement, observers, and the order of delivery.

@@ -1,5 +1,5 @@
 import Exploration
-import Pledge
+@_spi(DropIns) import Pledge
 import VirtualPlatform
 
 /// Timers and blocking waits.
@@ -199,7 +199,8 @@ private func retryAndCancel() -> Scenario {
     })
 }
 
-private func waiting<Value>(_ promise: Promise<Value>) -> String {
+/// Waits for a promise, and returns its result as text.
+func waiting<Value>(_ promise: Promise<Value>) -> String {
   do {
     _ = try promise.wait()
     return "value"
@@ -320,8 +321,8 @@ private func waitOnTheOwnQueue() -> Scenario {
 private func waitOnTheMainQueue() -> Scenario {
   let (promise, resolver) = Promise<Int>.withResolvers()
   let notes = Notes()
-  let last = promise.map(on: .main) { $0 }
-  Promise.value(1).observe(on: .main) { _ in notes.add("waited \(waiting(last))") }
+  let last = promise.map(on: DispatchQueue.main) { $0 }
+  Promise.value(1).observe(on: DispatchQueue.main) { _ in notes.add("waited \(waiting(last))") }
   return Scenario(
     { resolver.fulfill(1) },
     check: {

@@ -1,0 +1,358 @@
+import Foundation
+import Synchronization
+
+/// A file that is being downloaded, under a temporary name.
+///
+/// The bytes are written to `NAME.part`. ``commit(replacing:)`` renames the file to its final name in
+/// one step, so a file with that name is always complete. ``save(_:)`` records how much has arrived
+/// in a second file, `NAME.part.json`. With it, a later run continues where this one ended, even if
+/// this one is killed.
+///
+/// The record is also what shows that `NAME.part` belongs to this program. A file that has one of
+/// these names and isn't a partial download is never opened for writing or removed: the bytes are
+/// written to `NAME.1.part`, and so on. Nothing is created or changed before ``begin(_:)``.
+///
+/// A partial file with a record is locked while it is written, so two processes don't write to the
+/// same one. All methods can be called from any thread.
+public final class PartialFile: Sendable {
+  /// The state that an earlier run saved; nil if there is none that can be used.
+  public let leftover: ResumeState?
+
+  private struct State {
+    var path: String
+    /// The descriptor of the partial file; -1 before ``begin(_:)`` and after the end.
+    var descriptor: Int32 = -1
+    /// Whether the file was committed or closed.
+    var isOver = false
+    /// The state that is saved when the file is closed.
+    var latest: ResumeState?
+    /// Whether there is a record of this program's.
+    var hasRecord: Bool
+    /// The descriptor of the record; -1 before it is written.
+    var record: Int32 = -1
+    var recordLength = 0
+  }
+
+  private let finalPath: String
+  private let state: Mutex<State>
+
+  /// Looks for what an earlier run left; only reads.
+  ///
+  /// - Parameters:
+  ///   - name: The final name.
+  ///   - folder: The path of the folder, which must exist, with a slash at the end.
+  public init(for name: String, in folder: String) throws(FileFailure) {
+    finalPath = folder + name
+    var existing = stat()
+    guard lstat(finalPath, &existing) != 0 || existing.st_mode & S_IFMT != S_IFDIR else {
+      throw FileFailure(.open, finalPath, EISDIR)
+    }
+    let (path, leftover, hasRecord) = try Self.find(finalPath)
+    self.leftover = leftover
+    state = Mutex(State(path: path, hasRecord: hasRecord))
+  }
+
+  deinit { close() }
+
+  /// Opens the file for writing, if it isn't open, and removes all bytes that `resume` doesn't
+  /// describe.
+  ///
+  /// - Parameter resume: The part of ``leftover`` to keep, or an empty state.
+  public func begin(_ resume: ResumeState) throws(FileFailure) {
+    let failure = state.withLock { state -> FileFailure? in
+      guard !state.isOver else { return FileFailure(.open, state.path, EBADF) }
+      do throws(FileFailure) {
+        let isNew = state.descriptor < 0 && leftover == nil
+        if isNew { try create(&state) } else if state.descriptor < 0 { try reopen(&state) }
+        // A killed run may have written more than it recorded.
+        let end = resume.segments.filter { $0.position > $0.start }.map(\.position).max() ?? 0
+        guard isNew || ftruncate(state.descriptor, off_t(end)) == 0 else {
+          throw FileFailure(.write, state.path, errno)
+        }
+        if end == 0 { Self.removeRecord(&state) }
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Writes `bytes` at `position`, in bytes from the start of the file.
+  ///
+  /// Before ``begin(_:)`` and after the end, this throws a failure with `EBADF`.
+  public func write(_ bytes: UnsafeRawBufferPointer, at position: Int) throws(FileFailure) {
+    let failure = state.withLock { state in
+      Self.write(bytes, to: state.descriptor, at: position)
+        .map { FileFailure(.write, state.path, $0) }
+    }
+    if let failure { throw failure }
+  }
+
+  /// Sets the state that ``close()`` saves.
+  public func keep(_ resume: ResumeState) { state.withLock { $0.latest = resume } }
+
+  /// Saves how much has arrived, for a later run.
+  ///
+  /// The state is written in one system call, so a process that is killed leaves either the old
+  /// state or the new one. After a power failure, the state can be ahead of the bytes; only a
+  /// checksum detects this.
+  public func save(_ resume: ResumeState) throws(FileFailure) {
+    let failure = state.withLock { Self.save(resume, &$0) }
+    if let failure { throw failure }
+  }
+
+  private static func save(_ resume: ResumeState, _ state: inout State) -> FileFailure? {
+    let path = recordPath(state.path)
+    guard state.descriptor >= 0, var text = try? JSONEncoder().encode(resume) else {
+      return FileFailure(.save, path, EBADF)
+    }
+    state.latest = nil
+    if state.record < 0 {
+      // Another process waits until the record is complete, or fails.
+      _ = flock(state.descriptor, LOCK_EX)
+      // Without a record of its own, the partial file can't be resumed.
+      if !state.hasRecord, case .foreign? = try? PartialFileRecord(of: state.path) { return nil }
+      // The file isn't truncated: the state of an earlier run is valid until it has been
+      // overwritten. It contains a URL, which can contain a secret.
+      state.record = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+      guard state.record >= 0 else { return FileFailure(.open, path, errno) }
+      state.hasRecord = true
+      var old = stat()
+      if fstat(state.record, &old) == 0 { state.recordLength = Int(old.st_size) }
+    }
+    // Spaces overwrite the rest of a longer state.
+    let padding = max(0, state.recordLength - text.count)
+    text.append(contentsOf: repeatElement(UInt8(ascii: " "), count: padding))
+    state.recordLength = text.count
+    let code = text.withUnsafeBytes { write($0, to: state.record, at: 0) }
+    return code.map { FileFailure(.save, path, $0) }
+  }
+
+  /// Removes all bytes and their state, if ``begin(_:)`` was called.
+  public func restart() throws(FileFailure) {
+    let failure = state.withLock { state -> FileFailure? in
+      guard state.descriptor >= 0 else { return nil }
+      state.latest = nil
+      Self.removeRecord(&state)
+      return ftruncate(state.descriptor, 0) == 0 ? nil : FileFailure(.write, state.path, errno)
+    }
+    if let failure { throw failure }
+  }
+
+  /// Returns the checksum of the bytes that are present.
+  public func checksum() throws(FileFailure) -> Checksum {
+    try Checksum(ofFileAt: state.withLock { $0.path })
+  }
+
+  /// Renames the file to its final name.
+  ///
+  /// The permissions of a file that is replaced are kept. If this method fails, the partial file
+  /// still exists and can be committed again or closed.
+  ///
+  /// - Parameter replacing: Whether a file with the final name is replaced; otherwise, it is an error.
+  public func commit(replacing: Bool = true) throws(FileFailure) {
+    let failure = state.withLock { state -> FileFailure? in
+      guard state.descriptor >= 0 else { return FileFailure(.rename, state.path, EBADF) }
+      var existing = stat()
+      if lstat(finalPath, &existing) == 0 {
+        guard replacing else { return FileFailure(.rename, state.path, EEXIST) }
+        if existing.st_mode & S_IFMT == S_IFREG {
+          _ = fchmod(state.descriptor, existing.st_mode & 0o7777)
+        }
+      }
+      guard rename(state.path, finalPath) == 0 else {
+        return FileFailure(.rename, state.path, errno)
+      }
+      Self.removeRecord(&state)
+      closeDescriptor(&state.descriptor)
+      state.isOver = true
+      return nil
+    }
+    if let failure { throw failure }
+  }
+
+  /// Saves the latest state and closes the partial file; keeps it for a later run if it has a
+  /// state, and otherwise removes it.
+  ///
+  /// What an earlier run left is kept unless ``begin(_:)`` was called. After ``commit(replacing:)``
+  /// or ``close()``, this does nothing.
+  ///
+  /// - Returns: Whether there is a partial file for a later run.
+  @discardableResult
+  public func close() -> Bool {
+    state.withLock { state in
+      guard !state.isOver else { return false }
+      state.isOver = true
+      guard state.descriptor >= 0 else { return leftover != nil }
+      if let latest = state.latest, latest.received > 0 { _ = Self.save(latest, &state) }
+      if state.hasRecord {
+        _ = fsync(state.descriptor)
+        closeDescriptor(&state.record)
+      } else {
+        unlink(state.path)
+      }
+      closeDescriptor(&state.descriptor)
+      return state.hasRecord
+    }
+  }
+
+  /// Returns the path for the partial file, what an earlier run left, and whether there is a record.
+  private static func find(
+    _ finalPath: String
+  ) throws(FileFailure) -> (path: String, leftover: ResumeState?, hasRecord: Bool) {
+    // This applies to most files; the names are checked again when the files are created.
+    var status = stat()
+    let first = partialPath(finalPath, 0)
+    if lstat(first, &status) != 0, errno == ENOENT { return (first, nil, false) }
+    for number in 0..<maximumCount {
+      let path = partialPath(finalPath, number)
+      switch (try PartialFileRecord(of: path), length(path)) {
+      case (.missing, nil): return (path, nil, false)
+      // The file was renamed, and the process was killed before it could remove the record.
+      case (.saved, nil): return (path, nil, true)
+      case (.saved(let saved), let length?) where saved.isContained(in: length):
+        return (path, saved, true)
+      // The user's file, or what a killed run left of a file that is too small for a record.
+      default: try requireUnlocked(path)
+      }
+    }
+    throw FileFailure(.open, partialPath(finalPath, 0), EEXIST)
+  }
+
+  /// Creates the partial file under a name that no file has.
+  private func create(_ state: inout State) throws(FileFailure) {
+    for number in 0..<Self.maximumCount {
+      let path = number == 0 ? state.path : Self.partialPath(finalPath, number)
+      guard number == 0 || access(Self.recordPath(path), F_OK) != 0 else { continue }
+      let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
+      if file >= 0 {
+        (state.path, state.descriptor) = (path, file)
+        if number > 0 { state.hasRecord = false }
+        return
+      }
+      guard errno == EEXIST else { throw FileFailure(.open, path, errno) }
+      try Self.requireUnlocked(path)
+    }
+    throw FileFailure(.open, state.path, EEXIST)
+  }
+
+  /// Opens the partial file that an earlier run left.
+  private func reopen(_ state: inout State) throws(FileFailure) {
+    var file = open(state.path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else { throw FileFailure(.open, state.path, errno) }
+    var (opened, named) = (stat(), stat())
+    // Another process may have continued or renamed the file since its record was read.
+    guard flock(file, LOCK_EX | LOCK_NB) == 0, fstat(file, &opened) == 0,
+      lstat(state.path, &named) == 0, opened.st_ino == named.st_ino,
+      opened.st_dev == named.st_dev,
+      case .saved(let saved)? = try? PartialFileRecord(of: state.path), saved == leftover
+    else {
+      closeDescriptor(&file)
+      throw FileFailure(.lock, state.path, EWOULDBLOCK)
+    }
+    state.descriptor = file
+  }
+
+  /// Throws an error if another process writes to the partial file at `path`.
+  private static func requireUnlocked(_ path: String) throws(FileFailure) {
+    // Opening a FIFO could disturb its writer.
+    guard length(path) != nil else { return }
+    var file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else { return }
+    defer { closeDescriptor(&file) }
+    guard flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK else {
+      throw FileFailure(.lock, path, EWOULDBLOCK)
+    }
+  }
+
+  /// The length of a regular file; nil if there is none.
+  private static func length(_ path: String) -> Int? {
+    var status = stat()
+    guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Int(status.st_size)
+  }
+
+  /// The number of names that are tried.
+  private static let maximumCount = 1000
+
+  /// Returns the name of a partial file, `NAME.part`.
+  public static func partialName(for name: String) -> String { name + ".part" }
+
+  /// Returns whether a partial file, or the record of its state, could have this name; ignores
+  /// case.
+  public static func isPartialName(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return name.hasSuffix(".part") || name.hasSuffix(".part.json")
+  }
+
+  private static func partialPath(_ path: String, _ number: Int) -> String {
+    partialName(for: number == 0 ? path : "\(path).\(number)")
+  }
+
+  fileprivate static func recordPath(_ path: String) -> String { path + ".json" }
+
+  private static func removeRecord(_ state: inout State) {
+    guard state.hasRecord else { return }
+    unlink(recordPath(state.path))
+    closeDescriptor(&state.record)
+    (state.hasRecord, state.recordLength) = (false, 0)
+  }
+
+  private static func write(
+    _ bytes: UnsafeRawBufferPointer, to file: Int32, at position: Int
+  ) -> Int32? {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let piece = UnsafeRawBufferPointer(rebasing: rest)
+      let count = pwrite(
+        file, piece.baseAddress, piece.count, off_t(position + bytes.count - rest.count))
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno != EINTR {
+        return errno
+      }
+    }
+    return nil
+  }
+}
+
+/// The record of a partial file.
+private enum PartialFileRecord {
+  case missing
+  case saved(ResumeState)
+  /// A file of someone else's.
+  case foreign
+
+  /// Reads the record of the partial file at `path`.
+  init(of path: String) throws(FileFailure) {
+    let path = PartialFile.recordPath(path)
+    var file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno == EMFILE || errno == ENFILE { throw FileFailure(.open, path, errno) }
+      self = errno == ENOENT ? .missing : .foreign
+      return
+    }
+    defer { closeDescriptor(&file) }
+    var status = stat()
+    var text = Data()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+      (try? FileReading.forEachPiece(of: file, path, { text.append(contentsOf: $0) })) != nil,
+      let state = try? JSONDecoder().decode(ResumeState.self, from: text)
+    else {
+      self = .foreign
+      return
+    }
+    self = .saved(state)
+  }
+}
+
+private func closeDescriptor(_ descriptor: inout Int32) {
+  guard descriptor >= 0 else { return }
+  #if canImport(Darwin)
+    _ = Darwin.close(descriptor)
+  #else
+    _ = Glibc.close(descriptor)
+  #endif
+  descriptor = -1
+}

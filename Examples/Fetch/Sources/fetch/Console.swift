@@ -1,0 +1,99 @@
+import FetchEngine
+import FetchSupport
+import Foundation
+import Pledge
+import Synchronization
+
+/// Shows progress on standard error: bars on a terminal, plain lines elsewhere.
+final class Console: Sendable {
+  private struct State {
+    var renderer: ProgressRenderer
+    var board: ProgressBoard
+    var isFinished = false
+  }
+
+  private let state: Mutex<State>
+  private let start = ContinuousClock.now
+  private let isQuiet: Bool
+
+  init(fileCount: Int, isQuiet: Bool) {
+    self.isQuiet = isQuiet
+    let style: ProgressRenderer.Style =
+      Terminal.canRedraw() ? .bar(width: Terminal.width() ?? 80) : .lines
+    state = Mutex(
+      State(renderer: ProgressRenderer(style: style), board: ProgressBoard(fileCount: fileCount)))
+  }
+
+  var elapsed: Duration { .now - start }
+
+  /// Shows an event.
+  func note(_ event: Event) {
+    change { state in
+      switch event {
+      case .started(let file, let resume):
+        state.board.start(file.name, resume)
+      case .received(let file, let connection, let count):
+        state.board.receive(file.name, connection: connection, count: count)
+      case .disconnected(let file, let connection):
+        state.board.disconnect(file.name, connection: connection)
+      case .waiting(let file, let delay, let error, let isAsked):
+        let time = HumanReadable.duration(delay)
+        let action = isAsked ? "retrying in \(time) (Retry-After)" : "retrying in \(time)"
+        state.board.wait(file.name, "\(action): \(reason(for: error))")
+        // A short delay isn't worth a line.
+        if isAsked, delay > .seconds(5) { return "fetch: \(file.name): \(action)" }
+      case .ended(.saved(let saved, _)):
+        state.board.end(saved.file.name, byteCount: saved.byteCount)
+      case .ended(.failed(let file, let error, _)):
+        state.board.end(file.name, byteCount: nil)
+        let line = "fetch: \(file.name): \(reason(for: error))"
+        if !isQuiet { return line }
+        StandardStreams.writeError("\(line)\n")
+      }
+      return nil
+    }
+  }
+
+  /// Redraws twice a second until ``finish()``, for values that change without an event.
+  func tick() -> Promise<Void> {
+    Promise.after(.milliseconds(500)).then(on: .immediate) { [self] in
+      change { _ in nil }
+      return state.withLock { $0.isFinished } ? .value(()) : tick()
+    }
+  }
+
+  /// Writes `line`, which is about the whole run.
+  func say(_ line: String) { StandardStreams.writeError("\(line)\n") }
+
+  /// Draws the progress for the last time.
+  func finish() {
+    state.withLock { state in
+      guard !state.isFinished else { return }
+      state.isFinished = true
+      let text = state.renderer.finish(state.board.reading(at: elapsed))
+      if !isQuiet { StandardStreams.writeError(text) }
+    }
+  }
+
+  /// Changes the state, and redraws the progress if it is due; a line that `body` returns is
+  /// written above it.
+  private func change(_ body: (inout State) -> String?) {
+    // Written under the lock, so that lines of two threads don't mix.
+    state.withLock { state in
+      let line = body(&state)
+      if isQuiet { return }
+      let elapsed = elapsed
+      guard !state.isFinished, line != nil || state.renderer.isDue(elapsed) else {
+        return
+      }
+      if case .bar = state.renderer.style {
+        // The terminal may have been resized.
+        state.renderer.style = .bar(width: Terminal.width() ?? 80)
+      }
+      let reading = state.board.reading(at: elapsed)
+      let text =
+        line.map { state.renderer.announce($0, reading) } ?? state.renderer.update(reading)
+      if let text { StandardStreams.writeError(text) }
+    }
+  }
+}

@@ -1,0 +1,826 @@
+import FetchSupport
+import Foundation
+import Pledge
+import PledgeFoundation
+import Testing
+
+@testable import FetchEngine
+
+/// Tests each policy separately, in a simulated environment.
+@Suite struct EngineTests {
+  private let world = World(seed: 1)
+  private let disk = SimulatedDisk()
+  private let bytes = Data((0..<20_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+
+  private func address(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+  /// Downloads from one server, and returns the outcome.
+  private func outcome(
+    of url: String = "http://a/x", checksum: Bool = true, options: Options = Options(),
+    mirrors: [String] = [], from network: SimulatedNetwork,
+    report: @escaping @Sendable (Event) -> Void = { _ in }
+  ) throws -> Outcome {
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: world.time,
+      report: report)
+    let file = Download(
+      name: "x", mirrors: try ([url] + mirrors).map(address),
+      checksum: checksum ? Checksum(of: bytes) : nil)
+    let work = downloader.downloadAll([file])
+    world.run { !work.isPending }
+    return try #require(try work.currentResult?.get().first)
+  }
+
+  private func error(of outcome: Outcome) -> (any Error)? {
+    guard case .failed(_, let error, _) = outcome else { return nil }
+    return (error as? GivenUp)?.errors.last ?? error
+  }
+
+  private func network(_ answer: @escaping (SimulatedNetwork.Asked) throws -> Reply)
+    -> SimulatedNetwork
+  {
+    SimulatedNetwork(world, answer)
+  }
+
+  /// Returns the requested part, with the header fields of a correct server.
+  private func part(_ asked: SimulatedNetwork.Asked, tag: String = "\"1\"") -> Reply {
+    var reply = Reply(headers: ["etag": tag, "accept-ranges": "bytes"], body: bytes)
+    if let match = asked.headers["Range"]?.wholeMatch(of: /bytes=(\d+)-(\d*)/),
+      let first = Int(match.1), asked.headers["If-Range"] ?? tag == tag
+    {
+      let last = Int(match.2) ?? bytes.count - 1
+      reply.status = 206
+      reply.headers["content-range"] = "bytes \(first)-\(last)/\(bytes.count)"
+      reply.body = Data(bytes[first...last])
+    }
+    return reply
+  }
+
+  @Test func connectionThatBreaks_isContinuedWhereItStopped() throws {
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.headers["Range"] == nil { reply.stop = 12_000 }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999"])
+    #expect(network.asked[1].headers["If-Range"] == "\"1\"")
+  }
+
+  @Test func fileThatHasChanged_isDownloadedAgain() throws {
+    let network = network { asked in
+      var reply = part(asked, tag: asked.headers["Range"] == nil ? "\"1\"" : "\"2\"")
+      if asked.headers["Range"] == nil { reply.stop = 12_000 }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.count == 2)
+  }
+
+  /// The first segment breaks before its first byte, the others are complete, and then the file is
+  /// replaced.
+  @Test(arguments: ["\"2\"", nil])
+  func wholeFileOfAnotherVersion_isNotCombinedWithSegments(tag: String?) throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let other = Data(bytes.reversed())
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.headers["Range"] == nil { (reply.stop, reply.pause) = (0, .seconds(1)) }
+      if self.world.now >= .seconds(1) {
+        reply = Reply(headers: tag.map { ["etag": $0] } ?? [:], body: other)
+      }
+      return reply
+    }
+    _ = try outcome(checksum: false, options: options, from: network)
+    #expect(disk.files["x"] == other)
+    #expect(network.asked.count == 6, "four segments, one of them again, and the whole file")
+  }
+
+  /// A file can change twice within one second.
+  @Test(
+    arguments: [
+      ("Mon, 23 Nov 2026 08:00:00 GMT", "W/\"1\"", "W/\"1\"", false),
+      ("Mon, 23 Nov 2026 08:00:01 GMT", "W/\"1\"", "W/\"2\"", true),
+      ("Mon, 23 Nov 2026 08:00:00 GMT", nil, nil, false),
+    ] as [(String, String?, String?, Bool)])
+  func weakValidator_doesNotCombineVersions(
+    date: String, old: String?, new: String?, requestsRange: Bool
+  ) throws {
+    let other = Data(bytes.reversed())
+    let modified = "Mon, 23 Nov 2026 08:00:00 GMT"
+    let network = network { asked in
+      let isFirst = self.world.now < .milliseconds(1)
+      var reply = Reply(headers: ["last-modified": modified, "date": date], body: self.bytes)
+      reply.headers["etag"] = isFirst ? old : new
+      if isFirst {
+        reply.stop = 12_000
+      } else if asked.headers["If-Range"] == modified {
+        reply.status = 206
+        reply.headers["content-range"] = "bytes 12000-19999/20000"
+        reply.body = Data(other[12_000...])
+      } else {
+        reply.body = other
+      }
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == other)
+    #expect(network.asked.contains { $0.headers["Range"] != nil } == requestsRange)
+  }
+
+  /// A server that ignores ranges, and breaks each connection.
+  @Test func progressThatIsLostAgain_isNoProgress() throws {
+    let size = 1_000_000
+    var count = 0
+    let network = SimulatedNetwork(world, pieceSize: 50_000) { _ in
+      count += 1
+      if count > 50 { return Reply(status: 404) }
+      var reply = Reply(headers: ["etag": "\"1\""], body: Data(count: size))
+      reply.stop = count.isMultiple(of: 2) ? 100_000 : 300_000
+      return reply
+    }
+    let outcome = try outcome(checksum: false, from: network)
+    #expect(error(of: outcome) is ConnectionFailure)
+    #expect(network.asked.count == 7)
+  }
+
+  @Test func segmentsThatAreSentByteByByte_areGivenUp() throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    var count = 0
+    let network = network { asked in
+      count += 1
+      if count > 100 { return Reply(status: 404) }
+      var reply = part(asked)
+      reply.stop = 1
+      return reply
+    }
+    let outcome = try outcome(checksum: false, options: options, from: network)
+    #expect(error(of: outcome) is ConnectionFailure)
+    #expect(network.asked.count < 20)
+  }
+
+  // MARK: - Bytes from an earlier run
+
+  private enum EarlierRun: CaseIterable {
+    case withAChecksum, withAnotherURL, fromMirrorsThatDiffer
+  }
+
+  @Test(arguments: EarlierRun.allCases)
+  private func bytesOfAnEarlierRun_thatNothingConfirms_areDiscarded(run: EarlierRun) throws {
+    let old = Data(count: 3 << 20)
+    let new = Data(repeating: 1, count: old.count)
+    let (a, b) = (try address("http://a/x"), try address("http://b/x"))
+    var isFirstRun = true
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+      let content = isFirstRun ? old : new
+      let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
+      var reply = Reply(
+        status: first == 0 ? 200 : 206,
+        headers: ["content-range": "bytes \(first)-\(content.count - 1)/\(content.count)"],
+        body: Data(content[first...]))
+      switch run {
+      case .withAChecksum: break
+      case .withAnotherURL: reply.headers["etag"] = "\"1\""
+      case .fromMirrorsThatDiffer: reply.headers["etag"] = asked.url == a ? "\"1\"" : "\"2\""
+      }
+      guard isFirstRun else { return reply }
+      // One response, or one from each mirror.
+      let isLast = run != .fromMirrorsThatDiffer || asked.url == a || first > 1 << 20
+      if first > 0, isLast { throw ConnectionFailure("down") }
+      reply.stop = first == 0 ? 1 << 20 : 1 << 19
+      return reply
+    }
+    var options = Options()
+    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    for file in [
+      Download(
+        name: "x", mirrors: run == .fromMirrorsThatDiffer ? [a, b] : [a],
+        checksum: run == .withAnotherURL ? nil : Checksum(of: old)),
+      Download(name: "x", mirrors: [run == .withAnotherURL ? b : a]),
+    ] {
+      let downloader = Downloader(
+        transport: network, storage: disk, options: options, disk: .immediate, time: world.time)
+      let work = downloader.downloadAll([file])
+      world.run { !work.isPending }
+      if isFirstRun {
+        #expect(disk.partialNames == ["x"])
+      }
+      isFirstRun = false
+    }
+    #expect(disk.files["x"] == new)
+  }
+
+  @Test func serverWithoutValidator_isNotTrustedToHaveTheSameFile() throws {
+    let network = network { asked in
+      var reply = part(asked)
+      reply.headers["etag"] = nil
+      reply.stop = self.world.now < .seconds(1) ? 12_000 : nil
+      return reply
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(!network.asked.contains { $0.headers["Range"] != nil })
+  }
+
+  @Test func serverWithoutValidator_whoseConnectionsBreak_isNotSaidToHaveChangedTheFile() throws {
+    let network = network { asked in
+      var reply = part(asked)
+      reply.headers["etag"] = nil
+      reply.stop = 12_000
+      return reply
+    }
+    let outcome = try outcome(checksum: false, from: network)
+    #expect(error(of: outcome) is NotResumable)
+  }
+
+  @Test func redirection_keepsItsEscapes() throws {
+    let network = network { asked in
+      asked.url.path() == "/x"
+        ? Reply(status: 302, headers: ["location": "y%20z[1]"]) : part(asked)
+    }
+    _ = try outcome(from: network)
+    #expect(network.asked.last?.url.absoluteString == "http://a/y%20z%5B1%5D")
+  }
+
+  @Test func largeFile_comesInSegmentsFromAllMirrors_andOneMayFail() throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let network = network { asked in
+      if asked.url.host() == "b" { throw ConnectionFailure("down") }
+      return part(asked)
+    }
+    _ = try outcome(options: options, mirrors: ["http://b/x", "http://c/x"], from: network)
+    #expect(disk.files["x"] == bytes)
+    let ranges = Set(network.asked.compactMap { $0.headers["Range"] })
+    #expect(ranges.count == 3, "the first segment is the start of the first answer")
+    #expect(Set(network.asked.compactMap { $0.url.host() }).isSuperset(of: ["a", "c"]))
+  }
+
+  @Test func silentConnection_isGivenUpAfterTheTimeout() throws {
+    var options = Options()
+    options.stall = .seconds(7)
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.headers["Range"] == nil { (reply.stop, reply.isSilent) = (5000, true) }
+      return reply
+    }
+    _ = try outcome(options: options, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(world.now > .seconds(7) && world.now < .seconds(8))
+  }
+
+  @Test func filesShareOneTimer_andEachStallsAtItsOwnTime() throws {
+    let timers = Recorded<Duration>()
+    let time = world.time
+    let counting = Time(now: time.now) { delay in
+      timers.add(delay)
+      return time.after(delay)
+    }
+    // A file takes 25 s; one connection stalls after 3 of its 20 pieces.
+    let network = network { asked in
+      var reply = Reply(body: self.bytes, pause: .seconds(1.25))
+      if asked.url.path() == "/silent" { (reply.stop, reply.isSilent) = (3000, true) }
+      return reply
+    }
+    var options = Options()
+    options.policy = .exponential(attempts: 1, from: .seconds(1))
+    let ends = Recorded<Duration>()
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: counting
+    ) { event in
+      if case .ended = event { ends.add(time.now()) }
+    }
+    let work = downloader.downloadAll(
+      try ["slow", "silent", "slower", "slowest"].map {
+        Download(name: $0, mirrors: [try address("http://a/\($0)")])
+      })
+    world.run { !work.isPending }
+    let outcomes = try #require(try work.currentResult?.get())
+    #expect(error(of: outcomes[1]) is Stalled)
+    #expect(outcomes.count { if case .saved = $0 { true } else { false } } == 3)
+    // The last piece on the stalled connection arrives after 3.755 s.
+    let end = try #require(ends.values.max())
+    #expect(abs(end / .seconds(1) - 33.755) < 0.01, "\(end)")
+    #expect(timers.values.count <= 3, "\(timers.values)")
+  }
+
+  @Test func slowFile_takesAsLongAsItTakes() throws {
+    var options = Options()
+    options.stall = .seconds(7)
+    options.policy.attempts = 1
+    let network = network { asked in
+      var reply = part(asked)
+      reply.pause = .seconds(6)
+      return reply
+    }
+    _ = try outcome(options: options, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(world.now > .seconds(100))
+  }
+
+  @Test func connectionThatBreaksAgainAndAgain_isNoReasonToGiveUpWhileItGetsOn() throws {
+    var options = Options()
+    options.policy = .fixed(attempts: 2, delay: .seconds(1))
+    let size = 1_000_000
+    let large = Data(count: size)
+    let network = SimulatedNetwork(world, pieceSize: 70_000) { asked in
+      let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
+      var reply = Reply(
+        status: first == 0 ? 200 : 206,
+        headers: ["etag": "\"1\"", "content-range": "bytes \(first)-\(size - 1)/\(size)"],
+        body: large[first...])
+      reply.body = Data(reply.body)
+      reply.stop = 70_000
+      return reply
+    }
+    _ = try outcome(checksum: false, options: options, from: network)
+    #expect(disk.files["x"] == large)
+    #expect(network.asked.count > 10)
+  }
+
+  @Test(arguments: [(404, 1), (401, 1), (410, 1), (503, 7), (429, 7), (500, 7)])
+  func status_isTriedAgainOnlyIfThatMayHelp(status: Int, requests: Int) throws {
+    let network = network { _ in Reply(status: status) }
+    let outcome = try outcome(from: network)
+    #expect((error(of: outcome) as? HTTPStatusError)?.status == status)
+    #expect(network.asked.count == requests)
+    #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
+  }
+
+  @Test func retryAfter_isHonored_andTold() throws {
+    let waits = Recorded<Duration>()
+    let network = network { asked in
+      self.world.now < .seconds(30)
+        ? Reply(status: 503, headers: ["retry-after": "30"]) : part(asked)
+    }
+    _ = try outcome(from: network) { event in
+      if case .waiting(_, let delay, _, askedByServer: true) = event { waits.add(delay) }
+    }
+    #expect(waits.values == [.seconds(30)])
+    #expect(disk.files["x"] == bytes)
+  }
+
+  @Test func partThatNobodyAskedFor_isNotTakenForTheWhole() throws {
+    var options = Options()
+    options.policy.attempts = 2
+    let network = network { _ in
+      Reply(status: 206, headers: ["content-range": "bytes 5000-19999/20000"], body: bytes)
+    }
+    let outcome = try outcome(checksum: false, options: options, from: network)
+    #expect(error(of: outcome) is BadAnswer)
+    #expect(disk.files.isEmpty)
+  }
+
+  @Test(arguments: [nil, "ftp://a/x", "file:///etc/passwd", "mailto:x", "/caf\u{FFFD}"])
+  func redirection_leadsToHTTPOrNowhere(location: String?) throws {
+    let network = network { _ in
+      Reply(status: 302, headers: location.map { ["location": $0] } ?? [:])
+    }
+    #expect(error(of: try outcome(from: network)) is BadAnswer)
+    #expect(network.asked.count == 1)
+  }
+
+  @Test func redirectionsInACircle_end() throws {
+    let network = network { _ in Reply(status: 301, headers: ["location": "/x"]) }
+    #expect(error(of: try outcome(from: network)) is BadAnswer)
+    #expect(network.asked.count == 21)
+  }
+
+  @Test func secrets_areForTheHostThatTheUserNamed() throws {
+    var options = Options()
+    options.settings.headers = ["Cookie": "c", "X-Mine": "m"]
+    let network = network { asked in
+      switch asked.url.absoluteString {
+      case "http://a/x": Reply(status: 302, headers: ["location": "/y"])
+      case "http://a/y": Reply(status: 307, headers: ["location": "http://b/z"])
+      default: part(asked)
+      }
+    }
+    _ = try outcome(of: "http://me:secret@a/x", options: options, from: network)
+    #expect(disk.files["x"] == bytes)
+    let sent = network.asked.map(\.headers)
+    #expect(sent.map { $0["Cookie"] } == ["c", "c", nil])
+    #expect(sent.map { $0["X-Mine"] } == ["m", "m", "m"])
+    let basic = "Basic " + Data("me:secret".utf8).base64EncodedString()
+    #expect(sent.map { $0["Authorization"] } == [basic, basic, nil])
+    #expect(sent.allSatisfy { $0["Accept-Encoding"] == "identity" })
+    #expect(network.asked.first?.url.absoluteString == "http://a/x", "not in the address")
+  }
+
+  @Test(arguments: [true, false], [2, 1000])
+  func tooManyOpenFiles_areWaitedFor(checksum: Bool, failures: Int) throws {
+    let count = Recorded<Int>()
+    disk.beforeOpen = {
+      count.add(1)
+      if count.values.count <= failures { throw FileFailure(.open, "x", EMFILE) }
+    }
+    let waits = Recorded<Duration>()
+    let outcome = try outcome(checksum: checksum, from: network { part($0) }) { event in
+      if case .waiting(_, let delay, _, _) = event { waits.add(delay) }
+    }
+    #expect(waits.values.count == min(failures, Options().policy.attempts - 1))
+    #expect((disk.files["x"] == bytes) == (failures == 2))
+    #expect((error(of: outcome) as? FileFailure)?.code == (failures == 2 ? nil : EMFILE))
+  }
+
+  // MARK: - Servers that violate the protocol
+
+  /// Returns a server whose first response stops after 12,000 bytes, and whose partial responses
+  /// `change` alters.
+  private func interruptedNetwork(_ change: @escaping (inout Reply) -> Void) -> SimulatedNetwork {
+    var isFirst = true
+    return network { asked in
+      var reply = part(asked)
+      if isFirst { reply.stop = 12_000 }
+      isFirst = false
+      if asked.headers["Range"] != nil { change(&reply) }
+      return reply
+    }
+  }
+
+  @Test func partWithoutTheEntityTag_isNotTrusted() throws {
+    let other = Data(bytes.reversed())
+    let network = interruptedNetwork { reply in
+      reply.headers["etag"] = nil
+      reply.body = other.suffix(reply.body.count)
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+  }
+
+  @Test func sizeThatDiffersInALaterResponse_isAChange() throws {
+    let network = interruptedNetwork { reply in
+      reply = Reply(status: 416, headers: ["content-range": "bytes */12000"])
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
+  }
+
+  @Test func wrongRange_isFollowedByARequestForTheWholeFile() throws {
+    let network = interruptedNetwork { $0.headers["content-range"] = "bytes 0-9/20000" }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
+  }
+
+  @Test(arguments: [403, 0, 503], [0, 0.05])
+  func connections_thatTheServerRefuses_areNotNeeded(status: Int, delay: Double) throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let open = Recorded<String>()
+    let network = network { asked in
+      // One connection at a time is served, for as long as it takes.
+      let until = open.values.last.flatMap(Double.init) ?? 0
+      guard world.now / .seconds(1) >= until else {
+        if status == 0 { throw ConnectionFailure("refused") }
+        return Reply(status: status)
+      }
+      var reply = part(asked)
+      reply.pause = .seconds(1)
+      let pieces = Double((reply.body.count + 999) / 1000)
+      let isFirst = asked.headers["Range"] == nil
+      open.add("\(world.now / .seconds(1) + (isFirst ? 5 : pieces) + delay)")
+      return reply
+    }
+    let outcome = try outcome(checksum: false, options: options, from: network)
+    #expect(error(of: outcome) == nil, "\(outcome)")
+    #expect(disk.files["x"] == bytes)
+  }
+
+  @Test func lyingMirror_isAskedNoMore() throws {
+    var options = Options()
+    options.concurrency = 1
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.url.host() == "a" { reply.body[100] ^= 1 }
+      return reply
+    }
+    _ = try outcome(options: options, mirrors: ["http://b/x"], from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.last?.url.host() == "b")
+  }
+
+  @Test func deadMirror_costsAHeadStart() throws {
+    let network = network { asked in
+      var reply = part(asked)
+      if asked.url.host() == "a" { reply.latency = .seconds(1000) }
+      return reply
+    }
+    _ = try outcome(mirrors: ["http://b/x"], from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(world.now < .seconds(1))
+  }
+
+  @Test func mirrorsThatAnswerAtOnce_writeOneOfTheirFiles() throws {
+    let part = try disk.open("x")
+    let copy = Copy(Download(name: "x", mirrors: []), part)
+    let claim = try #require(copy.claims.first)
+    let attempt = copy.beginAttempt()
+    let (long, short) = (try address("http://a/x"), try address("http://b/x"))
+    func head(_ url: URL, _ length: Int) -> AnswerHead {
+      AnswerHead(url: url, status: 200, headers: ["content-length": "\(length)"])
+    }
+    let first = try #require(
+      try copy.accept(head(long, 100), from: long, for: claim, attempt: attempt))
+    #expect(throws: CancellationError.self) {
+      try copy.accept(head(short, 50), from: short, for: claim, attempt: attempt)
+    }
+    try Data(count: 100).withUnsafeBytes { try copy.write($0, first) }
+    try copy.finish(first)
+    #expect(copy.received == 100 && copy.source == long)
+  }
+
+  @Test func connectionThatWasGivenUp_writesNoMore() throws {
+    let part = try disk.open("x")
+    let copy = Copy(Download(name: "x", mirrors: [], checksum: Checksum(of: bytes)), part)
+    let claim = try #require(copy.claims.first)
+    let url = try address("http://a/x")
+    let whole = AnswerHead(url: url, status: 200, headers: ["content-length": "20000"])
+    let rest = AnswerHead(
+      url: url, status: 206, headers: ["content-range": "bytes 5000-19999/20000"])
+    let old = try #require(
+      try copy.accept(whole, from: url, for: claim, attempt: copy.beginAttempt()))
+    try bytes[..<5000].withUnsafeBytes { try copy.write($0, old) }
+    copy.end(old)
+    let late = Data(bytes[5000..<6000])
+    #expect(throws: CancellationError.self) { try late.withUnsafeBytes { try copy.write($0, old) } }
+    let new = try #require(
+      try copy.accept(rest, from: url, for: claim, attempt: copy.beginAttempt()))
+    #expect(throws: CancellationError.self) { try late.withUnsafeBytes { try copy.write($0, old) } }
+    try bytes[5000...].withUnsafeBytes { try copy.write($0, new) }
+    try copy.finish(new)
+    try copy.verify()
+  }
+
+  @Test func lyingMirrorAmongSeveral_isFoundWithTwoDownloads() throws {
+    var options = Options()
+    options.split = 3
+    options.minimumSegment = 1000
+    for liar in ["a", "b", "c"] {
+      let network = network { asked in
+        var reply = part(asked)
+        if asked.url.host() == liar { reply.body[reply.body.count / 2] ^= 1 }
+        return reply
+      }
+      _ = try outcome(options: options, mirrors: ["http://b/x", "http://c/x"], from: network)
+      #expect(disk.files["x"] == bytes, "\(liar)")
+      let wholes = network.asked.count { $0.headers["Range"] == nil }
+      #expect(wholes <= 3, "\(liar): divided, from the liar alone, and from another one")
+      disk.remove("x")
+    }
+  }
+
+  @Test func wrongChecksumInTheList_isFoundAfterTwoDownloads() throws {
+    let other = Data(bytes.reversed())
+    let network = network { _ in Reply(headers: ["etag": "\"1\""], body: other) }
+    let outcome = try outcome(from: network)
+    #expect(error(of: outcome) is ChecksumMismatch)
+    #expect(network.asked.count == 2)
+    #expect(disk.files.isEmpty && disk.partialNames.isEmpty)
+  }
+
+  @Test func rangesThatAreAnnouncedButIgnored_areNotAskedForAgain() throws {
+    var options = Options()
+    options.split = 4
+    options.minimumSegment = 1000
+    let network = network { _ in
+      Reply(headers: ["etag": "\"1\"", "accept-ranges": "bytes"], body: bytes)
+    }
+    _ = try outcome(checksum: false, options: options, from: network)
+    #expect(disk.files["x"] == bytes)
+  }
+
+  @Test func slowMirror_isUsed_whenTheFastOneHasGone() throws {
+    let size = 400_000
+    let large = Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 13) })
+    let network = SimulatedNetwork(world) { asked in
+      if asked.url.lastPathComponent == "x", asked.url.host() == "a" {
+        throw ConnectionFailure("down")
+      }
+      let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap { Int($0.0) } ?? 0
+      return Reply(
+        status: first == 0 ? 200 : 206,
+        headers: ["etag": "\"1\"", "content-range": "bytes \(first)-\(size - 1)/\(size)"],
+        body: Data(large[first...]),
+        // 10 MB/s and 10 kB/s.
+        pause: asked.url.host() == "a" ? .microseconds(100) : .milliseconds(100))
+    }
+    var options = Options()
+    options.concurrency = 1
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: world.time)
+    let files = try [
+      Download(name: "first", mirrors: [address("http://a/first")]),
+      Download(name: "x", mirrors: [address("http://a/x"), address("http://b/x")]),
+    ]
+    let work = downloader.downloadAll(files)
+    world.run { !work.isPending }
+    #expect(disk.files["first"] == large && disk.files["x"] == large)
+    #expect(world.now > .seconds(40), "\(world.now)")
+  }
+
+  // MARK: - Servers that contradict themselves
+
+  /// The first response breaks after 12,000 bytes, and the next one is a part of the file with
+  /// numbers that don't fit together.
+  @Test(arguments: [("bytes 12000-19999/20000", "4000"), ("bytes 12000-12999/20000", nil)])
+  func partWithContradictoryLengths_isNotUsed(range: String, length: String?) throws {
+    let network = interruptedNetwork { reply in
+      reply.headers["content-range"] = range
+      reply.body = Data(self.bytes[8000..<(length == nil ? 16_000 : 12_000)])
+      // A body of unknown length, or as long as the field says.
+      reply.headers["content-length"] = length ?? "unknown"
+    }
+    _ = try outcome(checksum: false, from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.map { $0.headers["Range"] } == [nil, "bytes=12000-19999", nil])
+  }
+
+  // MARK: - What is on the disk before a good response
+
+  /// Downloads `x` from a server that breaks the connection after 2 of 3 MiB.
+  private func leavePartialFile(of content: Data, tag: String?, from url: String) throws {
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+      if asked.headers["Range"] != nil { throw ConnectionFailure("down", isTransient: false) }
+      var reply = Reply(
+        headers: [
+          "last-modified": "Mon, 23 Nov 2026 08:00:00 GMT", "date": "Mon, 23 Nov 2026 09:00:00 GMT",
+        ],
+        body: content, stop: 2 << 20)
+      reply.headers["etag"] = tag
+      return reply
+    }
+    _ = try outcome(of: url, checksum: false, from: network)
+    #expect(disk.partialNames == ["x"])
+  }
+
+  @Test(arguments: ["a refused connection", "a missing file", "no byte", "another file"])
+  func bytesOfAnEarlierRun_areKeptUntilAGoodResponse(server: String) throws {
+    let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try leavePartialFile(of: content, tag: "\"1\"", from: "http://a/x")
+    let before = disk.partial("x")
+    var options = Options()
+    options.policy.attempts = 1
+    let network = network { _ in
+      switch server {
+      case "a refused connection": throw ConnectionFailure("refused", isRefusal: true)
+      case "a missing file": Reply(status: 404)
+      case "no byte": Reply(body: content, stop: 0)
+      default: Reply(body: self.bytes)
+      }
+    }
+    // The URL is another one, so nothing that is present can be used.
+    _ = try outcome(of: "http://b/y", checksum: false, options: options, from: network)
+    #expect(network.asked.allSatisfy { $0.headers["Range"] == nil })
+    if server == "another file" {
+      #expect(disk.files["x"] == bytes && disk.partialNames.isEmpty)
+    } else {
+      #expect(disk.partial("x") == before, "\(server)")
+      #expect(disk.partialNames == ["x"])
+    }
+  }
+
+  /// A signed URL has another query in each run.
+  @Test(arguments: [
+    ("\"1\"", false, true), ("W/\"1\"", false, false), (nil, false, false), (nil, true, true),
+  ])
+  func earlierRun_isContinuedWithAnotherQuery_ifTheFileIsCertainlyTheSame(
+    tag: String?, hasChecksum: Bool, isContinued: Bool
+  ) throws {
+    let content = Data((0..<(3 << 20)).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+    try leavePartialFile(of: content, tag: tag, from: "http://a/x?signature=1")
+    let network = SimulatedNetwork(world, pieceSize: 1 << 20) { asked in
+      var reply = Reply(headers: tag.map { ["etag": $0] } ?? [:], body: content)
+      if let first = asked.headers["Range"]?.firstMatch(of: /\d+/).flatMap({ Int($0.0) }) {
+        reply.status = 206
+        reply.headers["content-range"] = "bytes \(first)-\(content.count - 1)/\(content.count)"
+        reply.body = Data(content[first...])
+      }
+      return reply
+    }
+    let downloader = Downloader(
+      transport: network, storage: disk, disk: .immediate, time: world.time)
+    let work = downloader.downloadAll([
+      Download(
+        name: "x", mirrors: [try address("http://a/x?signature=2")],
+        checksum: hasChecksum ? Checksum(of: content) : nil)
+    ])
+    world.run { !work.isPending }
+    #expect(disk.files["x"] == content)
+    #expect(network.asked.map { $0.headers["Range"] != nil } == [isContinued])
+    if isContinued, !hasChecksum { #expect(network.asked[0].headers["If-Range"] == tag) }
+  }
+
+  // MARK: - Servers that refuse connections
+
+  @Test func refusedConnection_isFinal_unlessTheServerHasAnswered() throws {
+    let network = network { asked in
+      if asked.url.host() == "typo" { throw ConnectionFailure("refused", isRefusal: true) }
+      // A server that restarts.
+      let isDown = asked.headers["Range"] != nil && self.world.now < .seconds(1)
+      if isDown { throw ConnectionFailure("refused", isRefusal: true) }
+      var reply = part(asked)
+      if asked.headers["Range"] == nil { reply.stop = 12_000 }
+      return reply
+    }
+    let outcome = try outcome(of: "http://typo/x", from: network)
+    #expect("\(error(of: outcome) as Any)".contains("refused"))
+    #expect(network.asked.count == 1 && world.now < .seconds(1))
+    _ = try self.outcome(from: network)
+    #expect(disk.files["x"] == bytes)
+    #expect(network.asked.count > 3)
+  }
+
+  /// For example, because standard output is a pipe whose reader is busy.
+  @Test func receiverThatTakesItsTime_isNoStall() {
+    let watch = StallWatch(limit: .seconds(5), time: world.time)
+    let (promise, resolver) = Promise<Void>.withResolvers()
+    let meter = watch.meter()
+    let watched = watch.watch(promise, meter)
+    meter.receive(10, now: world.time.now) {
+      world.schedule(after: .seconds(100)) {}
+      world.run { world.now >= .seconds(100) }
+    }
+    #expect(watched.isPending)
+    world.run { !watched.isPending }
+    #expect(throws: Stalled.self) { try watched.currentResult?.get() }
+    withExtendedLifetime(resolver) {}
+  }
+
+  @Test func connectionsPerHost_areLimited_andWaitingForOneIsNoStall() throws {
+    var options = Options()
+    options.connectionsPerHost = 1
+    options.stall = .milliseconds(60)
+    options.policy.attempts = 1
+    let network = network { asked in
+      var reply =
+        asked.url.path() == "/old" ? Reply(status: 302, headers: ["location": "/x"]) : part(asked)
+      reply.pause = .milliseconds(2)
+      return reply
+    }
+    let downloader = Downloader(
+      transport: network, storage: disk, options: options, disk: .immediate, time: world.time)
+    let files = try ["http://a/x", "http://a/old", "http://a/x", "http://b/x"].enumerated().map {
+      Download(name: "\($0)", mirrors: [try address($1)])
+    }
+    let work = downloader.downloadAll(files)
+    world.run { !work.isPending }
+    #expect(disk.files.values.filter { $0 == bytes }.count == 4)
+    // Three files from one host, 40 ms each; the file from the other host arrives at the same time.
+    #expect(world.now > .milliseconds(120) && world.now < .milliseconds(160), "\(world.now)")
+  }
+
+  @Test func contentRange_isParsed() {
+    #expect(ContentRange("bytes 5-9/20")?.range == 5..<10)
+    #expect(ContentRange("bytes 5-9/*")?.size == nil)
+    #expect(ContentRange("bytes */20")?.size == 20)
+    for text in ["", "bytes 9-5/20", "bytes 5-25/20", "items 5-9/20", "bytes 5-9", "bytes -9/20"] {
+      #expect(ContentRange(text) == nil, "\(text)")
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("W/\"1\"", nil, "Mon, 23 Nov 2026 08:00:00 GMT", nil),
+      ("\"1\"", "Mon, 23 Nov 2026 08:00:00 GMT", nil, "\"1\""),
+      (nil, "Mon, 23 Nov 2026 08:00:00 GMT", nil, nil),
+      (nil, "Mon, 23 Nov 2026 08:00:00 GMT", "Mon, 23 Nov 2026 08:00:00 GMT", nil),
+      (nil, "Mon, 23 Nov 2026 08:00:00 GMT", "Mon, 23 Nov 2026 07:59:59 GMT", nil),
+      (nil, "yesterday", "today", nil),
+      (
+        nil, "Mon, 30 Nov 2026 23:59:59 GMT", "Tue, 01 Dec 2026 00:00:00 GMT",
+        "Mon, 30 Nov 2026 23:59:59 GMT"
+      ),
+      (
+        "W/\"1\"", "Fri, 31 Dec 2027 08:00:00 GMT", "Sat, 01 Jan 2028 07:00:00 GMT",
+        "Fri, 31 Dec 2027 08:00:00 GMT"
+      ),
+    ] as [(String?, String?, String?, String?)])
+  func ifRange_containsOnlyAStrongValidator(
+    tag: String?, modified: String?, date: String?, ifRange: String?
+  ) {
+    let validator = Validator(entityTag: tag, lastModified: modified, date: date)
+    #expect(validator?.ifRange == ifRange)
+  }
+}
+
+/// A list to which any thread can add values.
+final class Recorded<Value: Sendable>: @unchecked Sendable {
+  // Guarded by `lock`.
+  private var all: [Value] = []
+  private let lock = NSLock()
+
+  var values: [Value] { lock.withLock { all } }
+
+  func add(_ value: Value) { lock.withLock { all.append(value) } }
+}

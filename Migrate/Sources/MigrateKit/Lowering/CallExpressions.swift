@@ -1,0 +1,253 @@
+import SwiftSyntax
+
+/// Calls: which ones apply operators to promises, and what calls return.
+extension Lowering {
+  func call(_ node: FunctionCallExprSyntax, _ place: Place) -> Expr {
+    let member = node.calledExpression.as(MemberAccessExprSyntax.self)
+    let receiver = member?.base.map(expression)
+    let name = member?.declName.baseName.text ?? ""
+    let isOperator =
+      library.flatMap { Operators.role(name, $0) } != nil
+      && (receiver?.type.isThenable ?? false || Operators.isTelling(name))
+    nextParametersAreValues = isOperator
+    var all = arguments(node.arguments)
+    nextParametersAreValues = isOperator
+    defer { nextParametersAreValues = false }
+    if let trailing = node.trailingClosure {
+      nextClosureReturnsPromise = requiresPromise(node.calledExpression)
+      all.append(
+        Expr.Argument(label: Declarations.trailing, value: expression(ExprSyntax(trailing))))
+    }
+    for extra in node.additionalTrailingClosures {
+      all.append(
+        Expr.Argument(label: extra.label.text, value: expression(ExprSyntax(extra.closure))))
+    }
+    if let member, let lowered = receiver {
+      if let link = chainLink(lowered, name, all, node) {
+        return Expr(.chain(link), self.place(member.declName), resultType(link))
+      }
+      let callee = Expr(.member(lowered, name), self.place(member.declName))
+      return Expr(.call(callee, all), place, callType(lowered, name, all))
+    }
+    let callee = expression(node.calledExpression)
+    return Expr(.call(callee, all), place, callType(callee, all))
+  }
+
+  /// Whether a closure passed to `callee` has to return a promise.
+  private func requiresPromise(_ callee: ExprSyntax) -> Bool {
+    guard let library else { return false }
+    let member = callee.as(MemberAccessExprSyntax.self)?.declName.baseName.text
+    guard let name = member ?? callee.as(DeclReferenceExprSyntax.self)?.baseName.text else {
+      return false
+    }
+    if library == .promiseKit, ["then", "thenMap", "thenFlatMap", "firstly"].contains(name) {
+      return true
+    }
+    return declarations.takesPromiseClosure(name)
+  }
+
+  /// The operator that a call applies to a promise; nil if the call isn't one, or if that isn't
+  /// known.
+  private func chainLink(
+    _ base: Expr, _ name: String, _ all: [Expr.Argument], _ node: FunctionCallExprSyntax
+  ) -> Link? {
+    guard let library, let role = Operators.role(name, library) else { return nil }
+    if role == .toAsync || role == .wait, !all.isEmpty { return nil }
+    guard let member = node.calledExpression.as(MemberAccessExprSyntax.self) else { return nil }
+    let place = place(member.declName)
+    let hasHandler = all.contains { $0.value.isHandler }
+    if !hasHandler, role.needsHandler, !base.type.isThenable || all.isEmpty { return nil }
+    let hasForeignLabel = all.contains { argument in
+      argument.label.map { !Self.operatorLabels.contains($0) } ?? false
+    }
+    if hasForeignLabel, !base.type.isThenable {
+      decisions.others += 1
+      return nil
+    }
+    if let module = declarations.index?.module(
+      path: file.path, line: place.line, column: place.column)
+    {
+      guard Library(rawValue: module) != nil else {
+        decisions.others += 1
+        return nil
+      }
+      decisions.byIndex += 1
+    } else if base.type.isThenable {
+      decisions.byDeclaration += 1
+    } else if declarations.declaresOperator(name, labels: labels(all)), !continuesAsChain(node) {
+      // The tree has a function of its own with this name: only a type decides.
+      if hasHandler, base.type != .other { decisions.undecided.append(place) }
+      return nil
+    } else if Operators.isTelling(name),
+      hasHandler || ["cauterize", "ignoreErrors", "asVoid"].contains(name)
+    {
+      decisions.byName += 1
+    } else if continuesAsChain(node) || all.first?.label == "on" && hasHandler {
+      decisions.byChain += 1
+    } else if base.type == .other || continuesAsOther(node) {
+      decisions.others += 1
+      return nil
+    } else {
+      // Without the import, a file can use promises of other files, but seldom does.
+      if hasHandler, Library.used(by: file.imports) != nil { decisions.undecided.append(place) }
+      return nil
+    }
+    return link(base, role, name, all, library, place, node)
+  }
+
+  /// The labels of the operators' arguments.
+  private static let operatorLabels: Set<String> = [
+    "on", "flags", "policy", "only", "isolation", Declarations.trailing,
+  ]
+
+  /// Whether the result has a member that the standard library's types have, and promises don't.
+  private func continuesAsOther(_ node: FunctionCallExprSyntax) -> Bool {
+    var parent = node.parent
+    while parent?.is(OptionalChainingExprSyntax.self) == true { parent = parent?.parent }
+    guard let member = parent?.as(MemberAccessExprSyntax.self) else { return false }
+    let name = member.declName.baseName.text
+    guard library.map({ Operators.role(name, $0) == nil }) ?? true else { return false }
+    return Self.collectionNames.contains(name) && declarations.byName[name] == nil
+  }
+
+  /// Whether a call awaits a promise: `.async()`, or `.get()` of Google's drop-in module.
+  private func isBridge(_ name: String, _ call: FunctionCallExprSyntax) -> Bool {
+    guard call.arguments.isEmpty, call.trailingClosure == nil else { return false }
+    return library == .google ? name == "get" : ["async", "asyncValue"].contains(name)
+  }
+
+  /// Whether a later operator of the same chain is one that only promises have.
+  private func continuesAsChain(_ node: FunctionCallExprSyntax) -> Bool {
+    var current = Syntax(node)
+    if promisePositions.contains(current.id) { return true }
+    while let member = current.parent?.as(MemberAccessExprSyntax.self),
+      let call = member.parent?.as(FunctionCallExprSyntax.self), let library
+    {
+      let name = member.declName.baseName.text
+      if isBridge(name, call) { return true }
+      guard Operators.role(name, library) != nil else { return false }
+      if Operators.isTelling(name), !declarations.declaresOperator(name, labels: []) {
+        return true
+      }
+      current = Syntax(call)
+      if promisePositions.contains(current.id) { return true }
+    }
+    return false
+  }
+
+  func link(
+    _ base: Expr, _ role: Role, _ name: String, _ all: [Expr.Argument], _ library: Library?,
+    _ place: Place, _ node: FunctionCallExprSyntax?
+  ) -> Link {
+    let handler = all.last { $0.label != "on" && $0.label != "flags" && $0.label != "policy" }
+    let link = Link(
+      base: base, role: role, name: name, library: library ?? self.library ?? .pledge,
+      executor: all.first { $0.label == "on" }?.value,
+      policy: all.first { $0.label == "policy" }?.value, arguments: all,
+      handler: handler?.value, place: place, syntax: node)
+    link.overload = declarations.index?.symbol(
+      path: file.path, line: place.line, column: place.column
+    ).flatMap(overload)
+    links.append(link)
+    return link
+  }
+
+  /// The overload that a USR names, by what the handler in its type returns.
+  private func overload(_ usr: String) -> Link.Overload? {
+    if usr.contains("C4then2on_") && usr.hasPrefix("s:8Promises") {
+      if usr.hasSuffix("_qd__xKctlF") { return .value }
+      return usr.hasSuffix("_yxKctF") ? .nothing : .promise
+    }
+    if usr.contains("7recover2on_") {
+      return usr.hasSuffix("_xs5Error_pKctF") ? .value : .promise
+    }
+    if usr.contains("E7recover2on5flags") {
+      return usr.contains("9Guarantee") ? .guarantee : .promise
+    }
+    return nil
+  }
+
+  private func resultType(_ link: Link) -> TypeGuess {
+    switch link.role {
+    case .wait, .toAsync: return .other
+    case .cauterize: return .guarantee
+    case .catchError: return .guarantee
+    case .recover:
+      // The overload that returns a guarantee is chosen for closures that can't throw and return
+      // one; only a written type tells.
+      return .promise
+    case .map, .done, .get, .then, .finally, .asVoid:
+      return link.base.type == .guarantee ? .guarantee : .promise
+    default: return .promise
+    }
+  }
+
+  private func labels(_ all: [Expr.Argument]) -> [String] { all.map { $0.label ?? "_" } }
+
+  private func callType(_ callee: Expr, _ all: [Expr.Argument]) -> TypeGuess {
+    guard case .name(let name) = callee.kind else { return .unknown }
+    if let result = scope.result(of: name) { return result }
+    if let local = scope.type(of: name), local != .unknown { return .unknown }
+    let plain = name.split(separator: "<").first.map(String.init) ?? name
+    if library != nil {
+      switch plain {
+      case "Promise": return .promise
+      case "Guarantee": return .guarantee
+      case "firstly": return closureType(all) == .guarantee ? .guarantee : .promise
+      case "race", "when", "all", "any", "retry", "wrap", "attempt":
+        let isGuarantee = all.contains { $0.label == "resolved" || $0.label == "guarantees" }
+        if declarations.byName[plain] == nil {
+          return isGuarantee ? .guarantee : .promise
+        }
+      case "after": if all.count == 1 { return .guarantee }
+      default: break
+      }
+    }
+    if plain.first?.isUppercase == true || Self.collectionNames.contains(plain) { return .other }
+    if declarations.isForeign(plain, in: file) { return .other }
+    return declarations.resultType(ofCall: plain, labels: labels(all), in: owner)
+  }
+
+  private func callType(_ base: Expr, _ name: String, _ all: [Expr.Argument]) -> TypeGuess {
+    if case .name(let text) = base.kind {
+      let type = guessType(text)
+      if type.isThenable || ["Promise", "Guarantee"].contains(text) {
+        return ["pending", "withResolvers"].contains(name)
+          ? .other : (text.hasPrefix("Guarantee") ? .guarantee : .promise)
+      }
+      if text == "self" {
+        return declarations.resultType(ofCall: name, labels: labels(all), in: owner)
+      }
+    }
+    if all.contains(where: {
+      if case .member(nil, "promise") = $0.value.kind { true } else { false }
+    }) {
+      // `dataTask(.promise, …)`: this first argument selects overloads that return promises.
+      return .promise
+    }
+    if Self.collectionNames.contains(name) || declarations.isForeign(name, in: file) {
+      return .other
+    }
+    // What `map` of another type than a promise returns isn't one either.
+    if base.type == .other, library.map({ Operators.role(name, $0) != nil }) ?? false {
+      return .other
+    }
+    return declarations.resultType(ofCall: name, labels: labels(all), in: "")
+  }
+
+  private func closureType(_ all: [Expr.Argument]) -> TypeGuess {
+    guard case .closure(let body)? = all.last?.value.kind else { return .unknown }
+    guard case .expression(let value)? = body.steps.last, body.isExpression else { return .unknown }
+    return value.type
+  }
+}
+
+extension Expr {
+  /// Whether this can be the handler of an operator.
+  var isHandler: Bool {
+    switch kind {
+    case .closure, .keyPath, .name, .member: true
+    default: false
+    }
+  }
+}

@@ -1,0 +1,285 @@
+import SwiftSyntax
+
+/// The statements for each operator of a chain.
+extension ChainConverter {
+  func append(
+    _ links: [Link], to code: inout Code, isOuter: Bool
+  ) throws(ConversionFailure) {
+    for (index, link) in links.enumerated() {
+      if !runsOnMain(link) { throw ConversionFailure(.executor) }
+      if link.arguments.contains(where: { $0.label == "flags" }) {
+        throw ConversionFailure(.executor)
+      }
+      let rest = links.dropFirst(index + 1)
+      code.convertedOperators += 1
+      switch link.role {
+      case .then, .map, .done, .get:
+        try appendHandler(link, to: &code, rest, canReturn: isOuter && canReturn(link, rest))
+      case .asVoid:
+        code.body += multiline("_ = \(code.value)")
+        code.value = "()"
+      case .eachValue: try appendEach(link, to: &code)
+      case .eachPromise: try appendEachPromise(link, to: &code)
+      case .finally where link.name == "finally" && library == .promiseKit:
+        code.afterward += try statements(link, needsNoReturn: true)
+      case .finally where library == .google && !code.handlers.isEmpty:
+        // After `catch`, `always` follows the handling of the error.
+        code.afterward += try statements(link, needsNoReturn: true)
+      case .finally where link.name != "ensureThen":
+        guard isOuter,
+          rest.allSatisfy({ [.catchError, .cauterize, .finally, .catchAndPass].contains($0.role) })
+        else { throw ConversionFailure(.ensureInside) }
+        code.cleanup.append(try statements(link, needsNoReturn: true))
+      case .catchError, .cauterize, .catchAndPass:
+        guard isOuter, rest.allSatisfy({ follows($0) }) else {
+          throw ConversionFailure(.recoverInside)
+        }
+        try appendCatch(link, to: &code, canReturn: rest.isEmpty && chain.usage == .discarded)
+      case .recover:
+        guard isOuter, rest.isEmpty, chain.usage == .returned else {
+          throw ConversionFailure(.recoverInside)
+        }
+        try appendRecover(link, to: &code)
+      case .wait, .toAsync: throw ConversionFailure(.blocking)
+      case .compactMap, .tap, .policy, .finally: throw ConversionFailure(.operatorUnknown)
+      }
+    }
+  }
+
+  /// Whether an operator only runs code after the handling of errors.
+  private func follows(_ link: Link) -> Bool {
+    guard link.role == .finally else { return false }
+    return library == .google ? chain.usage == .discarded : link.name == "finally"
+  }
+
+  /// Whether a handler that returns early skips nothing but the rest of itself.
+  private func canReturn(_ link: Link, _ rest: ArraySlice<Link>) -> Bool {
+    if link.role == .done {
+      return rest.allSatisfy { [.catchError, .cauterize].contains($0.role) }
+    }
+    guard library == .google, link.role == .then, chain.usage == .discarded,
+      let closure = closure(link), !closure.statements.contains(where: \.returnsValue)
+    else { return false }
+    let hasEnded = rest.drop { $0.role == .finally }
+    return hasEnded.allSatisfy { $0.role == .catchAndPass }
+  }
+
+  /// Whether the operators after a handler ignore its value.
+  private func ignoresValue(_ rest: ArraySlice<Link>) -> Bool {
+    chain.usage == .discarded
+      && rest.allSatisfy { [.catchAndPass, .finally, .catchError, .cauterize].contains($0.role) }
+  }
+
+  /// Whether the handler of an operator runs on the main queue.
+  private func runsOnMain(_ link: Link) -> Bool {
+    guard let executor = link.executor else {
+      return isMainByDefault || [.asVoid, .cauterize].contains(link.role)
+    }
+    return [".main", "DispatchQueue.main"].contains(executor.sourceText)
+  }
+
+  private func closure(_ link: Link) -> ClosureExprSyntax? {
+    if let trailing = link.syntax?.trailingClosure { return trailing }
+    return link.syntax?.arguments.last?.expression.as(ClosureExprSyntax.self)
+  }
+
+  func fragment(_ link: Link) throws(ConversionFailure) -> Fragment? {
+    guard let closure = closure(link) else { return nil }
+    guard let fragment = Fragment(closure),
+      link.syntax?.additionalTrailingClosures.isEmpty ?? true
+    else { throw ConversionFailure(.operatorUnknown) }
+    if let capture = fragment.capture {
+      captures.insert(capture)
+    } else if closure.description.contains("self") {
+      mentionsSelfWithoutCapture = true
+    }
+    return fragment
+  }
+
+  /// Places the statements of a handler that gets the value.
+  private func appendHandler(
+    _ link: Link, to code: inout Code, _ rest: ArraySlice<Link>, canReturn: Bool
+  ) throws(ConversionFailure) {
+    guard let fragment = try fragment(link) else { return try appendFunction(link, to: &code) }
+    let (body, result) = fragment.split
+    if fragment.returnsEarly, !canReturn { throw ConversionFailure(.earlyReturn) }
+    if canReturn, fragment.returnsAnywhere, chain.usage != .discarded || !code.cleanup.isEmpty {
+      if fragment.returnsEarly { throw ConversionFailure(.earlyReturn) }
+    }
+    let renaming = try bind(fragment, needsValue: link.role == .get, to: &code)
+    code.body += lines(body, renaming.names)
+    switch link.role {
+    case .done:
+      if let result { code.body += lines(result, renaming.names) }
+      code.value = "()"
+    case .get:
+      if let result { code.body += lines(result, renaming.names) }
+      code.value = renaming.value
+    case .map:
+      guard let result else { throw ConversionFailure(.operatorUnknown) }
+      code.value = text(result, renaming.names)
+    default:
+      guard let result else {
+        // Google's `then` passes the value on if its handler returns nothing.
+        guard library == .google, !fragment.returnsAnywhere || canReturn else {
+          throw ConversionFailure(.operatorUnknown)
+        }
+        code.value = renaming.value
+        return
+      }
+      try appendPromise(result, link, renaming, fragment, rest, to: &code)
+    }
+  }
+
+  /// Awaits the promise that a handler returns.
+  private func appendPromise(
+    _ result: ExprSyntax, _ link: Link, _ renaming: Renaming, _ fragment: Fragment,
+    _ rest: ArraySlice<Link>, to code: inout Code
+  ) throws(ConversionFailure) {
+    if library == .google {
+      switch try kind(of: result, fragment, link) {
+      case .promise: break
+      case .value:
+        code.value = text(result, renaming.names)
+        return
+      case .nothing:
+        code.body += lines(result, renaming.names)
+        code.value = renaming.value
+        return
+      case .notPromise:
+        guard ignoresValue(rest) else { throw ConversionFailure(.operatorUnknown) }
+        code.body += lines(result, renaming.names)
+        code.value = "()"
+        return
+      }
+    }
+    if let value = Self.fulfilled(result) {
+      code.value = value.map { text($0, renaming.names) } ?? "()"
+      return
+    }
+    if let nested = inner[result.id], renaming.names.isEmpty {
+      var copy = code
+      do {
+        let first = try source(nested)
+        copy.value = "try await \(Self.receiver(first)).\(bridge)"
+        try append(nested.links, to: &copy, isOuter: false)
+        code = copy
+        return
+      } catch {
+        // The nested chain stays a promise, which is awaited.
+      }
+    }
+    code.value = "try await \(Self.receiver(text(result, renaming.names))).\(bridge)"
+  }
+
+  /// What a handler returns; the last one is either a value or nothing.
+  enum ResultKind { case promise, value, nothing, notPromise }
+
+  /// Which overload of Google's `then` a handler selects.
+  func kind(
+    of result: ExprSyntax, _ fragment: Fragment, _ link: Link
+  ) throws(ConversionFailure) -> ResultKind {
+    switch link.overload {
+    case .promise, .guarantee: return .promise
+    case .value: return .value
+    case .nothing: return .nothing
+    case nil: break
+    }
+    if let written = fragment.result {
+      if ["Void", "()"].contains(written) { return .nothing }
+      return guessType(written).isThenable ? .promise : .value
+    }
+    if Self.fulfilled(result) != nil { return .promise }
+    guard case .closure(let body)? = link.handler?.kind else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    switch body.steps.last {
+    case .exit(let value?, _)?, .expression(let value)?:
+      if value.type.isThenable { return .promise }
+      // An optional promise isn't a promise.
+      let isOptional = result.is(OptionalChainingExprSyntax.self) || result.isOptionalChain
+      guard value.type == .other || isOptional else { break }
+      if isOptional { return .notPromise }
+      return declarations.hasValue(value).map { $0 ? .value : .nothing } ?? .notPromise
+    case .assign?:
+      return .nothing
+    default: break
+    }
+    throw ConversionFailure(.operatorUnknown)
+  }
+
+  /// The value of a promise that is written as fulfilled: `.value(x)`; the outer nil if it isn't.
+  static func fulfilled(_ node: ExprSyntax) -> ExprSyntax?? {
+    if let call = node.as(FunctionCallExprSyntax.self) {
+      let callee = call.calledExpression.trimmedDescription
+      if call.trailingClosure == nil,
+        callee == ".value" || callee.hasSuffix("Promise.value")
+          || callee.hasPrefix("Promise<") && callee.hasSuffix(">.value")
+      {
+        guard call.arguments.count == 1 else { return nil }
+        return .some(call.arguments.first?.expression)
+      }
+      if callee == "Promise", call.arguments.isEmpty, call.trailingClosure == nil {
+        return .some(nil)
+      }
+    }
+    return nil
+  }
+
+  /// The text of an expression, in parentheses if a member can't follow it.
+  static func receiver(_ text: String) -> String {
+    var plain = text
+    if plain.hasPrefix("try ") { plain.removeFirst(4) }
+    let needsNone =
+      !plain.contains(" ? ") && !plain.contains(" ?? ") && !plain.hasPrefix("if ")
+      && !plain.hasPrefix("switch ") && !plain.contains(" as ")
+    return needsNone ? plain : "(\(plain))"
+  }
+
+  /// A handler that is a function or a key path.
+  private func appendFunction(_ link: Link, to code: inout Code) throws(ConversionFailure) {
+    guard let written = link.syntax?.arguments.last?.expression else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    if let path = written.as(KeyPathExprSyntax.self), link.role == .map, path.root == nil {
+      code.value = "\(Self.inParentheses(code.value))\(path.components.trimmedDescription)"
+      return
+    }
+    let function = written.trimmedDescription
+    if function.contains("self") { mentionsSelfWithoutCapture = true }
+    // In parentheses, a function is called without its labels.
+    let call = "(\(function))(\(code.value == "()" ? "" : code.value))"
+    switch link.role {
+    case .map: code.value = "try \(call)"
+    case .done:
+      code.body += multiline("try \(call)")
+      code.value = "()"
+    default: throw ConversionFailure(.operatorUnknown)
+    }
+  }
+
+  private static func inParentheses(_ text: String) -> String {
+    text.hasPrefix("try ") || text.contains(" ") ? "(\(text))" : text
+  }
+
+  private func appendEach(_ link: Link, to code: inout Code) throws(ConversionFailure) {
+    guard let fragment = try fragment(link), link.name.hasSuffix("Values") else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    let name = String(link.name.dropLast("Values".count))
+    guard name != "sorted", let closure = closure(link) else {
+      throw ConversionFailure(.operatorUnknown)
+    }
+    let prefix = fragment.hasTry || code.value.hasPrefix("try ") ? "try " : ""
+    code.value = "\(prefix)\(Self.inParentheses(code.value)).\(name) \(closure.trimmedDescription)"
+  }
+
+  private func appendEachPromise(_ link: Link, to code: inout Code) throws(ConversionFailure) {
+    guard link.name == "thenMap", let fragment = try fragment(link), let closure = closure(link)
+    else { throw ConversionFailure(.operatorUnknown) }
+    let attempt = fragment.hasTry ? "try " : ""
+    let elements = Self.inParentheses(code.value)
+    code.value =
+      "try await when(fulfilled: \(attempt)\(elements).map \(closure.trimmedDescription)).\(bridge)"
+  }
+}

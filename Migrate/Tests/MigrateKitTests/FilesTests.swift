@@ -1,0 +1,128 @@
+import Foundation
+import MigrateKit
+import Testing
+
+/// A folder with files, which is removed at the end.
+private final class Folder {
+  let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+
+  init(_ files: [String: String]) throws {
+    for (name, text) in files { try write(text, to: name) }
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  func write(_ text: String, to name: String) throws {
+    let file = url.appendingPathComponent(name)
+    try FileManager.default.createDirectory(
+      at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: file)
+  }
+
+  func read(_ name: String) throws -> String {
+    try String(contentsOf: url.appendingPathComponent(name), encoding: .utf8)
+  }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+
+  /// Runs git, and fails if it does.
+  func git(_ arguments: String...) throws {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    process.arguments =
+      ["git", "-C", url.path, "-c", "user.name=Test", "-c", "user.email=test@example.com"]
+      + arguments
+    process.standardOutput = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0, "git \(arguments)")
+  }
+}
+
+@Suite struct FilesTests {
+  private func screen() throws -> Folder { try Folder(["Screen.swift": RewriteTests.screen]) }
+
+  @Test func write_whenCommandSucceeds_keepsConversion() throws {
+    let folder = try screen()
+    let rewrite = try TreeRewrite(try SourceTree(path: folder.url.path))
+    try rewrite.write(to: folder.url.path, verifiedBy: "echo run >> '\(folder.path("runs"))'")
+    #expect(try folder.read("Screen.swift").contains("Task { @MainActor in"))
+    #expect(try folder.read("runs") == "run\nrun\n")
+  }
+
+  @Test func write_whenCommandFailsAfterward_restoresFiles() throws {
+    let folder = try screen()
+    let rewrite = try TreeRewrite(try SourceTree(path: folder.url.path))
+    let file = folder.path("Screen.swift")
+    let error = #expect(throws: MigrateError.self) {
+      try rewrite.write(to: folder.url.path, verifiedBy: "! grep -q MainActor '\(file)'")
+    }
+    #expect(error?.description.contains("undone") == true)
+    #expect(try folder.read("Screen.swift") == RewriteTests.screen)
+  }
+
+  @Test func write_whenCommandFailsBefore_writesNothing() throws {
+    let folder = try screen()
+    let rewrite = try TreeRewrite(try SourceTree(path: folder.url.path))
+    let error = #expect(throws: MigrateError.self) {
+      try rewrite.write(to: folder.url.path, verifiedBy: "exit 3")
+    }
+    #expect(error?.description.contains("Nothing was written") == true)
+    #expect(try folder.read("Screen.swift") == RewriteTests.screen)
+  }
+
+  @Test func tree_whenRevisionIsComparedWithFolder_hasFilesOfThatFolder() throws {
+    let folder = try Folder([
+      "App/Sources/Store.swift": CheckTests.before, "Other/Else.swift": "func other() {}",
+      "App/Package.swift": "// .defaultIsolation(MainActor.self)",
+      "Other/Package.swift": "// NonisolatedNonsendingByDefault",
+    ])
+    try folder.git("init", "--quiet")
+    try folder.git("add", ".")
+    try folder.git("commit", "--quiet", "-m", "First")
+    try folder.write(CheckTests.after(""), to: "App/Sources/Store.swift")
+    for path in ["App/Sources", "App/Sources/Store.swift"] {
+      let old = try SourceTree(
+        revision: "HEAD", repository: folder.url.path, folder: folder.path(path))
+      let new = try SourceTree(path: folder.path(path))
+      #expect(old.files.map(\.path) == ["Store.swift"])
+      #expect(old.files.first?.text == CheckTests.before)
+      for settings in [old.settings, new.settings] {
+        #expect(settings.isMainActorByDefault)
+        #expect(!settings.isNonsendingByDefault)
+      }
+      #expect(Checker(old: old, new: new).run().isEmpty)
+    }
+    let all = try SourceTree(revision: "HEAD", repository: folder.url.path)
+    #expect(all.files.count == 4)
+  }
+
+  @Test func rewrite_whenPathIsFile_readsProgramAroundIt() throws {
+    let folder = try Folder([
+      "App.xcodeproj/project.pbxproj": "",
+      "Start.swift": "import Promises\nfunc start() { DispatchQueue.promises = .global() }",
+      "Broken.swift": "func run( {",
+      "App/One.swift": "import Promises\nfunc one() {\n  load().then { print($0) }\n}",
+      "App/Two.swift": "import Promises\nfunc two() { load().then(on: .main) { print($0) } }",
+    ])
+    for (name, count) in [("One", 0), ("Two", 1)] {
+      let (tree, root) = try SourceTree.around(folder.path("App/\(name).swift"))
+      #expect(tree.focus == "App/\(name).swift")
+      let rewrite = try TreeRewrite(tree)
+      #expect(rewrite.convertedChains == count)
+      #expect(rewrite.changes.map(\.path) == ["App/\(name).swift"])
+      try rewrite.write(to: root)
+    }
+    #expect(try folder.read("App/One.swift").contains("TODO(pledge-migrate): executor"))
+    #expect(try folder.read("App/Two.swift").contains("let source = load()"))
+  }
+
+  @Test func tree_whenRevisionIsUnknown_saysSo() throws {
+    let folder = try screen()
+    try folder.git("init", "--quiet")
+    let error = #expect(throws: MigrateError.self) {
+      try SourceTree(revision: "nowhere", repository: folder.url.path)
+    }
+    #expect(error?.description.contains("nowhere") == true)
+  }
+}

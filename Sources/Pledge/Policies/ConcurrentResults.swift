@@ -1,0 +1,140 @@
+/// The results of an operation that runs for each of several inputs, as an asynchronous sequence.
+///
+/// ```swift
+/// let pages = results(of: [home], limit: 8) { url in try await download(url) }
+/// for try await (url, result) in pages {
+///   guard case .success(let page) = result else { continue }
+///   for link in page.links where seen.insert(link).inserted { pages.append(link) }
+/// }
+/// ```
+///
+/// A sequence ends when all inputs have been read and processed, and all results have been read. A
+/// loop can therefore add inputs that follow from a result, as a crawler does.
+///
+/// Nothing starts before the first result is requested. Then, operations start in the order of their
+/// inputs, as long as fewer than `limit` are running and fewer than `bufferLimit` are running or have
+/// results that haven't been read.
+///
+/// **Cancellation.** The operations are cancelled, and no more start, when the reading task is
+/// cancelled or the sequence is deallocated. They run in tasks of the sequence, which can outlive it
+/// if they ignore cancellation.
+///
+/// Several tasks can read the same sequence; each result goes to one of them.
+public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
+  /// An input and the result of its operation.
+  public typealias Element = (input: Input, result: Result<Output, any Error>)
+
+  private let stream: ResultStream<Input, Output>
+
+  init(_ stream: ResultStream<Input, Output>) { self.stream = stream }
+
+  deinit { stream.cancel() }
+
+  /// Adds an input, after those that are waiting.
+  ///
+  /// - Returns: Whether the input was added; false if the sequence has ended.
+  @discardableResult
+  public func append(_ input: Input) -> Bool { stream.append(input) }
+
+  /// Returns the next result; nil when the sequence has ended.
+  ///
+  /// **Errors.** That of the sequence of inputs, after the results of its elements;
+  /// `CancellationError` if a reading task was cancelled; and ``PromiseError/invalidArgument(_:)``
+  /// if the limit is less than one. After an error, the sequence has ended.
+  nonisolated(nonsending) public func next() async throws -> Element? { try await stream.next() }
+
+  /// An iterator, which only refers to the sequence.
+  public struct AsyncIterator: AsyncIteratorProtocol {
+    let results: ConcurrentResults
+
+    /// Returns the next result; nil when the sequence has ended. See ``ConcurrentResults/next()``.
+    nonisolated(nonsending) public func next() async throws -> Element? { try await results.next() }
+  }
+
+  /// Returns an iterator; all iterators share the results.
+  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(results: self) }
+}
+
+/// Returns the results of `operation` for each of `inputs`, in the order in which they arrive, as an
+/// asynchronous sequence to which inputs can be added.
+///
+/// ```swift
+/// for try await (url, result) in results(of: urls, limit: 8, { try await download($0) }) {
+///   print(url, result)
+/// }
+/// ```
+///
+/// An operation that fails doesn't end the sequence, nor cancel others. See ``ConcurrentResults``.
+///
+/// **Execution.** Each call runs in a task of the sequence, in the isolation in which `operation` was
+/// written, with the task-local values and the priority of the task that reads the first result. The
+/// iterator of `inputs` runs in these tasks, one call at a time.
+///
+/// - Parameters:
+///   - limit: The maximum number of operations that run at the same time, at least one.
+///   - bufferLimit: The maximum number of operations that run or whose results haven't been read;
+///     nil for twice the limit. With one, or less, the next operation starts when the last result
+///     has been read.
+///   - ordered: Whether results are in the order of the inputs. A result then waits until all
+///     earlier ones have been read.
+public func results<S: Sequence & Sendable, Output: Sendable>(
+  of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    @escaping @Sendable (S.Element) async throws -> Output
+) -> ConcurrentResults<S.Element, Output> where S.Element: Sendable {
+  ConcurrentResults(
+    ResultStream(ResultQueue(limit, bufferLimit, ordered), SequenceSource(inputs), operation))
+}
+
+/// Returns the results of `operation` for each of `inputs` as they arrive, as an asynchronous
+/// sequence to which inputs can be added.
+///
+/// An input is awaited only when its operation can start. Inputs that are added don't wait for it.
+/// If `inputs` throws, the sequence throws that error after the results of the earlier inputs.
+/// Otherwise, this is the same as for sequences.
+public func results<S: AsyncSequence & Sendable, Output: Sendable>(
+  of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
+  @_inheritActorContext @_implicitSelfCapture _ operation:
+    @escaping @Sendable (S.Element) async throws -> Output
+) -> ConcurrentResults<S.Element, Output> where S.Element: Sendable {
+  ConcurrentResults(
+    ResultStream(ResultQueue(limit, bufferLimit, ordered), AsyncSource(inputs), operation))
+}
+
+/// Calls `transform` for each of `elements` as they arrive, with at most `limit` calls in progress at
+/// a time, and returns the values as an asynchronous sequence, in the order of the elements.
+///
+/// ```swift
+/// for try await page in concurrentMap(addresses, limit: 4, { try await download($0) }) {
+///   print(page)
+/// }
+/// ```
+///
+/// The first error, in the order of the elements, ends the sequence and cancels the calls in
+/// progress. Otherwise, this is the same as ``ConcurrentResults``.
+///
+/// - Parameters:
+///   - limit: The maximum number of calls in progress, at least one.
+///   - bufferLimit: The maximum number of calls in progress or whose values haven't been read; nil
+///     for twice the limit. With one, or less, the next call starts when the last value has been
+///     read.
+///   - ordered: Whether values are in the order of the elements, or in the order in which they
+///     arrive.
+public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
+  _ elements: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = true,
+  @_inheritActorContext @_implicitSelfCapture _ transform:
+    @escaping @Sendable (S.Element) async throws -> Value
+) -> AsyncThrowingStream<Value, any Error> where S.Element: Sendable {
+  let calls = results(
+    of: elements, limit: limit, bufferLimit: bufferLimit, ordered: ordered, transform)
+  return AsyncThrowingStream {
+    guard let (_, result) = try await calls.next() else { return nil }
+    if case .failure = result { calls.end() }
+    return try result.get()
+  }
+}
+
+extension ConcurrentResults {
+  /// Ends the sequence without an error, and cancels its operations.
+  fileprivate func end() { stream.cancel(with: nil) }
+}

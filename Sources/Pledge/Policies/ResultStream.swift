@@ -1,0 +1,114 @@
+/// Runs an operation for each of several inputs, in workers, for a reader of the results.
+///
+/// A worker is a task that takes inputs and runs the operation until there is nothing to do or no
+/// room. Of the workers, one at a time takes an input from the source; before it runs the operation,
+/// it starts another worker if that could do something. So there are never more workers than
+/// operations that run, the one that waits for the source, and one that has just been started.
+final class ResultStream<Input: Sendable, Output: Sendable>: Sendable {
+  typealias Queue = ResultQueue<Input, Output>
+
+  private let queue: Mutex<Queue>
+  private let source: InputSource<Input>
+  private let operation: @Sendable (Input) async throws -> Output
+
+  init(
+    _ queue: Queue, _ source: InputSource<Input>,
+    _ operation: @escaping @Sendable (Input) async throws -> Output
+  ) {
+    self.queue = Mutex(queue)
+    self.source = source
+    self.operation = operation
+  }
+
+  // MARK: The reader
+
+  nonisolated(nonsending) func next() async throws -> Queue.Element? {
+    try await withTaskCancellationHandler {
+      try await withUnsafeThrowingContinuation { continuation in
+        if Task.isCancelled { cancel() }
+        change { $0.addReader(continuation) }
+      }
+    } onCancel: {
+      cancel()
+    }
+  }
+
+  func append(_ input: Input) -> Bool { change { $0.append(input) } }
+
+  /// Cancels the workers, and ends the sequence, for readers that wait or read later, with `error`.
+  func cancel(with error: (any Error)? = CancellationError()) {
+    let (tasks, rest) = queue.withLock { $0.end(with: error) }
+    for task in tasks { task.cancel() }
+    withExtendedLifetime(rest) {}
+    change { _ in }
+  }
+
+  /// Changes the queue, then resumes the readers and starts the worker for which there is work.
+  private func change<T: Sendable>(_ change: (inout Queue) -> T) -> T {
+    let (result, readers, worker) = queue.withLock { queue -> (T, [Queue.Reading], Int?) in
+      let result = change(&queue)
+      return (result, queue.takeReadings(), queue.addWorkerIfNeeded())
+    }
+    for reading in readers { reading.resume() }
+    if let worker { start(worker) }
+    return result
+  }
+
+  // MARK: Workers
+
+  private func start(_ worker: Int) {
+    let task = Task { await work(worker) }
+    let isCancelled = queue.withLock { $0.note(task, of: worker) }
+    if isCancelled { task.cancel() }
+  }
+
+  private func work(_ worker: Int) async {
+    var step = change { $0.firstStep(worker) }
+    while true {
+      switch step {
+      case .end: return
+      case .pull:
+        let pulled: Result<Input?, any Error>
+        do {
+          pulled = try await .success(source.next())
+        } catch {
+          pulled = .failure(error)
+        }
+        step = change { $0.nextStep(worker, afterPulling: pulled) }
+      case .run(let input, let index):
+        let result: Result<Output, any Error>
+        do {
+          result = try await .success(operation(input))
+        } catch {
+          result = .failure(error)
+        }
+        step = change { $0.nextStep(worker, afterRunning: index, (input, result)) }
+      }
+    }
+  }
+}
+
+/// Where a stream takes its inputs from; one worker at a time calls `next()`.
+///
+/// `@unchecked Sendable`: subclasses have iterators, which only `next()` accesses.
+class InputSource<Input: Sendable>: @unchecked Sendable {
+  func next() async throws -> Input? { nil }
+}
+
+final class SequenceSource<S: Sequence & Sendable>: InputSource<S.Element>, @unchecked Sendable
+where S.Element: Sendable {
+  private var iterator: S.Iterator
+
+  init(_ elements: S) { iterator = elements.makeIterator() }
+
+  override func next() async throws -> S.Element? { iterator.next() }
+}
+
+final class AsyncSource<S: AsyncSequence & Sendable>: InputSource<S.Element>, @unchecked Sendable
+where S.Element: Sendable {
+  private var iterator: S.AsyncIterator
+
+  init(_ elements: S) { iterator = elements.makeAsyncIterator() }
+
+  override func next() async throws -> S.Element? { try await iterator.next() }
+}

@@ -1,0 +1,85 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `Limiter(adaptive:)`: the forms in which operations run.
+@Suite struct AdaptiveLimiterTests {
+  private let clock = TestClock()
+
+  @Test func saturatedService_itsCapacityIsFound_andTheRestIsShed() async throws {
+    let service = Limiter(20)
+    let request = { @Sendable [clock] (number: Int) in
+      service.run {
+        // Of different lengths, 100 ms on average.
+        Promise<Void>.after(.milliseconds(80 + number * 7 % 41), clock: clock)
+      }
+    }
+    let limiter = Limiter(adaptive: 1...500, clock: clock)
+    let shed = CallCounter()
+    for round in 0..<1_500 {
+      // Twice as many as the service can do.
+      for number in round * 4..<round * 4 + 4 {
+        let call =
+          number % 2 == 0
+          ? limiter.run { request(number) }
+          : limiter.run { () async throws -> Void in try await request(number).value }
+        call.catch { error in
+          #expect(error is Limiter.QueueFullError)
+          shed.call()
+        }
+      }
+      await clock.advance(by: .milliseconds(10))
+    }
+    #expect(abs(limiter.limit - 20) <= 4)
+    #expect(shed.count > 2_000)
+    await clock.run(until: limiter.idle())
+    #expect(limiter.runningCount == 0)
+  }
+
+  @Test func timeouts_andChosenErrors_shrinkTheLimit_othersDont() async throws {
+    let limiter = Limiter(adaptive: 1...100, initial: 50, clock: clock)
+    _ = try? await limiter.perform { throw Boom() }
+    _ = try? await limiter.perform { throw CancellationError() }
+    #expect(limiter.limit == 50)
+    let late = limiter.run { [clock] in
+      Promise<Int>.never.timeout(after: .seconds(1), clock: clock)
+    }
+    await clock.advance(by: .seconds(1))
+    try await expectRejection(of: late, with: TimeoutError.self)
+    #expect(limiter.limit == 45)
+    let other = Limiter(
+      adaptive: 1...100, initial: 50, clock: clock, isOverload: { $0 is OtherError })
+    _ = try? await other.perform { throw TimeoutError(duration: .zero) }
+    #expect(other.limit == 50)
+    _ = try? await other.perform { throw OtherError() }
+    #expect(other.limit == 45)
+    other.limit = 1_000
+    #expect(other.limit == 100)
+  }
+
+  @Test func isOverload_canUseTheLimiter() async throws {
+    let itself = Box<Limiter?>(nil)
+    let limiter = Limiter(
+      adaptive: 1...100, initial: 50,
+      isOverload: { _ in
+        itself.value?.limit = 10
+        return true
+      })
+    itself.value = limiter
+    _ = try? await limiter.perform { throw Boom() }
+    #expect(limiter.limit == 9)
+    itself.value = nil
+  }
+
+  @Test func operationsBeyondTheLimit_wait_ifTheQueueHasRoom() async throws {
+    let limiter = Limiter(adaptive: 2...2, queueCapacity: 3, clock: clock)
+    let gates = (0..<6).map { _ in Promise<Int>.withResolvers() }
+    let calls = gates.map { gate in limiter.run { gate.promise } }
+    #expect(limiter.runningCount == 2 && limiter.waitingCount == 3)
+    try await expectRejection(of: calls[5], with: Limiter.QueueFullError.self)
+    for (number, gate) in gates.enumerated() { gate.resolver.fulfill(number) }
+    for (number, call) in calls.prefix(5).enumerated() {
+      try await expectFulfillment(of: call, with: number)
+    }
+  }
+}

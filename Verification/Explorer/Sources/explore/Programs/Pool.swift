@@ -1,0 +1,253 @@
+import Exploration
+import Pledge
+import VirtualPlatform
+
+/// A pool with one or two workers: urgent work that keeps it busy, and waits that block it.
+let poolPrograms = [
+  Program(name: "urgent-actor", make: { urgentHandlerOnAnActor(blocksAnother: false) }),
+  Program(name: "urgent-actor-blocked", make: { urgentHandlerOnAnActor(blocksAnother: true) }),
+  Program(name: "urgent-actor-rest", make: restOfAnUrgentTurn),
+  Program(name: "urgent-handler", make: urgentHandlerOfATask),
+  Program(name: "urgent-limiter", make: urgentOperationOfALimiter),
+  Program(name: "urgent-release", make: urgentRelease),
+  Program(name: "pool-wait-actors", make: waitOnAllWorkers),
+  Program(name: "pool-wait-timer", make: waitForATimerOnTheOnlyWorker),
+  Program(name: "pool-background", make: backgroundWaitsForTheOnlyWorker),
+  Program(name: "pool-nested-loop", make: nestedLoopOnTheOnlyWorker),
+  Program(name: "pool-loop-wait", make: waitOnALoop),
+]
+
+private actor Place {}
+
+// MARK: - Urgent work
+
+/// Starts urgent work that keeps a worker busy until `notes` has a line that begins with `name`.
+///
+/// It begins with `work`. It ends after a few jobs, and says so: no work is more urgent, so what is
+/// as urgent has run by then.
+private func keepBusy(
+  until name: String, in notes: Notes, _ work: @escaping @Sendable () -> Void
+) {
+  // Not `Task.yield()`, whose jobs the runtime doesn't pass to the explorer.
+  @Sendable func startJob(_ number: Int) {
+    Task.detached(priority: .high) {
+      if !notes.heard(by: name).isEmpty { return }
+      if number < 8 { startJob(number + 1) } else { notes.add("starved") }
+    }
+  }
+  Task.detached(priority: .high) {
+    work()
+    startJob(0)
+  }
+}
+
+private func urgentHandlerOnAnActor(blocksAnother: Bool) -> Scenario {
+  // A thread without a priority requests a turn of the actor, which can't begin while the pool is
+  // busy. The urgent handler must not wait for that turn. Another worker can be blocked until that
+  // handler has run.
+  let (low, lowResolver) = Promise<Token>.withResolvers()
+  let (urgent, urgentResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let place = Place()
+  let hasRun = DispatchSemaphore(value: 0)
+  low.note("low", on: .actor(place), in: notes)
+  urgent.note("urgent", on: .actor(place), in: notes)
+  urgent.observe(on: .actor(place)) { _ in hasRun.signal() }
+  return Scenario(
+    workers: blocksAnother ? 2 : 1, { lowResolver.fulfill(Token()) },
+    {
+      keepBusy(until: "urgent", in: notes) {
+        if blocksAnother { Queues.wide.async { hasRun.wait() } }
+        urgentResolver.fulfill(Token())
+      }
+    },
+    check: { expect((notes.hasEachOnce("low", "urgent"), "heard: \(notes.text)")) })
+}
+
+private func restOfAnUrgentTurn() -> Scenario {
+  // More handlers than one turn runs.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let place = Place()
+  var last = source
+  for _ in 0..<130 { last = last.map(on: .actor(place)) { $0 + 1 } }
+  last.note("urgent", in: notes)
+  return Scenario(
+    workers: 1,
+    { keepBusy(until: "urgent", in: notes) { resolver.fulfill(1) } },
+    check: { expect((notes.hasEachOnce("urgent"), "heard: \(notes.text)")) })
+}
+
+private func urgentHandlerOfATask() -> Scenario {
+  // A handler that is a task has the priority of what settles its promise.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  promise.asyncMap { $0 }.note("urgent", in: notes)
+  return Scenario(
+    workers: 1,
+    { keepBusy(until: "urgent", in: notes) { resolver.fulfill(Token()) } },
+    check: { expect((notes.hasEachOnce("urgent"), "heard: \(notes.text)")) })
+}
+
+private func urgentOperationOfALimiter() -> Scenario {
+  // The task of an operation that has waited for its place has the priority of its caller.
+  let (first, resolver) = Promise<Token>.withResolvers()
+  let limiter = Limiter(1)
+  let notes = Notes()
+  limiter.run(on: .immediate) { first }.note("first", in: notes)
+  return Scenario(
+    workers: 1,
+    {
+      keepBusy(until: "urgent", in: notes) {
+        limiter.run { () async -> Token in Token() }.note("urgent", in: notes)
+        resolver.fulfill(Token())
+      }
+    },
+    check: {
+      expect(
+        (notes.hasEachOnce("first", "urgent"), "heard: \(notes.text)"),
+        (limiter.runningCount == 0, "\(limiter.runningCount) run"))
+    })
+}
+
+private func urgentRelease() -> Scenario {
+  // What runs in a task of its own, so that cancellation doesn't reach it, has the priority of its
+  // caller.
+  let notes = Notes()
+  return Scenario(
+    workers: 1,
+    {
+      keepBusy(until: "urgent", in: notes) {
+        Promise {
+          await withResource(acquire: { Token() }, release: { _ in }) { $0 }
+        }.note("urgent", in: notes)
+      }
+    },
+    check: { expect((notes.hasEachOnce("urgent"), "heard: \(notes.text)")) })
+}
+
+// MARK: - Blocked workers
+
+private func waitOnAllWorkers() -> Scenario {
+  // Handlers of as many actors as there are workers wait for a task. In a task, a wait throws, or
+  // the task that they wait for could never start.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let (answer, answerResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let places = [Place(), Place()]
+  for (index, place) in places.enumerated() {
+    source.observe(on: .actor(place)) { _ in notes.add("\(index) \(waiting(answer))") }
+  }
+  return Scenario(
+    workers: 2, { resolver.fulfill(1) },
+    { Task.detached { answerResolver.fulfill(Token()) } },
+    check: {
+      expect(
+        (notes.hasEachOnce("0", "1"), "heard: \(notes.text)"),
+        (
+          notes.lines.allSatisfy { $0.hasSuffix(" value") || $0.hasSuffix(" deadlock") },
+          "heard: \(notes.text)"
+        ))
+    })
+}
+
+private func waitForATimerOnTheOnlyWorker() -> Scenario {
+  // Timers fire while all workers of the pool wait for them.
+  let notes = Notes()
+  return Scenario(
+    workers: 1,
+    { Queues.wide.async { notes.add("first \(waiting(Promise<Void>.after(.seconds(1))))") } },
+    { Queues.wide.async { notes.add("second \(waiting(Promise<Void>.after(.seconds(1))))") } },
+    check: { expect((notes.agree(["first", "second"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func backgroundWaitsForTheOnlyWorker() -> Scenario {
+  // The handler of the first timer, which runs in place in the background, waits for the only
+  // worker, which waits for the second timer.
+  let (answer, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  return Scenario(
+    workers: 1,
+    {
+      let second = Promise<Void>.after(.seconds(2))
+      Queues.wide.async {
+        notes.add("worker \(waiting(second))")
+        resolver.fulfill(Token())
+      }
+      Promise<Void>.after(.seconds(1)).observe(on: .immediate) { _ in
+        notes.add("timer \(waiting(answer))")
+      }
+    },
+    check: { expect((notes.agree(["worker", "timer"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func nestedLoopOnTheOnlyWorker() -> Scenario {
+  // An event loop occupies the only worker, and a handler runs it until the handler of a timer has
+  // run.
+  let loop = EventLoop()
+  let executor = TurnExecutor(name: "loop") { loop.add($0) }
+  let notes = Notes()
+  return Scenario(
+    workers: 1,
+    {
+      Queues.wide.async {
+        let outer = Promise.value(1).map(on: executor) { value in
+          let answer = Promise<Void>.after(.seconds(1)).map(on: executor) { _ in Token() }
+          loop.run { !answer.isPending }
+          notes.add("answer \(answer.state)")
+          return value
+        }
+        loop.run { !outer.isPending }
+        notes.add("outer \(outer.state)")
+      }
+    },
+    check: { expect((notes.agree(["answer", "outer"], with: "value"), "heard: \(notes.text)")) })
+}
+
+private func waitOnALoop() -> Scenario {
+  // An event of a loop that isn't a turn waits for a handler on the loop.
+  let loop = EventLoop()
+  let executor = TurnExecutor(name: "loop", isCurrent: { Queues.a.isCurrent }) { loop.add($0) }
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let last = source.map(on: executor) { $0 }
+  let notes = Notes()
+  loop.add { notes.add("waited \(waiting(last))") }
+  return Scenario(
+    { Queues.a.async { loop.run { !last.isPending && !notes.lines.isEmpty } } },
+    { resolver.fulfill(1) },
+    check: {
+      let heard = notes.heard(by: "waited")
+      return expect((heard == ["value"] || heard == ["deadlock"], "heard: \(notes.text)"))
+    })
+}
+
+// MARK: - Programs that are wrong on purpose
+
+let poolSelfTests = [
+  Program(
+    name: "self-pool",
+    mustFind: "deadlock: block 1 of queue wide waits for a semaphore,"
+      + " block 2 of queue wide waits for a worker",
+    make: waitForTheOnlyWorker),
+  Program(name: "self-starved", mustFind: "starved", make: starved),
+]
+
+private func waitForTheOnlyWorker() -> Scenario {
+  Scenario(
+    workers: 1,
+    {
+      let runs = DispatchSemaphore(value: 0)
+      Queues.wide.async {
+        Queues.wide.async { runs.signal() }
+        runs.wait()
+      }
+    }, check: { nil })
+}
+
+private func starved() -> Scenario {
+  let notes = Notes()
+  return Scenario(
+    workers: 1,
+    { keepBusy(until: "low", in: notes) { Task(priority: .low) { notes.add("low") } } },
+    check: { notes.lines.first })
+}
