@@ -1,5 +1,4 @@
 -- The queue. Every statement of the workers is a function here, and each is one transaction.
---
 -- A job is a row of exactly one table: of `jobs` until it ends, then of `results` or `failures`. Only the
 -- clock of the server counts.
 
