@@ -15,7 +15,7 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-service-context", from: "1.1.0"),
-    // For the tests.
+    // For the example and the tests.
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.0"),
   ],
   targets: [
@@ -28,10 +28,17 @@ let package = Package(
         .product(name: "Instrumentation", package: "swift-distributed-tracing"),
         .product(name: "ServiceContextModule", package: "swift-service-context"),
       ]),
+    // An example: a call with a deadline.
+    .executableTarget(
+      name: "deadlines",
+      dependencies: [
+        "PledgeGRPC",
+        .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+      ]),
     .testTarget(
       name: "PledgeGRPCTests",
       dependencies: [
-        "PledgeGRPC",
+        "PledgeGRPC", "deadlines",
         .product(name: "PledgeDiagnostics", package: "Pledge"),
         .product(name: "PledgeTesting", package: "Pledge"),
         .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),

@@ -112,6 +112,40 @@ func greeting(in request: String) -> Promise<String> {
     #expect(await guarantee.value == 1)
   }
 
+  private func stream<Element: Sendable>(_ elements: [Element]) -> AsyncStream<Element> {
+    AsyncStream { continuation in
+      for element in elements { continuation.yield(element) }
+      continuation.finish()
+    }
+  }
+
+  @Test func asynchronousSequences_becomePromises() async throws {
+    let (users, visits) = (stream([User(), User()]), stream([1, 2, 3]))
+    let visited = Recorder<Int>()
+    @Sendable func store(_ visit: Int) -> Promise<Void> {
+      visited.record(visit)
+      return Promise()
+    }
+    let lines = stream(["Tea", "Ada"])
+    let avatars = Promise.all(users, concurrently: 4) { user in fetchAvatar(of: user) }
+    let stored = visits.forEach(concurrently: 4) { visit in store(visit) }
+    let all = lines.allValues()
+    #expect(try await avatars.value.count == 2)
+    try await expectFulfillment(of: stored)
+    #expect(visited.events == [1, 2, 3])
+    #expect(try await all.value == ["Tea", "Ada"])
+  }
+
+  @Test func reader_returnsOneElementAfterAnother() async throws {
+    let lines = stream(["Tea", "Ada", "1843"])
+    let reader = ElementReader(lines)
+    let pair = reader.next().then { title in reader.next().map { author in [title, author] } }
+
+    #expect(try await pair.value == ["Tea", "Ada"])
+    let first = ElementReader(lines).next()
+    #expect(try await first.value == "1843")
+  }
+
   @Test func boundedAll_takesAnAsyncSequence() async throws {
     let stream = AsyncStream { continuation in
       for id in 1...20 { continuation.yield(id) }

@@ -96,7 +96,7 @@ extension Promise {
       arriving: elements, limit, cancellingRest, Placed(transform))
   }
 
-  private static func concurrently<S: AsyncSequence & Sendable, T: Sendable>(
+  fileprivate static func concurrently<S: AsyncSequence & Sendable, T: Sendable>(
     arriving elements: S, _ limit: Int, _ cancellingRest: Bool,
     _ transform: Placed<@Sendable (S.Element) throws -> Promise<T>>
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
@@ -171,6 +171,35 @@ extension Promise {
     _ = feeding.caught(.inPlace(ErrorAction { work.fail($0) }))
     work.stopAtEnd(feeding)
     return work.result
+  }
+}
+
+extension AsyncSequence where Self: Sendable, Element: Sendable {
+  /// Calls `body` for each element as it arrives, with at most `limit` of its promises pending.
+  ///
+  /// ```swift
+  /// let stored = uploads.forEach(concurrently: 4) { upload in store(upload) }
+  /// ```
+  ///
+  /// The next element is awaited only when fewer than `limit` promises are pending, so a slow `body` slows
+  /// down a sequence that waits for its consumer. The result is fulfilled when the sequence has ended and
+  /// all promises are fulfilled.
+  ///
+  /// **Errors.** The error of the sequence, of `body`, or of one of its promises rejects the result and
+  /// cancels the promises that are pending. A limit of less than one is a
+  /// ``PromiseError/invalidArgument(_:)``.
+  ///
+  /// **Execution.** `body` runs in the isolation in which it was written, one call at a time.
+  ///
+  /// **Cancellation.** Cancelling the result ends the iteration and cancels the promises that are pending.
+  ///
+  /// - Complexity: O(1) for each element, and one byte of memory.
+  public func forEach(
+    concurrently limit: Int = 1,
+    @_inheritActorContext _ body:
+      @escaping @Sendable @isolated(any) (Element) throws -> Promise<Void>
+  ) -> Promise<Void> {
+    Promise.concurrently(arriving: self, limit, true, Placed(body)).asVoid()
   }
 }
 

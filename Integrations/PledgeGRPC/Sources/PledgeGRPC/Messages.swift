@@ -18,22 +18,3 @@ extension RPCWriter {
     Promise(fileID: fileID, line: line) { try await write(message) }
   }
 }
-
-extension RPCAsyncSequence {
-  /// Passes each message to `receive`, after the promise for the message before it has been fulfilled.
-  ///
-  /// The returned promise is fulfilled when the promise for the last message is fulfilled. It is rejected
-  /// with the error that `receive` throws, with the error of a promise that `receive` returned, or with the
-  /// error of the call. Cancelling it cancels the promise that `receive` returned, and `receive` isn't
-  /// called again.
-  ///
-  /// **Execution.** `receive` runs in a separate task, one call at a time.
-  public func forEach(
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ receive: @escaping @Sendable (Element) throws -> Promise<Void>
-  ) -> Promise<Void> {
-    Promise(fileID: fileID, line: line) {
-      for try await message in self { try await receive(message).value }
-    }
-  }
-}

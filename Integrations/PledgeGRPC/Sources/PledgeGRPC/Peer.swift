@@ -12,7 +12,9 @@ public import Pledge
 /// Each method starts the call before it returns. The promise settles when the call has ended.
 ///
 /// **Cancellation.** Cancelling the promise rejects it immediately and cancels the call, including the
-/// handler on the server. A timeout of the promise, such as `timeout(after:)`, does the same.
+/// handler on the server. A timeout of the promise, such as `timeout(after:)`, does the same. After 150
+/// cancellations within 30 seconds, further calls are cancelled later, when that is possible without
+/// the end of the connection, unless they end before. Create one peer for each client.
 ///
 /// **Deadlines.** `within:` sets a time limit that is also sent to the server. If ``CallDeadline/current``
 /// is earlier, it applies instead, so a call that a handler makes ends by the deadline of the handler's call.
@@ -26,6 +28,7 @@ public struct Peer<Transport: ClientTransport>: Sendable {
   public let name: String
   /// The client whose connection the calls use.
   public let client: GRPCClient<Transport>
+  private let resets = StreamResets()
 
   /// Creates a peer.
   ///
@@ -62,9 +65,10 @@ public struct Peer<Transport: ClientTransport>: Sendable {
       options.timeout, limit, CallDeadline.current.map { ContinuousClock.now.duration(to: $0) },
     ].compactMap { $0 }.min()
     if let time = options.timeout, time <= .zero { return .rejected(deadlineHasPassed) }
-    return Promise(fileID: fileID, line: line) { [options] in
+    let running = Promise(fileID: fileID, line: line) { [options] in
       do { return try await call(options) } catch { throw naming(error) }
     }
+    return resets.limiting(running, fileID: fileID, line: line)
   }
 
   /// Sends `request` and returns a promise for the response.

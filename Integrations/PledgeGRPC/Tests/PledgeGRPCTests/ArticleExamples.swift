@@ -68,14 +68,16 @@ private enum ArticleExamples {
 
   static func calls(
     _ peer: Peer<HTTP2ClientTransport.Posix>, _ order: Order, _ servers: Servers,
-    _ budget: RetryBudget
+    _ budget: RetryBudget, _ hedges: RetryBudget
   ) -> [Promise<Image>] {
     let image = peer.call(resize, order, within: .seconds(5))
 
     let repeated = Promise.retry(
       .exponential(attempts: 5, from: .milliseconds(100)).withBudget(budget)
     ) {
-      Promise.hedged(delay: .milliseconds(200)) { servers.next().call(resize, order) }
+      Promise.hedged(delay: .milliseconds(200), budget: hedges) {
+        servers.next().call(resize, order)
+      }
     }
     return [image, repeated]
   }

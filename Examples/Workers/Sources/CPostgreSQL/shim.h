@@ -1,0 +1,3 @@
+#include <libpq-fe.h>
+#include <stdlib.h>
+#include <string.h>

@@ -1,0 +1,48 @@
+import GRPCCore
+import Pledge
+import PledgeGRPC
+import PledgeTesting
+import Testing
+
+@testable import deadlines
+
+@Suite struct StreamResetTests {
+  /// More cancellations than a server accepts on a connection: without a limit, it ends the connection, and
+  /// the call that has nothing to do with them.
+  @Test func manyCancellations_endNoOtherCall() async throws {
+    let held = Held<String>()
+    let bystander = Held<Int>()
+    try await withPeer {
+      $0.register(Methods.text) { _, _ in held.promise() }
+      $0.register(Methods.count) { _, _ in bystander.promise() }
+    } _: { peer, _ in
+      let other = peer.call(Methods.count, 1)
+      await bystander.started.reaches(1).value
+      for round in 1...10 {
+        let calls = (0..<40).map { _ in peer.call(Methods.text, "tea") }
+        await held.started.reaches(40 * round).value
+        for call in calls { call.cancel() }
+        // Each call is rejected immediately, whether or not its stream can be reset yet.
+        for call in calls { try await expectCancellation(of: call) }
+        await held.cancelled.reaches(min(40 * round, 150)).value
+        for resolver in held.started.events.dropFirst(150) { resolver.fulfill("late") }
+      }
+      #expect(held.cancelled.count == 150)
+      for resolver in held.started.events { resolver.fulfill("late") }
+      bystander.started.events[0].fulfill(7)
+      try await expectFulfillment(of: other, with: 7)
+    }
+  }
+
+  @Test func example_showsTheDeadlineOnBothSides() async throws {
+    let lines = Recorder<String>()
+    try await Deadlines.run { lines.record($0) }
+    await lines.reaches(8).value
+    let expected = [
+      "tea after 1 ms", "client: deadlineExceeded", "server: cancelled", "server: cancelled",
+      "server: there is a deadline", "server: there is a deadline", "server: there is a deadline",
+      "client: The deadline had passed before the call to the shop could start.",
+    ]
+    #expect(lines.events.sorted() == expected.sorted())
+  }
+}
