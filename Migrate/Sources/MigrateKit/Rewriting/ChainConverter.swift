@@ -102,7 +102,9 @@ final class ChainConverter {
         ?? call.arguments.last?.expression.as(
           ClosureExprSyntax.self),
       closure.statements.count == 1, closure.signature?.capture == nil,
-      let only = Fragment(closure)?.split.result, !only.mentionsTry
+      let only = Fragment(closure)?.split.result, !only.mentionsTry,
+      // A second run would take a constant with a chain for a stored promise.
+      inner[only.id] == nil
     else { return Self.text(chain.source) }
     return Self.text(only)
   }
