@@ -94,7 +94,7 @@ final class LoopbackServer: Sendable {
 
   /// Returns a guarantee that is fulfilled by the next `event`; each event fulfills one guarantee.
   func next(_ event: Event) -> Guarantee<Void> {
-    Guarantee { resolver in
+    let guarantee = Guarantee<Void> { resolver in
       let happened = events.withLock { events in
         var entry = events[event] ?? (0, [])
         defer { events[event] = entry }
@@ -107,6 +107,9 @@ final class LoopbackServer: Sendable {
       }
       if happened { resolver.fulfill() }
     }
+    // The server can end before the event.
+    guarantee.promise.ignoreErrors()
+    return guarantee
   }
 
   private func note(_ event: Event) {

@@ -10,6 +10,8 @@ import Testing
   let start = Promise<Void>.withResolvers()
 
   init() {
+    // Some tests drop the inner promise.
+    DiagnosticsLog.install()
     inner.resolver.onCancel { [told] in told.call() }
     start.promise.ignoreErrors()
   }

@@ -5,6 +5,9 @@ import Testing
 
 /// `Limiter`.
 @Suite struct LimiterTests {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   let work = BoundedAll.Work()
 
   private func run(_ limiter: Limiter, _ range: Range<Int>) -> [Promise<String>] {

@@ -5,6 +5,9 @@ import Testing
 
 /// `PromiseScope`, `done(weak:)` and `LatestOnly`.
 @Suite struct ScopeTests {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   @Test func aScope_cancelsItsWork_whenItGoes() async throws {
     let (work, resolver) = Promise<Int>.withResolvers()
     let bound: Promise<Int>

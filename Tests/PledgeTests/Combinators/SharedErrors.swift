@@ -4,6 +4,9 @@ import Testing
 
 /// Inputs of a combinator that were rejected with the error of a promise that they share.
 @Suite struct SharedErrors {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   @Test(arguments: [false, true])
   func errorThatTwoInputsShare_isReported_ifTheResultIsNotHandled(isSettledFirst: Bool) {
     DiagnosticsLog.install()

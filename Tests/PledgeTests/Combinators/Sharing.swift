@@ -9,7 +9,11 @@ import Testing
   let told = CallCounter()
   let work = Promise<Int>.withResolvers()
 
-  init() { work.resolver.onCancel { [told] in told.call() } }
+  init() {
+    // Some tests drop the work.
+    DiagnosticsLog.install()
+    work.resolver.onCancel { [told] in told.call() }
+  }
 
   private func ask(_ table: RequestCoalescer<String, Int>, _ key: String = "a") -> Promise<Int> {
     table.promise(for: key) {

@@ -5,6 +5,9 @@ import Testing
 
 /// Contract, lines 1 to 4.
 @Suite struct SettlementContract {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   @Test func line1_promiseSettlesOnce_firstSettlementWins() {
     let (promise, resolver) = Promise<Int>.withResolvers()
     #expect(resolver.isPending)

@@ -5,6 +5,9 @@ import Testing
 
 /// All consumers of a promise see the same result; what one of them does doesn't affect the others.
 @Suite struct SharedOutcomes {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   // A promise that adopted a shared one is cancelled while that one settles.
   @Test func cancelledOuter_hasOneOutcomeForAll() async throws {
     for _ in 0..<(isFullRun ? 200_000 : 300) {

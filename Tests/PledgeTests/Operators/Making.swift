@@ -5,6 +5,9 @@ import Testing
 
 /// All ways to create promises, and the misuse of resolvers.
 @Suite struct Making {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   @Test func valuesAndErrors() async throws {
     #expect(Promise.value(1).state == "fulfilled: 1")
     #expect(Promise<Int>.rejected(Boom()).finally(on: .immediate) {}.currentResult != nil)

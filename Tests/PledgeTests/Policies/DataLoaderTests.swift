@@ -28,7 +28,10 @@ private struct Loading: Sendable {
     }
   }
 
-  func promises(_ keys: Int...) -> [Promise<Int>] { keys.map { loader.promise(for: $0) } }
+  /// Requests the keys in the isolation of the caller, whose turn a batch without a delay waits for.
+  func promises(_ keys: Int..., isolation: (any Actor)? = #isolation) -> [Promise<Int>] {
+    keys.map { loader.promise(for: $0, isolation: isolation) }
+  }
 }
 
 @Suite struct DataLoaderTests {

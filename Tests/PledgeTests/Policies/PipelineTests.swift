@@ -3,6 +3,9 @@ import PledgeTesting
 import Testing
 
 @Suite struct PipelineTests {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   private let clock = TestClock()
 
   private func breaker(_ count: Int = 1) -> CircuitBreaker {

@@ -7,6 +7,9 @@ import Testing
 ///
 /// It must run without reports under ThreadSanitizer.
 @Suite(.apart, .serialized) struct Races {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
   let rounds = isFullRun ? 20_000 : 1_000
 
   @Test(arguments: 0..<4)
