@@ -41,6 +41,27 @@ private func chaining() {
     .catch { error in print("no avatar: \(error)") }
 }
 
+private func declaringTheResult() {
+  fetchUser(id: 7)
+    .map { user -> Int in
+      let name = user.name
+      return name.count
+    }
+    .done { count in print(count) }
+    .ignoreErrors()
+}
+
+private struct Refused: Error {}
+
+private struct ReturningEarly {
+  func adultAvatar(of user: Promise<User>) -> Promise<Avatar> {
+    user.then { user in
+      guard user.age >= 18 else { throw Refused() }
+      return fetchAvatar(of: user)
+    }
+  }
+}
+
 private func gathering() {
   // All of them, of any types: a tuple.
   Promise.all(fetchUser(id: 7), fetchNews())
