@@ -20,7 +20,11 @@ public struct UnmanagedResolver<Value: Sendable>: Sendable {
   @inlinable @discardableResult
   public func reject(_ error: any Error) -> Bool { cell.reject(Rejection(error, origin: nil)) }
 
-  /// Abandons the promise: see ``Resolver/abandon()``.
+  /// Abandons the promise, which then stays pending permanently.
+  ///
+  /// Closures that wait for the promise are released without being called, and promises made from
+  /// it are abandoned in turn. `timeout` still rejects when the time limit is exceeded, and `await`
+  /// and `wait()` throw ``BrokenPromiseError``.
   @inlinable
   public func abandon() { cell.abandon() }
 

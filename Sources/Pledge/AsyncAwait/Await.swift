@@ -4,7 +4,7 @@ extension Promise {
   /// This doesn't block a thread, and reads a settled promise without suspending. Cancelling the
   /// task ends the wait immediately with `CancellationError`, and cancels the promise if it has no
   /// other consumer. The error counts as handled. If the promise is abandoned (see
-  /// ``Resolver/abandon()``), the error is ``BrokenPromiseError``.
+  /// ``UnmanagedResolver/abandon()``), the error is ``BrokenPromiseError``.
   @inlinable
   public var value: Value {
     get async throws {

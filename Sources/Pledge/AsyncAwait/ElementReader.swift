@@ -5,7 +5,7 @@
 /// lines.next().then { title in lines.next().map { author in (title, author) } }
 /// ```
 ///
-/// Nothing is read ahead: the sequence is asked for an element when ``next()`` is called, and for the
+/// Nothing is read ahead: the sequence is asked for an element when ``next(fileID:line:)`` is called, and for the
 /// first one only then. For the first element alone, write `ElementReader(file.lines).next()`.
 ///
 /// The sequence is iterated in a task, which is cancelled when the reader is deallocated. A promise that is

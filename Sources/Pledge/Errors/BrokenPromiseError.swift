@@ -6,7 +6,7 @@ public struct BrokenPromiseError: Error, Sendable, CustomStringConvertible {
     case resolverDropped
     /// An executor dropped a handler without running it.
     case executorDroppedJob
-    /// The promise was abandoned; see ``Resolver/abandon()``.
+    /// The promise was abandoned; see ``UnmanagedResolver/abandon()``.
     case abandoned
     /// The limiter was deallocated while it was paused, before it started the operation.
     case limiterDropped

@@ -73,12 +73,14 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
 /// iterator of `inputs` runs in these tasks, one call at a time.
 ///
 /// - Parameters:
+///   - inputs: The inputs, in the order in which their operations start.
 ///   - limit: The maximum number of operations that run at the same time, at least one.
 ///   - bufferLimit: The maximum number of operations that run or whose results haven't been read;
 ///     nil for twice the limit. With one, or less, the next operation starts when the last result
 ///     has been read.
 ///   - ordered: Whether results are in the order of the inputs. A result then waits until all
 ///     earlier ones have been read.
+///   - operation: The function that is called for each input.
 public func results<S: Sequence & Sendable, Output: Sendable>(
   of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
   @_inheritActorContext @_implicitSelfCapture _ operation:
@@ -116,12 +118,14 @@ public func results<S: AsyncSequence & Sendable, Output: Sendable>(
 /// progress. Otherwise, this is the same as ``ConcurrentResults``.
 ///
 /// - Parameters:
+///   - elements: The elements, in the order in which their calls start.
 ///   - limit: The maximum number of calls in progress, at least one.
 ///   - bufferLimit: The maximum number of calls in progress or whose values haven't been read; nil
 ///     for twice the limit. With one, or less, the next call starts when the last value has been
 ///     read.
 ///   - ordered: Whether values are in the order of the elements, or in the order in which they
 ///     arrive.
+///   - transform: The function that is called for each element.
 public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
   _ elements: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = true,
   @_inheritActorContext @_implicitSelfCapture _ transform:

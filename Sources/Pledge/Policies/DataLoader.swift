@@ -75,8 +75,10 @@ public final class DataLoader<Key: Hashable & Sendable, Value: Sendable>: Sendab
   /// is rejected with ``PromiseError/returnedItself``, because the batch would wait for itself. If
   /// two loaders wait for each other's batches, this isn't always detected.
   ///
-  /// - Parameter isolation: The isolation whose turn a batch without a delay waits for. A closure in
-  ///   a method of an actor has that isolation only if it uses the actor; pass `self` otherwise.
+  /// - Parameters:
+  ///   - key: The key that the batch function receives.
+  ///   - isolation: The isolation whose turn a batch without a delay waits for. A closure in a method
+  ///     of an actor has that isolation only if it uses the actor; pass `self` otherwise.
   public func promise(
     for key: Key, isolation: (any Actor)? = #isolation
   ) -> Promise<Value> {
