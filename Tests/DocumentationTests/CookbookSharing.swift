@@ -202,6 +202,16 @@ func lines(
     try await expectFulfillment(of: rates.promise(for: "EUR") { .value(2.0) }, with: 1.5)
   }
 
+  @Test @MainActor func emptyText_hidesTheSpinner() async throws {
+    let clock = TestClock()
+    let field = SearchField(clock: clock) { _ in .never }
+    field.textChanged(to: "s")
+    #expect(field.showsSpinner)
+    field.textChanged(to: "")
+    try await waitUntil { !field.showsSpinner }
+    #expect(field.hits.isEmpty)
+  }
+
   @Test @MainActor func search_runsForTheLastTextOnly() async throws {
     let (clock, searches) = (TestClock(), Recorder<String>())
     let field = SearchField(clock: clock) { text in
