@@ -96,6 +96,9 @@ public func results<S: Sequence & Sendable, Output: Sendable>(
 /// An input is awaited only when its operation can start. Inputs that are added don't wait for it.
 /// If `inputs` throws, the sequence throws that error after the results of the earlier inputs.
 /// Otherwise, this is the same as for sequences.
+///
+/// **Execution.** Each call runs in a task of the sequence, in the isolation in which `operation` was
+/// written.
 public func results<S: AsyncSequence & Sendable, Output: Sendable>(
   of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
   @_inheritActorContext @_implicitSelfCapture _ operation:
