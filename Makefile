@@ -37,10 +37,11 @@ verify: ## Check the engine in all orders of its steps, races, and Apple's avail
 	Stress/sanitize
 	Tests/check-races
 
-integrations: ## Test the integrations, Fetch, and Gateway with the real packages; 45 minutes
+integrations: ## Test the integrations, Fetch, Gateway, and Workers with the real packages; 45 minutes
 	Tests/check-integrations
 	swift test --package-path Examples/Fetch
 	swift test --package-path Examples/Gateway
+	Examples/Workers/server run swift test --package-path Examples/Workers
 
 api: ## Compare the public API with the baseline
 	Release/check-api

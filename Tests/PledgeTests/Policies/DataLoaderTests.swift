@@ -79,7 +79,8 @@ private struct Loading: Sendable {
     let third = loading.promises(4)
     #expect(try await Promise.all(first + [second] + third).value == [10, 20, 30, 40])
     #expect(loading.batches.events.count <= 2)
-    #expect(loading.batches.events.first?.prefix(3) == [1, 2, 4])
+    // Batches run at the same time, in any order.
+    #expect(loading.batches.events.contains { $0.prefix(3) == [1, 2, 4] })
   }
 
   @Test func withoutDelay_theKeysOfAnActorsJobAreOneBatch() async throws {
