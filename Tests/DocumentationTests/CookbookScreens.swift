@@ -84,6 +84,10 @@ final class NewsList {
     let images = makeImages(clock: TestClock())
     let cells = [ImageCell(), ImageCell()]
     for cell in cells { cell.show(User(), from: images) }
+    for cell in cells {
+      try await waitUntil { cell.image != nil }
+      #expect(cell.image?.byteCount == 3)
+    }
     let requests = CallCounter()
     let avatar = images.promise(for: User()) {
       requests.call()
@@ -91,10 +95,6 @@ final class NewsList {
     }
     #expect(try await avatar.value.byteCount == 3)
     try requests.expectNever()
-    for cell in cells {
-      try await waitUntil { cell.image != nil }
-      #expect(cell.image?.byteCount == 3)
-    }
   }
 
   @Test @MainActor func likeThatIsRefused_isTakenBack() async throws {
