@@ -176,6 +176,7 @@ final class Lowering {
       scope.push()
       defer { scope.pop() }
       var name = "error"
+      var names: [String] = []
       var written: String?
       var filter: Expr?
       if let item = clause.catchItems.first {
@@ -187,14 +188,17 @@ final class Lowering {
           } else {
             let all = clause.catchItems.compactMap { $0.pattern?.trimmedDescription }
             written = canonicalPattern(all.joined(separator: ", "))
-            for bound in boundNames(Syntax(pattern)) { scope.declare(bound, .unknown) }
+            let bound = boundNames(Syntax(pattern))
+            bound.forEach { scope.declare($0, .unknown) }
+            if written?.hasPrefix(".") == true { names = bound }
           }
         }
         scope.declare(name, .other)
         filter = item.whereClause.map { expression($0.condition) }
       }
       return Handler(
-        pattern: written, name: name, filter: filter, steps: steps(clause.body.statements))
+        pattern: written, name: name, names: names, filter: filter,
+        steps: steps(clause.body.statements))
     }
     return .doCatch(body, handlers)
   }
