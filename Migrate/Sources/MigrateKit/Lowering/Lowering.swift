@@ -188,9 +188,8 @@ final class Lowering {
           } else {
             let all = clause.catchItems.compactMap { $0.pattern?.trimmedDescription }
             written = canonicalPattern(all.joined(separator: ", "))
-            let bound = boundNames(Syntax(pattern))
-            bound.forEach { scope.declare($0, .unknown) }
-            if written?.hasPrefix(".") == true { names = bound }
+            names = boundNames(Syntax(pattern))
+            names.forEach { scope.declare($0, .unknown) }
           }
         }
         scope.declare(name, .other)
@@ -208,8 +207,7 @@ final class Lowering {
       let parameters = node.signature.parameterClause.parameters.map {
         (name: ($0.secondName ?? $0.firstName).text, type: $0.type.trimmedDescription)
       }
-      scope.declare(
-        node.name.text, .other)
+      scope.declare(node.name.text, .other)
       scope.push()
       let outer = returnsPromise
       returnsPromise =

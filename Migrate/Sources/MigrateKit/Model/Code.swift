@@ -95,7 +95,7 @@ struct Loop {
 struct Handler {
   let pattern: String?
   let name: String
-  /// The names that the pattern binds to the associated values of a case.
+  /// The names that the pattern binds.
   let names: [String]
   let filter: Expr?
   let steps: [Step]
