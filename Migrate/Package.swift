@@ -33,7 +33,7 @@ let package = Package(
       name: "MigratePlugin",
       capability: .command(
         intent: .custom(
-          verb: "migrate",
+          verb: "pledge-migrate",
           description: "Describes, checks, and writes conversions from promises to async/await."),
         permissions: [
           .writeToPackageDirectory(reason: "The rewrite command converts the package's sources.")

@@ -1,7 +1,8 @@
 import Foundation
 import PackagePlugin
 
-/// `swift package migrate report`, `check`, and `rewrite`, for the package in the current folder.
+/// `swift package pledge-migrate` with `report`, `check`, or `rewrite`, for the package in the current
+/// folder.
 @main struct MigratePlugin: CommandPlugin {
   func performCommand(context: PluginContext, arguments: [String]) throws {
     let tool = try context.tool(named: "pledge-migrate")

@@ -280,5 +280,39 @@ extension Pair {
       }
       """,
       finds: []),
+    Pair(
+      "cancellation excluded by its type, case with a value",
+      """
+      import PromiseKit
+      @MainActor func renew(_ loan: Loan) -> Promise<Loan> {
+        desk.giveBack(loan).recover { error -> Promise<Loan> in
+          guard retries < 3 else { throw Refused() }
+          return renew(loan)
+        }
+      }
+      @MainActor func look(_ id: Int) {
+        desk.find(id).done { show($0) }.catch(policy: .allErrors) { error in
+          if case DeskError.missing(let shelf) = error { mark(shelf) } else { alert(error) }
+        }
+      }
+      """,
+      """
+      @MainActor func renew(_ loan: Loan) async throws -> Loan {
+        do {
+          return try await desk.giveBack(loan)
+        } catch let error where !(error is CancellationError) {
+          guard retries < 3 else { throw Refused() }
+          return try await renew(loan)
+        }
+      }
+      @MainActor func look(_ id: Int) {
+        Task {
+          do { show(try await desk.find(id)) } catch DeskError.missing(let place) {
+            mark(place)
+          } catch { alert(error) }
+        }
+      }
+      """,
+      finds: []),
   ]
 }

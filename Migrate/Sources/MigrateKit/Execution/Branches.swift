@@ -141,6 +141,9 @@ extension Machine {
       guard holds else { return try handle(error, rest, first) }
       var state = first
       state.environment[handler.name] = error
+      if let pattern = handler.pattern, pattern.hasPrefix(".") {
+        state = matched(handler.names, error.text, pattern, state)
+      }
       guard let filter = handler.filter else { return try block(handler.steps, state) }
       return try test([.test(filter)][...], state).flatMap { next, holds, flow -> Results in
         if let flow { return [(next, flow)] }

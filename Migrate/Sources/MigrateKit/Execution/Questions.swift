@@ -131,8 +131,16 @@ extension Machine {
   func plainTruth(_ value: Expr, _ state: State) throws -> [(State, Bool, Flow?)] {
     try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
       if let flow { return [(state, false, flow)] }
-      return try decide(versioned(value?.text ?? "", state), state).map { ($0.0, $0.1, nil) }
+      return try decide(question(value?.text ?? "", state), state).map { ($0.0, $0.1, nil) }
     }
+  }
+
+  /// The name of the question that a condition asks: a cancellation has one, however it is written.
+  private func question(_ text: String, _ state: State) -> String {
+    let cast = "is CancellationError"
+    guard text.hasSuffix(cast) else { return versioned(text, state) }
+    let error = text.dropLast(cast.count)
+    return versioned("\(error.hasSuffix(" ") ? error.dropLast() : error).isCancelled", state)
   }
 }
 

@@ -176,6 +176,7 @@ final class Lowering {
       scope.push()
       defer { scope.pop() }
       var name = "error"
+      var names: [String] = []
       var written: String?
       var filter: Expr?
       if let item = clause.catchItems.first {
@@ -187,14 +188,16 @@ final class Lowering {
           } else {
             let all = clause.catchItems.compactMap { $0.pattern?.trimmedDescription }
             written = canonicalPattern(all.joined(separator: ", "))
-            for bound in boundNames(Syntax(pattern)) { scope.declare(bound, .unknown) }
+            names = boundNames(Syntax(pattern))
+            names.forEach { scope.declare($0, .unknown) }
           }
         }
         scope.declare(name, .other)
         filter = item.whereClause.map { expression($0.condition) }
       }
       return Handler(
-        pattern: written, name: name, filter: filter, steps: steps(clause.body.statements))
+        pattern: written, name: name, names: names, filter: filter,
+        steps: steps(clause.body.statements))
     }
     return .doCatch(body, handlers)
   }
@@ -204,8 +207,7 @@ final class Lowering {
       let parameters = node.signature.parameterClause.parameters.map {
         (name: ($0.secondName ?? $0.firstName).text, type: $0.type.trimmedDescription)
       }
-      scope.declare(
-        node.name.text, .other)
+      scope.declare(node.name.text, .other)
       scope.push()
       let outer = returnsPromise
       returnsPromise =

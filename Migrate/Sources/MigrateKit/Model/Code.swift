@@ -95,6 +95,8 @@ struct Loop {
 struct Handler {
   let pattern: String?
   let name: String
+  /// The names that the pattern binds.
+  let names: [String]
   let filter: Expr?
   let steps: [Step]
 }
