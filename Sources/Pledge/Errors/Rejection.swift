@@ -80,8 +80,10 @@ final class Rejection: Sendable {
   static func unhandledText(_ error: any Error, _ origin: SourceLocation?) -> String {
     // The description of a broken promise's error is a sentence that names the location.
     let isSentence = (error as? BrokenPromiseError)?.origin != nil
-    let place = isSentence ? "" : origin.map { " (promise made at \($0))." } ?? "."
-    return "unhandled rejection: \(error)\(place) End the chain with `catch` or `ignoreErrors`."
+    let text = "\(error)"
+    let end = isSentence || text.hasSuffix(".") ? "" : "."
+    let place = isSentence ? "" : origin.map { " (promise made at \($0))." } ?? end
+    return "unhandled rejection: \(text)\(place) End the chain with `catch` or `ignoreErrors`."
   }
 
   deinit {

@@ -107,7 +107,10 @@ public struct ResiliencePipeline: Sendable, CustomStringConvertible {
       run(policies.dropFirst(), origin, operation)
     }
     return switch first.kind {
-    case .retry(let policy): .retried(policy, time, rest)
+    case .retry(let policy):
+      // Not in place: attempts without a delay, which a policy inside rejects immediately, would
+      // not return to the caller.
+      .retried(policy, time, Placed(rest.closure, at: .global))
     case .timeout(let span): run(policies.dropFirst(), origin, operation).timeout(span, time)
     case .circuitBreaker(let breaker): breaker.run(origin, rest)
     case .limiter(let limiter, let priority): limiter.submit(priority, origin, rest)

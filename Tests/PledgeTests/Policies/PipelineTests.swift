@@ -210,4 +210,14 @@ import Testing
     }
     #expect(value == 3)
   }
+
+  @Test func attemptsWithoutADelay_thatABreakerRejects_returnToTheCaller() async throws {
+    let breaker = CircuitBreaker()
+    breaker.open()
+    let promise = ResiliencePipeline(
+      .retry(.fixed(attempts: .max, delay: Duration.zero)), .circuitBreaker(breaker)
+    ).run { Promise<Int>.value(1) }
+    promise.cancel()
+    try await expectCancellation(of: promise)
+  }
 }
