@@ -42,6 +42,7 @@ integrations: ## Test the integrations, Fetch, Gateway, and Workers with the rea
 	swift test --package-path Examples/Fetch
 	swift test --package-path Examples/Gateway
 	Examples/Workers/server run swift test --package-path Examples/Workers
+	Migrate/check-plugin
 
 api: ## Compare the public API with the baseline
 	Release/check-api
