@@ -10,20 +10,20 @@ build: ## Build the libraries
 	swift build
 
 test: ## Run the tests of every package; end with a table of the results
-	./run-tests
+	Scripts/test
 
 example: ## Run an example: downloads from mirrors that misbehave
 	swift run --package-path Examples downloads
 
 lint: ## Check the format of all Swift sources, and the documentation's words and links
-	.ci/format --lint
-	Documentation/check
+	Scripts/format --lint
+	Scripts/check-documentation
 
 format: ## Format all Swift sources
-	.ci/format
+	Scripts/format
 
 docs: ## Build the documentation; any warning is an error
-	Documentation/build
+	Scripts/build-documentation
 
 bench: ## Measure Pledge and its peers on this machine
 	swift run -c release --package-path Benchmarks bench
@@ -32,26 +32,26 @@ costs: ## Check that no hot path costs more than its baseline; needs valgrind
 	Benchmarks/check-costs
 
 verify: ## Check the engine in all orders of its steps, races, and Apple's availability
-	Verification/Explorer/check
-	Verification/Apple/check
-	Stress/sanitize
-	Tests/check-races
+	Tests/Explorer/check
+	Tests/Apple/check
+	Tests/Stress/sanitize
+	Scripts/check-races
 
 integrations: ## Test the integrations, Fetch, Gateway, and Workers with the real packages; 45 minutes
-	Tests/check-integrations
+	Scripts/check-integrations
 	swift test --package-path Examples/Fetch
 	swift test --package-path Examples/Gateway
 	Examples/Workers/server run swift test --package-path Examples/Workers
 	Migrate/check-plugin
 
 api: ## Compare the public API with the baseline
-	Release/check-api
+	Scripts/check-api
 
 ci: ## Run every check that a change must pass
 	.ci/run
 
 release: ## Check a release, and write what is published to .build/published
-	Release/check-api --exact
-	Release/check
+	Scripts/check-api --exact
+	Scripts/check-release
 	rm -rf .build/published
-	Release/publish .build/published
+	Scripts/publish .build/published

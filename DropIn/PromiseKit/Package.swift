@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// Release/publish replaces this line: what is published asks for a version.
+// Scripts/publish replaces this line: what is published asks for a version.
 let pledge = Package.Dependency.package(name: "Pledge", path: "../..")
 
 /// Pledge, linked as the package's user asks for.

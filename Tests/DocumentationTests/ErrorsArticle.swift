@@ -138,7 +138,7 @@ private struct Marked: Error {
   }
 
   // In a process of its own: the hook is one for the whole process.
-  @Test func rejectionThatNobodyHandled_isReportedOnce() async {
+  @Test func unhandledRejection_isReportedOnce() async {
     await #expect(processExitsWith: .success) {
       let reports = Recorder<String>()
       PromiseDiagnostics.setUnhandledRejectionHandler { rejection in

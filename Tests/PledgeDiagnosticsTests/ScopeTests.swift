@@ -43,7 +43,7 @@ extension TraceTests {
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
     @Test(.timeLimit(.minutes(10)))
-    func whatComesOfThePromises_belongsToTheTrace() async throws {
+    func promisesDerivedFromTracedOnes_belongToTheTrace() async throws {
       let queue = DispatchQueue(label: "queue")
       try await tracing(capturesPlaces: false) { trace in
         let inHandler = Recorder<PromiseDiagnostics.PromiseID>()

@@ -79,7 +79,7 @@ struct OtherError: Error {}
     #expect(await message { try calls.expect(3) }.hasPrefix("Expected 3 calls, counted 2"))
   }
 
-  @Test func lifetimes_nameWhoIsAlive() async throws {
+  @Test func lifetimes_nameLivingObjects() async throws {
     let lifetimes = LifetimeTracker()
     var token: LifetimeTracker.Token? = lifetimes.track("closure")
     #expect(token?.label == "closure")

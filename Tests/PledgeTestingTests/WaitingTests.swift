@@ -76,7 +76,7 @@ import Testing
     _ = await periodic.result
   }
 
-  @Test func cancelledAdvance_wakesNobody() async {
+  @Test func cancelledAdvance_wakesNoSleeper() async {
     let sleeper = Task { [clock] in try await clock.sleep(for: .seconds(1)) }
     await clock.sleepers(atLeast: 1)
     await Task { [clock] in

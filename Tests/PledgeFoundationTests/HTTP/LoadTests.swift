@@ -107,7 +107,7 @@ extension FoundationTests {
       #expect(progress?.isFinished != true)
     }
 
-    @Test func load_whenNobodyListens_rejectsWithURLError() async throws {
+    @Test func load_whenNoServerListens_rejectsWithURLError() async throws {
       let url = try LoopbackServer().url("/ok")
       await #expect(throws: URLError.self) { try await session.load(url).value }
     }

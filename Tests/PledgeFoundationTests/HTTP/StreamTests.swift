@@ -88,7 +88,7 @@ extension FoundationTests {
     }
 
     @Test(arguments: ["/ok", "/status/500", "/truncated", "/slow", "throws"])
-    func receiver_isLetGoOf(path: String) async throws {
+    func receiver_isReleased(path: String) async throws {
       let lifetimes = LifetimeTracker()
       let promise = session.stream(try server.url(path == "throws" ? "/ok" : path)) {
         [token = lifetimes.track("receiver"), received] data in

@@ -65,7 +65,7 @@ extension FoundationTests {
       await #expect(throws: CancellationError.self) { try await next.value }
     }
 
-    @Test func next_onceFulfilled_letsGoOfTransform() async throws {
+    @Test func next_onceFulfilled_releasesTransform() async throws {
       weak var witness: Counter?
       let next = {
         let captured = Counter()

@@ -69,7 +69,7 @@ extension FoundationTests {
       #expect(await next.value == 1)
     }
 
-    @Test func next_onceCancelled_letsGoOfTheExpression() async throws {
+    @Test func next_onceCancelled_releasesTheExpression() async throws {
       weak var witness: Model?
       let next = {
         let model = Model()
@@ -106,7 +106,7 @@ extension FoundationTests {
       await #expect(throws: CancellationError.self) { try await next.value }
     }
 
-    @Test func next_onceFulfilled_letsGoOfTheObject() async throws {
+    @Test func next_onceFulfilled_releasesTheObject() async throws {
       weak var witness: Model?
       do {
         let model = Model()
@@ -118,7 +118,7 @@ extension FoundationTests {
       await eventually { witness == nil }
     }
 
-    @Test func next_madeAndCanceledOften_leavesNothingBehind() async throws {
+    @Test func next_createdAndCancelledOften_leavesNothingBehind() async throws {
       let model = Model()
       let lifetimes = LifetimeTracker()
       for _ in 0..<100 {

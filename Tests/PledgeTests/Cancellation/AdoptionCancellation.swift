@@ -34,7 +34,7 @@ import Testing
     try told.expectOnce()
   }
 
-  @Test func cancellingWhatComesOfTheOuter_reachesTheInner() async throws {
+  @Test func cancellingAPromiseDerivedFromTheOuter_reachesTheInner() async throws {
     let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
     let last = outer.map { $0 }.get { _ in }
     start.resolver.fulfill()
@@ -253,7 +253,7 @@ import Testing
     try told.expectNever()
   }
 
-  @Test func outerWithoutConsumersLeft_isCancelled_forThoseWhoComeLater() async throws {
+  @Test func outerWithoutConsumersLeft_isCancelled_forLaterConsumers() async throws {
     let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
     start.resolver.fulfill()
     let ofInner = inner.promise.map(on: .immediate) { $0 }

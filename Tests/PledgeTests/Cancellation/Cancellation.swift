@@ -5,7 +5,7 @@ import Testing
 
 /// The effects of cancellation on producers, handlers, and other consumers.
 @Suite struct Cancellation {
-  @Test func producerThatLetsGoOfItsResolverWhenTold_leavesNobodyUntold() {
+  @Test func producerThatReleasesItsResolverOnCancellation_notifiesEveryProducer() {
     let events = Recorder<String>()
     let producer = Box<Resolver<Int>?>(nil)
     let promise = Promise<Int> { producer.value = $0 }
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func onCancelAfterSettlement_isLetGoUnused() async throws {
+  @Test func onCancelAfterSettlement_isReleasedUnused() async throws {
     let told = CallCounter()
     let (promise, resolver) = Promise<Int>.withResolvers()
     resolver.fulfill(1)

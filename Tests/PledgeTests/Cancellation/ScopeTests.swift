@@ -1,4 +1,5 @@
-import Pledge
+import Dispatch
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
@@ -225,5 +226,84 @@ extension Promise {
   /// Waits for the result without cancelling the promise.
   fileprivate func settlement() async -> Result<Value, any Error> {
     await Guarantee { resolver in watch { resolver.fulfill($0) } }.value
+  }
+}
+
+/// What a scope does with its work.
+@Suite struct ScopeTests {
+  // Some tests leave errors unhandled.
+  init() { DiagnosticsLog.install() }
+
+  @Test func aScope_cancelsItsWork_whenItGoes() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let bound: Promise<Int>
+    do {
+      let scope = PromiseScope()
+      bound = work.bound(to: scope)
+      #expect(scope.pendingCount == 1)
+    }
+    try await expectCancellation(of: bound)
+    try await expectCancellation(of: work)
+    #expect(!resolver.isPending)
+  }
+
+  @Test func aScope_keepsNothingOfWhatHasSettled_andSparesWhatIsShared() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let scope = PromiseScope()
+    let bound = work.bound(to: scope)
+    let other = work.map { $0 + 1 }
+    let settled = Promise.value(1).bound(to: scope)
+    try await expectFulfillment(of: settled, with: 1)
+    #expect(scope.pendingCount == 1)
+    scope.cancelAll()
+    #expect(scope.pendingCount == 0)
+    try await expectCancellation(of: bound)
+    resolver.fulfill(1)
+    try await expectFulfillment(of: other, with: 2)
+    let late = Promise.value(2).bound(to: scope)
+    try await expectFulfillment(of: late, with: 2)
+  }
+
+  @MainActor final class Model {
+    let scope = PromiseScope()
+    var items: [Int] = []
+
+    func load(_ promise: Promise<Int>) -> Promise<Void> {
+      promise.bound(to: scope).done(weak: self) { model, item in model.items.append(item) }
+    }
+  }
+
+  @MainActor @Test func anOwner_isNotKeptByItsWork() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    var model: Model? = Model()
+    weak let owner = model
+    let loaded = model?.load(.value(1))
+    try await loaded?.value
+    #expect(model?.items == [1])
+    let pending = model?.load(work)
+    model = nil
+    #expect(owner == nil)
+    if let pending { try await expectCancellation(of: pending) }
+    #expect(!resolver.isPending)
+  }
+
+  @Test func aScope_runsAsyncOperations() async throws {
+    let scope = PromiseScope()
+    try await expectFulfillment(of: scope.run { try await Promise.value(3).value }, with: 3)
+  }
+
+  @Test func aScope_runsOperationsThatReturnPromises() async throws {
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let scope = PromiseScope()
+    let running = scope.run { work }
+    #expect(scope.pendingCount == 1)
+    scope.cancelAll()
+    try await expectCancellation(of: running)
+    try await expectCancellation(of: work)
+    #expect(!resolver.isPending)
+    try await expectFulfillment(of: scope.run { Guarantee.value(4) }, with: 4)
+    try await expectRejection(
+      of: scope.run { () throws -> Promise<Int> in throw Boom() }, with: Boom())
+    #expect(scope.pendingCount == 0)
   }
 }

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: Third.allCases)
-  func handlersOnOneQueue_besideAnotherObserver_runInOrder(third: Third) async throws {
+  func handlersOnOneQueue_withAnotherObserver_runInOrder(third: Third) async throws {
     let queue = DispatchQueue(label: "order")
     for _ in 0..<50 {
       let heard = Recorder<Int>()

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func handlerInPlaceThatBlocks_holdsUpNobodyElse() async throws {
+  func handlerInPlaceThatBlocks_delaysNoOtherHandler() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let gate = DispatchSemaphore(value: 0)
     let isInside = DispatchSemaphore(value: 0)
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func handlerInPlaceThatBlocks_holdsUpNoAdopterThatCameLater() async throws {
+  func handlerInPlaceThatBlocks_delaysNoLaterAdopter() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let gate = DispatchSemaphore(value: 0)
     let slow = promise.done(on: .immediate) { _ in gate.wait() }

@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  @Test func enqueueThatBlocks_holdsUpNoTimer() async {
+  @Test func enqueueThatBlocks_delaysNoTimer() async {
     await #expect(processExitsWith: .success) {
       struct SlowExecutor: PromiseExecutor {
         func enqueue(_ job: PromiseJob) {
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func reportThatBlocks_holdsUpNoTimer() async {
+  @Test func reportThatBlocks_delaysNoTimer() async {
     await #expect(processExitsWith: .success) {
       let (told, resolver) = Promise<Void>.withResolvers()
       PromiseDiagnostics.setUnhandledRejectionHandler { _ in

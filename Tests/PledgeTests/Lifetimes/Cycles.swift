@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test(arguments: End.allCases)
-  func handlersThatHoldTheirOwnPromise_areLetGoOf(end: End) async throws {
+  func handlersThatHoldTheirOwnPromise_areReleased(end: End) async throws {
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let own = Box<[Promise<Int>]>([])
@@ -42,7 +42,7 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
-  @Test func promisesThatReturnThemselves_areLetGoOf() async throws {
+  @Test func promisesThatReturnThemselves_areReleased() async throws {
     do {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let own = Box<Promise<Int>?>(nil)
@@ -55,7 +55,7 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
-  @Test func twoThatFollowEachOther_areLetGoOfOnceCancelled() async throws {
+  @Test func twoThatFollowEachOther_areReleasedOnceCancelled() async throws {
     do {
       let (first, firstResolver) = Promise<Int>.withResolvers()
       let (second, secondResolver) = Promise<Int>.withResolvers()

@@ -33,7 +33,7 @@ import Testing
     try await lifetimes.expectNoneAlive()
   }
 
-  @Test func racesAgainstOneThatNobodyElseWaitsFor_areGone_evenTheFirst() throws {
+  @Test func racesForAPromiseWithoutOtherConsumers_areReleased_evenTheFirst() throws {
     let (promise, resolver) = Promise<LifetimeTracker.Token>.withResolvers()
     let first = LifetimeTracker()
     Promise.race([promise, .value(first.track("first"))], cancellingLosers: false).ignoreErrors()
@@ -171,7 +171,7 @@ import Testing
   }
 
   // More observers than the count of removed observers can hold, and even more live ones.
-  @Test func removedObserversBesideManyLivingOnes_areCountedRightly() async throws {
+  @Test func removedObserversAmongManyLivingOnes_areCountedCorrectly() async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
     let living = (0..<10_000).map { _ in promise.map(on: .immediate) { $0 } }
     let removed = (0..<9_000).map { _ in promise.map(on: .immediate) { $0 } }

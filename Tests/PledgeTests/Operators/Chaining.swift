@@ -210,3 +210,70 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
       of: Promise.value(0).then { _ in Guarantee<Int>.value(3) }, with: 3)
   }
 }
+
+@MainActor private func onMainActor() -> Int { 5 }
+
+/// Operators on results and errors, and handlers that are `async`.
+@Suite struct OperatorForms {
+  @Test func mapResult() async throws {
+    let fulfilled = Promise.value(1).mapResult { try $0.get() + 1 }
+    try await expectFulfillment(of: fulfilled, with: 2)
+    let rejected = Promise<Int>.rejected(Boom()).mapResult { result in
+      if case .failure = result { 7 } else { 0 }
+    }
+    try await expectFulfillment(of: rejected, with: 7)
+  }
+
+  @Test func mapError() async throws {
+    let replaced = Promise<Int>.rejected(Boom()).mapError { _ in OtherError() }
+    try await expectRejection(of: replaced, with: OtherError())
+    try await expectFulfillment(of: Promise.value(1).mapError { _ in OtherError() }, with: 1)
+  }
+
+  @Test func asyncHandlers() async throws {
+    let number = Promise.value(1).asyncMap { try await Promise.value($0 + 1).value }
+    try await expectFulfillment(of: number, with: 2)
+    let recovered = Promise<Int>.rejected(Boom()).asyncRecover { _ in
+      try await Promise.value(3).value
+    }
+    try await expectFulfillment(of: recovered, with: 3)
+    let calls = CallCounter()
+    let cleaned = Promise<Int>.rejected(Boom()).asyncFinally {
+      try await Promise.value(()).value
+      calls.call()
+    }
+    try await expectRejection(of: cleaned, with: Boom())
+    try calls.expectOnce()
+    #expect(await Guarantee.value(1).asyncMap { $0 + 1 }.asyncFinally { calls.call() }.value == 2)
+  }
+
+  @Test func cancellingAnAsyncMap_rejectsAtOnce() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let (entered, enter) = Promise<Void>.withResolvers()
+    let promise = Promise.value(1).asyncMap { number in
+      enter.fulfill()
+      await Task.detached { _ = await gate.result }.value
+      return number
+    }
+    try await entered.value
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    open.fulfill()
+  }
+
+  @Test func finallyThen_waitsForThenables() async throws {
+    let (closing, close) = Guarantee<Void>.withResolvers()
+    let cleaned = Promise.value(1).finallyThen { closing }
+    try expectPending(cleaned)
+    close.fulfill()
+    try await expectFulfillment(of: cleaned, with: 1)
+    try await expectRejection(
+      of: Promise.value(1).finallyThen { Promise<Int>.rejected(Boom()) }, with: Boom())
+  }
+
+  @Test func resolverMethods_areHandlers() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    Promise.value(4).done(resolver.fulfill).catch(resolver.reject)
+    try await expectFulfillment(of: promise, with: 4)
+  }
+}

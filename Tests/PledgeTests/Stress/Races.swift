@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func sweepAgainstSettlement_losesNobody() async throws {
+  @Test func sweepAgainstSettlement_losesNoObserver() async throws {
     for _ in 0..<rounds {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let runs = CallCounter()
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func adoptionByTwo_ofOneThatNobodyElseWaitsFor() async throws {
+  @Test func adoptionByTwo_ofAPromiseWithoutOtherConsumers() async throws {
     for _ in 0..<rounds {
       let (inner, innerResolver) = Promise<Int>.withResolvers()
       let results = Recorder<String>()

@@ -1,8 +1,9 @@
-import Pledge
+import Dispatch
+@_spi(DropIns) import Pledge
 import PledgeTesting
 import Testing
 
-/// `LatestOnly.isRunning`.
+/// `LatestOnly`.
 @Suite struct LatestOnlyTests {
   let clock = TestClock()
 
@@ -49,5 +50,66 @@ import Testing
     let failed = latest.run { .rejected(Boom()) }
     try await expectRejection(of: failed, with: Boom())
     #expect(!latest.isRunning)
+  }
+
+  @Test func latest_cancelsTheOneBefore() async throws {
+    let latest = LatestOnly<Int>()
+    let (first, resolver) = Promise<Int>.withResolvers()
+    let one = latest.run { first }
+    let two = latest.run { Promise.value(2) }
+    try await expectCancellation(of: one)
+    try await expectFulfillment(of: two, with: 2)
+    resolver.fulfill(1)
+    let three = latest.run { try await Promise<Int>.never.value }
+    latest.cancel()
+    try await expectCancellation(of: three)
+  }
+
+  @Test func latest_waitsForTheDebounce() async throws {
+    let clock = TestClock()
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
+    let starts = Recorder<Int>()
+    var promises: [Promise<Int>] = []
+    for n in 0..<3 {
+      promises.append(
+        latest.run {
+          starts.record(n)
+          return Promise.value(n)
+        })
+      await clock.sleepers(reach: 1)
+      await clock.advance(by: .milliseconds(500))
+    }
+    await clock.run(until: promises[2])
+    try await expectFulfillment(of: promises[2], with: 2)
+    for n in 0..<2 { try await expectCancellation(of: promises[n]) }
+    #expect(starts.events == [2])
+  }
+
+  @Test func latest_thatStartsANewerOne_sparesIt() async throws {
+    let clock = TimersByHand()
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
+    let newer = Recorder<Promise<Int>>()
+    clock.interrupt { newer.record(latest.run { Promise.value(2) }) }
+    let older = latest.run { Promise.value(1) }
+    try await expectCancellation(of: older)
+    for action in clock.takeActions() { action() }
+    try await expectFulfillment(of: newer.events[0], with: 2)
+  }
+
+  @Test func latest_thatIsCancelledWhileItStarts_isCancelled() async throws {
+    let clock = TimersByHand()
+    let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)
+    clock.interrupt { latest.cancel() }
+    try await expectCancellation(of: latest.run { Promise.value(1) })
+  }
+
+  @Test func latest_thatGoes_cancels() async throws {
+    let (work, _) = Promise<Int>.withResolvers()
+    let promise: Promise<Int>
+    do {
+      let latest = LatestOnly<Int>(debounce: .seconds(3600))
+      promise = latest.run { work }
+    }
+    try await expectCancellation(of: promise)
   }
 }

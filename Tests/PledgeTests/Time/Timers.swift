@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func line13_timerThatNobodyWaitsFor_goesWithItsPromise() async {
+  @Test func line13_timerWithoutConsumers_endsWithItsPromise() async {
     await #expect(processExitsWith: .success) {
       var promise: Promise<Void>? = .after(.seconds(3600))
       #expect(count == 1)

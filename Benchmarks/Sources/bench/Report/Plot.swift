@@ -80,13 +80,13 @@ struct Plot {
       """
   }
 
-  private func colour(_ line: Line) -> String { Self.colours[line.style % Self.colours.count] }
+  private func color(_ line: Line) -> String { Self.colours[line.style % Self.colours.count] }
 
   private func drawing(of line: Line, in frame: PlotFrame) -> String {
     let places = line.points.map { frame.place($0) }
     let path = places.map { "\($0.x),\($0.y)" }.joined(separator: " ")
     var text = """
-      <polyline points="\(path)" fill="none" stroke="\(colour(line))" stroke-width="2"/>
+      <polyline points="\(path)" fill="none" stroke="\(color(line))" stroke-width="2"/>
 
       """
     for (index, place) in places.enumerated() {
@@ -94,12 +94,12 @@ struct Plot {
         let arm = 5
         text += """
           <path d="M\(place.x - arm) \(place.y - arm)l\(2 * arm) \(2 * arm)m0 \(-2 * arm)\
-          l\(-2 * arm) \(2 * arm)" stroke="\(colour(line))" stroke-width="2.5" fill="none"/>
+          l\(-2 * arm) \(2 * arm)" stroke="\(color(line))" stroke-width="2.5" fill="none"/>
 
           """
       } else {
         text += """
-          <circle cx="\(place.x)" cy="\(place.y)" r="3.5" fill="\(colour(line))"/>
+          <circle cx="\(place.x)" cy="\(place.y)" r="3.5" fill="\(color(line))"/>
 
           """
       }
@@ -114,8 +114,8 @@ struct Plot {
       let suffix = label.line.endsEarly ? " ✗" : ""
       text += """
         <path d="M\(label.end.x + 6) \(label.end.y)L\(frame.right + 14) \(row)" \
-        stroke="\(colour(label.line))" stroke-width="0.7" stroke-dasharray="2 3" fill="none"/>
-        <text x="\(frame.right + 18)" y="\(row + 4)" fill="\(colour(label.line))">\
+        stroke="\(color(label.line))" stroke-width="0.7" stroke-dasharray="2 3" fill="none"/>
+        <text x="\(frame.right + 18)" y="\(row + 4)" fill="\(color(label.line))">\
         \(escaped(label.line.name))\(suffix)</text>
 
         """

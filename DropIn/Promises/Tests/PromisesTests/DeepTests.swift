@@ -47,7 +47,7 @@ final class DeepTests: XCTestCase {
     XCTAssertEqual(last.error as? Failure, .first)
   }
 
-  func test_longChain_isLetGoUnresolved() {
+  func test_longChain_isReleasedUnresolved() {
     for isAdopting in [false, true] {
       var source: Promise<Int>? = Promise<Int>()
       var last = source

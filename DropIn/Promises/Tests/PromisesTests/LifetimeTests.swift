@@ -68,7 +68,7 @@ final class LifetimeTests: XCTestCase {
     settle()
   }
 
-  func test_promiseThatNobodyCanResolve_goesAwayInSilence() {
+  func test_promiseWithoutResolver_isReleasedSilently() {
     let reports = Log()
     PromiseDiagnostics.setUnhandledRejectionHandler { reports.add("\($0)") }
     defer { PromiseDiagnostics.setUnhandledRejectionHandler(nil) }
@@ -107,7 +107,7 @@ final class LifetimeTests: XCTestCase {
     XCTAssertEqual(derived?.value, 1)
   }
 
-  func test_handlers_areLetGoWhenTheyHaveRun() {
+  func test_handlers_areReleasedAfterTheyHaveRun() {
     let promise = Promise<Int>()
     do {
       let tracked = Tracked()
@@ -121,7 +121,7 @@ final class LifetimeTests: XCTestCase {
     XCTAssertEqual(Tracked.count, 0)
   }
 
-  func test_values_areLetGoWithTheirPromises() {
+  func test_values_areReleasedWithTheirPromises() {
     do {
       _ = Promise(Tracked())
       _ = Promise<Tracked> { Tracked() }.then { Promise($0) }.delay(0.01)

@@ -13,7 +13,7 @@ struct Fetch: AsyncParsableCommand {
       fetch [options] URL ...
       fetch [options] "URL MIRROR ... sha256=HEX out=NAME" ...
       """,
-    // `Release/set-version` updates this and the file VERSION.
+    // `Scripts/set-version` updates this and the file VERSION.
     version: "0.9.0")
 
   @Argument(help: ArgumentHelp("What to download.", visibility: .hidden))

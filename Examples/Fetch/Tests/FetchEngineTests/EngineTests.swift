@@ -368,7 +368,7 @@ import Testing
     #expect(disk.files["x"] == bytes)
   }
 
-  @Test func partThatNobodyAskedFor_isNotTakenForTheWhole() throws {
+  @Test func unrequestedPart_isNotTakenForTheWhole() throws {
     var options = Options()
     options.policy.attempts = 2
     let network = network { _ in

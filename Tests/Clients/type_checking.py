@@ -1,0 +1,121 @@
+"""Measures how long the compiler takes to type-check chains, with its own option.
+
+Usage: python3 type_checking.py <folder of Pledge.swiftmodule>
+
+Each chain is one expression. Beside it the same steps are measured as hand-written `async` code, in
+the same run of the compiler, so that the limits do not depend on the machine: a chain may take
+`LIMIT` times as long as those.
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+LIMIT = 10
+
+HEADER = """import Pledge
+
+struct Refused: Error {}
+struct User: Sendable { var name = ""; var friend: Friend { Friend() } }
+struct Friend: Sendable { var user: User { User() } }
+func fetch(_ number: Int) -> Promise<Int> { .value(number) }
+func load(_ number: Int) async throws -> Int { number }
+func increment(_ number: Int) -> Int { number }
+func text(_ number: Int) -> String { "" }
+func number(_ text: String) -> Int? { 1 }
+func isGood(_ number: Int) -> Bool { true }
+func note() {}
+func note(_ number: Int) {}
+let second = Duration.seconds(1)
+"""
+
+# (operator, the equivalent handwritten code)
+MAP = (".map { increment($0) }", "let @ = increment(#)")
+MIX = [
+    MAP,
+    (".then { fetch($0) }", "let @ = try await load(#)"),
+    (".replaceError { _ in 0 }.promise",
+     "let @: Int\n  do { @ = try await load(#) } catch { @ = 0 }"),
+    (".timeout(after: second)", "let @ = try await load(#)"),
+    (".validate { isGood($0) }", "let @ = #\n  guard isGood(@) else { throw Refused() }"),
+    (".finally { note() }", "let @ = #\n  note()"),
+    (".get { note($0) }", "let @ = #\n  note(@)"),
+    (".recover { _ in fetch(1) }",
+     "let @: Int\n  do { @ = try await load(#) } catch { @ = try await load(1) }"),
+    (".map { text($0) }", "let @ = text(#)"),
+    (".compactMap { number($0) }", "guard let @ = number(#) else { throw Refused() }"),
+]
+RECOVER, FINALLY = MIX[7], MIX[5]
+WAITING = (".finallyThen { fetch(1) }", "let @ = #\n  _ = try await load(1)")
+ONLY = (".recover(only: Refused.self) { _ in fetch(1) }",
+        "let @: Int\n  do { @ = try await load(#) } catch is Refused { @ = try await load(1) }")
+ON = (".map(on: .global) { increment($0) }", "let @ = await Task { [#] in increment(#) }.value")
+ON_MAIN = (".map { @MainActor in increment($0) }",
+           "let @ = await MainActor.run { increment(#) }")
+
+PLUS = (".map { $0 + 1 }", "let @ = # + 1")
+OPERATORS = [
+    PLUS,
+    ('.map { "\\($0)" }', 'let @ = "\\(#)"'),
+    (".map { $0.count * 2 }", "let @ = #.count * 2"),
+    (".then { fetch($0 - 1) }", "let @ = try await load(# - 1)"),
+]
+# Conversions have too many overloads for single-expression closures.
+CONVERSIONS = [
+    (".map { number in\n      let half = Double(number) / 2\n      return half\n    }",
+     "let @ = Double(#) / 2"),
+    (".map { half in\n      let number = Int(half) * 2 - 1\n      return number\n    }",
+     "let @ = Int(#) * 2 - 1"),
+]
+
+CHAINS = {
+    "mix of 10": [MIX[i % 10] for i in range(10)],
+    "mix of 20": [MIX[i % 10] for i in range(20)],
+    "mix of 40": [MIX[i % 10] for i in range(40)],
+    "recover and finally, 20": [[RECOVER, FINALLY][i % 2] for i in range(20)],
+    "recover and waiting finally, 20": [[RECOVER, WAITING][i % 2] for i in range(20)],
+    "map and recover, 20": [[MAP, RECOVER][i % 2] for i in range(20)],
+    "map and replaceError, 20": [[MAP, MIX[2]][i % 2] for i in range(20)],
+    "map and waiting finally, 20": [[MAP, WAITING][i % 2] for i in range(20)],
+    "map and recover(only:), 20": [[MAP, ONLY][i % 2] for i in range(20)],
+    "arithmetic, 10": [PLUS] * 10,
+    "arithmetic and strings, 40": [OPERATORS[i % 4] for i in range(40)],
+    "conversions in statements, 20": [CONVERSIONS[i % 2] for i in range(20)],
+    "map(on: .global), 40": [ON] * 40,
+    "map on the main actor, 40": [ON_MAIN] * 40,
+}
+
+failures = 0
+print(f"{'chain':34} {'Pledge':>10} {'async':>10}")
+for name, steps in CHAINS.items():
+    chain = "".join("\n    " + step[0] for step in steps)
+    lines = ["let value0 = 1"]
+    for index, step in enumerate(steps):
+        lines.append(step[1].replace("@", f"value{index + 1}").replace("#", f"value{index}"))
+    source = (HEADER
+              + f"\nfunc chain() -> Promise<Int> {{\n  Promise.value(1){chain}\n}}\n"
+              + "\nfunc handWritten() async throws -> Int {\n  " + "\n  ".join(lines)
+              + f"\n  return value{len(steps)}\n}}\n")
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "Chain.swift")
+        with open(path, "w") as file:
+            file.write(source)
+        try:
+            output = subprocess.run(
+                ["swiftc", "-frontend", "-typecheck", "-swift-version", "6", "-I", sys.argv[1],
+                 "-debug-time-function-bodies", "-primary-file", path],
+                capture_output=True, text=True, timeout=60).stderr
+        except subprocess.TimeoutExpired:
+            output = "error: no end"
+    times = dict((n, float(ms)) for ms, n in re.findall(r"^([\d.]+)ms\t.*\.(chain|handWritten)\(", output, re.M))
+    errors = re.findall(r"^.*error: .*$", output, re.M)
+    if errors or len(times) != 2:
+        failures += 1
+        print(f"error: {name}: {errors[:1] or output[-300:]}", file=sys.stderr)
+        continue
+    print(f"{name:34} {times['chain']:7.1f} ms {times['handWritten']:7.1f} ms")
+    if times["chain"] > LIMIT * times["handWritten"]:
+        failures += 1
+        print(f"error: {name} takes more than {LIMIT} times as long as async code", file=sys.stderr)
+sys.exit(1 if failures else 0)

@@ -1,0 +1,255 @@
+import Exploration
+@_spi(DropIns) import Pledge
+import VirtualPlatform
+
+/// Settlement, observers, and the order of delivery.
+let settlingPrograms = [
+  Program(name: "settle-attach", make: settleAndAttach),
+  Program(name: "settle-twice", make: settleTwice),
+  Program(name: "settle-chain", make: settleChain),
+  Program(name: "attach-in-delivery", make: attachInDelivery),
+  Program(name: "settle-in-delivery", make: settleInDelivery),
+  Program(name: "queue-order", make: orderOnAQueue),
+  Program(name: "queue-order-in-turn", make: orderInATurn),
+  Program(name: "queue-order-chains", make: orderOfChains),
+  Program(name: "slow-handler-holds-up-nobody", make: slowHandlerDelaysNoOther),
+  Program(name: "slow-handler-among-others", make: slowHandlerAmongOthers),
+  Program(name: "settle-other-executor", make: settleOnAnotherExecutor),
+]
+
+private func settleAndAttach() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  promise.note("1", in: notes)
+  promise.note("2", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    {
+      promise.note("a", in: notes)
+      promise.note("b", in: notes)
+    },
+    { promise.note("c", in: notes) },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "a", "b", "c"), "not each heard once: \(notes.text)"),
+        // If they run in place, later handlers can run before earlier ones.
+        (notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"))
+    })
+}
+
+private func settleTwice() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let wins = Box(0)
+  promise.note("before", in: notes)
+  return Scenario(
+    { if resolver.fulfill(Token()) { wins.value += 1 } },
+    { if resolver.reject(Failed()) { wins.value += 1 } },
+    { promise.note("during", in: notes) },
+    check: {
+      promise.note("late", in: notes)
+      return expect(
+        (wins.value == 1, "\(wins.value) settlements won"),
+        (
+          notes.agree(["before", "during", "late"], with: promise.state),
+          "\(promise.state), but heard: \(notes.text)"
+        ))
+    })
+}
+
+private func settleChain() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let last = promise.map(on: .immediate) { $0 }.counted().map(on: .immediate) { _ in 1 }
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    { last.note("a", in: notes) },
+    { last.then(on: .immediate) { Promise.value($0) }.note("b", in: notes) },
+    check: {
+      expect(
+        (notes.agree(["a", "b"], with: "value"), "heard: \(notes.text)"),
+        (last.state == "value", "the last one is \(last.state)"))
+    })
+}
+
+private func attachInDelivery() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  promise.observe(on: .immediate) { _ in
+    notes.add("first value")
+    promise.note("nested", in: notes)
+  }
+  promise.note("second", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    { promise.note("other", in: notes) },
+    check: {
+      expect(
+        (
+          notes.hasEachOnce("first", "second", "nested", "other"),
+          "not each heard once: \(notes.text)"
+        ),
+        (
+          notes.order.filter { $0 == "first" || $0 == "second" } == ["first", "second"],
+          "out of order: \(notes.text)"
+        ))
+    })
+}
+
+private func settleInDelivery() -> Scenario {
+  let (first, firstResolver) = Promise<Token>.withResolvers()
+  let (second, secondResolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  first.observe(on: .immediate) { _ in secondResolver.fulfill(Token()) }
+  second.observe(on: .immediate) { _ in firstResolver.fulfill(Token()) }
+  first.note("first", in: notes)
+  second.note("second", in: notes)
+  return Scenario(
+    { firstResolver.fulfill(Token()) }, { secondResolver.fulfill(Token()) },
+    check: { expect((notes.hasEachOnce("first", "second"), "heard: \(notes.text)")) })
+}
+
+private func orderOnAQueue() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  promise.note("1", on: Queues.a, in: notes)
+  promise.note("2", on: Queues.a, in: notes)
+  promise.note("x", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    {
+      promise.note("3", on: Queues.a, in: notes)
+      promise.note("y", in: notes)
+      promise.note("4", on: Queues.a, in: notes)
+    },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "3", "4", "x", "y"), "heard: \(notes.text)"),
+        (
+          notes.order.filter { "1234".contains($0) } == ["1", "2", "3", "4"],
+          "out of order on the queue: \(notes.text)"
+        ))
+    })
+}
+
+private func orderInATurn() -> Scenario {
+  // A handler on the queue settles the promise, in the middle of a turn.
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let promise = source.map(on: Queues.a) { $0 }
+  promise.note("1", on: Queues.a, in: notes)
+  promise.note("2", on: Queues.a, in: notes)
+  promise.note("x", in: notes)
+  promise.note("3", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { promise.note("y", in: notes) },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "3", "x", "y"), "heard: \(notes.text)"),
+        (
+          notes.order.filter { "123".contains($0) } == ["1", "2", "3"],
+          "out of order on the queue: \(notes.text)"
+        ))
+    })
+}
+
+private func orderOfChains() -> Scenario {
+  let (source, resolver) = Promise<Int>.withResolvers()
+  let notes = Notes()
+  let promise = source.map(on: Queues.a) { $0 }.map(on: Queues.a) { $0 + 1 }
+  promise.note("1", on: Queues.a, in: notes)
+  promise.map(on: Queues.a) { $0 }.note("end", on: Queues.b, in: notes)
+  promise.note("2", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(1) }, { promise.note("3", on: Queues.a, in: notes) },
+    check: {
+      expect(
+        (notes.hasEachOnce("1", "2", "3", "end"), "heard: \(notes.text)"),
+        (
+          notes.order.filter { "12".contains($0) } == ["1", "2"],
+          "out of order on the queue: \(notes.text)"
+        ))
+    })
+}
+
+/// Attaches a handler in place that blocks; returns the semaphore that resumes it.
+private func slowHandler(of promise: Promise<Token>, in notes: Notes) -> DispatchSemaphore {
+  let hasRun = DispatchSemaphore(value: 0)
+  promise.observe(on: .immediate) { _ in
+    hasRun.wait()
+    notes.add("slow value")
+  }
+  return hasRun
+}
+
+private func slowHandlerDelaysNoOther() -> Scenario {
+  // The handler in place returns only when another handler of the same promise has run.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let hasRun = slowHandler(of: promise, in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    {
+      promise.observe(on: .global) { _ in
+        notes.add("other value")
+        hasRun.signal()
+      }
+    },
+    check: { expect((notes.hasEachOnce("slow", "other"), "heard: \(notes.text)")) })
+}
+
+private func slowHandlerAmongOthers() -> Scenario {
+  // As before, but other handlers are passed to a queue before it runs.
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let hasRun = slowHandler(of: promise, in: notes)
+  promise.note("queued", on: Queues.a, in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) },
+    {
+      promise.observe(on: Queues.b) { _ in
+        notes.add("other value")
+        hasRun.signal()
+      }
+    },
+    check: { expect((notes.hasEachOnce("slow", "queued", "other"), "heard: \(notes.text)")) })
+}
+
+private func settleOnAnotherExecutor() -> Scenario {
+  let (promise, resolver) = Promise<Token>.withResolvers()
+  let notes = Notes()
+  let executor = SlowExecutor()
+  promise.note("1", on: executor, in: notes)
+  promise.note("x", in: notes)
+  return Scenario(
+    { resolver.fulfill(Token()) }, { promise.note("2", on: executor, in: notes) },
+    { executor.runAll() },
+    check: {
+      executor.runAll()
+      return expect(
+        (notes.hasEachOnce("1", "2", "x"), "heard: \(notes.text)"),
+        (
+          notes.order.filter { "12".contains($0) } == ["1", "2"], "out of order: \(notes.text)"
+        ))
+    })
+}
+
+/// Stores jobs until `runAll` is called.
+final class SlowExecutor: PromiseExecutor {
+  private let jobs = Mutex<[PromiseJob]>([])
+  func enqueue(_ job: PromiseJob) { jobs.withLock { $0.append(job) } }
+  func runAll() {
+    while true {
+      let job: PromiseJob? = jobs.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+      guard let job else { return }
+      job.run()
+    }
+  }
+  func dropAll() {
+    let dropped = jobs.withLock { jobs in
+      defer { jobs = [] }
+      return jobs
+    }
+    withExtendedLifetime(dropped) {}
+  }
+}

@@ -1,0 +1,198 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `watch`: a handler that doesn't count as a consumer.
+@Suite struct WatchTests {
+  init() { DiagnosticsLog.install() }
+
+  /// When the watcher is attached, relative to the consumers.
+  enum Order: CaseIterable { case before, after, between }
+
+  /// A shared promise with a watcher and two consumers.
+  private struct Shared {
+    let promise: Promise<Int>
+    let resolver: Resolver<Int>
+    let told = CallCounter()
+    let seen = Recorder<String>()
+    let consumers: [Promise<Int>]
+
+    init(_ order: Order, on executor: any PromiseExecutor = .immediate) {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      self.promise = promise
+      self.resolver = resolver
+      resolver.onCancel { [told] in told.call() }
+      let watch = { [seen] in
+        _ = promise.watch(on: executor) { result in seen.record("\(result)") }
+      }
+      if order == .before { watch() }
+      let first = promise.map(on: .immediate) { $0 + 1 }
+      if order == .between { watch() }
+      consumers = [first, promise.map(on: .immediate) { $0 + 2 }]
+      if order == .after { watch() }
+    }
+  }
+
+  @Test(arguments: Order.allCases, [false, true])
+  func allConsumersCancel_theProducerIsTold(order: Order, oldestFirst: Bool) throws {
+    let shared = Shared(order)
+    let leaving = oldestFirst ? shared.consumers : shared.consumers.reversed()
+    leaving[0].cancel()
+    try shared.told.expectNever()
+    #expect(shared.seen.events.isEmpty)
+    leaving[1].cancel()
+    try shared.told.expectOnce()
+    #expect(shared.seen.events == ["failure(Swift.CancellationError())"])
+    #expect(shared.promise.state == "rejected: CancellationError()")
+  }
+
+  @Test(arguments: Order.allCases)
+  func oneConsumerCancels_theOthersGetTheValue(order: Order) throws {
+    let shared = Shared(order)
+    shared.consumers[0].cancel()
+    shared.resolver.fulfill(1)
+    try shared.told.expectNever()
+    #expect(shared.consumers[1].state == "fulfilled: 3")
+    #expect(shared.seen.events == ["success(1)"])
+  }
+
+  @Test(arguments: Order.allCases)
+  func noneCancels_allGetTheValue(order: Order) {
+    let shared = Shared(order)
+    shared.resolver.fulfill(1)
+    #expect(shared.consumers.map(\.state) == ["fulfilled: 2", "fulfilled: 3"])
+    #expect(shared.seen.events == ["success(1)"])
+  }
+
+  @Test func soleConsumerOfAWatchedHandler_getsTheValue() {
+    let seen = Recorder<Int>()
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let middle = promise.map(on: .immediate) { $0 + 1 }
+    middle.watch(on: .immediate) { result in seen.record((try? result.get()) ?? 0) }
+    let last = middle.map(on: .immediate) { $0 + 1 }
+    resolver.fulfill(1)
+    #expect(last.state == "fulfilled: 3")
+    #expect(seen.events == [2])
+  }
+
+  @Test func taskThatAwaitsIsCancelled_theProducerIsTold() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    promise.watch(on: .immediate) { _ in }
+    let task = Task { try await promise.value }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    try await expectCancellation(of: promise)
+    #expect(!resolver.isPending)
+  }
+
+  @Test(arguments: Place.all)
+  func runsWhereItIsTold(place: Place) async throws {
+    for when in When.allCases {
+      let seen = Recorder<String>()
+      when.fulfill(7) { promise in
+        _ = promise.watch(on: place.executor) { result in
+          seen.record(place.probe.isCurrent ? "\(result)" : "elsewhere")
+        }
+      }
+      await seen.reaches(1).value
+      #expect(seen.events == ["success(7)"])
+    }
+  }
+
+  @MainActor @Test func runsWhereItWasWritten() async {
+    var seen: [Int] = []
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    promise.watch { result in seen.append((try? result.get()) ?? 0) }
+    promise.watch { @MainActor result in seen.append((try? result.get()) ?? 0) }
+    resolver.fulfill(1)
+    while seen.count < 2 { await Task.yield() }
+    #expect(seen == [1, 1])
+  }
+
+  @Test func guarantee_isWatchedToo_alsoWhenItBreaks() {
+    let seen = Recorder<String>()
+    let (guarantee, resolver) = Guarantee<Int>.withResolvers()
+    guarantee.watch(on: .immediate) { seen.record("\($0)") }
+    resolver.fulfill(1)
+    let view = Guarantee<Int>.never
+    view.watch(on: .immediate) { seen.record("\($0)") }
+    view.promise.cancel()
+    #expect(seen.events == ["success(1)", "failure(Swift.CancellationError())"])
+  }
+
+  @Test func anErrorThatIsOnlyWatched_isReported() {
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      promise.watch(on: .immediate) { _ in }
+      resolver.reject(Boom(code: 7401))
+      Promise<Int>.rejected(Boom(code: 7402)).watch(on: .immediate) { _ in }
+    }
+    #expect(DiagnosticsLog.reports(of: Boom(code: 7401)).count == 1)
+    #expect(DiagnosticsLog.reports(of: Boom(code: 7402)).count == 1)
+  }
+
+  /// The consumer that was removed was the only one that could receive the error.
+  @Test func anErrorThatComesAfterTheOnlyConsumerLeft_isNotReported() {
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      promise.watch(on: .immediate) { _ in }
+      promise.uncancellable().cancel()
+      resolver.reject(Boom(code: 7403))
+    }
+    #expect(DiagnosticsLog.reports(of: Boom(code: 7403)).isEmpty)
+  }
+
+  /// The promise that a handler returned is watched while other consumers splice it out of the
+  /// chain.
+  @Test(arguments: [false, true])
+  func promiseInTheMiddleOfALoop_isWatched(isWatchedFirst: Bool) {
+    let seen = Recorder<String>()
+    let told = CallCounter()
+    let (inner, resolver) = Promise<Int>.withResolvers()
+    resolver.onCancel { told.call() }
+    let middle = Promise.value(0).then(on: .immediate) { _ in inner }
+    if isWatchedFirst { middle.watch(on: .immediate) { seen.record("\($0)") } }
+    let outer = Promise.value(0).then(on: .immediate) { _ in middle }
+    let outermost = Promise.value(0).then(on: .immediate) { _ in outer }
+    if !isWatchedFirst { middle.watch(on: .immediate) { seen.record("\($0)") } }
+    outermost.cancel()
+    #expect(told.count == 1)
+    #expect(seen.events == ["failure(Swift.CancellationError())"])
+    #expect(inner.state == "rejected: CancellationError()")
+  }
+
+  @Test func watchAgainstCancelAndSettle() {
+    for _ in 0..<1_000 {
+      let told = CallCounter()
+      let seen = CallCounter()
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      resolver.onCancel { told.call() }
+      let consumer = promise.map(on: .immediate) { $0 }
+      let isFulfilled = Box(false)
+      DispatchQueue.concurrentPerform(iterations: 3) { index in
+        switch index {
+        case 0: consumer.cancel()
+        case 1: promise.watch(on: .immediate) { _ in seen.call() }
+        default: isFulfilled.value = resolver.fulfill(1)
+        }
+      }
+      #expect(seen.count == 1 && !promise.isPending)
+      // A notified producer can still settle the promise.
+      if !isFulfilled.value { #expect(told.count == 1) }
+    }
+  }
+
+  @Test func closureIsReleased() {
+    let lifetimes = LifetimeTracker()
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      promise.watch(on: .immediate) { [t = lifetimes.track("settled")] _ in _ = t }
+      resolver.fulfill(1)
+      let (broken, _) = Promise<Int>.withResolvers()
+      broken.watch(on: .immediate) { [t = lifetimes.track("broken")] _ in _ = t }
+      broken.ignoreErrors()
+    }
+    #expect(lifetimes.liveCount == 0)
+  }
+}

@@ -1,0 +1,184 @@
+import Dispatch
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `all`, `allSettled`, `any`, and `race`, on promises that settle at any time, in any order.
+@Suite struct CombinatorTests {
+  @Test(arguments: When.allCases)
+  func all(when: When) async throws {
+    let values = Promise.all((0..<50).map { n in when.fulfill(n) { $0 } })
+    try await expectFulfillment(of: values, with: Array(0..<50))
+    let failed = Promise.all([.value(1), when.reject { $0 }, .value(3)])
+    try await expectRejection(of: failed, with: Boom())
+  }
+
+  @Test func all_orderOfValuesIsThatOfThePromises() async throws {
+    let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    let all = Promise.all(parts.map(\.promise))
+    for index in [2, 0, 1] {
+      try expectPending(all)
+      parts[index].resolver.fulfill(index * 10)
+    }
+    try await expectFulfillment(of: all, with: [0, 10, 20])
+  }
+
+  @Test func all_failsFast_withTheFirstError() async throws {
+    let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+    // Optimized code would release the resolvers after their last use, which would reject the rest.
+    defer { withExtendedLifetime(parts) {} }
+    let all = Promise.all(parts.map(\.promise))
+    parts[1].resolver.reject(Boom(code: 1))
+    parts[0].resolver.reject(Boom(code: 0))
+    try await expectRejection(of: all, with: Boom(code: 1))
+    try expectPending(parts[2].promise)
+  }
+
+  @Test func all_ofSeveralTypes() async throws {
+    let (a, b, c) = try await Promise.all(
+      Promise.value(1), Promise.value("b"), When.later.fulfill(2.5) { $0 }
+    ).value
+    #expect(a == 1 && b == "b" && c == 2.5)
+    let failing = Promise.all(Promise.value(1), Promise<String>.rejected(Boom()))
+    try await expectRejection(of: failing.asVoid(), with: Boom())
+    let six = Promise.all(
+      Promise.value(1), Promise.value(2), Promise.value(3), Promise.value(4), Promise.value(5),
+      Promise.value(6))
+    let sum = six.map { $0.0 + $0.1 + $0.2 + $0.3 + $0.4 + $0.5 }
+    try await expectFulfillment(of: sum, with: 21)
+  }
+
+  @Test(arguments: When.allCases)
+  func allSettled(when: When) async throws {
+    let results = try await Promise.allSettled([
+      when.fulfill(1) { $0 }, when.reject { $0 }, .value(3),
+    ]).value
+    #expect(
+      results.map { "\($0)" } == ["success(1)", "failure(\(reflecting(Boom())))", "success(3)"])
+  }
+
+  private func reflecting(_ error: some Error) -> String {
+    let text = "\(Result<Int, any Error>.failure(error))"
+    return String(text.dropFirst("failure(".count).dropLast())
+  }
+
+  @Test(arguments: When.allCases)
+  func any(when: When) async throws {
+    let first = Promise.any([when.reject { $0 }, when.fulfill(2) { $0 }])
+    try await expectFulfillment(of: first, with: 2)
+    let none = Promise<Int>.any((0..<3).map { n in when.reject(Boom(code: n)) { $0 } })
+    let error = try await expectRejection(of: none, with: AggregateError.self)
+    #expect(error.errors.map { ($0 as? Boom)?.code } == [0, 1, 2])
+    #expect(error.description.contains("All 3 promises"))
+  }
+
+  @Test(arguments: When.allCases)
+  func any_ofCancelledPromises_isCancelled(when: When) async throws {
+    let all = Promise<Int>.any((0..<3).map { _ in when.reject(CancellationError()) { $0 } })
+    try await expectCancellation(of: all)
+    let some = Promise<Int>.any([
+      when.reject(CancellationError()) { $0 }, when.reject(Boom()) { $0 },
+    ])
+    let error = try await expectRejection(of: some, with: AggregateError.self)
+    #expect(error.errors.count == 2)
+  }
+
+  @Test(arguments: [0, 1])
+  func race_theFirstToSettleWins(winner: Int) async throws {
+    let parts = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    defer { withExtendedLifetime(parts) {} }
+    let race = Promise.race(parts.map(\.promise))
+    parts[winner].resolver.fulfill(winner)
+    try await expectFulfillment(of: race, with: winner)
+    let failing = (0..<2).map { _ in Promise<Int>.withResolvers() }
+    defer { withExtendedLifetime(failing) {} }
+    let lost = Promise.race(failing.map(\.promise))
+    failing[winner].resolver.reject(Boom(code: winner))
+    failing[1 - winner].resolver.fulfill(1)
+    try await expectRejection(of: lost, with: Boom(code: winner))
+  }
+
+  @Test func race_amongSettledOnes_theFirstInOrderWins() async throws {
+    try await expectFulfillment(of: Promise.race(.value(1), .value(2)), with: 1)
+    try await expectRejection(of: Promise.race(.rejected(Boom()), .value(2)), with: Boom())
+    try await expectFulfillment(of: Promise.any(.rejected(Boom()), .value(2), .value(3)), with: 2)
+  }
+
+  @Test func race_withASettledOneInTheMiddle_releasesTheRestInOrder() throws {
+    let (shared, resolver) = Promise<Int>.withResolvers()
+    let executor = ManualExecutor()
+    // Only the last consumer to be removed waits for the cleanup.
+    let waiting = shared.finally(on: executor) {}
+    let first = waiting.then(on: .immediate) { .value($0) }
+    let last = waiting.then(on: .immediate) { .value($0) }
+    let race = Promise.race([first, .value(3), last])
+    #expect(!first.isPending && last.isPending)
+    #expect(try race.currentResult?.get() == 3)
+    executor.runAll()
+    #expect(!last.isPending)
+    withExtendedLifetime(resolver) {}
+  }
+
+  @Test func race_againstThreads_hasOneWinner() async throws {
+    for _ in 0..<300 {
+      let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
+      let race = Promise.race(parts.map(\.promise))
+      let any = Promise.any(parts.map(\.promise), cancellingLosers: false)
+      DispatchQueue.concurrentPerform(iterations: 3) { parts[$0].resolver.fulfill($0) }
+      let winner = try await race.value
+      #expect((0..<3).contains(winner))
+      #expect((0..<3).contains(try await any.value))
+    }
+  }
+
+  @Test func emptyInputs() async throws {
+    try await expectFulfillment(of: Promise.all([Promise<Int>]()), with: [])
+    #expect(try await Promise.allSettled([Promise<Int>]()).value.isEmpty)
+    try await expectRejection(of: Promise<Int>.race([]), with: PromiseError.emptyInput)
+    try await expectRejection(of: Promise<Int>.any([]), with: PromiseError.emptyInput)
+  }
+
+  @Test func onePromiseSeveralTimes() async throws {
+    let (promise, resolver) = Promise<Int>.withResolvers()
+    let all = Promise.all([promise, promise, promise])
+    let race = Promise.race([promise, promise])
+    resolver.fulfill(1)
+    try await expectFulfillment(of: all, with: [1, 1, 1])
+    try await expectFulfillment(of: race, with: 1)
+  }
+
+  @Test func guarantees() async throws {
+    let (a, b) = (Guarantee.value(1), Guarantee.value("b"))
+    #expect(await Guarantee.all([a, a]).value == [1, 1])
+    let both = try await Promise.all(a, b).value
+    #expect(both == (1, "b"))
+    try await expectFulfillment(of: Promise.all([a, a]), with: [1, 1])
+    let clock = TestClock()
+    let late = Guarantee<Int>.never.deadline(clock.now, clock: clock)
+    try await expectRejection(of: late, with: TimeoutError.self)
+  }
+
+  @Test func dictionaries() async throws {
+    let all = Promise.all(["a": Promise.value(1), "b": Promise.value(2)])
+    try await expectFulfillment(of: all, with: ["a": 1, "b": 2])
+    let failed = Promise.all(["a": Promise.value(1), "b": .rejected(Boom())])
+    try await expectRejection(of: failed, with: Boom())
+  }
+
+  @Test func outcomesOfSeveralTypes() async throws {
+    let (number, text) = try await Promise.allSettled(
+      Promise.value(1), Promise<String>.rejected(Boom())
+    ).value
+    #expect(try number.get() == 1)
+    #expect(throws: Boom()) { try text.get() }
+  }
+
+  @Test func errorsOfLosersThatHaveSettled_countAsHandled() {
+    DiagnosticsLog.install()
+    let loss = Boom(code: 7301)
+    do {
+      Promise<Int>.race([.rejected(Boom(code: 7300)), .rejected(loss)]).ignoreErrors()
+    }
+    #expect(DiagnosticsLog.reports(of: loss).isEmpty)
+  }
+}

@@ -1,0 +1,215 @@
+import Dispatch
+@_spi(DropIns) import Pledge
+import PledgeTesting
+import Testing
+
+/// `hedged`.
+@Suite struct HedgeTests {
+  private let clock = TestClock()
+
+  @Test func aSecondAttempt_startsAfterTheDelay_andWins() async throws {
+    let first = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise.hedged(delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? first.promise : .value(2)
+    }
+    await clock.run(until: promise)
+    try await expectFulfillment(of: promise, with: 2)
+    try await expectCancellation(of: first.promise)
+    #expect(clock.now.offset == .seconds(1))
+  }
+
+  @Test func guarantees_areHedged() async throws {
+    let (first, resolver) = Guarantee<Int>.withResolvers()
+    let count = CallCounter()
+    let promise: Promise = Promise.hedged(delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? first : Guarantee.value(2)
+    }
+    await clock.run(until: promise)
+    try await expectFulfillment(of: promise, with: 2)
+    resolver.fulfill(1)
+  }
+
+  @Test func attempts_runOnTheExecutor() async throws {
+    let executor = ManualExecutor()
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(on: executor, delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? .never : .value(2)
+    }
+    executor.runAll()
+    #expect(count.count == 1)
+    await clock.advance(by: .seconds(1))
+    #expect(count.count == 1)
+    executor.runAll()
+    try await expectFulfillment(of: promise, with: 2)
+
+    // The first attempt in place runs inside the call, the others when the delay is over.
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0)
+    let inPlace = CallCounter()
+    let hedged = Promise<Int>.hedged(
+      on: .immediate, attempts: 3, delay: .seconds(1), budget: budget, clock: clock
+    ) {
+      inPlace.call() == 1 ? .never : .rejected(Boom())
+    }
+    try inPlace.expectOnce()
+    await clock.advance(by: .seconds(1))
+    #expect(inPlace.count == 2)
+    hedged.cancel()
+
+    let onMain = Promise.hedged(delay: .seconds(1), clock: clock) { @MainActor in
+      MainActor.assertIsolated()
+      return Promise.value(3)
+    }
+    try await expectFulfillment(of: onMain, with: 3)
+    let interval = Promise.hedged(delay: DispatchTimeInterval.seconds(1)) { Promise.value(4) }
+    try await expectFulfillment(of: interval, with: 4)
+    let either = Promise.hedged(delay: .seconds(1)) { @MainActor in Promise.value(onMainActor()) }
+    try await expectFulfillment(of: either, with: 5)
+  }
+
+  @Test(arguments: 0..<100)
+  func aQuickFirstAttempt_isTheOnlyOne(round: Int) async throws {
+    let count = CallCounter()
+    let promise = Promise.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+      Promise.value(count.call())
+    }
+    try await expectFulfillment(of: promise, with: 1)
+    await clock.sleepers(reach: 0)
+    try count.expectOnce()
+  }
+
+  @Test func anAbandonedAttempt_isFollowedByTheNext_afterTheDelay() async throws {
+    let (abandoned, resolver) = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise.hedged(on: .immediate, delay: .seconds(1), clock: clock) {
+      count.call() == 1 ? abandoned : .value(2)
+    }
+    resolver.abandon()
+    #expect(clock.sleeperCount == 1)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 2)
+  }
+
+  @Test func aFailure_startsTheNextAtOnce_andAllFailuresAreReported() async throws {
+    let seen = Recorder<String>()
+    let promise = Promise<Int>.hedged(
+      attempts: 2, delay: .seconds(3600), clock: clock,
+      observer: { seen.record("\($0.number) \($0.delayInSeconds ?? -1)") }
+    ) {
+      .rejected(Boom())
+    }
+    try await expectRejection(of: promise, with: Boom.self)
+    #expect(seen.events == ["1 0.0", "2 -1.0"])
+    let none = Promise<Int>.hedged(attempts: 0, delay: .zero) { .value(1) }
+    try await expectRejection(of: none, with: PromiseError.self)
+  }
+
+  @Test func anyNumberOfAttempts_areMadeOnlyWhenTheirTimeHasCome() async throws {
+    let count = CallCounter()
+    let stuck = Recorder<Promise<Int>>()
+    let promise = Promise<Int>.hedged(attempts: .max, delay: .seconds(1), clock: clock) {
+      switch count.call() {
+      case 1, 3:
+        let promise = Promise<Int>.never
+        stuck.record(promise)
+        return promise
+      case 2: throw Boom()
+      default: return .value(4)
+      }
+    }
+    await stuck.reaches(1).value
+    await clock.advance(by: .seconds(1))
+    // The second attempt fails, which starts the third immediately.
+    await stuck.reaches(2).value
+    await clock.sleepers(atLeast: 1)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 4)
+    #expect(count.count == 4)
+    for promise in stuck.events { try await expectCancellation(of: promise) }
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test func theErrorIsThatOfTheFirstAttempt_howeverLateItComes() async throws {
+    let seen = Recorder<Int>()
+    let first = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(
+      attempts: 3, delay: .seconds(1), clock: clock, observer: { seen.record($0.number) }
+    ) {
+      let number = count.call()
+      return number == 1 ? first.promise : .rejected(Boom(code: number))
+    }
+    while count.count < 1 { await Task.yield() }
+    await clock.advance(by: .seconds(1))
+    while count.count < 3 { await Task.yield() }
+    first.resolver.reject(Boom(code: 1))
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 1)
+    #expect(seen.events == [2, 3, 1])
+  }
+
+  @Test func cancelled_atAnyMoment_cancelsAllAttempts_andTheTimer() async throws {
+    let started = Recorder<Promise<Int>>()
+    let promise = Promise<Int>.hedged(attempts: 3, delay: .seconds(1), clock: clock) {
+      let promise = Promise<Int>.never
+      started.record(promise)
+      return promise
+    }
+    await clock.advance(by: .seconds(1))
+    await started.reaches(2).value
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    for promise in started.events { try await expectCancellation(of: promise) }
+    await clock.noSleepers()
+    #expect(started.count == 2)
+  }
+
+  @Test func aBudget_limitsTheHedges_andIsEarnedBack() async throws {
+    let budget = RetryBudget(capacity: 1, tokensPerSuccess: 0.5)
+    func hedged(_ operation: @escaping @Sendable () -> Promise<Int>) -> Promise<Int> {
+      Promise.hedged(delay: .seconds(1), budget: budget, clock: clock) { operation() }
+    }
+    // The token is spent on the second attempt, whose value earns half a token.
+    let count = CallCounter()
+    let first = hedged { count.call() == 1 ? .never : .value(2) }
+    await clock.run(until: first)
+    try await expectFulfillment(of: first, with: 2)
+    #expect(budget.remaining == 0)
+
+    // Without a token, there is only the slow attempt, whose value earns the other half.
+    let slow = Promise<Int>.withResolvers()
+    let others = CallCounter()
+    let second = hedged {
+      _ = others.call()
+      return slow.promise
+    }
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(1))
+    await clock.sleepers(reach: 0)
+    slow.resolver.fulfill(3)
+    try await expectFulfillment(of: second, with: 3)
+    try others.expectOnce()
+    #expect(budget.remaining == 1)
+  }
+
+  @Test func withoutATokenLeft_aFailureIsTheOnlyError() async throws {
+    let budget = RetryBudget(capacity: 0, tokensPerSuccess: 0)
+    let count = CallCounter()
+    let promise = Promise<Int>.hedged(delay: .seconds(3600), budget: budget, clock: clock) {
+      _ = count.call()
+      return .rejected(Boom())
+    }
+    try await expectRejection(of: promise, with: Boom.self)
+    try count.expectOnce()
+
+    await #expect(throws: Boom.self) {
+      try await hedged(delay: .seconds(3600), budget: budget, clock: clock) { () throws -> Int in
+        throw Boom()
+      }
+    }
+  }
+
+  @Test func hedgedAsyncFunctions_areAwaitedDirectly() async throws {
+    #expect(try await hedged(delay: .seconds(1), clock: clock) { 5 } == 5)
+  }
+}
