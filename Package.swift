@@ -1,41 +1,38 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-// The products of other packages, each behind the trait that needs it.
-
-func nio(_ products: String...) -> [Target.Dependency] {
-  products.map { .product(name: $0, package: "swift-nio", condition: .when(traits: ["NIO"])) }
+/// A product of another package, which only a trait of this package turns on.
+func product(_ name: String, _ package: String, _ trait: String) -> Target.Dependency {
+  .product(name: name, package: package, condition: .when(traits: [trait]))
 }
 
-func logging(_ product: String) -> Target.Dependency {
-  .product(name: product, package: "swift-log", condition: .when(traits: ["Logging"]))
-}
+let nio = ["NIOCore", "NIOPosix"].map { product($0, "swift-nio", "NIO") }
+let openCombine = product("OpenCombine", "OpenCombine", "OpenCombine")
+let logging = product("Logging", "swift-log", "Logging")
+let tracing = product("Tracing", "swift-distributed-tracing", "Tracing")
+let serviceContext = product("ServiceContextModule", "swift-service-context", "Tracing")
+let metrics = product("Metrics", "swift-metrics", "Metrics")
+let metricsTestKit = product("MetricsTestKit", "swift-metrics", "Metrics")
+let lifecycle = product("ServiceLifecycle", "swift-service-lifecycle", "ServiceLifecycle")
+let httpClient = [
+  product("AsyncHTTPClient", "async-http-client", "AsyncHTTPClient"),
+  product("NIOHTTP1", "swift-nio", "AsyncHTTPClient"),
+]
 
-func tracing(_ product: String) -> Target.Dependency {
-  .product(
-    name: product, package: "swift-distributed-tracing", condition: .when(traits: ["Tracing"]))
-}
-
-let serviceContext: Target.Dependency = .product(
-  name: "ServiceContextModule", package: "swift-service-context",
-  condition: .when(traits: ["Tracing"]))
-
-func metrics(_ product: String) -> Target.Dependency {
-  .product(name: product, package: "swift-metrics", condition: .when(traits: ["Metrics"]))
-}
-
-func lifecycle(_ product: String) -> Target.Dependency {
-  .product(
-    name: product, package: "swift-service-lifecycle",
-    condition: .when(traits: ["ServiceLifecycle"]))
-}
-
-func httpClient(_ product: String, in package: String) -> Target.Dependency {
-  .product(name: product, package: package, condition: .when(traits: ["AsyncHTTPClient"]))
-}
-
-let openCombine: Target.Dependency = .product(
-  name: "OpenCombine", package: "OpenCombine", condition: .when(traits: ["OpenCombine"]))
+/// Modules for other packages. Each is empty unless its trait is on.
+let integrations: [(name: String, dependencies: [Target.Dependency])] = [
+  ("PledgeNIO", nio),
+  ("PledgeCombine", [openCombine]),
+  ("PledgeLogging", [logging]),
+  ("PledgeTracing", [serviceContext, tracing]),
+  ("PledgeMetrics", [metrics]),
+  ("PledgeLifecycle", [lifecycle]),
+  (
+    "PledgeAsyncHTTPClient",
+    ["PledgeNIO", product("Logging", "swift-log", "AsyncHTTPClient")] + httpClient + nio
+  ),
+]
+let integrationModules = integrations.map { Target.Dependency(stringLiteral: $0.name) }
 
 let package = Package(
   name: "Pledge",
@@ -47,25 +44,14 @@ let package = Package(
     // Apart from PledgeTesting, which works with any test framework, and in apps' previews.
     .library(name: "PledgeTestingTraits", targets: ["PledgeTestingTraits"]),
     .library(name: "PledgeDiagnostics", targets: ["PledgeDiagnostics"]),
-    .library(name: "PledgeNIO", targets: ["PledgeNIO"]),
-    .library(name: "PledgeCombine", targets: ["PledgeCombine"]),
-    .library(name: "PledgeLogging", targets: ["PledgeLogging"]),
-    .library(name: "PledgeTracing", targets: ["PledgeTracing"]),
-    .library(name: "PledgeMetrics", targets: ["PledgeMetrics"]),
-    .library(name: "PledgeLifecycle", targets: ["PledgeLifecycle"]),
-    .library(name: "PledgeAsyncHTTPClient", targets: ["PledgeAsyncHTTPClient"]),
     // All modules in one dynamic library: two libraries would each have a copy of Pledge. All but
     // PledgeTestingTraits, since Swift Testing is there in tests only.
     .library(
       name: "Pledge-Dynamic", type: .dynamic,
-      targets: [
-        "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics", "PledgeNIO",
-        "PledgeCombine", "PledgeLogging", "PledgeTracing", "PledgeMetrics", "PledgeLifecycle",
-        "PledgeAsyncHTTPClient",
-      ]),
-  ],
-  // Each turns on the integration with a library. Without them no dependency is fetched, and the
-  // integrations' modules are empty.
+      targets: ["Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics"]
+        + integrations.map(\.name)),
+  ] + integrations.map { .library(name: $0.name, targets: [$0.name]) },
+  // Each turns on an integration. Without them no dependency is fetched.
   traits: [
     .trait(name: "NIO", description: "PledgeNIO: event loops, their futures and promises."),
     .trait(
@@ -103,67 +89,52 @@ let package = Package(
     .target(name: "PledgeDiagnostics", dependencies: ["Pledge"], exclude: ["Export/Page"]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),
     .target(name: "PledgeTestingTraits", dependencies: ["Pledge", "PledgeDiagnostics"]),
-    .target(name: "PledgeNIO", dependencies: ["Pledge"] + nio("NIOCore", "NIOPosix")),
-    .target(name: "PledgeCombine", dependencies: ["Pledge", openCombine]),
-    .target(name: "PledgeLogging", dependencies: ["Pledge", logging("Logging")]),
-    .target(
-      name: "PledgeTracing", dependencies: ["Pledge", serviceContext, tracing("Tracing")]),
-    .target(name: "PledgeMetrics", dependencies: ["Pledge", metrics("Metrics")]),
-    .target(name: "PledgeLifecycle", dependencies: ["Pledge", lifecycle("ServiceLifecycle")]),
-    .target(
-      name: "PledgeAsyncHTTPClient",
-      dependencies: [
-        "Pledge", "PledgeNIO", httpClient("AsyncHTTPClient", in: "async-http-client"),
-        httpClient("NIOHTTP1", in: "swift-nio"), httpClient("Logging", in: "swift-log"),
-      ] + nio("NIOCore", "NIOPosix")),
+    .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(name: "PledgeTestingTests", dependencies: ["PledgeTesting"]),
     .testTarget(
       name: "PledgeTestingTraitsTests", dependencies: ["PledgeTestingTraits", "PledgeTesting"]),
-    .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),
     .testTarget(
       name: "PledgeFoundationTests", dependencies: ["PledgeFoundation", "PledgeTesting"]),
     .testTarget(
       name: "PledgeDiagnosticsTests", dependencies: ["PledgeDiagnostics", "PledgeTesting"]),
     .testTarget(
       name: "PledgeNIOTests",
-      dependencies: ["PledgeNIO", "PledgeTesting"] + nio("NIOCore", "NIOPosix", "NIOEmbedded")),
+      dependencies: ["PledgeNIO", "PledgeTesting", product("NIOEmbedded", "swift-nio", "NIO")]
+        + nio),
     .testTarget(
       name: "PledgeCombineTests", dependencies: ["PledgeCombine", "PledgeTesting", openCombine]),
     .testTarget(
       name: "PledgeContextTests",
       dependencies: [
-        "PledgeLogging", "PledgeTracing", "PledgeNIO", "PledgeTesting", serviceContext,
-        logging("Logging"), logging("InMemoryLogging"), tracing("Tracing"),
-        tracing("InMemoryTracing"),
-      ] + nio("NIOPosix")),
+        "PledgeLogging", "PledgeTracing", "PledgeNIO", "PledgeTesting", serviceContext, logging,
+        product("InMemoryLogging", "swift-log", "Logging"), tracing,
+        product("InMemoryTracing", "swift-distributed-tracing", "Tracing"),
+      ] + nio),
     .testTarget(
       name: "PledgeMetricsTests",
-      dependencies: [
-        "PledgeMetrics", "PledgeTesting", metrics("Metrics"), metrics("MetricsTestKit"),
-      ]),
+      dependencies: ["PledgeMetrics", "PledgeTesting", metrics, metricsTestKit]),
     .testTarget(
       name: "PledgeLifecycleTests",
       dependencies: [
-        "PledgeLifecycle", "PledgeTesting", lifecycle("ServiceLifecycle"),
-        lifecycle("ServiceLifecycleTestKit"),
+        "PledgeLifecycle", "PledgeTesting", lifecycle,
+        product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
       ]),
     .testTarget(
       name: "PledgeAsyncHTTPClientTests",
       dependencies: [
         "PledgeAsyncHTTPClient", "PledgeFoundation", "PledgeLifecycle", "PledgeMetrics",
-        "PledgeTesting", "PledgeTestingTraits",
-        httpClient("AsyncHTTPClient", in: "async-http-client"),
-        httpClient("NIOHTTP1", in: "swift-nio"), metrics("MetricsTestKit"),
-      ] + nio("NIOCore", "NIOEmbedded", "NIOPosix")),
+        "PledgeTesting", "PledgeTestingTraits", metricsTestKit,
+        product("NIOEmbedded", "swift-nio", "NIO"),
+      ] + httpClient + nio),
     .testTarget(
       name: "DocumentationTests",
       dependencies: [
-        "Pledge", "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeTestingTraits",
-        "PledgeNIO", "PledgeCombine", "PledgeLogging", "PledgeTracing", "PledgeMetrics",
-        "PledgeLifecycle", "PledgeAsyncHTTPClient", openCombine, logging("Logging"),
-        tracing("Tracing"), metrics("Metrics"), lifecycle("ServiceLifecycle"),
-        httpClient("AsyncHTTPClient", in: "async-http-client"),
-      ] + nio("NIOCore", "NIOPosix")),
-  ],
+        "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeTestingTraits",
+        openCombine, logging, tracing, metrics, lifecycle, httpClient[0],
+      ] + integrationModules + nio),
+  ] + integrations.map { name, dependencies in
+    .target(
+      name: name, dependencies: ["Pledge"] + dependencies, path: "Integrations/\(name)")
+  },
   swiftLanguageModes: [.v6]
 )
