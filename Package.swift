@@ -1,7 +1,7 @@
 // swift-tools-version: 6.1
 import PackageDescription
 
-/// A product of another package, which only a trait of this package turns on.
+// A product of another package, which only a trait of this package turns on.
 func product(_ name: String, _ package: String, _ trait: String) -> Target.Dependency {
   .product(name: name, package: package, condition: .when(traits: [trait]))
 }
@@ -19,7 +19,7 @@ let httpClient = [
   product("NIOHTTP1", "swift-nio", "AsyncHTTPClient"),
 ]
 
-/// Modules for other packages. Each is empty unless its trait is on.
+// Modules for other packages, each of which is empty unless its trait is on.
 let integrations: [(name: String, dependencies: [Target.Dependency])] = [
   ("PledgeNIO", nio),
   ("PledgeCombine", [openCombine]),
@@ -132,9 +132,10 @@ let package = Package(
         "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeTestingTraits",
         openCombine, logging, tracing, metrics, lifecycle, httpClient[0],
       ] + integrationModules + nio),
-  ] + integrations.map { name, dependencies in
-    .target(
-      name: name, dependencies: ["Pledge"] + dependencies, path: "Integrations/\(name)")
-  },
+  ]
+    + integrations.map { name, dependencies in
+      .target(
+        name: name, dependencies: ["Pledge"] + dependencies, path: "Integrations/\(name)")
+    },
   swiftLanguageModes: [.v6]
 )
