@@ -24,7 +24,7 @@ func describe<Value>(_ result: Result<Value, any Error>?) -> String {
     case is BrokenPromiseError: "broken"
     case is TimeoutError: "late"
     case is DeadlockError: "deadlock"
-    case PromiseError.returnedItself: "circle"
+    case PromiseError.returnedItself: "cycle"
     case is Failed: "error"
     case is AggregateError: "errors"
     default: "\(error)"

@@ -27,13 +27,13 @@ let adoptingPrograms = [
   Program(name: "row-two-adopt", make: { row(adopting: [1, 2], then: .settle) }),
   Program(name: "row-two-adopt-cancel", make: { row(adopting: [1, 2], then: .cancel) }),
   Program(name: "row-ends-adopt", make: { row(adopting: [0, 2], then: .cancel) }),
-  Program(name: "circle-itself", make: returnItself),
-  Program(name: "circle-of-two", make: { circle(of: 2, cancels: false) }),
-  Program(name: "circle-of-three", make: { circle(of: 3, cancels: false) }),
-  Program(name: "circle-cancelled", make: { circle(of: 2, cancels: true) }),
+  Program(name: "cycle-itself", make: returnItself),
+  Program(name: "cycle-of-two", make: { cycle(of: 2, cancels: false) }),
+  Program(name: "cycle-of-three", make: { cycle(of: 3, cancels: false) }),
+  Program(name: "cycle-cancelled", make: { cycle(of: 2, cancels: true) }),
   Program(
-    name: "circle-unobserved", reports: 0...2,
-    make: { circle(of: 2, cancels: false, isObserved: false) }),
+    name: "cycle-unobserved", reports: 0...2,
+    make: { cycle(of: 2, cancels: false, isObserved: false) }),
   Program(name: "resolve-with", make: resolveWith),
   Program(name: "resolve-with-cancel", make: resolveWithAndCancel),
 ]
@@ -322,12 +322,12 @@ private func returnItself() -> Scenario {
     check: {
       own.value = []
       return expect(
-        (notes.agree(["before", "during"], with: "circle"), "heard: \(notes.text)"),
-        (promise.state == "circle", "the promise is \(promise.state)"))
+        (notes.agree(["before", "during"], with: "cycle"), "heard: \(notes.text)"),
+        (promise.state == "cycle", "the promise is \(promise.state)"))
     })
 }
 
-private func circle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Scenario {
+private func cycle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Scenario {
   let sources = (0..<count).map { _ in Promise<Int>.withResolvers() }
   let notes = Notes()
   let promises = Box<[Promise<Int>]>([])
@@ -354,7 +354,7 @@ private func circle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Sc
         if isObserved, !notes.agree(["\(index)"], with: promise.state) {
           return "promise \(index) is \(promise.state), but heard: \(notes.text)"
         }
-        if promise.state != "circle", !cancels { return "promise \(index) is \(promise.state)" }
+        if promise.state != "cycle", !cancels { return "promise \(index) is \(promise.state)" }
       }
       return nil
     })
