@@ -211,8 +211,6 @@ private struct Endless: Sequence, IteratorProtocol, Sendable {
   }
 }
 
-@MainActor private func onMainActor() -> Int { 5 }
-
 /// Operators on results and errors, and handlers that are `async`.
 @Suite struct OperatorForms {
   @Test func mapResult() async throws {

@@ -213,3 +213,5 @@ import Testing
     #expect(try await hedged(delay: .seconds(1), clock: clock) { 5 } == 5)
   }
 }
+
+@MainActor private func onMainActor() -> Int { 5 }
