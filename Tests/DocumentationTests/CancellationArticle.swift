@@ -119,7 +119,7 @@ private func cancellingAGuarantee() -> Promise<Void> {
     other.cancel()
     #expect(stops == 0 && !promise.isPending)
     try immediate.expectOnce()
-    while isolated.count == 0 { await Task.yield() }
+    try await waitUntil { isolated.count > 0 }
     #expect(stops == 1)
     try await expectCancellation(of: promise)
   }
@@ -149,7 +149,7 @@ private func cancellingAGuarantee() -> Promise<Void> {
     only.cancel()
     try await expectCancellation(of: only)
     try work.stops.expectOnce()
-    while seen.count == 0 { await Task.yield() }
+    try await waitUntil { seen.count > 0 }
 
     let tapped = Work()
     tapped.promise.tap { _ in }.ignoreErrors()
@@ -219,7 +219,7 @@ private func cancellingAGuarantee() -> Promise<Void> {
     let limited = work.promise.timeout(after: .milliseconds(5), clock: clock)
     await clock.run(until: limited)
     try await expectRejection(of: limited, with: TimeoutError.self)
-    while work.stops.count == 0 { await Task.yield() }
+    try await waitUntil { work.stops.count > 0 }
     try work.stops.expectOnce()
   }
 

@@ -282,7 +282,9 @@ func optionalNews() -> Promise<[String]> {
     titles.load(fetchUser(id: 7))
     model.load()
     button.tapped()
-    while titles.title.isEmpty || model.name.isEmpty || button.label.isEmpty { await Task.yield() }
+    try await waitUntil {
+      !titles.title.isEmpty && !model.name.isEmpty && !button.label.isEmpty
+    }
     #expect([titles.title, model.name, button.label] == ["Ada", "Ada", "Ada"])
   }
 }

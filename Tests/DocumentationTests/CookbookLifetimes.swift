@@ -153,7 +153,7 @@ func remind(
     try await expectFulfillment(of: request.location, with: "Oslo")
     let other = LocationRequest(locator)
     other.location.cancel()
-    while locator.isRunning { await Task.yield() }
+    try await waitUntil { !locator.isRunning }
     try await expectCancellation(of: other.location)
   }
 
@@ -171,7 +171,7 @@ func remind(
     let shown = work.showing(spinner, clock: clock)
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .milliseconds(400))
-    while !spinner.isVisible { await Task.yield() }
+    try await waitUntil { spinner.isVisible }
     resolver.fulfill(1)
     _ = try await shown.value
     #expect(!spinner.isVisible)

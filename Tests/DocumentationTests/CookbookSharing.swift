@@ -222,7 +222,7 @@ func lines(
     field.textChanged(to: "sw")
     await clock.sleepers(atLeast: 1)
     await clock.advance(by: .milliseconds(300))
-    while field.hits.isEmpty { await Task.yield() }
+    try await waitUntil { !field.hits.isEmpty }
     #expect(field.hits == ["sw"] && searches.events == ["sw"])
   }
 
@@ -259,7 +259,7 @@ func lines(
     queue.resume()
     await clock.sleepers(atLeast: 1)
     // Both start at once on a concurrent queue, in either order. "b" has overtaken "c".
-    while started.events.count < 2 { await Task.yield() }
+    try await waitUntil { started.events.count == 2 }
     #expect(started.events.sorted() == ["a", "b"])
     await clock.advance(by: .seconds(1))
     resolver.fulfill()

@@ -140,7 +140,7 @@ private func blocking() throws {
   @Test func workStartsWhenThePromiseIsMade() async throws {
     let ran = CallCounter()
     let promise = Promise(on: .global) { ran.call() }
-    while promise.isPending { await Task.yield() }
+    try await waitUntil { !promise.isPending }
     try ran.expectOnce()
   }
 }

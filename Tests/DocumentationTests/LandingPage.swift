@@ -1,4 +1,5 @@
 import Pledge
+import PledgeTesting
 import Testing
 
 // The examples of Pledge.md, README.md and CONTRIBUTING.md.
@@ -87,7 +88,7 @@ extension Thenable {
     await #expect(processExitsWith: .success) { @MainActor in
       let forecast = Forecast()
       forecast.load(from: .value("Oslo")) { _ in .value(7.5) }
-      while forecast.isLoading { await Task.yield() }
+      try await waitUntil { !forecast.isLoading }
       #expect(forecast.text == "Oslo: 7.5°")
     }
   }
@@ -101,10 +102,10 @@ extension Thenable {
     #expect(pair == (3, 4))
   }
 
-  @MainActor @Test func profile_loads() async {
+  @MainActor @Test func profile_loads() async throws {
     let profile = Landing.Profile()
     profile.load()
-    while profile.isLoading { await Task.yield() }
+    try await waitUntil { !profile.isLoading }
     #expect(profile.name == "Ada")
   }
 }

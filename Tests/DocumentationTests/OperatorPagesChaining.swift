@@ -180,7 +180,7 @@ private func awaiting() -> Promise<Profile> {
   @Test @MainActor func done_usesTheValue_andCanThrow() async throws {
     let field = NameField()
     field.load()
-    while field.text.isEmpty { await Task.yield() }
+    try await waitUntil { !field.text.isEmpty }
     #expect(field.text == "Ada")
     try await expectRejection(
       of: fetchUser(id: 7).done { _ in throw Offline() }, with: Offline.self)

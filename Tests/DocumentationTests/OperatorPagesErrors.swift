@@ -120,7 +120,7 @@ extension Spinner {
     spinner.isVisible = true
     cleaningUp(spinner, Connection())
     hiding(spinner)
-    while spinner.isVisible { await Task.yield() }
+    try await waitUntil { !spinner.isVisible }
     let page = Promise.value(7).finallyThen { Promise<Void>.rejected(Offline()) }
     try await expectRejection(of: page, with: Offline.self)
   }

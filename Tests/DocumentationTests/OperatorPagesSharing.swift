@@ -194,7 +194,7 @@ private func awaiting() async throws -> String {
     resolver.reject(Offline())
     try await expectRejection(of: b, with: Offline.self)
     try starts.expectOnce()
-    while users.count > 0 { await Task.yield() }
+    try await waitUntil { users.count == 0 }
     try await expectFulfillment(of: users.promise(for: 7) { .value(8) }, with: 8)
   }
 
@@ -203,7 +203,7 @@ private func awaiting() async throws -> String {
   {
     let screen = NewsScreen()
     screen.load()
-    while screen.count == 0 { await Task.yield() }
+    try await waitUntil { screen.count > 0 }
     try await expectFulfillment(of: screen.news(), with: ["rain"])
     protectedUser().cancel()
 

@@ -132,7 +132,7 @@ final class Preview {
     let preview = Preview()
     preview.show("a")
     preview.show("b")
-    while preview.text.isEmpty { await Task.yield() }
+    try await waitUntil { !preview.text.isEmpty }
     #expect(preview.text == "b")
 
     let latest = LatestOnly<Int>(debounce: .seconds(1), clock: clock)

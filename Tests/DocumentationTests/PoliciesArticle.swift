@@ -167,7 +167,7 @@ func firstGoodPage(of mirrors: [String]) async -> Page? {
   @Test @MainActor func feed_reloads() async throws {
     let feed = Feed()
     feed.reload()
-    while feed.items.isEmpty { await Task.yield() }
+    try await waitUntil { !feed.items.isEmpty }
     #expect(feed.items == ["rain"])
   }
 

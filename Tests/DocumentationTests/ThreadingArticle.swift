@@ -128,7 +128,7 @@ private actor Isolated {
     let badge = Badge()
     refresh(badge)
     #expect(badge.text == "…")
-    while badge.text == "…" { await Task.yield() }
+    try await waitUntil { badge.text != "…" }
     #expect(badge.text == "1")
   }
 

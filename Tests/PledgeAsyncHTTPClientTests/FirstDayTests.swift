@@ -33,7 +33,7 @@
         }
         let upload = client.load(request)
         try await expectFulfillment(of: log.happens(.request("/upload")))
-        while sent.count < 10 { await Task.yield() }
+        try await waitUntil { sent.count >= 10 }
         upload.cancel()
         try await expectCancellation(of: upload)
         try await expectFulfillment(of: released.reaches(1).promise)

@@ -110,11 +110,11 @@ extension TraceTests {
       }
     }
 
-    @Test func awaitAndWait_areEnds() async {
-      await tracing { trace in
+    @Test func awaitAndWait_areEnds() async throws {
+      try await tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         let task = Task { await promise.result }
-        while trace.pendingTree().nodes.count < 2 { await Task.yield() }
+        try await waitUntil { trace.pendingTree().nodes.count == 2 }
         resolver.reject(Oops())
         _ = await task.value
         #expect(events(trace.errorPath(of: promise)) == [.rejected, .delivered])

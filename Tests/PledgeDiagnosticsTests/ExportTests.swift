@@ -113,7 +113,7 @@ extension TraceTests {
           started.resolver.fulfill()
           return try promise.wait()
         }
-        while !trace.pendingTree().description.contains("blocks thread ") { await Task.yield() }
+        try await waitUntil { trace.pendingTree().description.contains("blocks thread ") }
         await clock.advance(by: .seconds(1))
         let slices = try events(trace).filter { $0["ph"] as? String == "X" }
         let handler = try #require(slices.first { $0["cat"] as? String == "handler" })

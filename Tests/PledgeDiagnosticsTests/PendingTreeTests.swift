@@ -177,7 +177,7 @@ extension TraceTests {
       try await tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         let task = Task { try await promise.value }
-        while trace.pendingTree().nodes.count < 2 { await Task.yield() }
+        try await waitUntil { trace.pendingTree().nodes.count == 2 }
         let node = try #require(trace.pendingTree().nodes.last)
         #expect(node.state == .awaited && node.promise == nil && node.depth == 1)
         resolver.fulfill(1)

@@ -7,19 +7,17 @@ import Testing
 
 extension TraceTests {
   @Suite struct WaitCycleTests {
-    private func firstCycle(_ trace: Trace) async -> WaitCycle {
-      while true {
-        if let cycle = trace.waitCycles().first { return cycle }
-        await Task.yield()
-      }
+    private func firstCycle(_ trace: Trace) async throws -> WaitCycle {
+      try await waitUntil { !trace.waitCycles().isEmpty }
+      return try #require(trace.waitCycles().first)
     }
 
     /// Blocks, as synchronous handlers may.
     private static func wait(for promise: Promise<Int>) throws -> Int { try promise.wait() }
 
     @Test(.timeLimit(.minutes(10)))
-    func handlersThatBlockOnEachOther_areACircle() async {
-      await tracing { trace in
+    func handlersThatBlockOnEachOther_areACircle() async throws {
+      try await tracing { trace in
         let first = Promise<Int>.withResolvers()
         let second = Promise<Int>.withResolvers()
         let firstHandler = first.promise.map(on: DispatchQueue(label: "a")) { _ in
@@ -32,7 +30,7 @@ extension TraceTests {
         #expect(trace.waitCycles().isEmpty)
         first.resolver.fulfill(1)
 
-        let cycle = await firstCycle(trace)
+        let cycle = try await firstCycle(trace)
         let promises = Set(cycle.steps.map(\.promise))
         #expect(
           promises.isSuperset(of: [firstHandler.id, second.promise.id, secondHandler.id]))
@@ -69,17 +67,17 @@ extension TraceTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func queueThatAWaitKeepsBusy_isACircleIfItIsSerial() async {
-      await tracing { trace in
+    func queueThatAWaitKeepsBusy_isACircleIfItIsSerial() async throws {
+      try await tracing { trace in
         let queue = DispatchQueue(label: "busy")
         let (start, resolver) = Promise<Int>.withResolvers()
         let late = start.then(on: .global) { _ in Promise.value(1).map(on: queue) { $0 } }
         let blocked = Promise.value(1).map(on: queue) { _ in try Self.wait(for: late) }
-        while !trace.pendingTree().description.contains("blocks thread ") { await Task.yield() }
+        try await waitUntil { trace.pendingTree().description.contains("blocks thread ") }
         #expect(trace.waitCycles().isEmpty, "it waits for a resolver")
         resolver.fulfill(1)
 
-        let cycle = await firstCycle(trace)
+        let cycle = try await firstCycle(trace)
         #expect(!cycle.isCertain)
         #expect(cycle.description.hasPrefix("Wait cycle, if the queue is serial:"))
         #expect(cycle.description.contains("cannot run on \u{201C}busy\u{201D}"))

@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 extension FoundationTests {
@@ -14,10 +15,10 @@ extension FoundationTests {
         [first.promise, second.promise, third.promise], progress: progress, weights: [1, 7, 2])
       #expect(progress.totalUnitCount == 10 && progress.completedUnitCount == 0)
       second.resolver.fulfill(2)
-      await eventually { progress.completedUnitCount == 7 }
+      try await waitUntil { progress.completedUnitCount == 7 }
       #expect(progress.fractionCompleted == 0.7)
       third.resolver.fulfill(3)
-      await eventually { progress.completedUnitCount == 9 }
+      try await waitUntil { progress.completedUnitCount == 9 }
       first.resolver.fulfill(1)
       #expect(try await all.value == [1, 2, 3])
       #expect(progress.isFinished)
@@ -44,7 +45,7 @@ extension FoundationTests {
       let (first, second) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
       let progress = Progress(totalUnitCount: -1)
       let all = Promise.all([first.promise, second.promise, .value(3)], progress: progress)
-      await eventually { progress.completedUnitCount == 1 }
+      try await waitUntil { progress.completedUnitCount == 1 }
       first.resolver.reject(Boom())
       await #expect(throws: Boom()) { try await all.value }
       second.resolver.fulfill(2)
@@ -53,24 +54,14 @@ extension FoundationTests {
       #expect(progress.completedUnitCount == 1 && !progress.isFinished)
     }
 
-    @Test func all_cancelled_withdraws() async throws {
+    @Test(arguments: [false, true])
+    func all_cancelled_withdraws(byItsProgress: Bool) async throws {
       let (promise, resolver) = Promise<Int>.withResolvers()
       let (told, tell) = Promise<Void>.withResolvers()
       resolver.onCancel { tell.fulfill() }
       let progress = Progress(totalUnitCount: -1)
       let all = Promise.all([promise], progress: progress).map { $0.count }
-      all.cancel()
-      try await told.value
-      await #expect(throws: CancellationError.self) { try await all.value }
-    }
-
-    @Test func all_whenItsProgressIsCancelled_withdraws() async throws {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let (told, tell) = Promise<Void>.withResolvers()
-      resolver.onCancel { tell.fulfill() }
-      let progress = Progress(totalUnitCount: -1)
-      let all = Promise.all([promise], progress: progress)
-      progress.cancel()
+      if byItsProgress { progress.cancel() } else { all.cancel() }
       try await told.value
       await #expect(throws: CancellationError.self) { try await all.value }
     }
@@ -116,7 +107,7 @@ extension FoundationTests {
       parent.addChild(child, withPendingUnitCount: 2)
       let first = Promise<Int>.withResolvers()
       let all = Promise.all([first.promise, .value(1)], progress: child, weights: [3, 1])
-      await eventually { parent.fractionCompleted == 0.125 }
+      try await waitUntil { parent.fractionCompleted == 0.125 }
       first.resolver.fulfill(1)
       _ = try await all.value
       #expect(parent.fractionCompleted == 0.5)

@@ -42,7 +42,7 @@
       let work = (0..<5).map { number in scope.run { gate.map { number } } }
       try await serving(scope) { trigger in
         trigger.triggerGracefulShutdown()
-        while !scope.isShuttingDown { await Task.yield() }
+        try await waitUntil { scope.isShuttingDown }
         try await expectRejection(
           of: scope.run { Promise.value(1) }, with: GracefulScope.ShuttingDownError())
         try await expectRejection(
@@ -156,7 +156,7 @@
       let (gate, resolver) = Promise<Void>.withResolvers()
       let work = scope.run { gate }
       let draining = Task { await scope.drain() }
-      while !scope.isShuttingDown { await Task.yield() }
+      try await waitUntil { scope.isShuttingDown }
       draining.cancel()
       #expect(await draining.value == 1)
       try await expectCancellation(of: work)

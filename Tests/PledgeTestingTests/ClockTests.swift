@@ -13,23 +13,6 @@ import Testing
     }
   }
 
-  @Test func sleepersWakeInOrder_whenTheirTimeHasCome() async throws {
-    let order = Recorder<Int>()
-    var tasks: [Task<Void, any Error>] = []
-    for (index, seconds) in [30, 10, 20].enumerated() {
-      tasks.append(sleeper(seconds, order))
-      await clock.sleepers(reach: index + 1)
-    }
-    for (index, seconds) in [10, 20, 30].enumerated() {
-      await clock.advance(by: .seconds(10))
-      await order.reaches(index + 1).value
-      #expect(order.events.last == seconds)
-      #expect(clock.sleeperCount == 2 - index)
-    }
-    for task in tasks { try await task.value }
-    #expect(clock.now.offset == .seconds(30))
-  }
-
   @Test func run_letsAllTimePass() async throws {
     let order = Recorder<Int>()
     let tasks = [sleeper(3_600, order), sleeper(7_200, order)]

@@ -8,6 +8,14 @@ struct OtherError: Error {}
 
 /// What the expectation helpers accept, and their messages when they fail.
 @Suite struct Expectations {
+  private struct Same: Error, Equatable, CustomStringConvertible {
+    let description = "same"
+  }
+
+  private struct Alike: Error, CustomStringConvertible {
+    let description = "same"
+  }
+
   private func message(of body: () async throws -> Void) async -> String {
     do {
       try await body()
@@ -58,6 +66,23 @@ struct OtherError: Error {}
     #expect(equal.hasPrefix("Expected a rejection with Boom(code: 1), found Boom(code: 0)"))
     let settled = await message { try expectPending(.value(1)) }
     #expect(settled.hasPrefix("Expected a pending promise, found Promise<Int>(fulfilled: 1)"))
+  }
+
+  @Test func strings_standInQuotes() async {
+    let value = await message { try await expectFulfillment(of: .value("1"), with: "2") }
+    #expect(value.hasPrefix("Expected the value \"2\", found \"1\""))
+    let fulfilled = await message { try await expectRejection(of: Promise.value("1")) }
+    #expect(fulfilled.hasPrefix("Expected a rejection, but the promise was fulfilled: \"1\""))
+    let events = Recorder<String>()
+    events.record("1")
+    #expect(await message { try events.expect(["2"]) }.contains("events [\"2\"], found [\"1\"]"))
+  }
+
+  @Test func sidesThatReadAlike_haveTheirTypes() async {
+    let text = await message {
+      try await expectRejection(of: Promise<Int>.rejected(Alike()), with: Same())
+    }
+    #expect(text.hasPrefix("Expected a rejection with same of type Same, found same of type Alike"))
   }
 
   @Test func recorderAndCounter() async throws {

@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -45,7 +46,7 @@ extension FoundationTests {
       let promise = session.download(
         try server.url("/steps/2?chunked"), to: folder.file("name"), progress: progress)
       server.step()
-      await eventually { progress.completedUnitCount == 1000 }
+      try await waitUntil { progress.completedUnitCount == 1000 }
       #expect(try Data(contentsOf: folder.file("name")) == Data("old".utf8))
       #expect(progress.isIndeterminate)
       server.step()
@@ -103,7 +104,7 @@ extension FoundationTests {
       let progress = Progress(totalUnitCount: -1)
       let promise = session.download(
         try server.url("/slow"), to: folder.file("name"), progress: progress)
-      await eventually { progress.completedUnitCount == 10 }
+      try await waitUntil { progress.completedUnitCount == 10 }
       promise.cancel()
       #expect(try folder.names.isEmpty)
       await #expect(throws: CancellationError.self) { try await promise.value }
@@ -116,7 +117,7 @@ extension FoundationTests {
       promise.cancel()
       #expect(try folder.names.isEmpty)
       await #expect(throws: CancellationError.self) { try await promise.value }
-      await eventually { server.openConnections == 0 }
+      try await waitUntil { server.openConnections == 0 }
     }
 
     @Test func cancel_atAnyMoment_eitherHasTheFileOrHasNot() async throws {
@@ -154,7 +155,7 @@ extension FoundationTests {
       #expect(try folder.names.count == 30)
       #expect(progress.fractionCompleted == 1)
       #expect(try openDescriptors(folder.url.path) == 0)
-      try await eventually { try openDescriptors("socket:") <= sockets + 4 }
+      try await waitUntil { try openDescriptors("socket:") <= sockets + 4 }
     }
 
     @Test func download_ontoAPrivateFile_keepsItPrivate() async throws {

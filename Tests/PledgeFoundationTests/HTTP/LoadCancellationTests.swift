@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -22,7 +23,7 @@ extension FoundationTests {
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       await server.next(.hungUp(path)).value
-      await eventually { server.openConnections == 0 }
+      try await waitUntil { server.openConnections == 0 }
     }
 
     @Test(arguments: [false, true])
@@ -31,7 +32,7 @@ extension FoundationTests {
         try server.url("/hang"), progress: withProgress ? Progress(totalUnitCount: -1) : nil)
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
-      await eventually { server.openConnections == 0 }
+      try await waitUntil { server.openConnections == 0 }
     }
 
     @Test(arguments: [false, true])
@@ -41,41 +42,6 @@ extension FoundationTests {
       _ = try await promise.value
       promise.cancel()
       #expect(try await promise.value.data == Data("hello".utf8))
-    }
-
-    @Test func cancel_ofTheEndOfAChain_hangsUp() async throws {
-      let chain = session.load(try server.url("/hang")).validate().map { $0.data.count }
-      await server.next(.arrived("/hang")).value
-      chain.cancel()
-      await server.next(.hungUp("/hang")).value
-      await #expect(throws: CancellationError.self) { try await chain.value }
-    }
-
-    @Test func cancel_ofOneOfTwoConsumers_keepsTheRequest() async throws {
-      let shared = session.load(try server.url("/steps/1"))
-      let first = shared.map { $0.data.count }
-      let second = shared.map { $0.data.count }
-      await server.next(.arrived("/steps/1")).value
-      first.cancel()
-      server.step()
-      #expect(try await second.value == 1000)
-    }
-
-    @Test func cancel_ofTheAwaitingTask_hangsUp() async throws {
-      let promise = session.load(try server.url("/hang"))
-      let task = Task { try await promise.value.data }
-      await server.next(.arrived("/hang")).value
-      task.cancel()
-      await #expect(throws: CancellationError.self) { try await task.value }
-      await server.next(.hungUp("/hang")).value
-    }
-
-    @Test func race_lost_hangsUp() async throws {
-      let slow = session.load(try server.url("/hang"))
-      await server.next(.arrived("/hang")).value
-      let fast = session.load(try server.url("/ok"))
-      #expect(try await Promise.race([slow, fast]).value.data == Data("hello".utf8))
-      await server.next(.hungUp("/hang")).value
     }
 
     @Test func cancel_ofTheProgress_cancelsThePromise() async throws {
@@ -92,7 +58,7 @@ extension FoundationTests {
       progress.cancel()
       let promise = session.load(try server.url("/hang"), progress: progress)
       await #expect(throws: CancellationError.self) { try await promise.value }
-      await eventually { server.openConnections == 0 }
+      try await waitUntil { server.openConnections == 0 }
     }
 
     @Test func cancellation_thatIsNotThePromises_staysURLError() async throws {
@@ -125,8 +91,8 @@ extension FoundationTests {
         promise.cancel()
         await #expect(throws: CancellationError.self) { try await promise.value }
       }
-      await eventually { server.openConnections == 0 }
-      try await eventually { try openDescriptors("socket:") <= before + 4 }
+      try await waitUntil { server.openConnections == 0 }
+      try await waitUntil { try openDescriptors("socket:") <= before + 4 }
     }
   }
 }

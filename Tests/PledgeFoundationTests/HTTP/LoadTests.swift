@@ -107,17 +107,12 @@ extension FoundationTests {
       #expect(progress?.isFinished != true)
     }
 
-    @Test func load_whenNoServerListens_rejectsWithURLError() async throws {
-      let url = try LoopbackServer().url("/ok")
-      await #expect(throws: URLError.self) { try await session.load(url).value }
-    }
-
     @Test func load_withKnownLength_movesProgressAsBytesArrive() async throws {
       let progress = Progress(totalUnitCount: -1)
       let promise = session.load(try server.url("/steps/3"), progress: progress)
       for step in 1...3 {
         server.step()
-        await eventually { progress.completedUnitCount == Int64(step) * 1000 }
+        try await waitUntil { progress.completedUnitCount == Int64(step) * 1000 }
         #expect(progress.totalUnitCount == 3000)
       }
       #expect(try await promise.value.data.count == 3000)
@@ -130,7 +125,7 @@ extension FoundationTests {
       for step in 1...3 {
         #expect(progress.isIndeterminate)
         server.step()
-        await eventually { progress.completedUnitCount == Int64(step) * 1000 }
+        try await waitUntil { progress.completedUnitCount == Int64(step) * 1000 }
       }
       #expect(try await promise.value.data.count == 3000)
       #expect(progress.isFinished && progress.totalUnitCount == 3000)

@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 #if canImport(FoundationNetworking)
@@ -43,9 +44,9 @@ extension FoundationTests {
       let outcomes = counts.withLock { $0 }
       #expect(outcomes.values.reduce(0, +) == count)
       #expect(outcomes.keys.allSatisfy { !$0.hasPrefix("wrong") }, "\(outcomes)")
-      await eventually { server.openConnections <= 8 * 6 }
+      try await waitUntil { server.openConnections <= 8 * 6 }
       // Idle companions keep some connections.
-      try await eventually { try openDescriptors("") <= before + 100 }
+      try await waitUntil { try openDescriptors("") <= before + 100 }
       #expect(try folder.names.allSatisfy { !$0.hasSuffix(".partial") })
     }
 
@@ -56,7 +57,7 @@ extension FoundationTests {
         _ = try await session.load(server.url("/ok")).value
         session.finishTasksAndInvalidate()
       }
-      try await eventually { try openDescriptors("") <= before + 50 }
+      try await waitUntil { try openDescriptors("") <= before + 50 }
     }
 
     private func session(_ random: inout SplitMix) -> (URLSession, isOwn: Bool) {

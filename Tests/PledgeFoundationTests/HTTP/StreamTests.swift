@@ -41,7 +41,7 @@ extension FoundationTests {
       let progress = Progress(totalUnitCount: -1)
       let promise = try stream("/steps/2", progress: progress)
       server.step()
-      await eventually { receivedCount == 1000 && progress.completedUnitCount == 1000 }
+      try await waitUntil { receivedCount == 1000 && progress.completedUnitCount == 1000 }
       #expect(promise.isPending)
       server.step()
       _ = try await promise.value
@@ -80,7 +80,7 @@ extension FoundationTests {
 
     @Test func cancel_whileBytesArrive_hangsUp() async throws {
       let promise = try stream("/slow")
-      await eventually { receivedCount == 10 }
+      try await waitUntil { receivedCount == 10 }
       promise.cancel()
       await #expect(throws: CancellationError.self) { try await promise.value }
       await server.next(.hungUp("/slow")).value
@@ -96,7 +96,7 @@ extension FoundationTests {
         if path == "throws" { throw Boom() }
       }
       if path == "/slow" {
-        await eventually { receivedCount > 0 }
+        try await waitUntil { receivedCount > 0 }
         promise.cancel()
       }
       _ = await promise.result

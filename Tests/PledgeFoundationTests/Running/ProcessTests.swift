@@ -1,6 +1,7 @@
 import Foundation
 import Pledge
 import PledgeFoundation
+import PledgeTesting
 import Testing
 
 #if os(macOS) || os(Linux)
@@ -138,7 +139,7 @@ import Testing
         let (process, ended) = shell(
           "trap '' TERM; echo > \(folder.file("ready").path); while :; do sleep 1000; done")
         let promise = process.execute(gracePeriod: .milliseconds(20))
-        await eventually { FileManager.default.fileExists(atPath: folder.file("ready").path) }
+        try await waitUntil { FileManager.default.fileExists(atPath: folder.file("ready").path) }
         promise.cancel()
         #expect(await ended.value == SIGKILL)
         #expect(isGone(process))
@@ -191,10 +192,10 @@ import Testing
         #expect(output.text == "started")
         let file = folder.file("pid")
         var daemon: pid_t?
-        while daemon == nil {
+        try await waitUntil {
           let text = try? String(contentsOf: file, encoding: .utf8)
           daemon = text.flatMap { pid_t($0.trimmingCharacters(in: .whitespacesAndNewlines)) }
-          await Task.yield()
+          return daemon != nil
         }
         // The daemon is alive, so the promise didn't wait for it.
         #expect(kill(try #require(daemon), SIGKILL) == 0)
@@ -274,8 +275,8 @@ import Testing
           let error = await #expect(throws: CocoaError.self) { try await elsewhere.value }
           #expect(error?.userInfo[NSFilePathErrorKey] as? String == folder.path)
         }
-        try await eventually { try openDescriptors("pipe:") <= pipes + 2 }
-        try await eventually { try openDescriptors("socket:") <= sockets + 4 }
+        try await waitUntil { try openDescriptors("pipe:") <= pipes + 2 }
+        try await waitUntil { try openDescriptors("socket:") <= sockets + 4 }
       }
     }
   }

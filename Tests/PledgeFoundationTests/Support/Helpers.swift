@@ -6,13 +6,6 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 enum FoundationTests {}
 
-/// Waits, without blocking a thread, until `condition` returns true.
-func eventually(
-  isolation: isolated (any Actor)? = #isolation, _ condition: () throws -> Bool
-) async rethrows {
-  while !(try condition()) { await Task.yield() }
-}
-
 /// Returns the number of this process's descriptors whose target starts with `prefix`, such as
 /// `socket:[4711]` or a path.
 func openDescriptors(_ prefix: String) throws -> Int {

@@ -43,7 +43,7 @@ private struct Refused: Error, Equatable {
       let task = Task { try await limiter.perform(priority: priority) { order.record(priority) } }
       return task
     }
-    while limiter.waitingCount < 3 { await Task.yield() }
+    try await waitUntil { limiter.waitingCount == 3 }
     limiter.resume()
     for task in tasks { try await task.value }
     #expect(order.events == [3, 2, 1])
@@ -54,7 +54,7 @@ private struct Refused: Error, Equatable {
     let limiter = Limiter(1)
     limiter.pause()
     let task = Task { try await limiter.perform { Issue.record("It runs.") } }
-    while limiter.waitingCount < 1 { await Task.yield() }
+    try await waitUntil { limiter.waitingCount == 1 }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(limiter.waitingCount == 0)
@@ -66,7 +66,7 @@ private struct Refused: Error, Equatable {
     let limiter = Limiter(1, queueCapacity: 1)
     limiter.pause()
     let task = Task { try await limiter.perform {} }
-    while limiter.waitingCount < 1 { await Task.yield() }
+    try await waitUntil { limiter.waitingCount == 1 }
     await #expect(throws: Limiter.QueueFullError.self) { try await limiter.perform {} }
     limiter.clear()
     await #expect(throws: CancellationError.self) { try await task.value }
@@ -78,7 +78,7 @@ private struct Refused: Error, Equatable {
       let limiter = Limiter(1)
       limiter.pause()
       let task = Task { try await limiter.perform { 1 } }
-      while limiter.waitingCount < 1 { await Task.yield() }
+      try await waitUntil { limiter.waitingCount == 1 }
       async let cancelling: Void = task.cancel()
       limiter.resume()
       await cancelling

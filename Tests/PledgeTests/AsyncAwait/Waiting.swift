@@ -68,8 +68,10 @@ import Testing
 
   @MainActor @Test func line14_inATaskOnTheMainActor_throws() async throws {
     func wait(_ promise: Promise<Int>) throws -> Int { try promise.wait() }
-    let promise = Promise.value(1).map(on: .global) { $0 }.delay(.milliseconds(1))
+    let (start, resolver) = Promise<Int>.withResolvers()
+    let promise = start.map(on: .global) { $0 }
     #expect(throws: DeadlockError.self) { try wait(promise) }
+    resolver.fulfill(1)
     try await expectFulfillment(of: promise, with: 1)
   }
 

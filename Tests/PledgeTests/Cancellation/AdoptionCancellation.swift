@@ -16,48 +16,12 @@ import Testing
     start.promise.ignoreErrors()
   }
 
-  @Test func cancellingTheOuter_beforeTheHandlerRuns_leavesTheInnerAlone() async throws {
-    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    outer.cancel()
-    try await expectCancellation(of: outer)
-    try expectPending(inner.promise)
-    try told.expectNever()
-  }
-
-  @Test func cancellingTheOuter_whileItWaits_reachesTheInner() async throws {
-    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    start.resolver.fulfill()
-    try expectPending(outer)
-    outer.cancel()
-    try await expectCancellation(of: outer)
-    try await expectCancellation(of: inner.promise)
-    try told.expectOnce()
-  }
-
-  @Test func cancellingAPromiseDerivedFromTheOuter_reachesTheInner() async throws {
-    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    let last = outer.map { $0 }.get { _ in }
-    start.resolver.fulfill()
-    last.cancel()
-    try await expectCancellation(of: last)
-    try told.expectOnce()
-  }
-
   @Test func throughSeveralLevels_reachesTheInnermost() async throws {
     let outer = start.promise.then(on: .immediate) { [inner] in
       Promise.value(1).then(on: .immediate) { _ in
         Promise.value(2).then(on: .immediate) { _ in inner.promise }
       }
     }
-    start.resolver.fulfill()
-    outer.cancel()
-    try await expectCancellation(of: outer)
-    try told.expectOnce()
-  }
-
-  @Test func throughTheInnersOwnChain_reachesItsProducer() async throws {
-    let chain = inner.promise.map(on: .immediate) { $0 + 1 }
-    let outer = start.promise.then(on: .immediate) { chain }
     start.resolver.fulfill()
     outer.cancel()
     try await expectCancellation(of: outer)
@@ -80,36 +44,6 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func innerThatIsShared_isSpared(sharedBefore: Bool) async throws {
-    var other: Promise<Int>?
-    if sharedBefore { other = inner.promise.map { $0 + 1 } }
-    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    let last = outer.map { $0 }
-    start.resolver.fulfill()
-    if !sharedBefore { other = inner.promise.map { $0 + 1 } }
-    last.cancel()
-    try await expectCancellation(of: last)
-    try told.expectNever()
-    inner.resolver.fulfill(1)
-    try await expectFulfillment(of: try #require(other), with: 2)
-  }
-
-  @Test(arguments: [true, false])
-  func outerCancelledByName_sparesTheSharedInner(sharedBefore: Bool) async throws {
-    var other: Promise<Int>?
-    if sharedBefore { other = inner.promise.map { $0 + 1 } }
-    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    let caught = outer.map { $0 }
-    start.resolver.fulfill()
-    if !sharedBefore { other = inner.promise.map { $0 + 1 } }
-    outer.cancel()
-    try await expectCancellation(of: caught)
-    try told.expectNever()
-    inner.resolver.fulfill(1)
-    try await expectFulfillment(of: try #require(other), with: 2)
-  }
-
-  @Test(arguments: [true, false])
   func outerCancelledByName_isRejectedForLateComersToo(sharedBefore: Bool) async throws {
     var other: Promise<Int>?
     if sharedBefore { other = inner.promise.map { $0 + 1 } }
@@ -126,34 +60,6 @@ import Testing
     try told.expectNever()
     inner.resolver.fulfill(1)
     try await expectFulfillment(of: try #require(other), with: 2)
-  }
-
-  @Test func onePromiseAdoptedTwice_isCancelledWithTheSecond() async throws {
-    let first = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    let second = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    start.resolver.fulfill()
-    let firstEnd = first.map(on: .immediate) { $0 }
-    let secondEnd = second.map(on: .immediate) { $0 }
-    firstEnd.cancel()
-    try await expectCancellation(of: firstEnd)
-    try told.expectNever()
-    try expectPending(secondEnd)
-    secondEnd.cancel()
-    try await expectCancellation(of: secondEnd)
-    try told.expectOnce()
-  }
-
-  @Test(arguments: [0, 1])
-  func onePromiseAdoptedTwice_cancelledByNameOnOneSide_servesTheOther(side: Int) async throws {
-    let outers = (0..<2).map { _ in start.promise.then(on: .immediate) { [inner] in inner.promise }
-    }
-    start.resolver.fulfill()
-    let other = outers[1 - side].map(on: .immediate) { $0 }
-    outers[side].cancel()
-    try await expectCancellation(of: outers[side])
-    try told.expectNever()
-    inner.resolver.fulfill(1)
-    try await expectFulfillment(of: other, with: 1)
   }
 
   @Test func recoverAndFinally_adoptToo() async throws {
@@ -178,24 +84,6 @@ import Testing
     promise.cancel()
     try await expectCancellation(of: promise)
     try told.expectOnce()
-  }
-
-  @Test func adoptionAgainstCancellation_bothOrders() async throws {
-    // The threads interleave at random points; each result must be consistent.
-    for _ in 0..<500 {
-      let told = CallCounter()
-      let (inner, innerResolver) = Promise<Int>.withResolvers()
-      innerResolver.onCancel { told.call() }
-      let (start, startResolver) = Promise<Void>.withResolvers()
-      let outers = (0..<2).map { _ in start.then(on: .immediate) { inner } }
-      let ends = outers.map { $0.map(on: .immediate) { $0 } }
-      DispatchQueue.concurrentPerform(iterations: 3) { index in
-        if index == 2 { startResolver.fulfill() } else { ends[index].cancel() }
-      }
-      for end in ends { try await expectCancellation(of: end) }
-      #expect(told.count <= 1)
-      innerResolver.fulfill(1)
-    }
   }
 
   // An outer promise whose inner promise had no observer when it was returned, so both share a
@@ -250,19 +138,6 @@ import Testing
     inner.resolver.fulfill(3)
     try await expectFulfillment(of: ofInner, with: 3)
     try await expectFulfillment(of: outer, with: 3)
-    try told.expectNever()
-  }
-
-  @Test func outerWithoutConsumersLeft_isCancelled_forLaterConsumers() async throws {
-    let outer = start.promise.then(on: .immediate) { [inner] in inner.promise }
-    start.resolver.fulfill()
-    let ofInner = inner.promise.map(on: .immediate) { $0 }
-    outer.map(on: .immediate) { $0 }.cancel()
-    try await expectCancellation(of: outer)
-    try await expectCancellation(of: outer.map(on: .immediate) { $0 })
-    inner.resolver.fulfill(3)
-    try await expectFulfillment(of: ofInner, with: 3)
-    try await expectCancellation(of: outer)
     try told.expectNever()
   }
 

@@ -32,14 +32,6 @@ import Testing
     #expect(promise.isCancelled)
   }
 
-  @Test func cancel_thenOnCancel_isCalledAtOnce() {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    promise.cancel()
-    resolver.onCancel { told.call() }
-    #expect(told.count == 1)
-  }
-
   @Test func onCancelAgainstCancel_bothOrders() {
     for _ in 0..<1_000 {
       let told = CallCounter()
@@ -48,24 +40,6 @@ import Testing
         if index == 0 { promise.cancel() } else { resolver.onCancel { told.call() } }
       }
       #expect(told.count == 1)
-    }
-  }
-
-  @Test func settleAgainstCancel_bothOrders() async throws {
-    for _ in 0..<1_000 {
-      let told = CallCounter()
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.onCancel { told.call() }
-      let last = promise.map(on: .immediate) { $0 + 1 }
-      let wins = CallCounter()
-      DispatchQueue.concurrentPerform(iterations: 2) { index in
-        if index == 0 { last.cancel() } else if resolver.fulfill(1) { wins.call() }
-      }
-      #expect(!last.isPending && !promise.isPending)
-      if wins.count == 0 {
-        #expect(told.count == 1)
-        try await expectCancellation(of: last)
-      }
     }
   }
 
@@ -102,26 +76,6 @@ import Testing
     resolver.onCancel { [weak resolver] in resolver?.fulfill(7) }
     promise.cancel()
     try await expectFulfillment(of: promise, with: 7)
-  }
-
-  @Test func cancelByName_reachesAllConsumers() async throws {
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    let consumers = (0..<3).map { n in promise.map { $0 + n } }
-    promise.cancel()
-    for consumer in consumers { try await expectCancellation(of: consumer) }
-    #expect(!resolver.fulfill(1))
-  }
-
-  @Test func cancelInTheMiddle_stopsBothDirections() async throws {
-    let told = CallCounter()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { told.call() }
-    let middle = promise.map { $0 }
-    let end = middle.map { $0 }
-    middle.cancel()
-    try await expectCancellation(of: end)
-    try await expectCancellation(of: promise)
-    try told.expectOnce()
   }
 
   @Test func handlersThatWaitForTheirExecutor_doNotRunOnceCancelled() async throws {
@@ -216,24 +170,6 @@ import Testing
     try await expectFulfillment(of: loser, with: 2)
   }
 
-  @Test func cancellingARace_withdrawsFromAll() async throws {
-    let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
-    let race = Promise.race([a.promise, b.promise])
-    race.cancel()
-    try await expectCancellation(of: race)
-    try await expectCancellation(of: a.promise)
-    try await expectCancellation(of: b.promise)
-  }
-
-  @Test func cancellingAny_withdrawsFromAll_andIsNoFailureOfAll() async throws {
-    let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
-    let any = Promise.any([a.promise, b.promise])
-    any.cancel()
-    try await expectCancellation(of: any)
-    try await expectCancellation(of: a.promise)
-    try await expectCancellation(of: b.promise)
-  }
-
   @Test(arguments: [true, false])
   func restOfAFailedAll_isCancelledWhenWanted(cancelling: Bool) async throws {
     let a = Promise<Int>.withResolvers(), b = Promise<Int>.withResolvers()
@@ -241,15 +177,6 @@ import Testing
     a.resolver.reject(Boom())
     try await expectRejection(of: all, with: Boom())
     #expect(b.promise.isPending == !cancelling)
-  }
-
-  @Test func restOfAnAllThatFailsAtOnce_isCancelledWhenWanted() async throws {
-    let before = Promise<Int>.withResolvers(), after = Promise<Int>.withResolvers()
-    let all = Promise.all(
-      [before.promise, .rejected(Boom()), after.promise], cancellingRest: true)
-    try await expectRejection(of: all, with: Boom())
-    #expect(!before.promise.isPending)
-    #expect(!after.promise.isPending)
   }
 
   @Test(arguments: [true, false])
@@ -291,21 +218,5 @@ import Testing
     try expectPending(shared)
     resolver.fulfill(1)
     try await expectFulfillment(of: other, with: 2)
-  }
-
-  @Test func taskOfAPromise_isCancelledWithIt() async throws {
-    let started = Promise<Void>.withResolvers()
-    let ended = Promise<Bool>.withResolvers()
-    let promise = Promise<Int> {
-      started.resolver.fulfill()
-      let never = Promise<Int>.withResolvers()
-      _ = await never.promise.result
-      ended.resolver.fulfill(Task.isCancelled)
-      return 1
-    }
-    try await expectFulfillment(of: started.promise)
-    promise.cancel()
-    try await expectCancellation(of: promise)
-    try await expectFulfillment(of: ended.promise, with: true)
   }
 }

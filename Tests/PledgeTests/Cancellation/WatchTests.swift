@@ -100,13 +100,13 @@ import Testing
     }
   }
 
-  @MainActor @Test func runsWhereItWasWritten() async {
+  @MainActor @Test func runsWhereItWasWritten() async throws {
     var seen: [Int] = []
     let (promise, resolver) = Promise<Int>.withResolvers()
     promise.watch { result in seen.append((try? result.get()) ?? 0) }
     promise.watch { @MainActor result in seen.append((try? result.get()) ?? 0) }
     resolver.fulfill(1)
-    while seen.count < 2 { await Task.yield() }
+    try await waitUntil { seen.count == 2 }
     #expect(seen == [1, 1])
   }
 

@@ -205,36 +205,14 @@ import Testing
   }
 
   @Test func asyncSequence_cancelled_endsTheFeeding() async throws {
-    let elements = OneAndThenNone()
+    let elements = OneElement()
     let all = Promise.all(elements, concurrently: 2) { [work] in work.start($0) }
-    try await expectFulfillment(of: elements.isWaiting.promise)
+    await elements.awaited.reaches(1).value
     #expect(work.started.events == [1])
     all.cancel()
     try await expectCancellation(of: all)
-    try await expectCancellation(of: elements.second.promise)
+    await elements.left.reaches(1).value
     #expect(work.cancelled.events == [1])
-  }
-}
-
-/// An asynchronous sequence that delivers 1 and then suspends forever.
-struct OneAndThenNone: AsyncSequence, Sendable {
-  let isWaiting = Promise<Void>.withResolvers()
-  let second = Promise<Int>.withResolvers()
-
-  func makeAsyncIterator() -> Iterator { Iterator(sequence: self) }
-
-  struct Iterator: AsyncIteratorProtocol {
-    let sequence: OneAndThenNone
-    var hasDelivered = false
-
-    mutating func next() async throws -> Int? {
-      if !hasDelivered {
-        hasDelivered = true
-        return 1
-      }
-      sequence.isWaiting.resolver.fulfill()
-      return try await sequence.second.promise.value
-    }
   }
 }
 
@@ -281,14 +259,6 @@ struct OneElement: AsyncSequence, Sendable {
     #expect(all.isPending)
     open.fulfill(10)
     try await expectFulfillment(of: all, with: [11, 12])
-  }
-
-  @Test func boundedAll_ofSeveralStatements_waitsForGuarantees() async throws {
-    let all = Promise.all([1, 2], concurrently: 1) { number in
-      let doubled = number * 2
-      return Guarantee.value(doubled)
-    }
-    try await expectFulfillment(of: all, with: [2, 4])
   }
 
   @Test func boundedAll_ofAnAsyncSequence_waitsForGuarantees() async throws {

@@ -134,17 +134,6 @@ import Testing
     try await waitForPromises(promises)
   }
 
-  @Test func prioritiesOfTheirOwn_areForgotten_whenTheirOperationIsCancelled() async throws {
-    let limiter = Limiter(1)
-    let promises = run(limiter, 0..<1)
-    for priority in 1...100 {
-      limiter.run(on: .immediate, priority: priority) { Promise<Void>.never }.cancel()
-    }
-    #expect(limiter.waitingCount == 0)
-    work.finish(0)
-    try await waitForPromises(promises)
-  }
-
   @Test func manyPriorities_startFromHighestToLowest() throws {
     let limiter = Limiter(1)
     let (gate, resolver) = Promise<Void>.withResolvers()
@@ -302,20 +291,6 @@ import Testing
     await clock.run(until: Promise<[Void]>.all(promises))
     #expect(
       starts.events == [.zero, .zero, .seconds(1), .seconds(1), .seconds(2)])
-  }
-
-  @Test func asyncOperations() async throws {
-    let limiter = Limiter(1)
-    #expect(try await limiter.perform { try await Promise.value(1).value } == 1)
-    #expect(try await limiter.run { try await Promise.value(2).value }.value == 2)
-    let first = limiter.run { await Promise<Int>.never.result }
-    let waiting = Task { try await limiter.perform { 3 } }
-    while limiter.waitingCount == 0 { await Task.yield() }
-    waiting.cancel()
-    await #expect(throws: CancellationError.self) { try await waiting.value }
-    #expect(limiter.waitingCount == 0)
-    first.cancel()
-    try await expectFulfillment(of: limiter.idle())
   }
 
   @Test func asyncOperation_cancelled_runsUntilItsTaskEnds() async throws {

@@ -36,7 +36,7 @@ private struct Refused: Error {}
     #expect(try await second.value == 3)
   }
 
-  @Test func allCallersCancel_theWorkIsCancelledOnce() async {
+  @Test func allCallersCancel_theWorkIsCancelledOnce() async throws {
     let told = Mutex(0)
     let (work, resolver) = Promise<Int>.withResolvers()
     resolver.onCancel { told.withLock { $0 += 1 } }
@@ -46,7 +46,7 @@ private struct Refused: Error {}
     #expect(told.withLock { $0 } == 1)
     #expect(table.count == 0)
     let again = ask(.value(9))
-    #expect(await again.result.get(orNil: ()) == 9)
+    #expect(try await again.value == 9)
   }
 
   @Test func keepsNoErrors() async throws {
@@ -159,7 +159,7 @@ private struct Refused: Error {}
   @Test func asyncOperations_areShared() async throws {
     let (gate, open) = Promise<Int>.withResolvers()
     let first = Task { [table] in try await table.value(for: "key") { try await gate.value } }
-    while table.count == 0 { await Task.yield() }
+    try await waitUntil { table.count > 0 }
     let second = table.promise(for: "key") { try await gate.value + 1 }
     open.fulfill(3)
     #expect(try await first.value == 3)
@@ -173,35 +173,6 @@ private struct Refused: Error {}
     #expect(table.count == 0)
     resolver.fulfill(3)
     #expect(try await first.value == 3)
-  }
-
-  @Test func removalWhileKeysAreCompared_leavesOneEntryPerKey() async throws {
-    let keys = RequestCoalescer<InterruptingKey, Int>()
-    let (work, resolver) = Promise<Int>.withResolvers()
-    let inner = Recorder<Promise<Int>>()
-    let first = keys.promise(for: InterruptingKey(number: 1)) { work }
-    let outer = keys.promise(
-      for: InterruptingKey(number: 2) {
-        keys.removeAll()
-        inner.record(keys.promise(for: InterruptingKey(number: 2)) { work })
-      }
-    ) { work }
-    #expect(keys.count == 1)
-    #expect(inner.events.count == 1)
-    resolver.fulfill(3)
-    for promise in [first, outer] + inner.events { #expect(try await promise.value == 3) }
-  }
-
-  @Test func clockMayUseTheTable() async {
-    await #expect(processExitsWith: .success) {
-      let clock = InterruptingClock()
-      let keys = RequestCoalescer<Int, Int>(caching: .init(lifetime: .seconds(1)), clock: clock)
-      let (work, resolver) = Promise<Int>.withResolvers()
-      let promise = keys.promise(for: 1) { work }
-      clock.action.withLock { $0.run = { keys.promise(for: 1) { work }.ignoreErrors() } }
-      resolver.fulfill(3)
-      try await expectFulfillment(of: promise, with: 3)
-    }
   }
 
   @Test func requestAfterTheWork_isNeverMistakenForARequestOfTheWork() async throws {
@@ -263,25 +234,6 @@ private struct Refused: Error {}
     #expect(try await count(cache, 2) == 7)
   }
 
-  @Test func staleValue_thatARequestFoundBeforeItWasRefreshed_isNotRefreshedAgain() async throws {
-    let cache = RequestCoalescer<InterruptingKey, Int>(
-      caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
-    _ = cache.promise(for: InterruptingKey(number: 1)) { () -> Promise<Int> in .value(0) }
-    await clock.advance(by: .seconds(12))
-    let refreshes = Recorder<Int>()
-    @Sendable func refresh(_ number: Int) -> Promise<Int> {
-      refreshes.record(number)
-      return .value(number)
-    }
-    let key = InterruptingKey(number: 1) {
-      cache.promise(for: InterruptingKey(number: 1)) { refresh(1) }.ignoreErrors()
-    }
-    let found = cache.promise(for: key) { refresh(2) }
-    try await expectFulfillment(of: found, with: 0)
-    #expect(refreshes.events == [1])
-    #expect(cache.count == 1)
-  }
-
   @Test func expiredValues_areRemoved_whenTheNumberOfKeysHasDoubled() async throws {
     let cache = RequestCoalescer<Int, Int>(
       caching: .init(lifetime: .seconds(10), staleLifetime: .seconds(5)), clock: clock)
@@ -323,92 +275,4 @@ private struct Refused: Error {}
     #expect(try await count(cache, 2) == 1)
     #expect(try await count(cache, 2) == 2)
   }
-
-  @Test func keysMayUseTheTable() async throws {
-    let keys = RequestCoalescer<NosyKey, Int>()
-    NosyKey.table.withLock { $0 = keys }
-    defer { NosyKey.table.withLock { $0 = nil } }
-    for n in 0..<3 {
-      #expect(try await keys.promise(for: NosyKey(number: n)) { .value(n) }.value == n)
-    }
-    keys.removeValue(for: NosyKey(number: 1))
-    #expect(keys.count == 0)
-  }
-}
-
-/// A key that accesses the table while it is hashed, compared, and released.
-private final class NosyKey: Hashable, Sendable {
-  static let table = Mutex<RequestCoalescer<NosyKey, Int>?>(nil)
-  let number: Int
-
-  init(number: Int) { self.number = number }
-  deinit { look() }
-
-  private func look() { _ = Self.table.withLock { $0 }?.count }
-
-  static func == (first: NosyKey, second: NosyKey) -> Bool {
-    first.look()
-    return first.number == second.number
-  }
-
-  func hash(into hasher: inout Hasher) {
-    look()
-    hasher.combine(1)
-  }
-}
-
-/// A key that runs an action the first time that it is compared.
-private final class InterruptingKey: Hashable, Sendable {
-  let number: Int
-  private let action: Mutex<(@Sendable () -> Void)?>
-
-  init(number: Int, action: (@Sendable () -> Void)? = nil) {
-    self.number = number
-    self.action = Mutex(action)
-  }
-
-  private func interrupt() {
-    let action = action.withLock { action in
-      defer { action = nil }
-      return action
-    }
-    action?()
-  }
-
-  static func == (first: InterruptingKey, second: InterruptingKey) -> Bool {
-    first.interrupt()
-    second.interrupt()
-    return first.number == second.number
-  }
-
-  func hash(into hasher: inout Hasher) { hasher.combine(1) }
-}
-
-/// A clock that runs an action the next time that its time is read.
-private final class InterruptingClock: Clock {
-  struct Action {
-    var run: (@Sendable () -> Void)?
-  }
-
-  let action = Mutex(Action())
-  private let base = ContinuousClock()
-
-  var now: ContinuousClock.Instant {
-    let action = action.withLock { action in
-      defer { action.run = nil }
-      return action
-    }
-    action.run?()
-    return base.now
-  }
-
-  var minimumResolution: Duration { base.minimumResolution }
-
-  func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
-    try await base.sleep(until: deadline, tolerance: tolerance)
-  }
-}
-
-extension Result {
-  fileprivate func get(orNil: Void) -> Success? { try? get() }
 }

@@ -153,7 +153,7 @@ import Testing
       promise.then(on: executor) { _ in itself.value ?? .value(0) }
     }
     itself.value = promise
-    while executor.runAll() == 0 { await Task.yield() }
+    try await waitUntil { executor.runAll() > 0 }
     try await expectRejection(of: promise, with: PromiseError.returnedItself)
     itself.value = nil
   }

@@ -73,16 +73,4 @@ import Testing
     #expect(race.state == "fulfilled: 2")
     try await expectRejection(of: failing, with: Boom())
   }
-
-  @Test func adoptedPromise_abandonsTheOuterOne() async throws {
-    let (inner, resolver) = Promise<Int>.withResolvers()
-    let outer = Promise.value(1).then(on: .immediate) { _ in inner }
-    let end = outer.map(on: .immediate) { [token = lifetimes.track("end")] value in
-      _ = token
-      return value
-    }
-    resolver.abandon()
-    try await lifetimes.expectNoneAlive()
-    #expect(end.isPending)
-  }
 }

@@ -32,7 +32,7 @@ import Testing
       // The rejection doesn't wait for the release.
       for end in ends { _ = await end.result }
     }
-    try await places.waitForCount(40)
+    try await waitUntil { places.count == 40 }
     #expect(places.events.allSatisfy { $0 })
   }
 
@@ -49,7 +49,7 @@ import Testing
       }
       _ = try await promise.value
     }
-    try await places.waitForCount(20)
+    try await waitUntil { places.count == 20 }
     #expect(places.events.allSatisfy { $0 })
   }
 
@@ -66,7 +66,7 @@ import Testing
       }
       _ = await guarantee.value
     }
-    try await places.waitForCount(20)
+    try await waitUntil { places.count == 20 }
     #expect(places.events.allSatisfy { $0 })
   }
 
@@ -185,17 +185,7 @@ import Testing
       }
       _ = await end.result
     }
-    try await places.waitForCount(20)
+    try await waitUntil { places.count == 20 }
     #expect(places.events.allSatisfy { $0 }, "\(name)")
-  }
-}
-
-extension Recorder {
-  /// Waits until `count` events have been recorded.
-  fileprivate func waitForCount(_ count: Int) async throws {
-    while events.count < count {
-      try Task.checkCancellation()
-      await Task.yield()
-    }
   }
 }

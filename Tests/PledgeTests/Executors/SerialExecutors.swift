@@ -106,7 +106,7 @@ import Testing
     let second = urgent.done(on: .actor(actor)) { _ in calls.record("urgent") }
     await Task.detached(priority: .background) { _ = lowResolver.fulfill(1) }.value
     await Task.detached(priority: .high) { _ = urgentResolver.fulfill(1) }.value
-    await queue.waitForJob(atLeast: .high)
+    try await queue.waitForJob(atLeast: .high)
     queue.runUrgentJobs(atLeast: .high)
     // In the order in which they were sent, in the urgent turn.
     #expect(calls.events == ["low", "urgent"])
@@ -163,9 +163,9 @@ private final class UrgencyQueue: SerialExecutor {
     }
   }
 
-  func waitForJob(atLeast priority: TaskPriority) async {
-    while !jobs.withLock({ $0.contains { $0.priority.rawValue >= priority.rawValue } }) {
-      await Task.yield()
+  func waitForJob(atLeast priority: TaskPriority) async throws {
+    try await waitUntil {
+      jobs.withLock { $0.contains { $0.priority.rawValue >= priority.rawValue } }
     }
   }
 

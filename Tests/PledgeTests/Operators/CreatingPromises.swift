@@ -188,20 +188,6 @@ import Testing
     try await expectRejection(of: throwing, with: Boom())
   }
 
-  @Test func resolverShapes() async throws {
-    func check(_ expected: String, _ resolve: (Resolver<Int>) -> Void) {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolve(resolver)
-      #expect(promise.state == expected)
-      promise.ignoreErrors()
-    }
-    check("fulfilled: 1") { $0.resolve(1, nil) }
-    check("rejected: \(Boom())") { $0.resolve(1, Boom()) }
-    check("rejected: \(PromiseError.noValueAndNoError)") { $0.resolve(nil as Int?, nil) }
-    check("fulfilled: 1") { $0.resolve(.success(1)) }
-    check("rejected: \(Boom())") { $0.resolve(Result<Int, Boom>.failure(Boom())) }
-  }
-
   @Test(arguments: When.allCases)
   func resolverThatFollowsAPromise(when: When) async throws {
     let (promise, resolver) = Promise<Int>.withResolvers()
@@ -210,15 +196,6 @@ import Testing
     let (failing, failingResolver) = Promise<Int>.withResolvers()
     when.reject { failingResolver.resolve(with: $0) }
     try await expectRejection(of: failing, with: Boom())
-  }
-
-  @Test func resolverThatFollowsAPromise_mayStillBeFasterItself() async throws {
-    let slow = Promise<Int>.withResolvers()
-    let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.resolve(with: slow.promise)
-    #expect(resolver.fulfill(1))
-    slow.resolver.fulfill(2)
-    try await expectFulfillment(of: promise, with: 1)
   }
 
   @Test func resolverThatFollowsAPromise_isNotBrokenWhenDropped() async throws {

@@ -204,35 +204,6 @@ import Testing
     #expect(breaker.state == .closed)
   }
 
-  @Test(arguments: [true, false])
-  func twoProbes_oneFailsAndOneSucceeds_inBothOrders(failureIsFirst: Bool) async throws {
-    let breaker = breaker(probes: 2)
-    await fail(breaker)
-    await clock.advance(by: .seconds(10))
-    let (good, bad) = (Promise<Int>.withResolvers(), Promise<Int>.withResolvers())
-    let (goodProbe, badProbe) = (breaker.run { good.promise }, breaker.run { bad.promise })
-    if failureIsFirst { bad.resolver.reject(Boom()) } else { good.resolver.fulfill(1) }
-    _ = await (failureIsFirst ? badProbe : goodProbe).result
-    if failureIsFirst { good.resolver.fulfill(1) } else { bad.resolver.reject(Boom()) }
-    _ = await (goodProbe.result, badProbe.result)
-    #expect(breaker.state == .open)
-  }
-
-  @Test func probeThatNeverEnds_isReplaced() async throws {
-    let breaker = breaker()
-    await fail(breaker)
-    await clock.advance(by: .seconds(10))
-    let stuck = breaker.run { Promise<Int>.never }
-    await clock.advance(by: .seconds(9))
-    await #expect(throws: CircuitOpenError.self) { try await breaker.perform {} }
-    await clock.advance(by: .seconds(1))
-    #expect(try await breaker.perform { 1 } == 1)
-    #expect(breaker.state == .closed)
-    stuck.cancel()
-    try await expectCancellation(of: stuck)
-    #expect(breaker.state == .closed)
-  }
-
   // MARK: Reentrancy and threads
 
   @Test func observer_canUseTheBreaker_andHearsTheChangesInOrder() async throws {
@@ -314,29 +285,6 @@ import Testing
 
   // MARK: Together with other policies
 
-  @Test func insideRetry_itStopsTheAttempts_andOutsideItCountsOnce() async throws {
-    let calls = CallCounter()
-    let inner = breaker(.consecutiveFailures(2))
-    let policy = RetryPolicy.fixed(attempts: 5, delay: .zero)
-      .retrying { !($0 is CircuitOpenError) }
-    await #expect(throws: CircuitOpenError.self) {
-      try await retry(policy) {
-        try await inner.perform {
-          calls.call()
-          throw Boom()
-        }
-      }
-    }
-    #expect(calls.count == 2)
-    let outer = breaker(.consecutiveFailures(2))
-    await #expect(throws: Boom()) {
-      try await outer.perform {
-        try await retry(.fixed(attempts: 5, delay: .zero)) { throw Boom() }
-      }
-    }
-    #expect(outer.state == .closed)
-  }
-
   @Test func retry_canWaitUntilTheBreakerAdmitsACall() async throws {
     let breaker = breaker(.consecutiveFailures(1))
     let calls = CallCounter()
@@ -351,29 +299,5 @@ import Testing
     await clock.run(until: result)
     #expect(try await result.value == 7)
     #expect(clock.now.offset == .seconds(10))
-  }
-
-  @Test func insideALimiter_andRetried_withCancellation_leavesNothingBehind() async throws {
-    let (limiter, breaker) = (Limiter(2), breaker(.consecutiveFailures(1)))
-    await fail(breaker)
-    await clock.advance(by: .seconds(10))
-    let tasks = (0..<6).map { _ in
-      Task { [clock] in
-        try await limiter.perform {
-          try await retry(.fixed(attempts: 9, delay: .seconds(5)), clock: clock) {
-            try await breaker.perform { try await Promise<Void>.never.value }
-          }
-        }
-      }
-    }
-    // One probe, and one that waits for its next attempt.
-    await clock.sleepers(reach: 1)
-    #expect(limiter.runningCount == 2)
-    for task in tasks { task.cancel() }
-    for task in tasks { _ = await task.result }
-    #expect(limiter.runningCount == 0 && limiter.waitingCount == 0)
-    #expect(try await breaker.perform { 1 } == 1)
-    #expect(breaker.state == .closed)
-    await clock.sleepers(reach: 0)
   }
 }

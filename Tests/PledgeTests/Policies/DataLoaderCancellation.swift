@@ -141,12 +141,12 @@ import Testing
       Dictionary(uniqueKeysWithValues: keys.map { ($0, .success($0)) })
     }
     let wrong = try await concurrentMap(0..<8, limit: 8) { seed in
-      var random = Seeded(seed)
+      var random = SeededRandom(seed: UInt64(seed))
       var wrong = 0
       for _ in 0..<500 {
-        let key = random.next(20)
+        let key = Int.random(in: 0..<20, using: &random)
         let promise = loader.promise(for: key)
-        if random.next(3) == 0 {
+        if Int.random(in: 0..<3, using: &random) == 0 {
           promise.cancel()
           // The value can arrive before the cancellation.
           if let value = try? await promise.value, value != key { wrong += 1 }
@@ -164,17 +164,5 @@ extension Promise<Void> {
   /// Waits in a separate task, which isn't cancelled with the calling one.
   fileprivate func resultIgnoringCancellation() async throws {
     try await Task.detached { try await value }.value
-  }
-}
-
-private struct Seeded {
-  private var state: UInt64
-  init(_ seed: Int) { state = UInt64(seed) &* 0x9E37_79B9_7F4A_7C15 &+ 1 }
-
-  mutating func next(_ bound: Int) -> Int {
-    state ^= state << 13
-    state ^= state >> 7
-    state ^= state << 17
-    return Int(state % UInt64(bound))
   }
 }

@@ -107,23 +107,6 @@ import Testing
     }
   }
 
-  @Test func nestedAdoptions_areCancelled() async throws {
-    let told = CallCounter()
-    await onSmallStack { [links] in
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      resolver.onCancel { told.call() }
-      var last = promise
-      for _ in 0..<links {
-        let inner = last
-        last = Promise.value(0).then(on: .immediate) { _ in inner }
-      }
-      last.cancel()
-      #expect(!last.isPending)
-      #expect(!resolver.isPending)
-    }
-    try told.expectOnce()
-  }
-
   /// In a process of its own, because other tests allocate memory at the same time.
   @Test func loop_runsInFlatMemory() async {
     await #expect(processExitsWith: .success) {

@@ -130,38 +130,6 @@ import Testing
     }
   }
 
-  @Test func adoptionByTwo_ofAPromiseWithoutOtherConsumers() async throws {
-    for _ in 0..<rounds {
-      let (inner, innerResolver) = Promise<Int>.withResolvers()
-      let results = Recorder<String>()
-      DispatchQueue.concurrentPerform(iterations: 3) { thread in
-        if thread == 2 {
-          innerResolver.fulfill(1)
-          return
-        }
-        let outer = Promise.value(0).then(on: .immediate) { _ in inner }
-        outer.tap(on: .immediate) { results.record("\($0)") }.ignoreErrors()
-      }
-      #expect(results.events == ["success(1)", "success(1)"])
-    }
-  }
-
-  @Test func handlersThatReturnEachOthersPromise_orTheirOwn_rejectBoth() {
-    for round in 0..<rounds * 10 {
-      let returnsItself = round % 2 == 0
-      let starts = (0..<2).map { _ in Promise<Void>.withResolvers() }
-      let ends = Box<[Promise<Int>]>([])
-      ends.value = (0..<2).map { index in
-        starts[index].promise.then(on: .immediate) {
-          ends.value[returnsItself ? 0 : 1 - index]
-        }
-      }
-      DispatchQueue.concurrentPerform(iterations: 2) { starts[$0].resolver.fulfill() }
-      for end in ends.value { #expect(end.state == "rejected: \(PromiseError.returnedItself)") }
-      ends.value = []
-    }
-  }
-
   @Test(arguments: [true, false])
   func resolverThatIsDroppedWhileItsPromiseIsCancelled_tellsItsProducer(isReturned: Bool) {
     for _ in 0..<rounds / 20 {

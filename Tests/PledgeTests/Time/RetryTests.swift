@@ -1,0 +1,279 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// `retry`, on a clock that the test controls.
+@Suite struct Retrying {
+  let clock = TestClock()
+  let attempts = Recorder<Duration>()
+
+  /// Returns an operation that fails `failures` times, and records its calls.
+  private func operation(failures: Int) -> @Sendable () -> Promise<Int> {
+    { [clock, attempts] in
+      attempts.record(clock.now.offset)
+      let count = attempts.count
+      return count <= failures ? .rejected(Boom(code: count)) : .value(count)
+    }
+  }
+
+  private func run(_ policy: RetryPolicy, failures: Int) async -> Promise<Int> {
+    let promise = Promise.retry(policy, clock: clock, operation(failures: failures))
+    await clock.run(until: promise)
+    return promise
+  }
+
+  @Test func firstAttempt_onImmediate_startsInTheCall() async throws {
+    let promise = Promise.retry(
+      on: .immediate, .fixed(attempts: 3), clock: clock, operation(failures: 0))
+    #expect(attempts.count == 1)
+    try await expectFulfillment(of: promise, with: 1)
+  }
+
+  @Test func fixed() async throws {
+    let promise = await run(.fixed(attempts: 4, delay: .seconds(60)), failures: 3)
+    try await expectFulfillment(of: promise, with: 4)
+    #expect(attempts.events == [.zero, .seconds(60), .seconds(120), .seconds(180)])
+  }
+
+  @Test func delaysOfAClosure() async throws {
+    let policy = RetryPolicy(attempts: 4, delay: { made in Duration.seconds(made) })
+    let promise = await run(policy, failures: 3)
+    try await expectFulfillment(of: promise, with: 4)
+    #expect(attempts.events == [.zero, .seconds(1), .seconds(3), .seconds(6)])
+  }
+
+  @Test func exponential_upToTheMaximum() async throws {
+    let policy = RetryPolicy.exponential(attempts: 6, from: .seconds(1), maximum: .seconds(5))
+    let promise = await run(policy, failures: 5)
+    try await expectFulfillment(of: promise, with: 6)
+    #expect(
+      attempts.events == [.zero, .seconds(1), .seconds(3), .seconds(7), .seconds(12), .seconds(17)])
+  }
+
+  @Test func jitter_takesAPartOfTheDelay() async throws {
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(10)).withJitter { 0.25 }
+    let promise = await run(policy, failures: 1)
+    try await expectFulfillment(of: promise, with: 2)
+    #expect(attempts.events == [.zero, .milliseconds(2500)])
+  }
+
+  @Test(arguments: [0, -1, 1, 1e21, 1e300, .infinity, -Double.infinity, .nan])
+  func absurdFactors_stayBelowTheMaximum(factor: Double) {
+    let policy = RetryPolicy.exponential(
+      attempts: 5, from: .seconds(1), factor: factor, maximum: .seconds(30))
+    for made in [0, 1, 2, 5, 1_000] {
+      let delay = policy.delay(made)
+      #expect(delay >= .zero && delay <= .seconds(30))
+    }
+  }
+
+  @Test(arguments: [(-1, 0), (-Double.infinity, 0), (1, 10), (.infinity, 10), (.nan, 10)])
+  func absurdJitter_countsAsNoneOrAllOfTheDelay(part: Double, seconds: Int) {
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(10)).withJitter { part }
+    #expect(policy.delay(1) == .seconds(seconds))
+  }
+
+  @Test func anyNumberOfAttempts_hasADelay() {
+    let policies = [
+      RetryPolicy.exponential(attempts: .max, from: .seconds(1), factor: 1),
+      .exponential(attempts: .max, from: .zero),
+    ]
+    for policy in policies {
+      #expect(policy.delay(.max) <= .seconds(1) && policy.delay(.min) <= .seconds(1))
+    }
+  }
+
+  @Test func allFail_theErrorIsTheLastOne_andObserversLearnOfAll() async throws {
+    let seen = Recorder<String>()
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
+      .observed { seen.record("\($0.number) \($0.error) \($0.delayInSeconds ?? -1)") }
+    let promise = await run(policy, failures: 9)
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 3)
+    #expect(attempts.count == 3)
+    #expect(
+      seen.events == ["1 Boom(code: 1) 1.0", "2 Boom(code: 2) 1.0", "3 Boom(code: 3) -1.0"])
+  }
+
+  @Test(arguments: [0, -1, Int.min])
+  func lessThanOneAttempt_rejectsWithInvalidArgument(count: Int) async throws {
+    let promise = Promise.retry(.fixed(attempts: count), clock: clock, operation(failures: 0))
+    try await expectRejection(
+      of: promise,
+      with: PromiseError.invalidArgument("retry needs at least one attempt, not \(count)."))
+    #expect(attempts.count == 0)
+  }
+
+  @Test func unwantedErrors_endIt() async throws {
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(1))
+      .retrying { ($0 as? Boom)?.code != 2 }
+    let promise = await run(policy, failures: 9)
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 2)
+  }
+
+  @Test func requestedDelay_replacesThePolicysOwn() async throws {
+    var policy = RetryPolicy.fixed(attempts: 3, delay: .seconds(1))
+    policy.requestedDelay = { ($0 as? Boom)?.code == 1 ? .seconds(100) : nil }
+    let promise = await run(policy, failures: 2)
+    try await expectFulfillment(of: promise, with: 3)
+    #expect(attempts.events == [.zero, .seconds(100), .seconds(101)])
+  }
+
+  @Test func throwingOperation_isRetried() async throws {
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
+      if count.call() == 1 { throw Boom() }
+      return .value(5)
+    }
+    try await expectFulfillment(of: promise, with: 5)
+  }
+
+  @Test func attemptTimeout_endsOneAttempt() async throws {
+    var policy = RetryPolicy.fixed(attempts: 2, delay: .seconds(1))
+    policy.attemptTimeout = .seconds(10)
+    let never = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    // In place, so that the first attempt has begun when its timeout starts.
+    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
+      count.call() == 1 ? never.promise : .value(2)
+    }
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(10))
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(1))
+    try await expectFulfillment(of: promise, with: 2)
+    try await expectCancellation(of: never.promise)
+  }
+
+  @Test func delayThatWouldEndAfterTheDeadline_isNotStarted() async throws {
+    var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
+    policy.deadline = .seconds(35)
+    // In place, so that an attempt has ended when its time limit starts.
+    let promise = Promise.retry(
+      on: .immediate, policy, clock: clock, operation(failures: 100))
+    await clock.run(until: promise)
+    let error = try await expectRejection(of: promise, with: Boom.self)
+    #expect(error.code == 4)
+    #expect(attempts.events == [.zero, .seconds(10), .seconds(20), .seconds(30)])
+    await clock.sleepers(reach: 0)
+  }
+
+  @Test func deadlineDuringAnAttempt_isATimeout() async throws {
+    var policy = RetryPolicy.fixed(attempts: 100, delay: .seconds(10))
+    policy.deadline = .seconds(15)
+    let never = Promise<Int>.withResolvers()
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) {
+      count.call() == 1 ? .rejected(Boom()) : never.promise
+    }
+    await clock.advance(by: .seconds(10))
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(5))
+    let error = try await expectRejection(of: promise, with: TimeoutError.self)
+    #expect(error.duration == .seconds(15))
+    try await expectCancellation(of: never.promise)
+  }
+
+  @Test func cancelled_inMidSleep_releasesTheSleep() async throws {
+    let promise = Promise.retry(
+      .fixed(attempts: 9, delay: .seconds(10)), clock: clock, operation(failures: 9))
+    await clock.sleepers(reach: 1)
+    promise.cancel()
+    await clock.sleepers(reach: 0)
+    try await expectCancellation(of: promise)
+    #expect(attempts.count == 1)
+  }
+
+  @Test func cancellationError_isNotRetried() async throws {
+    let count = CallCounter()
+    let promise = Promise<Int>.retry(.fixed(attempts: 9), clock: clock) {
+      count.call()
+      return .rejected(CancellationError())
+    }
+    try await expectCancellation(of: promise)
+    try count.expectOnce()
+  }
+
+  @Test(.apart) func manyAttempts_areLinear() async throws {
+    let promise = Promise<Int>.retry(on: .immediate, .fixed(attempts: 100_000, delay: .zero)) {
+      .rejected(Boom())
+    }
+    try await expectRejection(of: promise, with: Boom.self)
+  }
+
+  @Test func onlyOneTypeOfError_isRetried() async throws {
+    let policy = RetryPolicy.fixed(attempts: 3, delay: .zero).retrying(only: OtherError.self)
+    let promise = await run(policy, failures: 9)
+    try await expectRejection(of: promise, with: Boom.self)
+    #expect(attempts.count == 1)
+  }
+
+  @Test func aBudget_endsTheRetriesOfAll() async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0.5)
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .zero).withBudget(budget)
+    try await expectRejection(of: await run(policy, failures: 99), with: Boom.self)
+    #expect(attempts.count == 3 && budget.remaining == 0)
+    for _ in 0..<2 {
+      _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
+    }
+    #expect(budget.remaining == 1)
+  }
+
+  @Test func aRetryThatIsCancelledInItsDelay_putsItsTokenBack() async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
+    let policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
+    let promise = Promise<Int>.retry(on: .immediate, policy, clock: clock) { .rejected(Boom()) }
+    await clock.advance(by: .seconds(10))
+    // One attempt was made again, and the next one is pending.
+    #expect(budget.remaining == 0)
+    promise.cancel()
+    try await expectCancellation(of: promise)
+    #expect(budget.remaining == 1)
+  }
+
+  @Test func aRetryThatTheDeadlinePrevents_takesNoToken() async throws {
+    let budget = RetryBudget(capacity: 2, tokensPerSuccess: 0)
+    var policy = RetryPolicy.fixed(attempts: 9, delay: .seconds(10)).withBudget(budget)
+    policy.deadline = .seconds(15)
+    let promise = Promise.retry(
+      on: .immediate, policy, clock: clock, operation(failures: 99))
+    await clock.run(until: promise)
+    try await expectRejection(of: promise, with: Boom.self)
+    #expect(budget.remaining == 1)
+  }
+
+  @Test(arguments: [Int.min, -1, 0, .max], [-1, .nan, .infinity])
+  func absurdBudgets_haveARemainder(capacity: Int, tokensPerSuccess: Double) async throws {
+    let budget = RetryBudget(capacity: capacity, tokensPerSuccess: tokensPerSuccess)
+    #expect(budget.remaining == max(capacity, 0))
+    let policy = RetryPolicy.fixed(attempts: 2, delay: .zero).withBudget(budget)
+    _ = try await Promise.retry(policy, clock: clock) { Promise.value(1) }.value
+    #expect(budget.remaining == max(capacity, 0))
+  }
+
+  @MainActor @Test func operation_runsWhereItWasWritten() async throws {
+    var calls = 0
+    _ = try await Promise<Int>.retry(.fixed(attempts: 2, delay: .zero), clock: clock) {
+      MainActor.assertIsolated()
+      calls += 1
+      if calls == 1 { throw Boom() }
+      return .value(calls)
+    }.value
+    #expect(calls == 2)
+  }
+
+  @Test func aDeadlineOnWorkThatIgnoresCancellation_returnsOnTime() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let waiting = Task { [clock] in
+      try await withTimeout(.seconds(2), clock: clock) {
+        await Task.detached { _ = await gate.result }.value
+        return 1
+      }
+    }
+    await clock.sleepers(reach: 1)
+    await clock.advance(by: .seconds(2))
+    await #expect(throws: TimeoutError.self) { try await waiting.value }
+    open.fulfill()
+  }
+}
