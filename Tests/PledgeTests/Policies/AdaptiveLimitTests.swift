@@ -2,8 +2,8 @@ import Testing
 
 @testable import Pledge
 
-/// A limiter that finds its limit.
-@Suite struct AdaptiveLimitTests {
+/// A limiter that finds its limit, in simulations that compute for long.
+@Suite(.apart) struct AdaptiveLimitTests {
   /// A service that runs `capacity` operations at a time, each for `serviceTime`; further ones wait
   /// in a queue.
   ///
