@@ -4,10 +4,41 @@ import Pledge
 import PledgeTesting
 import Testing
 
-/// Expectations while all threads of the pool are busy, in a process of its own.
+/// Expectations, and clocks, while all threads of the pool are busy, in a process of its own.
 @Suite struct BusyThreadTests {
+  // Computes on all cores for eight seconds, so only on request.
+  @Test(.enabled(if: ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1"))
+  func busyQueues_letNoTimePass_thatStartedWorkCanUse() async {
+    await #expect(processExitsWith: .success) { try await outlastBusyQueues() }
+  }
+
   @Test func busyThreads_extendTheTime() async {
     await #expect(processExitsWith: .success) { try await outlastBusyThreads() }
+  }
+}
+
+/// A task that has been woken can't begin for longer than a clock waits for work that is stuck.
+private func outlastBusyQueues() async throws {
+  let clock = TestClock()
+  let ticks = Recorder<Void>()
+  let periodic = Task {
+    for tick in 0..<10 {
+      try await clock.sleep(for: .seconds(1))
+      ticks.record(())
+      if tick == 2 { occupyGlobalQueues(until: .now() + .seconds(8)) }
+    }
+  }
+  await clock.sleepers(atLeast: 1)
+  await clock.run()
+  #expect(ticks.events.count == 10)
+  try await periodic.value
+}
+
+private func occupyGlobalQueues(until end: DispatchTime) {
+  for quality in [DispatchQoS.QoSClass.userInitiated, .default, .utility, .background] {
+    for _ in 0..<16 {
+      DispatchQueue.global(qos: quality).async { while DispatchTime.now() < end {} }
+    }
   }
 }
 

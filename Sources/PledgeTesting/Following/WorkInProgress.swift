@@ -58,12 +58,16 @@ final class WorkInProgress: Sendable {
 
   var isIdle: Bool { state.withLock { $0.count <= $0.stuck } }
 
-  /// Blocks until all work has ended, or all of it is running and nothing has changed for a second.
+  /// Blocks until all work has ended, or what is left of it waits for time to pass.
   ///
-  /// A handler that blocks its thread until time has passed, for example, never ends. For a task that
-  /// yields until time has passed, it blocks for five seconds, once.
+  /// Work that runs waits if nothing has changed for a second: a handler that blocks its thread until
+  /// time has passed, for example, never ends. Work that hasn't begun waits if nothing has changed for
+  /// five seconds, and then all global queues have served what they contained: an executor holds it. On
+  /// a busy machine, it only waits for its turn. A task that yields until time has passed makes many
+  /// thousands of changes; this method blocks for five seconds for it, once.
   func waitUntilIdle() {
     let deadline = DispatchTime.now() + .seconds(5)
+    let first = state.withLock { $0.changes }
     var changesBeforeMain: Int?
     while true {
       let (changes, isIdle) = state.withLock { state in
@@ -72,20 +76,41 @@ final class WorkInProgress: Sendable {
       }
       if isIdle {
         // Another round, if the main queue contained work that changed something.
-        if changes == changesBeforeMain || .now() > deadline { return }
+        if changes == changesBeforeMain || changes - first > Self.loopLength { return }
         changesBeforeMain = changes
         guard MainQueue.wait() else { return }
         continue
       }
       if idle.wait(timeout: .now() + .seconds(1)) == .success { continue }
       let isLate = DispatchTime.now() > deadline
+      if isLate { GlobalQueues.wait() }
       let isStuck = state.withLock { state in
-        guard isLate || state.changes == changes && state.waiting == 0 else { return false }
+        if state.changes == changes {
+          guard isLate || state.waiting == 0 else { return false }
+        } else {
+          guard isLate, state.changes - first > Self.loopLength else { return false }
+        }
         state.stuck = state.count
         return true
       }
       if isStuck { return }
     }
+  }
+
+  /// The number of changes that only a loop makes.
+  private static let loopLength = 10_000
+}
+
+/// Waits for the global queues, which run the jobs of tasks that are followed.
+@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
+private enum GlobalQueues {
+  /// Blocks until each has begun to run what it contains.
+  static func wait() {
+    let group = DispatchGroup()
+    for quality in [DispatchQoS.QoSClass.userInitiated, .default, .utility, .background] {
+      DispatchQueue.global(qos: quality).async(group: group) {}
+    }
+    group.wait()
   }
 }
 
