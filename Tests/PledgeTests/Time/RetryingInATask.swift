@@ -16,7 +16,7 @@ import Testing
 
   @Test func nonSendableCaptures_andResults_areAccepted() async throws {
     let parser = Parser()
-    let result = try await retry(.fixed(attempts: 3, delay: .zero)) {
+    let result = try await retry(.fixed(attempts: 3, delay: .zero), clock: clock) {
       parser.calls += 1
       if parser.calls < 3 { throw Refused() }
       return parser
