@@ -278,11 +278,10 @@ extension CircuitBreaker {
     fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
-    return Promise(priority: nil, fileID: fileID, line: line) { [self] in
+    let operation = IsolatedOperation(operation)
+    return Promise(calling: operation, fileID: fileID, line: line) { [self] in
       try await perform { try await operation() }
-    }.produced(in: isolation)
+    }
   }
 
   /// Runs an asynchronous `operation` unless the circuit is open, and returns its value.

@@ -4,6 +4,8 @@ struct LimiterQueue {
   private var adaptive: AdaptiveLimit?
   var isPaused = false
   private(set) var running = 0
+  /// The number of operations that can start in a period; nil for no limit.
+  private let rate: Int?
   /// The number of operations that can still start in this period; nil without a rate.
   private var startsLeft: Int?
   private let capacity: Int?
@@ -16,7 +18,8 @@ struct LimiterQueue {
   init(limit: Int, capacity: Int?, rate: Int?) {
     fixedLimit = limit
     self.capacity = capacity.map { max($0, 0) }
-    startsLeft = rate.map { max($0, 1) }
+    self.rate = rate
+    startsLeft = rate.map { max($0, 0) }
   }
 
   init(_ adaptive: AdaptiveLimit, capacity: Int?) {
@@ -24,12 +27,20 @@ struct LimiterQueue {
     self.adaptive = adaptive
   }
 
-  var limit: Int {
-    get { adaptive?.current ?? fixedLimit }
-    set {
-      fixedLimit = newValue
-      adaptive?.restart(at: newValue)
-    }
+  var limit: Int { adaptive?.current ?? fixedLimit }
+
+  /// Changes the limit, and returns the waiting operations if none can start with it.
+  mutating func setLimit(_ limit: Int) -> [LimiterWaiter] {
+    fixedLimit = limit
+    adaptive?.restart(at: limit)
+    return invalidity == nil ? [] : removeAll()
+  }
+
+  /// Why no operation can start, whatever others do.
+  var invalidity: PromiseError? {
+    if limit < 1 { return .invalidArgument("A limiter needs a limit of at least 1, not \(limit).") }
+    guard let rate, rate < 1 else { return nil }
+    return .invalidArgument("A limiter needs a rate of at least 1 operation, not \(rate).")
   }
 
   var waitingCount: Int { waiting.count }
@@ -56,10 +67,7 @@ struct LimiterQueue {
 
   /// Starts an operation, or adds it to the waiting ones.
   mutating func submit(_ waiter: LimiterWaiter) -> Submission {
-    guard fixedLimit >= 1 else {
-      return .rejected(
-        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(fixedLimit)."))
-    }
+    if let error = invalidity { return .rejected(error) }
     if enter() { return .started }
     if let capacity, waiting.count >= capacity {
       return .rejected(Limiter.QueueFullError(capacity: capacity))

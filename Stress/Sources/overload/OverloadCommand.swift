@@ -20,6 +20,10 @@ struct OverloadCommand: AsyncParsableCommand {
   @Option(help: "How many seeds; the table contains the means.")
   var seeds = 3
 
+  @Flag(
+    help: "Prints the successful calls of each second, for Documentation/overload.txt, not a table.")
+  var samples = false
+
   func validate() throws {
     guard (1...1_000).contains(seeds) else {
       throw ValidationError("--seeds must be from 1 to 1000, not \(seeds).")
@@ -28,13 +32,22 @@ struct OverloadCommand: AsyncParsableCommand {
 
   func run() async throws {
     let needed = Double(Simulation.clients) * Simulation.callsPerSecond
-    print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
-    print("|---|---|---|---|---|---|---|")
+    if !samples {
+      print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
+      print("|---|---|---|---|---|---|---|")
+    }
     var hasRecovered = true
     for plan in Plan.all {
       var outcomes: [Outcome] = []
       for number in 0..<UInt64(seeds) {
         outcomes.append(await Simulation.run(plan, seed: seed &+ number &* 1_000))
+      }
+      if plan.name.hasPrefix("recommended") {
+        hasRecovered = outcomes.allSatisfy { $0.goodput(Simulation.after) > 0.95 * needed }
+      }
+      if samples {
+        printSamples(of: outcomes, named: plan.name)
+        continue
       }
       func mean(_ value: (Outcome) -> Double) -> Double {
         outcomes.map(value).reduce(0, +) / Double(outcomes.count)
@@ -49,13 +62,20 @@ struct OverloadCommand: AsyncParsableCommand {
       let amplification = String(format: "%.2f", mean(\.amplification))
       print(
         "| \(plan.name) | \(periods.joined(separator: " | ")) | \(latency) | \(amplification) |")
-      if plan.name.hasPrefix("recommended") {
-        hasRecovered = outcomes.allSatisfy { $0.goodput(Simulation.after) > 0.95 * needed }
-      }
     }
     guard hasRecovered else {
       print("The recommended policies don't recover.")
       throw ExitCode.failure
+    }
+  }
+
+  private func printSamples(of outcomes: [Outcome], named name: String) {
+    print("= \(name)")
+    for outcome in outcomes {
+      let goodput = (0..<Int(Simulation.after.upperBound)).map { second in
+        String(format: "%.0f", outcome.goodput(Double(second)..<Double(second + 1)))
+      }
+      print(goodput.joined(separator: " "))
     }
   }
 }
