@@ -210,15 +210,15 @@ public final class Limiter: Sendable {
   func submit<T: Sendable>(
     _ priority: Int, _ origin: SourceLocation, _ body: Placed<@Sendable () throws -> Promise<T>>
   ) -> Promise<T> {
-    let isFree = enter()
-    let place = isFree ? nil : PromiseWaiter(priority: priority, origin)
+    let waiter = enter() ? nil : PromiseWaiter(priority: priority, origin)
     // Attached when the operation is submitted, so that it captures the current task-local values.
-    let gate = place.map { Promise<Void>(cell: $0.gate) } ?? .value(())
+    let gate = waiter.map { Promise<Void>(cell: $0.gate) } ?? .value(())
     let work = gate.chained(body.ignoringVoid())
-    let lease = place?.takeLease ?? { [newStart] in newStart }
+    let start: @Sendable () -> Start? =
+      if let waiter { { waiter.end() } } else { { [newStart] in newStart } }
     let result = Promise<T>(
       cell: work.cell.derive(
-        T.self, .end, body: ErasedClosure(lease)
+        T.self, .end, body: ErasedClosure(start)
       ) { handler, source in
         let start = handler.takeBody(as: (@Sendable () -> Start?).self)()
         // First the room, then the result, because a caller that receives the result can submit the
@@ -228,16 +228,14 @@ public final class Limiter: Sendable {
         // Last, because code that waits for the limiter to be idle may rely on the results.
         start?.limiter.tellIfIdle()
       })
-    if let place { wait(place) }
+    if let waiter { wait(waiter) }
     return result
   }
 
   /// Submits an operation whose handlers are attached to its gate.
   @usableFromInline
   func wait(_ waiter: PromiseWaiter) {
-    waiter.gate.onCancel { [weak self, weak waiter] in
-      if let self, let waiter { withdraw(waiter) }
-    }
+    waiter.gate.onCancel { [weak self] in self?.withdraw(waiter) }
     do {
       if try submit(waiter) { waiter.start(in: self) }
     } catch {

@@ -207,43 +207,22 @@ class LimiterWaiter: @unchecked Sendable {
 }
 
 /// An operation that returns a promise, and starts when its gate opens.
+///
+/// Handlers of the gate retain the waiter. The gate releases them when it settles, which it always
+/// does: a limiter starts its waiters or rejects them.
 @usableFromInline
 final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   /// The operation's place in its limiter, which is given back exactly once: by the handler of the
   /// operation's end or, if the operation was cancelled while it was about to start, by the thread
   /// that starts it.
-  private final class Lease: Sendable {
-    private enum State {
-      case waiting
-      case started(Limiter.Start)
-      case ended
-    }
-
-    private let state = Mutex(State.waiting)
-
-    /// Records that the operation runs in a limiter; false if it has ended.
-    func begin(_ start: Limiter.Start) -> Bool {
-      state.withLock { state in
-        guard case .waiting = state else { return false }
-        state = .started(start)
-        return true
-      }
-    }
-
-    /// Records that the operation has ended, and returns where and when it started, if it did.
-    func end() -> Limiter.Start? {
-      let old = state.withLock { exchange(&$0, with: .ended) }
-      if case .started(let start) = old { return start }
-      return nil
-    }
+  private enum State {
+    case waiting
+    case started(Limiter.Start)
+    case ended
   }
 
-  // The gate's handlers retain the lease; if they retained the waiter, it would be in a cycle.
-  private let lease = Lease()
+  private let state = Mutex(State.waiting)
   @usableFromInline let gate: Cell = Root<Void?>()
-
-  /// Returns a function that returns where and when the operation started.
-  @usableFromInline var takeLease: @Sendable () -> Limiter.Start? { { [lease] in lease.end() } }
 
   @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {
@@ -253,14 +232,24 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 
   override func start(in limiter: Limiter) {
-    if lease.begin(limiter.newStart) {
-      _ = gate.fulfill(())
-    } else {
-      limiter.newStart.end(CancellationError())
+    let start = limiter.newStart
+    let hasStarted = state.withLock { state in
+      guard case .waiting = state else { return false }
+      state = .started(start)
+      return true
     }
+    if hasStarted { _ = gate.fulfill(()) } else { start.end(CancellationError()) }
   }
 
   override func fail(with error: any Error) { gate.reject(Rejection(error, origin: origin)) }
+
+  /// Records that the operation has ended, and returns where and when it started, if it did.
+  @usableFromInline
+  func end() -> Limiter.Start? {
+    let old = state.withLock { exchange(&$0, with: .ended) }
+    if case .started(let start) = old { return start }
+    return nil
+  }
 }
 
 /// A task that waits for a limiter.
