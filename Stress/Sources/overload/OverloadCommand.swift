@@ -20,9 +20,8 @@ struct OverloadCommand: AsyncParsableCommand {
   @Option(help: "How many seeds; the table contains the means.")
   var seeds = 3
 
-  @Flag(
-    help: "Prints the successful calls of each second, for Documentation/overload.txt, not a table.")
-  var samples = false
+  @Option(help: "A file for the successful calls of each second, such as Documentation/overload.txt.")
+  var samples: String?
 
   func validate() throws {
     guard (1...1_000).contains(seeds) else {
@@ -32,10 +31,9 @@ struct OverloadCommand: AsyncParsableCommand {
 
   func run() async throws {
     let needed = Double(Simulation.clients) * Simulation.callsPerSecond
-    if !samples {
-      print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
-      print("|---|---|---|---|---|---|---|")
-    }
+    print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
+    print("|---|---|---|---|---|---|---|")
+    var lines: [String] = []
     var hasRecovered = true
     for plan in Plan.all {
       var outcomes: [Outcome] = []
@@ -45,10 +43,7 @@ struct OverloadCommand: AsyncParsableCommand {
       if plan.name.hasPrefix("recommended") {
         hasRecovered = outcomes.allSatisfy { $0.goodput(Simulation.after) > 0.95 * needed }
       }
-      if samples {
-        printSamples(of: outcomes, named: plan.name)
-        continue
-      }
+      lines += ["= \(plan.name)"] + outcomes.map(Self.sample)
       func mean(_ value: (Outcome) -> Double) -> Double {
         outcomes.map(value).reduce(0, +) / Double(outcomes.count)
       }
@@ -63,19 +58,22 @@ struct OverloadCommand: AsyncParsableCommand {
       print(
         "| \(plan.name) | \(periods.joined(separator: " | ")) | \(latency) | \(amplification) |")
     }
+    if let samples {
+      try (lines.joined(separator: "\n") + "\n").write(
+        toFile: samples, atomically: true, encoding: .utf8)
+    }
     guard hasRecovered else {
       print("The recommended policies don't recover.")
       throw ExitCode.failure
     }
   }
 
-  private func printSamples(of outcomes: [Outcome], named name: String) {
-    print("= \(name)")
-    for outcome in outcomes {
-      let goodput = (0..<Int(Simulation.after.upperBound)).map { second in
+  /// The successful calls of each second.
+  private static func sample(_ outcome: Outcome) -> String {
+    (0..<Int(Simulation.after.upperBound))
+      .map { second in
         String(format: "%.0f", outcome.goodput(Double(second)..<Double(second + 1)))
       }
-      print(goodput.joined(separator: " "))
-    }
+      .joined(separator: " ")
   }
 }
