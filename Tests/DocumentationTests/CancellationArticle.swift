@@ -245,7 +245,8 @@ private func cancellingAGuarantee() -> Promise<Void> {
     let cleanUp = CallCounter()
     let never = CallCounter()
     let (pending, resolver) = Guarantee<Void>.withResolvers()
-    let chain = pending
+    let chain =
+      pending
       .map { never.call() }
       .finally { _ = cleanUp.call() }
       .promise

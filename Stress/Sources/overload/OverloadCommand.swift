@@ -20,7 +20,8 @@ struct OverloadCommand: AsyncParsableCommand {
   @Option(help: "How many seeds; the table contains the means.")
   var seeds = 3
 
-  @Option(help: "A file for the successful calls of each second, such as Documentation/overload.txt.")
+  @Option(
+    help: "A file for the successful calls of each second, such as Documentation/overload.txt.")
   var samples: String?
 
   func validate() throws {

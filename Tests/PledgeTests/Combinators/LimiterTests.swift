@@ -249,7 +249,8 @@ import Testing
       of: rejected,
       with: PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0."))
     let slow = Limiter(1, rate: .init(-1, per: .seconds(1)))
-    let error = PromiseError.invalidArgument("A limiter needs a rate of at least 1 operation, not -1.")
+    let error = PromiseError.invalidArgument(
+      "A limiter needs a rate of at least 1 operation, not -1.")
     try await expectRejection(of: slow.run { Promise.value(1) }, with: error)
     await #expect(throws: error) { try await slow.perform {} }
   }
