@@ -34,7 +34,11 @@ struct OverloadCommand: AsyncParsableCommand {
     let needed = Double(Simulation.clients) * Simulation.callsPerSecond
     print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
     print("|---|---|---|---|---|---|---|")
-    var lines: [String] = []
+    var lines = [
+      "# Successful calls in each second of the simulation of overload, in three runs. To update it, run",
+      "# swift run -c release --package-path Stress overload --samples Documentation/overload.txt",
+      "# and Documentation/draw-diagrams.",
+    ]
     var hasRecovered = true
     for plan in Plan.all {
       var outcomes: [Outcome] = []
