@@ -76,12 +76,6 @@ extension Guarantee {
   var base: Promise<Value> { Promise(cell: cell) }
 }
 
-extension Guarantee where Value == Void {
-  /// Creates a fulfilled guarantee.
-  @inlinable
-  public init() { self = .value(()) }
-}
-
 extension Guarantee: CustomStringConvertible {
   /// The state: `Guarantee<Int>(pending)` or `Guarantee<Int>(fulfilled: 3)`.
   public var description: String {

@@ -68,7 +68,7 @@ private func awaiting() {
 }
 
 private func cancellingAGuarantee() -> Promise<Void> {
-  let pause = Guarantee.after(.seconds(60)).promise
+  let pause = Guarantee<Void> { try? await Task.sleep(for: .seconds(60)) }.promise
   pause.cancel()
 
   return pause
@@ -244,7 +244,9 @@ private func cancellingAGuarantee() -> Promise<Void> {
     }
     let cleanUp = CallCounter()
     let never = CallCounter()
-    let chain = Guarantee.after(.seconds(60), clock: TestClock())
+    let (pending, resolver) = Guarantee<Void>.withResolvers()
+    let chain =
+      pending
       .map { never.call() }
       .finally { _ = cleanUp.call() }
       .promise
@@ -252,5 +254,6 @@ private func cancellingAGuarantee() -> Promise<Void> {
     try await expectCancellation(of: chain)
     try cleanUp.expectOnce()
     try never.expectNever()
+    withExtendedLifetime(resolver) {}
   }
 }

@@ -32,7 +32,8 @@ private func limitingEach(_ user: User) {
 // MARK: CircuitBreaking.md
 
 private func breaking(_ user: User) async throws -> Page {
-  let breaker = CircuitBreaker(.failureRate(0.5, ofLast: 50), openDuration: .seconds(10))
+  let breaker = CircuitBreaker(
+    .failureRate(0.5, ofLast: 50), openDuration: .seconds(10))
   let avatar = breaker.run { fetchAvatar(of: user) }
   let page = try await breaker.perform { try await download("index.html") }
 

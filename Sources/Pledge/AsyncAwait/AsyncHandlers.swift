@@ -18,7 +18,7 @@ extension Thenable {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (Value) async throws -> U
   ) -> Promise<U> {
-    chained(.inPlace(startingTasks(transform)))
+    chained(.inPlace(IsolatedOperation(transform).start))
   }
 }
 
@@ -34,7 +34,7 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (any Error) async throws -> Value
   ) -> Promise<Value> {
-    recoveredWithPromise(.inPlace(startingTasks(body)))
+    recoveredWithPromise(.inPlace(IsolatedOperation(body).start))
   }
 
   /// Calls an asynchronous `body` when this promise has settled, waits for it, and passes the
@@ -47,7 +47,7 @@ extension Promise {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async throws -> Void
   ) -> Promise<Value> {
-    finishedAfter(.inPlace(startingTasks(body)))
+    finishedAfter(.inPlace(IsolatedOperation(body).start))
   }
 }
 
@@ -59,7 +59,8 @@ extension Guarantee {
   public func asyncMap<U: Sendable>(
     @_inheritActorContext _ transform: @escaping @Sendable @isolated(any) (Value) async -> U
   ) -> Guarantee<U> {
-    guaranteedThen(.inPlace(startingTasks(nonthrowing: transform)))
+    let transform = IsolatedOperation(transform)
+    return guaranteedThen(.inPlace { Guarantee<U>(cell: transform.start($0).cell) })
   }
 
   /// Calls an asynchronous `body` when this guarantee is fulfilled or broken, waits for it, and
@@ -70,6 +71,6 @@ extension Guarantee {
   public func asyncFinally(
     @_inheritActorContext _ body: @escaping @Sendable @isolated(any) () async -> Void
   ) -> Guarantee<Value> {
-    Guarantee(cell: base.finishedAfter(.inPlace(startingTasks(body))).cell)
+    Guarantee(cell: base.finishedAfter(.inPlace(IsolatedOperation(body).start)).cell)
   }
 }

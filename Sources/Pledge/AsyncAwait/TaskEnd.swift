@@ -8,11 +8,11 @@ final class TaskEnd: Sendable {
   /// A promise that settles when the task has ended; it is settled while there is no task.
   var promise: Promise<Void> { current.withLock { $0 } }
 
-  /// Runs `operation`, which runs in `isolation`, in a new task.
+  /// Runs `operation` in a new task.
   ///
   /// Call this only once.
   func run<Value: Sendable>(
-    _ operation: @escaping @Sendable () async throws -> Value, in isolation: HandlerTarget?
+    _ operation: @escaping @Sendable () async throws -> Value
   ) -> Promise<Value> {
     let (end, resolver) = Promise<Void>.withResolvers()
     current.withLock { $0 = end }
@@ -20,6 +20,5 @@ final class TaskEnd: Sendable {
       defer { resolver.fulfill() }
       return try await operation()
     }
-    .produced(in: isolation)
   }
 }

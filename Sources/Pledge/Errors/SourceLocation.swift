@@ -3,40 +3,44 @@ public enum PromiseDiagnostics {}
 
 extension PromiseDiagnostics {
   /// A line of a source file, such as the one that created a promise.
-  ///
-  /// `@unchecked Sendable`: `file` points to a string literal, which is never changed.
-  public struct SourceLocation: @unchecked Sendable, Hashable, CustomStringConvertible {
+  public struct SourceLocation: Sendable, Hashable, CustomStringConvertible {
     /// The module and the file, in the format of `#fileID`.
-    public var fileID: String { String(cString: file) }
+    public var fileID: String { file.text }
     /// The line number, which starts at 1.
     public let line: UInt
 
-    /// The bytes of a `StaticString`, which end with a zero.
-    ///
-    /// They are stored instead of the `StaticString`, which takes three words.
-    @usableFromInline let file: UnsafePointer<UInt8>
+    @usableFromInline let file: StaticText
 
     /// Creates the location of `line` in `fileID`, a string literal.
     @inlinable
     package init(fileID: StaticString, line: UInt) {
-      self.file = fileID.utf8Start
+      self.file = StaticText(fileID)
       self.line = line
     }
 
     /// The location as `Module/File.swift:12`.
     public var description: String { "\(fileID):\(line)" }
-
-    /// Whether two locations are the same.
-    public static func == (first: SourceLocation, second: SourceLocation) -> Bool {
-      first.line == second.line && first.fileID == second.fileID
-    }
-
-    /// Hashes file and line.
-    public func hash(into hasher: inout Hasher) {
-      hasher.combine(fileID)
-      hasher.combine(line)
-    }
   }
+}
+
+/// The text of a `StaticString`, which itself takes three words.
+///
+/// `@unchecked Sendable`: `bytes` points to a string literal, which is never changed.
+@usableFromInline
+struct StaticText: @unchecked Sendable, Hashable {
+  /// The bytes, which end with a zero.
+  @usableFromInline let bytes: UnsafePointer<UInt8>
+
+  @inlinable
+  init(_ string: StaticString) { bytes = string.utf8Start }
+
+  var text: String { String(cString: bytes) }
+
+  @usableFromInline
+  static func == (first: Self, second: Self) -> Bool { first.text == second.text }
+
+  @usableFromInline
+  func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }
 
 /// The package uses the plain name, which isn't public because Swift Testing declares a type with

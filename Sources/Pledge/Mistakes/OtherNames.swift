@@ -198,13 +198,6 @@ extension Promise where Value == Void {
   public static func after(_ seconds: Double) -> Promise<Void> { unavailable() }
 }
 
-extension Guarantee where Value == Void {
-  /// Explains a mistake and can't be called.
-  @available(*, unavailable, message: "use 'Guarantee.after(.seconds(…))'")
-  @_disfavoredOverload
-  public static func after(_ seconds: Double) -> Guarantee<Void> { unavailable() }
-}
-
 extension Resolver {
   /// Explains a mistake and can't be called.
   @available(*, unavailable, renamed: "fulfill(_:)")

@@ -28,18 +28,6 @@ extension Thenable {
   }
 }
 
-extension Guarantee {
-  /// Returns a guarantee for the value's property at `keyPath`.
-  ///
-  /// **Execution.** The property is read on the actor that calls this method.
-  @inlinable @_disfavoredOverload
-  public func map<U: Sendable>(
-    _ keyPath: KeyPath<Value, U>, isolation: isolated any Actor = #isolation
-  ) -> Guarantee<U> {
-    guaranteedMap(Placed(keyPath, on: isolation))
-  }
-}
-
 /// A key path that is used on the actor that passes it to an operator.
 ///
 /// `@unchecked Sendable`: immutable, and only used on the actor passed to the operator.

@@ -103,36 +103,3 @@ extension Promise where Value == Void {
     }
   }
 }
-
-extension Guarantee {
-  /// Creates a guarantee for the value that `body` passes to a completion handler `(Value)`.
-  ///
-  /// `body` runs inside this call.
-  ///
-  /// ```swift
-  /// let isAllowed = Guarantee.wrap { camera.requestAccess(completion: $0) }
-  /// ```
-  @inlinable
-  public static func wrap(
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: (_ completion: @escaping @Sendable (Value) -> Void) -> Void
-  ) -> Guarantee {
-    Guarantee(fileID: fileID, line: line) { resolver in
-      body { value in resolver.fulfill(value) }
-    }
-  }
-}
-
-extension Guarantee where Value == Void {
-  /// Creates a guarantee that is fulfilled when `body` calls a completion handler without
-  /// arguments.
-  @inlinable
-  public static func wrap(
-    fileID: StaticString = #fileID, line: UInt = #line,
-    _ body: (_ completion: @escaping @Sendable () -> Void) -> Void
-  ) -> Guarantee {
-    Guarantee(fileID: fileID, line: line) { resolver in
-      body { resolver.fulfill() }
-    }
-  }
-}

@@ -110,7 +110,7 @@ public final class CircuitBreaker: Sendable {
   ///     for no limit. It doesn't end the call: use a timeout inside the call for that.
   ///   - clock: The clock of the durations.
   ///   - isFailure: Whether an error is a failure. A call that fails after it was cancelled passes a
-  ///     `CancellationError`.
+  ///     `CancellationError`. A trailing closure without a label is this one, not the observer.
   ///   - observer: A closure that is called with each new state, in order, never concurrently. It is
   ///     called with ``State/halfOpen`` when the first probe starts.
   ///
@@ -278,11 +278,10 @@ extension CircuitBreaker {
     fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
-    return Promise(priority: nil, fileID: fileID, line: line) { [self] in
+    let operation = IsolatedOperation(operation)
+    return Promise(calling: operation, fileID: fileID, line: line) { [self] in
       try await perform { try await operation() }
-    }.produced(in: isolation)
+    }
   }
 
   /// Runs an asynchronous `operation` unless the circuit is open, and returns its value.

@@ -20,13 +20,20 @@
 /// if they ignore cancellation.
 ///
 /// Several tasks can read the same sequence; each result goes to one of them.
-public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSequence, Sendable {
+public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSequence,
+  AsyncIteratorProtocol, Sendable
+{
   /// An input and the result of its operation.
   public typealias Element = (input: Input, result: Result<Output, any Error>)
 
-  private let stream: ResultStream<Input, Output>
+  fileprivate let stream: ResultStream<Input, Output>
 
-  init(_ stream: ResultStream<Input, Output>) { self.stream = stream }
+  fileprivate init(
+    _ limit: Int, _ bufferLimit: Int?, _ ordered: Bool, _ inputs: InputSource<Input>,
+    _ operation: @escaping @Sendable (Input) async throws -> Output
+  ) {
+    stream = ResultStream(ResultQueue(limit, bufferLimit, ordered), inputs, operation)
+  }
 
   deinit { stream.cancel() }
 
@@ -43,18 +50,8 @@ public final class ConcurrentResults<Input: Sendable, Output: Sendable>: AsyncSe
   /// if the limit is less than one. After an error, the sequence has ended.
   nonisolated(nonsending) public func next() async throws -> Element? { try await stream.next() }
 
-  /// An iterator, which only refers to the sequence.
-  public struct AsyncIterator: AsyncIteratorProtocol {
-    let results: ConcurrentResults
-
-    /// Returns the next result; nil when the sequence has ended.
-    ///
-    /// See ``ConcurrentResults/next()``.
-    nonisolated(nonsending) public func next() async throws -> Element? { try await results.next() }
-  }
-
-  /// Returns an iterator; all iterators share the results.
-  public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(results: self) }
+  /// Returns the sequence itself, which is its only iterator.
+  public func makeAsyncIterator() -> ConcurrentResults { self }
 }
 
 /// Returns the results of `operation` for each of `inputs`, in the order in which they arrive, as an
@@ -86,8 +83,7 @@ public func results<S: Sequence & Sendable, Output: Sendable>(
   @_inheritActorContext @_implicitSelfCapture _ operation:
     @escaping @Sendable (S.Element) async throws -> Output
 ) -> ConcurrentResults<S.Element, Output> where S.Element: Sendable {
-  ConcurrentResults(
-    ResultStream(ResultQueue(limit, bufferLimit, ordered), SequenceSource(inputs), operation))
+  ConcurrentResults(limit, bufferLimit, ordered, SequenceSource(inputs), operation)
 }
 
 /// Returns the results of `operation` for each of `inputs` as they arrive, as an asynchronous
@@ -96,16 +92,12 @@ public func results<S: Sequence & Sendable, Output: Sendable>(
 /// An input is awaited only when its operation can start. Inputs that are added don't wait for it.
 /// If `inputs` throws, the sequence throws that error after the results of the earlier inputs.
 /// Otherwise, this is the same as for sequences.
-///
-/// **Execution.** Each call runs in a task of the sequence, in the isolation in which `operation` was
-/// written.
 public func results<S: AsyncSequence & Sendable, Output: Sendable>(
   of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
   @_inheritActorContext @_implicitSelfCapture _ operation:
     @escaping @Sendable (S.Element) async throws -> Output
 ) -> ConcurrentResults<S.Element, Output> where S.Element: Sendable {
-  ConcurrentResults(
-    ResultStream(ResultQueue(limit, bufferLimit, ordered), AsyncSource(inputs), operation))
+  ConcurrentResults(limit, bufferLimit, ordered, AsyncSource(inputs), operation)
 }
 
 /// Calls `transform` for each of `elements` as they arrive, with at most `limit` calls in progress at
@@ -118,17 +110,8 @@ public func results<S: AsyncSequence & Sendable, Output: Sendable>(
 /// ```
 ///
 /// The first error, in the order of the elements, ends the sequence and cancels the calls in
-/// progress. Otherwise, this is the same as ``ConcurrentResults``.
-///
-/// - Parameters:
-///   - elements: The elements, in the order in which their calls start.
-///   - limit: The maximum number of calls in progress, at least one.
-///   - bufferLimit: The maximum number of calls in progress or whose values haven't been read; nil
-///     for twice the limit. With one, or less, the next call starts when the last value has been
-///     read.
-///   - ordered: Whether values are in the order of the elements, or in the order in which they
-///     arrive.
-///   - transform: The function that is called for each element.
+/// progress. Otherwise, this is the same as `results(of:limit:)`, with the same parameters; unless
+/// you pass false as `ordered`, values are in the order of the elements.
 public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
   _ elements: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = true,
   @_inheritActorContext @_implicitSelfCapture _ transform:
@@ -137,13 +120,9 @@ public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
   let calls = results(
     of: elements, limit: limit, bufferLimit: bufferLimit, ordered: ordered, transform)
   return AsyncThrowingStream {
-    guard let (_, result) = try await calls.next() else { return nil }
-    if case .failure = result { calls.end() }
+    guard let (_, result) = try await calls.stream.next() else { return nil }
+    // The sequence ends without an error of its own.
+    if case .failure = result { calls.stream.cancel(with: nil) }
     return try result.get()
   }
-}
-
-extension ConcurrentResults {
-  /// Ends the sequence without an error, and cancels its operations.
-  fileprivate func end() { stream.cancel(with: nil) }
 }

@@ -62,8 +62,7 @@ extension Promise {
     @_inheritActorContext _ transform:
       @escaping @Sendable @isolated(any) (S.Element) async throws -> T
   ) -> Promise<[T]> where Value == [T], S.Element: Sendable {
-    let isolation = isolatedTarget(transform.isolation)
-    let transform = keeping(transform, in: isolation)
+    let transform = IsolatedOperation(transform)
     let (promise, resolver) = withResolvers()
     resolver.settleWithTask {
       let hasFailed = Failure()
@@ -79,7 +78,7 @@ extension Promise {
         }
       }.compactMap(\.self)
     }
-    return promise.produced(in: isolation)
+    return transform.settling(promise)
   }
 
   /// Calls `transform` for each of `elements` as they arrive, with at most `limit` promises

@@ -89,8 +89,7 @@ extension Promise {
     observer: (@Sendable (FailedAttempt) -> Void)? = nil,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
+    let operation = IsolatedOperation(operation)
     let hedging = Hedging(attempts, TimeSpan(delay), budget, observer)
     let (promise, resolver) = Promise.withResolvers()
     resolver.settleWithTask {
@@ -101,7 +100,7 @@ extension Promise {
         try await operation()
       }
     }
-    return promise.produced(in: isolation)
+    return operation.settling(promise)
   }
 
   static func hedge(

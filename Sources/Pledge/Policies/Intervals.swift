@@ -9,17 +9,6 @@ import Dispatch
 // change when the target is raised. Overloads that could make calls ambiguous are disfavored. None
 // of them takes a clock, because `Clock` is as new as `Duration`.
 
-extension Guarantee where Value == Void {
-  /// Creates a guarantee that is fulfilled after `interval`.
-  ///
-  /// The same as ``after(_:clock:)``, for systems without `Duration`. After `.never` it is never
-  /// fulfilled.
-  @_disfavoredOverload
-  public static func after(_ interval: DispatchTimeInterval) -> Guarantee<Void> {
-    after(TimeSpan(interval), .continuous)
-  }
-}
-
 extension Promise where Value == Void {
   /// Creates a promise that is fulfilled after `interval`.
   ///

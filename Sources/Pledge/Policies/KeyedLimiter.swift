@@ -10,6 +10,10 @@
 /// whose rate still counts operations, one that is paused, and one to which your code holds a
 /// reference all stay. So two operations for the same key never have different limiters, and the
 /// memory is bounded by the capacity and the number of keys in use.
+///
+/// Limiters are only removed in ``limiter(for:)``, each call of which checks four of them. So after n
+/// of them were in use at the same time, those that aren't needed anymore are removed within n/4
+/// calls for existing keys, or n/3 calls for new ones.
 public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   private let table: Mutex<KeyedLimiterTable<Key>>
   private let makeLimiter: @Sendable (Key) -> Limiter
@@ -28,7 +32,7 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
     self.makeLimiter = makeLimiter
   }
 
-  /// The number of limiters.
+  /// The number of limiters, including those that aren't in use and haven't been removed.
   public var count: Int { table.withLock { $0.count } }
 
   /// Returns the limiter for `key`.

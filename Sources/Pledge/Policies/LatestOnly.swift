@@ -76,7 +76,7 @@ public final class LatestOnly<Value: Sendable>: Sendable {
   public func run(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise<Value> {
-    start(.inPlace(startingTasks(operation)))
+    start(.inPlace(IsolatedOperation(operation).start))
   }
 
   /// Cancels the operation in progress, if any.

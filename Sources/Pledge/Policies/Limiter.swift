@@ -15,18 +15,11 @@
 public final class Limiter: Sendable {
   /// The number of operations that can start in a period of time.
   public struct Rate: Sendable, Hashable {
-    /// The number of operations that can start in one period; values below one count as one.
-    public var count: Int
-    /// The length of a period; if it is zero or less, the rate isn't limited.
-    @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-    public var period: Duration {
-      get { span.duration }
-      set { span = TimeSpan(newValue) }
-    }
+    fileprivate let count: Int
+    fileprivate let span: TimeSpan
 
-    fileprivate var span: TimeSpan
-
-    /// Creates a rate of `count` operations in each `period`.
+    /// Creates a rate of `count` operations in each `period`; if that is zero or less, the rate isn't
+    /// limited.
     @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
     public init(_ count: Int, per period: Duration) { self.init(count, TimeSpan(period)) }
 
@@ -62,7 +55,7 @@ public final class Limiter: Sendable {
 
   /// Creates a limiter.
   ///
-  /// With a limit of less than one, each operation is rejected with
+  /// With a limit or a rate of less than one, each operation is rejected with
   /// ``PromiseError/invalidArgument(_:)``.
   ///
   /// - Parameters:
@@ -144,13 +137,16 @@ public final class Limiter: Sendable {
   /// The maximum number of operations that run at the same time.
   ///
   /// When the limit is raised, waiting operations start immediately; when it is lowered, running
-  /// operations continue, and none starts until fewer are running. A value of less than one counts
-  /// as one. An adaptive limit is the current estimate; if you set it, it changes from there.
+  /// operations continue, and none starts until fewer are running. With a limit of less than one,
+  /// waiting and new operations are rejected with ``PromiseError/invalidArgument(_:)``; to stop
+  /// starting operations, use ``pause()``. An adaptive limit is the current estimate; if you set it,
+  /// it changes from there, within its range.
   public var limit: Int {
     get { state.withLock { $0.limit } }
     set {
-      state.withLock { $0.limit = max(newValue, 1) }
+      let (rejected, error) = state.withLock { ($0.setLimit(newValue), $0.invalidity) }
       monitors.note(.limit(limit))
+      if let error { reject(rejected, with: error) }
       startNext()
     }
   }
@@ -178,9 +174,13 @@ public final class Limiter: Sendable {
 
   /// Rejects all waiting operations with `CancellationError`; running operations continue.
   public func clear() {
-    let cleared = state.withLock { $0.removeAll() }
-    monitors.note(.waiting(-cleared.count))
-    for waiter in cleared { waiter.fail(with: CancellationError()) }
+    reject(state.withLock { $0.removeAll() }, with: CancellationError())
+  }
+
+  /// Rejects operations, which have been removed from the queue.
+  private func reject(_ removed: [LimiterWaiter], with error: any Error) {
+    monitors.note(.waiting(-removed.count))
+    for waiter in removed { waiter.fail(with: error) }
     tellIfIdle()
   }
 
@@ -210,15 +210,15 @@ public final class Limiter: Sendable {
   func submit<T: Sendable>(
     _ priority: Int, _ origin: SourceLocation, _ body: Placed<@Sendable () throws -> Promise<T>>
   ) -> Promise<T> {
-    let isFree = enter()
-    let place = isFree ? nil : PromiseWaiter(priority: priority, origin)
+    let waiter = enter() ? nil : PromiseWaiter(priority: priority, origin)
     // Attached when the operation is submitted, so that it captures the current task-local values.
-    let gate = place.map { Promise<Void>(cell: $0.gate) } ?? .value(())
+    let gate = waiter.map { Promise<Void>(cell: $0.gate) } ?? .value(())
     let work = gate.chained(body.ignoringVoid())
-    let lease = place?.takeLease ?? { [newStart] in newStart }
+    let start: @Sendable () -> Start? =
+      if let waiter { { waiter.end() } } else { { [newStart] in newStart } }
     let result = Promise<T>(
       cell: work.cell.derive(
-        T.self, .end, body: ErasedClosure(lease)
+        T.self, .end, body: ErasedClosure(start)
       ) { handler, source in
         let start = handler.takeBody(as: (@Sendable () -> Start?).self)()
         // First the room, then the result, because a caller that receives the result can submit the
@@ -228,16 +228,14 @@ public final class Limiter: Sendable {
         // Last, because code that waits for the limiter to be idle may rely on the results.
         start?.limiter.tellIfIdle()
       })
-    if let place { wait(place) }
+    if let waiter { wait(waiter) }
     return result
   }
 
   /// Submits an operation whose handlers are attached to its gate.
   @usableFromInline
   func wait(_ waiter: PromiseWaiter) {
-    waiter.gate.onCancel { [weak self, weak waiter] in
-      if let self, let waiter { withdraw(waiter) }
-    }
+    waiter.gate.onCancel { [weak self] in self?.withdraw(waiter) }
     do {
       if try submit(waiter) { waiter.start(in: self) }
     } catch {
@@ -433,10 +431,9 @@ extension Limiter {
     } catch {
       return .rejected(error, fileID: fileID, line: line)
     }
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
+    let operation = IsolatedOperation(operation)
     // A task waits, because only a task can store its creator's task-local values and priority.
-    let promise = Promise<T>(priority: nil, fileID: fileID, line: line) {
+    let promise = Promise<T>(calling: operation, fileID: fileID, line: line) {
       let start = try await waiter.start().newStart
       do {
         try check()
@@ -449,7 +446,7 @@ extension Limiter {
       }
     }
     promise.cell.onCancel { [weak self] in self?.withdraw(waiter) }
-    return promise.produced(in: isolation)
+    return promise
   }
 
   /// Runs an asynchronous `operation` as soon as the limits allow, and returns its value.

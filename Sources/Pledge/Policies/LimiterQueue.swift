@@ -4,6 +4,8 @@ struct LimiterQueue {
   private var adaptive: AdaptiveLimit?
   var isPaused = false
   private(set) var running = 0
+  /// The number of operations that can start in a period; nil for no limit.
+  private let rate: Int?
   /// The number of operations that can still start in this period; nil without a rate.
   private var startsLeft: Int?
   private let capacity: Int?
@@ -16,7 +18,8 @@ struct LimiterQueue {
   init(limit: Int, capacity: Int?, rate: Int?) {
     fixedLimit = limit
     self.capacity = capacity.map { max($0, 0) }
-    startsLeft = rate.map { max($0, 1) }
+    self.rate = rate
+    startsLeft = rate.map { max($0, 0) }
   }
 
   init(_ adaptive: AdaptiveLimit, capacity: Int?) {
@@ -24,12 +27,20 @@ struct LimiterQueue {
     self.adaptive = adaptive
   }
 
-  var limit: Int {
-    get { adaptive?.current ?? fixedLimit }
-    set {
-      fixedLimit = newValue
-      adaptive?.restart(at: newValue)
-    }
+  var limit: Int { adaptive?.current ?? fixedLimit }
+
+  /// Changes the limit, and returns the waiting operations if none can start with it.
+  mutating func setLimit(_ limit: Int) -> [LimiterWaiter] {
+    fixedLimit = limit
+    adaptive?.restart(at: limit)
+    return invalidity == nil ? [] : removeAll()
+  }
+
+  /// Why no operation can start, whatever others do.
+  var invalidity: PromiseError? {
+    if limit < 1 { return .invalidArgument("A limiter needs a limit of at least 1, not \(limit).") }
+    guard let rate, rate < 1 else { return nil }
+    return .invalidArgument("A limiter needs a rate of at least 1 operation, not \(rate).")
   }
 
   var waitingCount: Int { waiting.count }
@@ -56,10 +67,7 @@ struct LimiterQueue {
 
   /// Starts an operation, or adds it to the waiting ones.
   mutating func submit(_ waiter: LimiterWaiter) -> Submission {
-    guard fixedLimit >= 1 else {
-      return .rejected(
-        PromiseError.invalidArgument("A limiter needs a limit of at least 1, not \(fixedLimit)."))
-    }
+    if let error = invalidity { return .rejected(error) }
     if enter() { return .started }
     if let capacity, waiting.count >= capacity {
       return .rejected(Limiter.QueueFullError(capacity: capacity))
@@ -199,43 +207,22 @@ class LimiterWaiter: @unchecked Sendable {
 }
 
 /// An operation that returns a promise, and starts when its gate opens.
+///
+/// Handlers of the gate retain the waiter. The gate releases them when it settles, which it always
+/// does: a limiter starts its waiters or rejects them.
 @usableFromInline
 final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   /// The operation's place in its limiter, which is given back exactly once: by the handler of the
   /// operation's end or, if the operation was cancelled while it was about to start, by the thread
   /// that starts it.
-  private final class Lease: Sendable {
-    private enum State {
-      case waiting
-      case started(Limiter.Start)
-      case ended
-    }
-
-    private let state = Mutex(State.waiting)
-
-    /// Records that the operation runs in a limiter; false if it has ended.
-    func begin(_ start: Limiter.Start) -> Bool {
-      state.withLock { state in
-        guard case .waiting = state else { return false }
-        state = .started(start)
-        return true
-      }
-    }
-
-    /// Records that the operation has ended, and returns where and when it started, if it did.
-    func end() -> Limiter.Start? {
-      let old = state.withLock { exchange(&$0, with: .ended) }
-      if case .started(let start) = old { return start }
-      return nil
-    }
+  private enum State {
+    case waiting
+    case started(Limiter.Start)
+    case ended
   }
 
-  // The gate's handlers retain the lease; if they retained the waiter, it would be in a cycle.
-  private let lease = Lease()
+  private let state = Mutex(State.waiting)
   @usableFromInline let gate: Cell = Root<Void?>()
-
-  /// Returns a function that returns where and when the operation started.
-  @usableFromInline var takeLease: @Sendable () -> Limiter.Start? { { [lease] in lease.end() } }
 
   @usableFromInline
   override init(priority: Int, _ origin: SourceLocation?) {
@@ -245,14 +232,24 @@ final class PromiseWaiter: LimiterWaiter, @unchecked Sendable {
   }
 
   override func start(in limiter: Limiter) {
-    if lease.begin(limiter.newStart) {
-      _ = gate.fulfill(())
-    } else {
-      limiter.newStart.end(CancellationError())
+    let start = limiter.newStart
+    let hasStarted = state.withLock { state in
+      guard case .waiting = state else { return false }
+      state = .started(start)
+      return true
     }
+    if hasStarted { _ = gate.fulfill(()) } else { start.end(CancellationError()) }
   }
 
   override func fail(with error: any Error) { gate.reject(Rejection(error, origin: origin)) }
+
+  /// Records that the operation has ended, and returns where and when it started, if it did.
+  @usableFromInline
+  func end() -> Limiter.Start? {
+    let old = state.withLock { exchange(&$0, with: .ended) }
+    if case .started(let start) = old { return start }
+    return nil
+  }
 }
 
 /// A task that waits for a limiter.

@@ -32,15 +32,13 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let maximum: Int?
   private let delay: TimeSpan
   private let time: TimeSource
-  private let load: @Sendable ([Key]) async throws -> Results
-  private let isolation: HandlerTarget?
+  private let load: IsolatedOperation<[Key], Results>
 
   init(_ maximum: Int?, _ delay: TimeSpan, _ time: TimeSource, _ load: @escaping Load) {
     self.maximum = maximum
     self.delay = delay
     self.time = time
-    isolation = isolatedTarget(load.isolation)
-    self.load = keeping(load, in: isolation)
+    self.load = IsolatedOperation(load)
   }
 
   // MARK: Requests
@@ -63,13 +61,12 @@ final class LoaderBatches<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       return (batch, number, isFull)
     }
     promise.cell.onCancel { [self] in withdraw(number, from: batch) }
-    if let isolation = self.isolation { promise.cell.noteProducer(.closure(isolation)) }
     if isFull {
       start(batch)
     } else if batch === fresh {
       schedule(batch, in: isolation)
     }
-    return promise
+    return load.settling(promise)
   }
 
   /// Returns whether the current task is part of a batch that loads `key`.

@@ -110,13 +110,12 @@ public final class PromiseScope: Sendable {
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
     guard let id = add() else { return .rejected(PromiseError.scopeClosed) }
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
-    let promise = Promise<T>(priority: nil) { [weak self] in
+    let operation = IsolatedOperation(operation)
+    let promise = Promise<T>(calling: operation) { [weak self] in
       // The scope waits for the end of the task, which can come after the promise was cancelled.
       defer { self?.remove(id) }
       return try await operation()
-    }.produced(in: isolation)
+    }
     start(id) { promise.cancel() }
     return promise
   }

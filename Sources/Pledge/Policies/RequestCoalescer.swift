@@ -13,9 +13,6 @@
 /// Keys are hashed and compared in the isolation of the caller, never under a lock; any thread can
 /// release them.
 public final class RequestCoalescer<Key, Value: Sendable> {
-  /// How long values are cached.
-  public typealias Caching = CoalescerCaching
-
   @usableFromInline let store: CoalescerStore
   package var monitors: Monitors<CoalescerEvent> { _read { yield store.monitors } }
 
@@ -25,12 +22,12 @@ public final class RequestCoalescer<Key, Value: Sendable> {
   ///   - caching: Whether, and for how long, to cache values; nil for no cache.
   ///   - clock: The clock of the lifetimes.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-  public init(caching: Caching? = nil, clock: any Clock<Duration>) {
+  public init(caching: CoalescerCaching? = nil, clock: any Clock<Duration>) {
     store = CoalescerStore(caching: caching, TimeSource(clock))
   }
 
   /// Creates a coalescer; see ``init(caching:clock:)``.
-  public init(caching: Caching? = nil) {
+  public init(caching: CoalescerCaching? = nil) {
     store = CoalescerStore(caching: caching, .continuous)
   }
 

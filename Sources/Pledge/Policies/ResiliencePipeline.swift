@@ -107,10 +107,7 @@ public struct ResiliencePipeline: Sendable, CustomStringConvertible {
       run(policies.dropFirst(), origin, operation)
     }
     return switch first.kind {
-    case .retry(let policy):
-      // Not in place: attempts without a delay, which a policy inside rejects immediately, would
-      // not return to the caller.
-      .retried(policy, time, Placed(rest.closure, at: .global))
+    case .retry(let policy): .retried(policy, time, rest)
     case .timeout(let span): run(policies.dropFirst(), origin, operation).timeout(span, time)
     case .circuitBreaker(let breaker): breaker.run(origin, rest)
     case .limiter(let limiter, let priority): limiter.submit(priority, origin, rest)
@@ -128,11 +125,10 @@ public struct ResiliencePipeline: Sendable, CustomStringConvertible {
     fileID: StaticString = #fileID, line: UInt = #line,
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
-    return Promise(priority: nil, fileID: fileID, line: line) { [self] in
+    let operation = IsolatedOperation(operation)
+    return Promise(calling: operation, fileID: fileID, line: line) { [self] in
       try await perform { try await operation() }
-    }.produced(in: isolation)
+    }
   }
 
   /// Runs an asynchronous `operation` under all policies, and returns its value.

@@ -53,11 +53,10 @@ extension Promise {
     _ policy: RetryPolicy, _ time: TimeSource,
     _ operation: @escaping @Sendable @isolated(any) () async throws -> Value
   ) -> Promise {
-    let isolation = isolatedTarget(operation.isolation)
-    let operation = keeping(operation, in: isolation)
-    return Promise(priority: nil) {
+    let operation = IsolatedOperation(operation)
+    return Promise(calling: operation) {
       try await Pledge.retry(policy, time) { try await operation() }
-    }.produced(in: isolation)
+    }
   }
 
   @inlinable
@@ -131,15 +130,16 @@ extension RetryPolicy {
   /// Returns a promise for the end of the delay before the next attempt.
   @usableFromInline
   func pause(_ delay: TimeSpan, _ time: TimeSource) -> Promise<Void> {
-    Promise<Void>.after(delay, time).tapped(
-      .inPlace(
-        ResultAction { result in
-          switch result {
-          case .success: note(.retried)
-          // The delay was cancelled, so there will be no attempt.
-          case .failure: budget?.putBack()
-          }
-        }))
+    let end = ResultAction<Void> { result in
+      switch result {
+      case .success: note(.retried)
+      // The delay was cancelled, so there will be no attempt.
+      case .failure: budget?.putBack()
+      }
+    }
+    // Without a delay, attempts in place would follow each other without returning to the caller.
+    return Promise<Void>.after(delay, time)
+      .tapped(Placed(end, at: delay > .zero ? .inPlace : .global))
   }
 }
 

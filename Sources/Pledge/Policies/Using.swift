@@ -67,10 +67,8 @@ extension Promise {
     @_inheritActorContext _ body:
       @escaping @Sendable @isolated(any) (Resource) async throws -> Value
   ) -> Promise {
-    let (acquiring, using) = (isolatedTarget(acquire.isolation), isolatedTarget(body.isolation))
-    let acquire = keeping(acquire, in: acquiring)
-    let body = keeping(body, in: using)
-    let give = startingTasks(release)
+    let (acquire, body) = (IsolatedOperation(acquire), IsolatedOperation(body))
+    let give = IsolatedOperation(release).start
     let (gate, resolver) = Promise<Resource>.withResolvers()
     let task = Task {
       do {
@@ -81,10 +79,9 @@ extension Promise {
       }
     }
     resolver.onCancel { task.cancel() }
-    if let acquiring { gate.cell.noteProducer(.closure(acquiring)) }
     let end = TaskEnd()
     return use(
-      gate, release: give,
+      acquire.settling(gate), release: give,
       afterwards: { use, resource in
         // A cancelled task may still use the resource for a while.
         use.finishedAfter(
@@ -98,7 +95,7 @@ extension Promise {
               })
           })
       },
-      .inPlace { resource in end.run({ try await body(resource) }, in: using) })
+      .inPlace { resource in body.settling(end.run { try await body(resource) }) })
   }
 
   /// Uses the resource of `gate`, which has no other consumer.

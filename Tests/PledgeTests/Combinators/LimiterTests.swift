@@ -237,6 +237,28 @@ import Testing
     try await expectRejection(
       of: rejected,
       with: PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0."))
+    let slow = Limiter(1, rate: .init(-1, per: .seconds(1)))
+    let error = PromiseError.invalidArgument(
+      "A limiter needs a rate of at least 1 operation, not -1.")
+    try await expectRejection(of: slow.run { Promise.value(1) }, with: error)
+    await #expect(throws: error) { try await slow.perform {} }
+  }
+
+  @Test func limitSetToLessThanOne_rejectsWaitingAndNewOperations_untilItIsRaised() async throws {
+    let limiter = Limiter(1)
+    let promises = run(limiter, 0..<2)
+    limiter.limit = 0
+    let error = PromiseError.invalidArgument("A limiter needs a limit of at least 1, not 0.")
+    try await expectRejection(of: promises[1], with: error)
+    try await expectRejection(of: limiter.run { Promise.value(1) }, with: error)
+    #expect(limiter.limit == 0 && limiter.runningCount == 1 && limiter.waitingCount == 0)
+    work.finish(0)
+    try await expectFulfillment(of: promises[0])
+    limiter.limit = 1
+    try await expectFulfillment(of: limiter.run { Promise.value(2) }, with: 2)
+    let adaptive = Limiter(adaptive: 2...9)
+    adaptive.limit = 0
+    #expect(adaptive.limit == 2)
   }
 
   @Test func higherPriorities_startFirst_inOrder() async throws {
@@ -265,8 +287,6 @@ import Testing
     #expect(work.started.events == [0, 1, 2, 3])
     work.finish(3)
     try await waitForPromises(promises)
-    limiter.limit = 0
-    #expect(limiter.limit == 1)
   }
 
   @Test func aFullQueue_rejects() async throws {

@@ -14,14 +14,6 @@ import Testing
     #expect(!resolver.isPending)
   }
 
-  @Test func wrapping_callbacksThatCannotFail() async {
-    @Sendable func ask(_ done: @escaping @Sendable (Bool) -> Void) { done(true) }
-    @Sendable func wait(_ done: @escaping @Sendable () -> Void) { done() }
-    let answer = Guarantee.wrap { ask($0) }
-    #expect(await answer.value)
-    await Guarantee.wrap { wait($0) }.value
-  }
-
   @Test func uncancellable_sparesTheGuarantee() async {
     let (guarantee, resolver) = Guarantee<Int>.withResolvers()
     let view = guarantee.uncancellable().map { $0 + 1 }.promise

@@ -68,6 +68,19 @@ import Testing
     #expect(limiters.count <= 2)
   }
 
+  @Test func limitersThatBecomeIdle_areRemoved_withinAQuarterAsManyCalls() {
+    let limiters = KeyedLimiter<Int>(capacity: 10) { _ in Limiter(1) }
+    var held = (0..<400).map { limiters.limiter(for: $0) }
+    #expect(limiters.count == 400)
+    // Every second limiter stays in use.
+    for number in 0..<200 { held[2 * number] = held[2 * number + 1] }
+    for _ in 0..<100 { _ = limiters.limiter(for: 1) }
+    #expect(limiters.count == 200)
+    held = []
+    for _ in 0..<50 { _ = limiters.limiter(for: 1) }
+    #expect(limiters.count == 10)
+  }
+
   @Test func taskThatWaits_keepsItsLimiter() async throws {
     let limiters = KeyedLimiter<Int>(capacity: 0) { _ in Limiter(1) }
     let (gate, resolver) = Promise<Void>.withResolvers()

@@ -32,7 +32,7 @@ import Testing
 
   @Test func anIntervalThatIsOver_isOverAtOnce() {
     #expect(!Promise<Void>.after(DispatchTimeInterval.seconds(0)).isPending)
-    #expect(!Guarantee<Void>.after(DispatchTimeInterval.nanoseconds(-1)).isPending)
+    #expect(!Promise<Void>.after(DispatchTimeInterval.nanoseconds(-1)).isPending)
     let (pending, resolver) = Promise<Int>.withResolvers()
     let late = pending.timeout(after: DispatchTimeInterval.seconds(0))
     #expect(late.currentResult.map { "\($0)" }?.contains("Timed out") == true)
@@ -57,7 +57,7 @@ import Testing
       }
       resolver.fulfill(1)
       #expect(timed.currentResult.map { "\($0)" } == "success(1)")
-      await Guarantee<Void>.after(DispatchTimeInterval.milliseconds(1)).value
+      try await Promise<Void>.after(DispatchTimeInterval.milliseconds(1)).value
     }
   }
 

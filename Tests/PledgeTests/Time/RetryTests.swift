@@ -1,3 +1,4 @@
+import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -200,6 +201,21 @@ import Testing
       .rejected(Boom())
     }
     try await expectRejection(of: promise, with: Boom.self)
+  }
+
+  @Test func attemptsInPlaceWithoutADelay_returnToTheCaller() async throws {
+    // The caller is on this queue.
+    let (queue, isCaller) = (DispatchQueue(label: "caller"), DispatchSpecificKey<Bool>())
+    queue.setSpecific(key: isCaller, value: true)
+    let attempts = Recorder<Bool>()
+    let promise = queue.sync {
+      Promise<Int>.retry(on: .immediate, .fixed(attempts: 3, delay: .zero)) {
+        attempts.record(DispatchQueue.getSpecific(key: isCaller) ?? false)
+        return .rejected(Boom())
+      }
+    }
+    try await expectRejection(of: promise, with: Boom.self)
+    #expect(attempts.events == [true, false, false])
   }
 
   @Test func onlyOneTypeOfError_isRetried() async throws {

@@ -18,22 +18,22 @@ private struct BrokenClock: Clock {
 
   @Test func after_isFulfilledOnTime_andNotBefore() async throws {
     let promise = Promise<Void>.after(.seconds(3600), clock: clock)
-    let guarantee = Guarantee<Void>.after(.seconds(7200), clock: clock)
+    let later = Promise<Void>.after(.seconds(7200), clock: clock)
     await clock.sleepers(reach: 2)
     await clock.advance(by: .seconds(3599))
     try expectPending(promise)
     await clock.advance(by: .seconds(1))
     try await expectFulfillment(of: promise)
-    #expect(guarantee.isPending)
+    try expectPending(later)
     await clock.advance(by: .seconds(3600))
-    await guarantee.value
+    try await expectFulfillment(of: later)
     #expect(clock.sleeperCount == 0)
   }
 
   @Test func clockWhoseSleepFails_isReplacedForTheRestOfTheTime() async throws {
     let clock = BrokenClock()
     let start = ContinuousClock.now
-    await Guarantee.after(.milliseconds(20), clock: clock).value
+    try await Promise.after(.milliseconds(20), clock: clock).value
     #expect(ContinuousClock.now - start >= .milliseconds(20))
     try await expectRejection(
       of: Promise<Int>.never.timeout(after: .milliseconds(1), clock: clock), with: TimeoutError.self
@@ -58,7 +58,7 @@ private struct BrokenClock: Clock {
   @Test(arguments: [Duration.zero, .seconds(-1), .seconds(Int64.min / 4)])
   func after_durationsThatAreOver_needNoTimer(duration: Duration) {
     #expect(!Promise<Void>.after(duration, clock: clock).isPending)
-    #expect(!Guarantee<Void>.after(duration).isPending)
+    #expect(!Promise<Void>.after(duration).isPending)
     #expect(clock.sleeperCount == 0)
   }
 

@@ -134,7 +134,7 @@ import Testing
     await #expect(processExitsWith: .success) {
       for milliseconds in [0, 1, 10, 30] {
         let start = ContinuousClock.now
-        await Guarantee.after(.milliseconds(milliseconds)).value
+        try await Promise.after(.milliseconds(milliseconds)).value
         #expect(ContinuousClock.now - start >= .milliseconds(milliseconds))
       }
       #expect(count == 0)

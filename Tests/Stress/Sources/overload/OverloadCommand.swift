@@ -20,6 +20,10 @@ struct OverloadCommand: AsyncParsableCommand {
   @Option(help: "How many seeds; the table contains the means.")
   var seeds = 3
 
+  @Option(
+    help: "A file for the successful calls of each second, such as Documentation/overload.txt.")
+  var samples: String?
+
   func validate() throws {
     guard (1...1_000).contains(seeds) else {
       throw ValidationError("--seeds must be from 1 to 1000, not \(seeds).")
@@ -30,12 +34,21 @@ struct OverloadCommand: AsyncParsableCommand {
     let needed = Double(Simulation.clients) * Simulation.callsPerSecond
     print("| Policies | Before | Failing | Slow | After | p99 after, ms | Requests per call |")
     print("|---|---|---|---|---|---|---|")
+    var lines = [
+      "# Successful calls in each second of the simulation of overload, in three runs. To update it, run",
+      "# swift run -c release --package-path Stress overload --samples Documentation/overload.txt",
+      "# and Documentation/draw-diagrams.",
+    ]
     var hasRecovered = true
     for plan in Plan.all {
       var outcomes: [Outcome] = []
       for number in 0..<UInt64(seeds) {
         outcomes.append(await Simulation.run(plan, seed: seed &+ number &* 1_000))
       }
+      if plan.name.hasPrefix("recommended") {
+        hasRecovered = outcomes.allSatisfy { $0.goodput(Simulation.after) > 0.95 * needed }
+      }
+      lines += ["= \(plan.name)"] + outcomes.map(Self.sample)
       func mean(_ value: (Outcome) -> Double) -> Double {
         outcomes.map(value).reduce(0, +) / Double(outcomes.count)
       }
@@ -49,13 +62,23 @@ struct OverloadCommand: AsyncParsableCommand {
       let amplification = String(format: "%.2f", mean(\.amplification))
       print(
         "| \(plan.name) | \(periods.joined(separator: " | ")) | \(latency) | \(amplification) |")
-      if plan.name.hasPrefix("recommended") {
-        hasRecovered = outcomes.allSatisfy { $0.goodput(Simulation.after) > 0.95 * needed }
-      }
+    }
+    if let samples {
+      try (lines.joined(separator: "\n") + "\n").write(
+        toFile: samples, atomically: true, encoding: .utf8)
     }
     guard hasRecovered else {
       print("The recommended policies don't recover.")
       throw ExitCode.failure
     }
+  }
+
+  /// The successful calls of each second.
+  private static func sample(_ outcome: Outcome) -> String {
+    (0..<Int(Simulation.after.upperBound))
+      .map { second in
+        String(format: "%.0f", outcome.goodput(Double(second)..<Double(second + 1)))
+      }
+      .joined(separator: " ")
   }
 }

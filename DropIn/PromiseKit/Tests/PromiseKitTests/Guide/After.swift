@@ -31,7 +31,7 @@ private final class After {
     [
       Promise.value(1), Guarantee.value(1), Promise<Int>.rejected(APIError.notFound),
       Promise<Int>.withResolvers(), Promise<Void> { resolver in resolver.fulfill() },
-      Promise(on: .global) { 1 }, Guarantee.after(.seconds(1)),
+      Promise(on: .global) { 1 }, Promise.after(.seconds(1)),
     ]
   }
 
