@@ -250,6 +250,12 @@ extension Machine {
       case .fulfilled(let value): "fulfill(\(value.text))"
       case .rejected(let error): "reject(\(error.text))"
       }
+    if id == PromiseState.stored {
+      record(
+        .settle, key: text, subject: "resolver", values: "stored", at: place, isEffect: true,
+        in: &state)
+      return [(state, .nothing, nil)]
+    }
     let isOuter = id < state.outerPromises
     let promise = state.promises[id]
     if !isOuter, promise.outcome == nil {
@@ -284,10 +290,22 @@ extension Machine {
       return try settleAll(values[...], state, []).map { state, results, flow in
         var state = state
         state.list = outer
-        var outcome = Outcome.fulfilled(
-          results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing)
+        var value = results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing
+        if ignoresErrors, case .elements(var elements) = value {
+          elements.element = .plain(".success(\(elements.element.text))")
+          value = .elements(elements)
+        }
+        var outcome = Outcome.fulfilled(value)
         if case .thrown(let error)? = flow {
-          outcome = ignoresErrors ? .fulfilled(.plain("results")) : .rejected(error)
+          outcome = .rejected(error)
+          if ignoresErrors {
+            var results = Value.plain("results")
+            if values.count == 1, var elements = state.mapped[values[0].text] {
+              elements.element = .plain(".failure(\(error.text))")
+              results = .elements(elements)
+            }
+            outcome = .fulfilled(results)
+          }
         }
         return state.withPromise(outcome, list: list)
       }

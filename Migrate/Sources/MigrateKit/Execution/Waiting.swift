@@ -94,15 +94,16 @@ extension Machine {
       return try failing("callback \(number)", .plain("result of callback \(number)"), state)
         .map(outcome)
     case .plain(let text):
-      if let element = state.mapped[text] {
-        return try settle(element, state, canFail: canFail).map { state, outcome in
+      if var elements = state.mapped[text] {
+        return try settle(elements.element, state, canFail: canFail).map { state, outcome in
           var state = state
           for index in state.events.indices
           where state.events[index].loops.count > state.loops.count {
             state.events[index].isParallel = true
           }
-          if case .rejected = outcome { return (state, outcome) }
-          return (state, .fulfilled(.plain(text)))
+          guard case .fulfilled(let value) = outcome else { return (state, outcome) }
+          elements.element = value
+          return (state, .fulfilled(.elements(elements)))
         }
       }
       if ["()", "nil", "results of the group"].contains(text)

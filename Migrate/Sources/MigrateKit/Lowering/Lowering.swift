@@ -38,7 +38,7 @@ final class Lowering {
     for parameter in function.parameters {
       scope.declare(parameter: parameter.name, type: parameter.type)
     }
-    let isExpression = function.type != .unknown && isSingleExpression(statements)
+    let isExpression = !function.returns.isEmpty && isSingleExpression(statements)
     returnsPromise = function.type.isThenable
     if returnsPromise, statements.count == 1 { expectPromise(statements.first?.item) }
     return Body(
@@ -363,6 +363,9 @@ final class Lowering {
 
   /// A pattern without the names that it binds, so that renaming them changes nothing.
   private func canonicalPattern(_ text: String) -> String {
+    let words = text.split(whereSeparator: \.isWhitespace)
+    if words.count == 2, words[0] == "is" { return "is \(words[1])" }
+    if words.count == 4, words[0] == "let", words[2] == "as" { return "is \(words[3])" }
     var result = text.filter { !$0.isWhitespace }
     for prefix in ["let", "var"] where result.hasPrefix(prefix) && text.hasPrefix(prefix + " ") {
       result.removeFirst(3)
