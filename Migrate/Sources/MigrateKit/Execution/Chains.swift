@@ -133,9 +133,10 @@ extension Machine {
       return try eachPromise(link, value, state)
     case (.policy, _) where link.name == "timeout" && link.library == .google:
       return try late(link, outcome, state)
-    case (.policy, .fulfilled(let value)) where link.name == "validate":
+    case (.policy, _) where link.name == "validate" && link.library == .google:
       var state = state
       state.ownErrors.insert("validationFailure")
+      guard case .fulfilled(let value) = outcome else { return [(state, outcome, nil)] }
       return try holds(link, value, state).map { state, holds, flow in
         (state, holds ? outcome : .rejected(.plain("PromiseError.validationFailure")), flow)
       }

@@ -92,7 +92,7 @@ extension Machine {
       case let flow?: return (state, nil, flow)
       case nil: break
       }
-      let own = state.events.dropFirst(count)
+      let own = state.events.dropFirst(count).filter(\.isStrong)
       let pause = own.count == 1 && flow != nil ? own.first { $0.subject == "sleep" }?.key : nil
       state.children.append(Child(source: state.loops.last, outcome: outcome, pause: pause))
       return (state, .nothing, nil)
