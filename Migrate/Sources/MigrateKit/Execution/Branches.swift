@@ -87,6 +87,9 @@ extension Machine {
   }
 
   func loop(_ loop: Loop, _ state: State) throws -> Results {
+    if let (pattern, steps) = try loopOverGroup(loop, state) {
+      return try forEachChild(state, pattern) { try block(steps, $0) }
+    }
     let sources: Values =
       if let source = loop.source { try evaluate(source, state) } else {
         [(state, .nothing, nil)]

@@ -76,7 +76,7 @@ extension Machine {
     var state = state
     let before = state.executor
     let start = startExecutor(of: function, declarations)
-    if case .actor = start, function.owner != owner {
+    if case .actor = start {
       state.executor = start
     } else if function.isAsync {
       state.executor = start == .main ? .main : resumedPool(state)
@@ -372,6 +372,7 @@ func startExecutor(
   of function: FunctionDeclaration, _ declarations: Declarations
 ) -> Executor {
   if function.attributes.contains("MainActor") { return .main }
+  if let name = function.attributes.first(where: { $0.hasSuffix("Actor") }) { return .actor(name) }
   if function.attributes.contains("nonisolated") { return function.isAsync ? .pool : .caller }
   if !function.owner.isEmpty {
     if declarations.isMainActor(type: function.owner) { return .main }

@@ -14,12 +14,9 @@ extension Machine {
       state.list = continuedList(base, &state)
       let list = state.list
       return try settle(base, state, canFail: !link.baseIsGuarantee).flatMap {
-        first, outcome -> Values in
-        var state = first
-        state.executor = handlerExecutor(link.executor, link.library, first)
-        if let executor = link.executor, let text = try evaluate(executor, first).first?.1?.text {
-          state.priority = Self.priority(ofQueue: text) ?? state.priority
-        }
+        state, outcome -> Values in
+        var state = state
+        state = moved(to: link.executor, link.library, state)
         return try handle(link, outcome, state).map { state, outcome, flow in
           var state = state
           (state.list, state.executor, state.loops, state.priority) = outer
@@ -110,7 +107,11 @@ extension Machine {
         .map { ($0.0, .rejected(error), $0.2) }
     case (.recover, .rejected(let error)):
       return try unlessCancelled(link, error, state, otherwise: .rejected(error)) { state in
-        try adopt(try call(link, [error], state)) { _, _ in nil }
+        try adopt(
+          try call(link, [error], state), isCertain: !(link.handler?.mayReturnPromise ?? false)
+        ) { _, result in
+          link.library == .google && link.handler?.returnsValue ?? false ? .fulfilled(result) : nil
+        }
       }
     case (.finally, _):
       return try call(link, [], state, isEffect: true).flatMap { state, value, flow -> Handled in

@@ -88,7 +88,9 @@ extension Machine {
       for index in state.events.indices.dropFirst(count) { state.events[index].isParallel = true }
       var outcome = Outcome.fulfilled(value ?? .nothing)
       switch flow {
-      case .thrown(let error)?: outcome = .rejected(error)
+      case .thrown(let error)?:
+        outcome = .rejected(error)
+        if let name = CaseName.ofError(error.text[...]) { state.ownErrors.insert(name) }
       case let flow?: return (state, nil, flow)
       case nil: break
       }
@@ -106,7 +108,11 @@ extension Machine {
       let pause = state.children[timer].pause
     else { return [(state, .plain("results of the group"), nil)] }
     return try decide("passes: \(pause)", state).map { state, isLate in
-      result(state, state.children[isLate ? timer : 1 - timer].outcome)
+      var state = state
+      let first = state.children[isLate ? timer : 1 - timer].outcome
+      // A group with tasks has a next result.
+      if case .fulfilled(let value) = first { state.decisions["\(value.text) != nil"] = true }
+      return result(state, first)
     }
   }
 
@@ -147,6 +153,24 @@ extension Machine {
       state.gathered = outer
       if case .left = flow { return (state, .normal(.nothing)) }
       return (state, flow)
+    }
+  }
+
+  /// What a loop such as `while let result = await group.next()` binds; nil for other loops.
+  func loopOverGroup(_ loop: Loop, _ state: State) throws -> (Pattern, [Step])? {
+    guard loop.steps.count == 1, case .branch(let conditions, let then, let otherwise) = loop.steps[0],
+      otherwise.isEmpty, conditions.count == 1, case .unwrap(let pattern, var value) = conditions[0]
+    else { return nil }
+    while true {
+      switch value.kind {
+      case .attempt(.propagate, let inner), .await(let inner): value = inner
+      case .call(let callee, _):
+        guard case .member(let base?, "next") = callee.kind,
+          case .group? = try evaluate(base, state).first?.1
+        else { return nil }
+        return (pattern, then)
+      default: return nil
+      }
     }
   }
 

@@ -222,7 +222,7 @@ extension Machine {
         leave(state, value, flow, saved, loops, wasInTry, endPlace)
       }
     }
-    return try run(body.steps[...], state).map { state, flow in
+    return try block(body.steps, state).map { state, flow in
       switch flow {
       case .normal(let value):
         leave(

@@ -158,17 +158,23 @@ enum CaseName {
   /// The answer to a question about an error that is written as a case, such as
   /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
   static func answer(_ question: String) -> Bool? {
-    guard let (subject, name) = split(question), let dot = subject.firstIndex(of: "."),
-      subject[..<dot].hasSuffix("Error"),
-      subject[..<dot].allSatisfy({ $0.isLetter || $0.isNumber || $0 == "_" })
-    else { return nil }
-    let written = subject[subject.index(after: dot)...].prefix {
-      $0.isLetter || $0.isNumber || $0 == "_"
-    }
-    let rest = subject[written.endIndex...]
-    guard rest.isEmpty || rest.hasPrefix("(") && rest.hasSuffix(")") else { return nil }
+    guard let (subject, name) = split(question), let written = ofError(subject) else { return nil }
     if written != name { return false }
-    return question.hasSuffix(")") && !rest.isEmpty ? nil : true
+    return question.hasSuffix(")") && written.endIndex != subject.endIndex ? nil : true
+  }
+
+  /// The name of the case in an error such as `ChatError.offline`; nil for other texts.
+  static func ofError(_ text: Substring) -> Substring? {
+    guard let dot = text.firstIndex(of: "."), text[..<dot].hasSuffix("Error"),
+      text[..<dot].allSatisfy(isWord)
+    else { return nil }
+    let name = text[text.index(after: dot)...].prefix(while: isWord)
+    let rest = text[name.endIndex...]
+    return rest.isEmpty || rest.hasPrefix("(") && rest.hasSuffix(")") ? name : nil
+  }
+
+  private static func isWord(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || character == "_"
   }
 
   /// The value and the name of the case in a question such as `result ~ .success`; nil for others.
@@ -176,7 +182,7 @@ enum CaseName {
     guard let mark = question.range(of: " ~ .", options: .backwards) else { return nil }
     return (
       question[..<mark.lowerBound],
-      question[mark.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      question[mark.upperBound...].prefix(while: isWord)
     )
   }
 }
