@@ -130,7 +130,9 @@ extension Machine {
   private static func pause(_ name: String, _ labels: [String?], _ values: [Value]) -> String? {
     guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
     var text = values[0].text.filter { $0 != "_" && $0 != " " }
-    if text.hasPrefix("UInt64("), text.hasSuffix(")") { text = String(text.dropFirst(7).dropLast()) }
+    if text.hasPrefix("UInt64("), text.hasSuffix(")") {
+      text = String(text.dropFirst(7).dropLast())
+    }
     let unit: Double? =
       switch labels[0] {
       case "seconds": 1

@@ -62,7 +62,8 @@ extension Machine {
         if link.library == .google, result.isNothing, !value.isNothing { return .fulfilled(value) }
         return nil
       }.map { state, outcome, flow in
-        guard link.library == .google, link.overload == nil, let result = link.handler?.resultOfClosure,
+        guard link.library == .google, link.overload == nil,
+          let result = link.handler?.resultOfClosure,
           declarations.hasValue(result) == nil, case .fulfilled(.plain(let text)) = outcome
         else { return (state, outcome, flow) }
         var state = state
@@ -208,7 +209,8 @@ extension Machine {
   }
 
   /// Whether the condition that a handler checks holds.
-  private func holds(_ link: Link, _ value: Value, _ state: State) throws -> [(State, Bool, Flow?)] {
+  private func holds(_ link: Link, _ value: Value, _ state: State) throws -> [(State, Bool, Flow?)]
+  {
     guard case .closure(let body)? = link.handler?.kind, body.isExpression,
       case .expression(let condition)? = body.steps.first, let name = body.parameters.first
     else {

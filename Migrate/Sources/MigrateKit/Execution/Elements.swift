@@ -158,7 +158,8 @@ extension Machine {
 
   /// What a loop such as `while let result = await group.next()` binds; nil for other loops.
   func loopOverGroup(_ loop: Loop, _ state: State) throws -> (Pattern, [Step])? {
-    guard loop.steps.count == 1, case .branch(let conditions, let then, let otherwise) = loop.steps[0],
+    guard loop.steps.count == 1,
+      case .branch(let conditions, let then, let otherwise) = loop.steps[0],
       otherwise.isEmpty, conditions.count == 1, case .unwrap(let pattern, var value) = conditions[0]
     else { return nil }
     while true {

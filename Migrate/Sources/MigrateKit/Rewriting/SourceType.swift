@@ -19,28 +19,38 @@ extension ChainConverter {
       return library == .promiseKit || closure.parameterCount == 2
     }
     let labels = call.arguments.map { $0.label?.text ?? "_" }
-    return declarations.byName[name]?.contains {
-      $0.hasFreeResult
-        && declarations.fits($0, labels + (call.trailingClosure == nil ? [] : [Declarations.trailing]))
-    } ?? false
+    let all = labels + (call.trailingClosure == nil ? [] : [Declarations.trailing])
+    let overloads = declarations.byName[name]?.filter { declarations.fits($0, all) } ?? []
+    // An overload without such a parameter is chosen, unless the handler says otherwise.
+    return !overloads.isEmpty
+      && (overloads.allSatisfy(\.hasFreeResult)
+        || overloads.contains(where: \.hasFreeResult) && writtenType != nil)
   }
 
   /// The type that the handler of the first operator gives to the promise before it.
   func sourceType() throws(ConversionFailure) -> String {
-    guard let link = chain.links.first, let call = link.syntax,
-      let closure = call.trailingClosure
-        ?? call.arguments.last?.expression.as(ClosureExprSyntax.self),
-      [.then, .map, .done, .get].contains(link.role)
+    guard let link = chain.links.first, let closure = firstHandler,
+      // A handler without a parameter gets nothing.
+      let type = writtenType ?? (closure.parameterCount == 0 ? "Void" : nil)
     else { throw ConversionFailure(.type) }
-    let promise = link.baseIsGuarantee ? "Guarantee" : "Promise"
-    if case .parameterClause(let clause)? = closure.signature?.parameterClause,
-      clause.parameters.count == 1, let type = clause.parameters.first?.type
-    {
-      return "\(promise)<\(type.trimmedDescription)>"
+    return "\(link.baseIsGuarantee ? "Guarantee" : "Promise")<\(type)>"
+  }
+
+  /// The type that is written for the parameter of the first handler.
+  private var writtenType: String? {
+    guard case .parameterClause(let clause)? = firstHandler?.signature?.parameterClause,
+      clause.parameters.count == 1
+    else { return nil }
+    return clause.parameters.first?.type?.trimmedDescription
+  }
+
+  /// The closure that gets the value of the promise that the chain starts with.
+  private var firstHandler: ClosureExprSyntax? {
+    guard let link = chain.links.first, [.then, .map, .done, .get].contains(link.role) else {
+      return nil
     }
-    // A handler without a parameter gets nothing.
-    guard closure.parameterCount == 0 else { throw ConversionFailure(.type) }
-    return "\(promise)<Void>"
+    return link.syntax?.trailingClosure
+      ?? link.syntax?.arguments.last?.expression.as(ClosureExprSyntax.self)
   }
 }
 
