@@ -241,10 +241,10 @@ final class Comparison {
           + (after.priority.isEmpty ? "of the caller" : after.priority),
         before.place, after.place, pair)
     }
-    let wasLater = first.lists[before.list] != .own
+    let startedInside = first.lists[before.origin] == .own
     let isTask = second.lists[after.origin] == .task
-    if !wasLater, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
-    if wasLater, second.lists[after.list] == .own, isFireAndForget {
+    if startedInside, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
+    if first.lists[before.list] != .own, second.lists[after.list] == .own, isFireAndForget {
       note(.callerWaits, after.summary, before.place, after.place, pair)
     }
     if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
