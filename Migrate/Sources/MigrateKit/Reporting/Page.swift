@@ -149,7 +149,7 @@ public struct Page {
     h4 { font-size: .85rem; margin: .3rem 0; }
     small { opacity: .75; font-weight: normal; }
     code { font: .9em ui-monospace, monospace; }
-    td code { white-space: nowrap; }
+    th, td code { white-space: nowrap; }
     dl { display: flex; flex-wrap: wrap; gap: .6rem; margin: 0; }
     dl div { background: var(--soft); border-radius: 8px; padding: .5rem 1rem; }
     dt { font-size: .8rem; opacity: .8; }
