@@ -108,6 +108,21 @@ import Testing
     #expect(report.order == ["File.swift:7: load()"])
   }
 
+  @Test func report_whenTypesShareNames_ordersCalleesFirst() {
+    let text = """
+      import PromiseKit
+      final class Shim {
+        func login() -> Promise<Int> { Remote.shared.login() }
+      }
+      final class Kit {
+        let shim = Shim()
+        func login() -> Promise<Int> { shim.login() }
+      }
+      """
+    let report = Report(SourceTree(contents: [("File.swift", text)]))
+    #expect(report.order == ["File.swift:3: Shim.login()", "File.swift:7: Kit.login()"])
+  }
+
   @Test func report_inEachFormat_containsTheChain() {
     let report = Report(SourceTree(contents: [("File.swift", RewriteTests.screen)]))
     #expect(report.text.contains("store.items()"))

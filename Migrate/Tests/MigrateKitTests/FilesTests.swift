@@ -39,7 +39,8 @@ private final class Folder {
   }
 }
 
-@Suite struct FilesTests {
+// One conversion is verified at a time: signals are sent to the whole process.
+@Suite(.serialized) struct FilesTests {
   private func screen() throws -> Folder { try Folder(["Screen.swift": RewriteTests.screen]) }
 
   @Test func write_whenCommandSucceeds_keepsConversion() throws {
@@ -58,6 +59,21 @@ private final class Folder {
       try rewrite.write(to: folder.url.path, verifiedBy: "! grep -q MainActor '\(file)'")
     }
     #expect(error?.description.contains("undone") == true)
+    #expect(try folder.read("Screen.swift") == RewriteTests.screen)
+  }
+
+  @Test(arguments: ["INT", "TERM", "HUP"])
+  func write_whenInterruptedAfterward_endsCommandAndRestoresFiles(signal: String) throws {
+    let folder = try screen()
+    let rewrite = try TreeRewrite(try SourceTree(path: folder.url.path))
+    let file = folder.path("Screen.swift")
+    // The second run interrupts this process, and then never ends by itself.
+    let command =
+      "if grep -q MainActor '\(file)'; then kill -\(signal) $PPID; exec tail -f /dev/null; fi"
+    let error = #expect(throws: MigrateError.self) {
+      try rewrite.write(to: folder.url.path, verifiedBy: command)
+    }
+    #expect(error?.description.contains("interrupted") == true, "\(error?.description ?? "")")
     #expect(try folder.read("Screen.swift") == RewriteTests.screen)
   }
 

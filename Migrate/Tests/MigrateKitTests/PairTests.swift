@@ -21,7 +21,11 @@ struct Pair: CustomTestStringConvertible, Sendable {
 
 /// Small conversions that were written by hand, right and wrong.
 @Suite struct PairTests {
-  @Test(arguments: Pair.equalPromiseKit + Pair.changedPromiseKit + Pair.google + Pair.async)
+  @Test(
+    arguments: [
+      Pair.equalPromiseKit, Pair.changedPromiseKit, Pair.google, Pair.async, Pair.groups,
+      Pair.objects,
+    ].flatMap { $0 })
   func check_whenPairIsCompared_findsWhatChanged(pair: Pair) {
     let found = serious(pair.before, pair.after)
     if pair.rules.isEmpty {

@@ -185,4 +185,31 @@ private func rewritten(_ text: String, addsTwins: Bool = false) throws -> String
     #expect(error?.description.contains("Bad.swift:1") == true)
     #expect(error?.description.contains(reason) == true)
   }
+
+  @Test func rewrite_whenHandlerDeterminesTypeOfPromise_writesIt() throws {
+    let before = """
+      import PromiseKit
+      struct Task {}
+      func load<T>(_ path: String) -> Promise<T> { net.get(path) }
+      final class Session {
+        func logout() {
+          Promise { seal in net.reset { seal.fulfill(()) } }.done { self.forget() }.cauterize()
+        }
+        func open() {
+          load("tasks").done { (tasks: [Task]) in self.show(tasks) }.cauterize()
+        }
+        func guess() {
+          load("tasks").done { tasks in self.show(tasks) }.cauterize()
+        }
+      }
+      """
+    let rewrite = try TreeRewrite(SourceTree(contents: [("File.swift", before)]))
+    let text = try #require(rewrite.changes.first?.after)
+    #expect(text.contains("let source: Promise<Void> = Promise { seal in"), "\(text)")
+    #expect(text.contains("let source: Promise<[Task]> = load(\"tasks\")"))
+    #expect(text.contains("TODO(pledge-migrate): type: "))
+    // The program has a type of its own with the name of Swift's.
+    #expect(text.contains("_Concurrency.Task { @MainActor in"))
+    #expect(rewrite.convertedChains == 2)
+  }
 }

@@ -245,8 +245,7 @@ public final class Checker {
         case .crash: "The program now crashes\(when)."
         default: detail
         }
-      let severity: Severity? =
-        rule == .orderChanged && items.allSatisfy({ $0.0.isOrderOfAssignments }) ? .note : nil
+      let severity: Severity? = items.allSatisfy(\.0.isMinor) ? .note : nil
       report(
         rule, item.0.detail, function, message, old: item.1.old ?? old, new: item.1.new ?? new,
         severity: severity)
@@ -287,10 +286,22 @@ extension FunctionDeclaration {
       base.removeLast(suffix.count)
     }
     let types = parameters.map(\.type).filter { !$0.contains("PMKNamespacer") }
+      .map(\.withoutPromises)
     let own = labels.enumerated().filter {
       !($0.offset < parameters.count && parameters[$0.offset].type.contains("PMKNamespacer"))
     }
     return "\(owner).\(base)(\(own.map { $0.element + ":" }.joined()))"
       + types.joined(separator: ",").filter { !$0.isWhitespace }
+  }
+}
+
+extension String {
+  /// A type in which closures return values in place of promises, with or without `async`.
+  fileprivate var withoutPromises: String {
+    guard contains("->") else { return self }
+    return replacingOccurrences(
+      of: "\\b(async|throws|rethrows)\\b|@[A-Za-z]+", with: "", options: .regularExpression
+    ).replacingOccurrences(
+      of: "(Promise|Guarantee)<(.*)>", with: "$2", options: .regularExpression)
   }
 }

@@ -9,8 +9,13 @@ final class Comparison {
     /// Whether an error on the path represents a cancellation.
     var isCancelled = false
 
-    /// Whether two assignments changed their order, which only observers notice.
-    var isOrderOfAssignments: Bool {
+    /// Whether two assignments changed their order, which only observers notice, or whether an
+    /// actor replaces a queue: both run one piece of code at a time.
+    var isMinor: Bool {
+      if rule == .executorChanged {
+        return detail.hasPrefix("ran on the queue ") && detail.contains(" now runs on the actor ")
+      }
+      guard rule == .orderChanged else { return false }
       let parts = detail.components(separatedBy: "` and `")
       return parts.count == 2 && parts.allSatisfy { $0.contains(" = ") }
     }
@@ -167,8 +172,8 @@ final class Comparison {
   // MARK: One pair of paths
 
   private func compare(_ pair: Int) {
-    let first = old[pairs[pair].old]
     let second = new[pairs[pair].new]
+    let first = old[pairs[pair].old].settled(by: second)
     let alignment = Alignment(first.events, second.events)
     let crashes = alignment.added.contains { second.events[$0].subject == "crash" }
     for index in alignment.missing {
@@ -236,10 +241,10 @@ final class Comparison {
           + (after.priority.isEmpty ? "of the caller" : after.priority),
         before.place, after.place, pair)
     }
-    let wasLater = first.lists[before.list] != .own
-    let isTask = second.lists[after.list] == .task
-    if !wasLater, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
-    if wasLater, second.lists[after.list] == .own, isFireAndForget {
+    let startedInside = first.lists[before.origin] == .own
+    let isTask = second.lists[after.origin] == .task
+    if startedInside, isTask { note(.startsLater, after.summary, before.place, after.place, pair) }
+    if first.lists[before.list] != .own, second.lists[after.list] == .own, isFireAndForget {
       note(.callerWaits, after.summary, before.place, after.place, pair)
     }
     if before.isParallel != after.isParallel, !before.loops.isEmpty || !after.loops.isEmpty {
@@ -268,8 +273,11 @@ final class Comparison {
   }
 
   private func compareExecutors(_ before: Event, _ after: Event, _ pair: Int) {
-    // An `async` function runs where it is isolated, and an initializer's thread hardly matters.
-    if after.isAwaited || !after.isStrong && after.baseName.first?.isUppercase == true { return }
+    // An `async` function runs where it is isolated, and an initializer's thread hardly matters, or
+    // on which background thread a value is computed.
+    if after.isAwaited { return }
+    let isInBackground = before.executor != .main && after.executor != .main
+    if !after.isStrong, isInBackground || after.baseName.first?.isUppercase == true { return }
     guard Self.differ(before.executor, after.executor) else { return }
     note(
       .executorChanged,
@@ -330,8 +338,12 @@ final class Comparison {
   private func isInverted(
     _ one: (old: Int, new: Int), _ two: (old: Int, new: Int), _ first: Path, _ second: Path
   ) -> Bool {
-    first.events[one.old].list == first.events[two.old].list
-      && second.events[one.new].list == second.events[two.new].list && one.new > two.new
+    let (later, earlier) = (second.events[one.new], second.events[two.new])
+    return first.events[one.old].list == first.events[two.old].list
+      && later.list == earlier.list && one.new > two.new
+      // A task and the code until its value is awaited have no order.
+      && !(second.lists[later.origin] == .task && earlier.origin != later.origin
+        && earlier.start > later.originStart)
   }
 
   /// Compares whether a call starts while another one, before it, is still in progress.

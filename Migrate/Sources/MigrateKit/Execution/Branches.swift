@@ -47,7 +47,7 @@ extension Machine {
     var open = [state]
     let patterns = pattern.components(separatedBy: ", ")
     for (index, single) in patterns.enumerated() {
-      let question = "\(text) ~ \(single)"
+      let question = Self.question(text, single)
       var next: [State] = []
       for state in open {
         if isLast, index == patterns.count - 1 {
@@ -75,6 +75,10 @@ extension Machine {
 
   func matched(_ names: [String], _ text: String, _ pattern: String, _ state: State) -> State {
     var state = state
+    if pattern.hasPrefix("is "), let name = names.first {
+      state.environment[name] = .plain(text)
+      return state
+    }
     for (index, name) in names.enumerated() {
       state.environment[name] = .plain(
         shortened("\(text)[\(pattern.prefix { $0 != "(" })\(names.count > 1 ? ".\(index)" : "")]"))
@@ -83,16 +87,22 @@ extension Machine {
   }
 
   func loop(_ loop: Loop, _ state: State) throws -> Results {
+    if let (pattern, steps) = try loopOverGroup(loop, state) {
+      return try forEachChild(state, pattern) { try block(steps, $0) }
+    }
     let sources: Values =
       if let source = loop.source { try evaluate(source, state) } else {
         [(state, .nothing, nil)]
       }
     return try sources.flatMap { state, value, flow -> Results in
       if let flow { return [(state, flow)] }
+      if case .group? = value {
+        return try forEachChild(state, loop.pattern) { try block(loop.steps, $0) }
+      }
       var state = state
-      let text = value?.text ?? ""
-      state.loops.append(text)
-      let bound = destructure(loop.pattern, .plain("each(\(text))"), state)
+      let (source, element) = Elements.iterated(value?.text ?? "")
+      state.loops.append(source)
+      let bound = destructure(loop.pattern, element, state)
       return try block(loop.steps, bound).map { state, flow in
         var state = state
         state.loops.removeLast()
@@ -141,7 +151,7 @@ extension Machine {
       guard holds else { return try handle(error, rest, first) }
       var state = first
       state.environment[handler.name] = error
-      if let pattern = handler.pattern, pattern.hasPrefix(".") {
+      if let pattern = handler.pattern, pattern.hasPrefix(".") || pattern.hasPrefix("is ") {
         state = matched(handler.names, error.text, pattern, state)
       }
       guard let filter = handler.filter else { return try block(handler.steps, state) }
@@ -155,6 +165,11 @@ extension Machine {
   /// The name of the question whether an error matches a pattern.
   private func errorTest(_ error: Value, _ pattern: String) -> String {
     pattern.contains("CancellationError")
-      ? "\(error.text).isCancelled" : "\(error.text) ~ \(pattern)"
+      ? "\(error.text).isCancelled" : Self.question(error.text, pattern)
+  }
+
+  /// The name of the question whether a value matches a pattern.
+  static func question(_ text: String, _ pattern: String) -> String {
+    pattern.hasPrefix("is ") ? "\(text) \(pattern)" : "\(text) ~ \(pattern)"
   }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 extension Machine {
   func call(
     _ callee: Expr, _ arguments: [Expr.Argument], _ expression: Expr, _ state: State,
@@ -17,6 +19,7 @@ extension Machine {
       return try evaluate(base, state).flatMap { state, value, flow -> Values in
         if let flow { return [(state, nil, flow)] }
         let value = value ?? .nothing
+        if name == "append", let known = try append(base, arguments, state) { return known }
         if let known = try method(of: value, name, arguments, expression, state) { return known }
         return try apply(
           member(value, name), value, arguments, expression, state, isEffect: isEffect)
@@ -47,13 +50,22 @@ extension Machine {
         return try resolve(id, "fulfill", [nil], values, expression.place, state)
       default:
         let text = function.text
-        if let known = inlined[text], depth < 4 {
+        if let known = inlined[text] ?? method(text), depth < 4 {
           return try enter(known.0, known.1, values, expression, state, isEffect: isEffect)
         }
         return try opaque(
           text, arguments.map(\.label), values, expression, state, isEffect: isEffect)
       }
     }
+  }
+
+  /// The method that a call such as `writer.write` calls, if it exists on this side only.
+  private func method(_ text: String) -> (FunctionDeclaration, Body)? {
+    guard let dot = text.lastIndex(of: "."),
+      let known = inlined[String(text[text.index(after: dot)...])],
+      let type = declarations.typeName(ofProperty: String(text[..<dot])), type == known.0.owner
+    else { return nil }
+    return known
   }
 
   /// Enters a function that exists on this side only: an extracted one, or one that was replaced.
@@ -63,13 +75,19 @@ extension Machine {
   ) throws -> Values {
     var state = state
     let before = state.executor
-    if function.isAsync {
-      state.executor =
-        startExecutor(of: function, declarations) == .main ? .main : resumedPool(state)
+    let start = startExecutor(of: function, declarations)
+    if case .actor = start {
+      state.executor = start
+    } else if function.isAsync {
+      state.executor = start == .main ? .main : resumedPool(state)
     }
     return try invoke(body, values, state, isEffect: isEffect).map { state, value, flow in
       var state = state
-      if function.isAsync { state.executor = before == .caller ? .pool : before }
+      if function.isAsync {
+        state.executor = before == .caller ? .pool : before
+      } else if case .actor = start {
+        state.executor = before
+      }
       return (state, value, flow)
     }
   }
@@ -111,7 +129,10 @@ extension Machine {
   /// How many seconds a call pauses: `after(seconds:)` and `Task.sleep` are the same step.
   private static func pause(_ name: String, _ labels: [String?], _ values: [Value]) -> String? {
     guard ["after", "Task.sleep"].contains(name), values.count == 1 else { return nil }
-    let text = values[0].text.filter { $0 != "_" && $0 != " " }
+    var text = values[0].text.filter { $0 != "_" && $0 != " " }
+    if text.hasPrefix("UInt64("), text.hasSuffix(")") {
+      text = String(text.dropFirst(7).dropLast())
+    }
     let unit: Double? =
       switch labels[0] {
       case "seconds": 1
@@ -119,10 +140,13 @@ extension Machine {
       default:
         text.hasPrefix(".seconds(") ? 1 : text.hasPrefix(".milliseconds(") ? 1e-3 : nil
       }
-    let digits = text.drop { !$0.isNumber }.prefix { $0.isNumber || $0 == "." }
-    guard let unit, let number = Double(digits),
-      text.hasSuffix(digits) || text.hasSuffix("\(digits))")
-    else { return unit == nil && name == "after" ? nil : text }
+    // A number, or a product of numbers, perhaps inside `.seconds(…)`.
+    let digits = text.drop { !$0.isNumber }.prefix { $0.isNumber || ".e*".contains($0) }
+    let factors = digits.split(separator: "*").compactMap { Double($0) }
+    guard let unit, !factors.isEmpty, text.hasSuffix(digits) || text.hasSuffix("\(digits))") else {
+      return unit == nil && name == "after" ? nil : text
+    }
+    let number = factors.reduce(1, *)
     return String((number * unit * 1e6).rounded() / 1e6)
   }
 
@@ -135,12 +159,15 @@ extension Machine {
 
   private func forEach(_ name: String, _ body: Body, _ state: State) throws -> Values {
     var state = state
-    let base = name.split(separator: ".").dropLast().joined(separator: ".")
+    let mark = name.lastIndex(of: ".")
+    let written = mark.map { String(name[..<$0]) } ?? ""
+    let (base, element) = Elements.iterated(written)
+    let name = base == written ? name : base + (mark.map { name[$0...] } ?? "")
+    if let found = try lookedUp(element, body, state) { return [(state, found, nil)] }
     state.loops.append(base)
-    let element = Value.plain("each(\(base))")
     let loops = state.loops.count
     let arguments =
-      body.parameters.count > 1
+      body.parameters.count > 1 && !element.isTuple
       ? body.parameters.indices.map { Value.plain("each\($0)(\(base))") } : [element]
     return try invoke(body, arguments, state, isEffect: name.hasSuffix("forEach")).map {
       state, value, flow in
@@ -148,7 +175,9 @@ extension Machine {
       if state.loops.count >= loops { state.loops.removeLast() }
       if let flow { return (state, nil, flow) }
       let text = shortened("\(name){\(value?.text ?? "")}")
-      if let value, text.contains(".map{"), !value.isNothing { state.mapped[text] = value }
+      if let value, text.contains(".map{"), !value.isNothing {
+        state.mapped[text] = Elements(source: base, element: value)
+      }
       return (state, .plain(text), nil)
     }
   }
@@ -168,7 +197,8 @@ extension Machine {
       return try continuation(arguments, state, canThrow: name.contains("Throwing"))
     case "withTaskGroup", "withThrowingTaskGroup", "withDiscardingTaskGroup",
       "withThrowingDiscardingTaskGroup":
-      return try taskGroup(arguments, state)
+      return try taskGroup(
+        arguments, state, throwsErrors: name == "withThrowingDiscardingTaskGroup")
     case "withTaskCancellationHandler":
       guard case .closure(let body)? = arguments.first?.value.kind else { return nil }
       return try invoke(body, [], state)
@@ -222,13 +252,14 @@ extension Machine {
       }
       if name == "sync" { return try within(executor, state) { try invoke(body, [], $0) } }
       var state = state
-      let outer = (state.list, state.executor)
+      let outer = (state.list, state.executor, state.priority)
       state.list = state.startList(.dispatched)
       let list = state.list
       state.executor = executor
+      state.priority = Self.priority(ofQueue: value?.text ?? "") ?? state.priority
       return try invoke(body, [], state, isEffect: !isPromise).map { state, value, flow in
         var state = state
-        (state.list, state.executor) = outer
+        (state.list, state.executor, state.priority) = outer
         guard isPromise else { return (state, .nothing, nil) }
         var outcome = Outcome.fulfilled(value ?? .nothing)
         if case .thrown(let error)? = flow { outcome = .rejected(error) }
@@ -244,6 +275,18 @@ extension Machine {
     if plain.hasPrefix("DispatchQueue.global(") || plain.hasPrefix(".global(") { return .pool }
     if plain == "nil" || plain == ".immediate" { return .callback }
     return .queue(plain)
+  }
+
+  /// The priority in an expression for a global queue, such as `.global(qos: .utility)`.
+  static func priority(ofQueue text: String) -> String? {
+    let plain = text.filter { !$0.isWhitespace }
+    guard let mark = plain.range(of: "(qos:.") else { return nil }
+    return priority(named: String(plain[mark.upperBound...].prefix { $0.isLetter }))
+  }
+
+  /// One name for the priorities that have two; the usual one has none.
+  private static func priority(named name: String) -> String {
+    ["high": "userInitiated", "low": "utility", "medium": "", "default": ""][name] ?? name
   }
 
   func within(
@@ -279,7 +322,7 @@ extension Machine {
     if let priority = arguments.first(where: { $0.label == "priority" })?.value,
       case .member(_, let name) = priority.kind
     {
-      state.priority = name
+      state.priority = Self.priority(named: name)
     }
     return try invoke(body, [], state, isEffect: true).map { state, value, flow in
       var state = state
@@ -290,41 +333,16 @@ extension Machine {
     }
   }
 
-  private func taskGroup(_ arguments: [Expr.Argument], _ state: State) throws -> Values? {
-    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
-    let before = state.lists.count
-    return try invoke(body, [.group], state).map { state, value, flow in
-      var state = state
-      // The group waits for its children.
-      for list in before..<max(before, state.lists.count) where state.lists[list] == .child {
-        state.join(list)
-      }
-      return (state, value, flow)
-    }
-  }
-
-  /// `group.addTask`, and methods of promises of Google's library that settle them.
+  /// Methods of groups, of their results, and of promises of Google's library that settle them.
   private func method(
     of value: Value, _ name: String, _ arguments: [Expr.Argument], _ expression: Expr,
     _ state: State
   ) throws -> Values? {
     switch value {
-    case .group where name.hasPrefix("addTask"):
-      guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
-      var state = state
-      let outer = (state.list, state.executor)
-      state.list = state.startList(.child)
-      state.executor = .pool
-      let count = state.events.count
-      return try invoke(body, [], state, isEffect: true).map { state, value, flow in
-        var state = state
-        (state.list, state.executor) = outer
-        for index in state.events.indices.dropFirst(count) { state.events[index].isParallel = true }
-        if case .thrown? = flow { return (state, nil, flow) }
-        return (state, .nothing, nil)
-      }
     case .group:
-      return [(state, .plain("results of the group"), nil)]
+      return try groupMethod(name, arguments, state)
+    case .elements(let elements):
+      return try method(of: elements, name, arguments, state)
     case .promise(let id) where name == "fulfill" || name == "reject":
       return try apply(
         .resolverMethod(id, name), nil, arguments, expression, state, isEffect: true)
@@ -356,6 +374,7 @@ func startExecutor(
   of function: FunctionDeclaration, _ declarations: Declarations
 ) -> Executor {
   if function.attributes.contains("MainActor") { return .main }
+  if let name = function.attributes.first(where: { $0.hasSuffix("Actor") }) { return .actor(name) }
   if function.attributes.contains("nonisolated") { return function.isAsync ? .pool : .caller }
   if !function.owner.isEmpty {
     if declarations.isMainActor(type: function.owner) { return .main }

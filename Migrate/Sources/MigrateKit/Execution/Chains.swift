@@ -10,16 +10,16 @@ extension Machine {
       default: break
       }
       var state = state
-      let outer = (state.list, state.executor, state.loops)
+      let outer = (state.list, state.executor, state.loops, state.priority)
       state.list = continuedList(base, &state)
       let list = state.list
       return try settle(base, state, canFail: !link.baseIsGuarantee).flatMap {
-        first, outcome -> Values in
-        var state = first
-        state.executor = handlerExecutor(link.executor, link.library, first)
+        state, outcome -> Values in
+        var state = state
+        state = moved(to: link.executor, link.library, state)
         return try handle(link, outcome, state).map { state, outcome, flow in
           var state = state
-          (state.list, state.executor, state.loops) = outer
+          (state.list, state.executor, state.loops, state.priority) = outer
           if case .crashed? = flow {
             return state.withPromise(.rejected(.plain("crash")), list: list)
           }
@@ -61,6 +61,14 @@ extension Machine {
         // Google's `then` with a handler that returns nothing passes the value on.
         if link.library == .google, result.isNothing, !value.isNothing { return .fulfilled(value) }
         return nil
+      }.map { state, outcome, flow in
+        guard link.library == .google, link.overload == nil,
+          let result = link.handler?.resultOfClosure,
+          declarations.hasValue(result) == nil, case .fulfilled(.plain(let text)) = outcome
+        else { return (state, outcome, flow) }
+        var state = state
+        state.doubts[text] = value.text
+        return (state, outcome, flow)
       }
     case (.map, .fulfilled(let value)):
       return settled(try call(link, [value], state)) { $0 }
@@ -100,7 +108,11 @@ extension Machine {
         .map { ($0.0, .rejected(error), $0.2) }
     case (.recover, .rejected(let error)):
       return try unlessCancelled(link, error, state, otherwise: .rejected(error)) { state in
-        try adopt(try call(link, [error], state)) { _, _ in nil }
+        try adopt(
+          try call(link, [error], state), isCertain: !(link.handler?.mayReturnPromise ?? false)
+        ) { _, result in
+          link.library == .google && link.handler?.returnsValue ?? false ? .fulfilled(result) : nil
+        }
       }
     case (.finally, _):
       return try call(link, [], state, isEffect: true).flatMap { state, value, flow -> Handled in
@@ -121,6 +133,15 @@ extension Machine {
       return try eachValue(link, value, state)
     case (.eachPromise, .fulfilled(let value)):
       return try eachPromise(link, value, state)
+    case (.policy, _) where link.name == "timeout" && link.library == .google:
+      return try late(link, outcome, state)
+    case (.policy, _) where link.name == "validate" && link.library == .google:
+      var state = state
+      state.ownErrors.insert("validationFailure")
+      guard case .fulfilled(let value) = outcome else { return [(state, outcome, nil)] }
+      return try holds(link, value, state).map { state, holds, flow in
+        (state, holds ? outcome : .rejected(.plain("PromiseError.validationFailure")), flow)
+      }
     case (.policy, .fulfilled(let value)):
       return try opaque(
         "\(value.text).\(link.name)", link.arguments.map(\.label),
@@ -167,6 +188,43 @@ extension Machine {
             isEffect: isEffect, isUnlabelled: true)
         }
       }
+    }
+  }
+
+  /// `timeout`: the error of a pause that ends before the promise settles.
+  private func late(_ link: Link, _ outcome: Outcome, _ state: State) throws -> Handled {
+    guard let limit = link.arguments.last?.value else { return [(state, outcome, nil)] }
+    var state = state
+    state.ownErrors.insert("timedOut")
+    return try evaluate(limit, state).flatMap { state, value, flow -> Handled in
+      try opaque(
+        "after", ["seconds"], [value ?? .nothing], Expr(.literal(""), link.place), state,
+        isEffect: true
+      ).flatMap { state, pause, _ in
+        try decide("passes: \(pause?.text ?? "")", state).map { state, isLate in
+          (state, isLate ? .rejected(.plain("PromiseError.timedOut")) : outcome, flow)
+        }
+      }
+    }
+  }
+
+  /// Whether the condition that a handler checks holds.
+  private func holds(_ link: Link, _ value: Value, _ state: State) throws -> [(State, Bool, Flow?)]
+  {
+    guard case .closure(let body)? = link.handler?.kind, body.isExpression,
+      case .expression(let condition)? = body.steps.first, let name = body.parameters.first
+    else {
+      return try call(link, [value], state).flatMap { state, value, flow in
+        try flow.map { [(state, false, $0)] }
+          ?? decide(value?.text ?? "", state).map { ($0.0, $0.1, nil) }
+      }
+    }
+    var state = state
+    let outer = state.environment.updateValue(value, forKey: name)
+    return try test([.test(condition)][...], state).map { state, holds, flow in
+      var state = state
+      state.environment[name] = outer
+      return (state, holds, flow)
     }
   }
 
@@ -244,7 +302,8 @@ extension Machine {
         }
       }
       guard case .fulfilled(let element) = outcome else { return (state, outcome, flow) }
-      return (state, .fulfilled(.plain(shortened("\(value.text).map{\(element.text)}"))), flow)
+      let elements = Elements(source: value.text, element: element)
+      return (state, .fulfilled(.elements(elements)), flow)
     }
   }
 }

@@ -3,7 +3,7 @@ extension Machine {
   func evaluate(_ expression: Expr, _ state: State, isEffect: Bool = false) throws -> Values {
     switch expression.kind {
     case .name(let name):
-      return [(state, state.environment[name] ?? .plain(name), nil)]
+      return [(state, state.environment[name] ?? property(name), nil)]
     case .literal(let text), .keyPath(let text):
       return [(state, .plain(text), nil)]
     case .closure(let body):
@@ -69,6 +69,11 @@ extension Machine {
       if case .expression(let inner) = piece { inner } else { nil }
     }
     return try all(parts, state) { values in
+      if values.count == 2, pieces.count == 4, case .text("[") = pieces[1] {
+        // An element that is reached by its index is the one that a loop runs through.
+        let base = values[0].text
+        if values[1].text == "index(\(base))" { return .plain("each(\(base))") }
+      }
       var rest = values[...]
       let text = pieces.map { piece -> String in
         if case .text(let text) = piece { return text }
@@ -95,9 +100,14 @@ extension Machine {
     }
   }
 
+  /// A property; its name doesn't matter if it stores a resolver or a continuation.
+  private func property(_ name: String) -> Value {
+    declarations.storesResolver(name) ? .resolver(PromiseState.stored) : .plain(name)
+  }
+
   func member(_ base: Value, _ name: String) -> Value {
     switch base {
-    case .plain("self"), .plain("Self"): .plain(name)
+    case .plain("self"), .plain("Self"): property(name)
     case .resolver(let id): .resolverMethod(id, name)
     case .tuple(let values):
       if let index = Int(name), index < values.count {
@@ -212,7 +222,7 @@ extension Machine {
         leave(state, value, flow, saved, loops, wasInTry, endPlace)
       }
     }
-    return try run(body.steps[...], state).map { state, flow in
+    return try block(body.steps, state).map { state, flow in
       switch flow {
       case .normal(let value):
         leave(

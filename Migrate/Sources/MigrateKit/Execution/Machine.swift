@@ -219,7 +219,8 @@ final class Machine {
   private func assign(
     _ target: Expr, _ symbol: String, _ value: Expr, _ state: State
   ) throws -> Results {
-    try evaluate(value, state).flatMap { state, value, flow -> Results in
+    let isPromise = value.type.isThenable
+    return try evaluate(value, state).flatMap { state, value, flow -> Results in
       if let flow { return [(state, flow)] }
       let value = value ?? .nothing
       if case .name(let name) = target.kind, let old = state.environment[name] {
@@ -228,12 +229,17 @@ final class Machine {
           symbol == "=" ? value : .plain(shortened("(\(old.text) \(symbol) \(value.text))"))
         return [(state, .normal(.nothing))]
       }
+      if symbol == "=", let gathered = try gather(target, value, state) {
+        return [(gathered, .normal(.nothing))]
+      }
       return try evaluate(target, state).map { state, subject, flow in
         if let flow { return (state, flow) }
         var state = state
         let subject = subject?.text ?? ""
+        // A stored promise is what a stored task is; the call that starts it is described by itself.
+        let text = isPromise ? "promise" : value.text
         record(
-          .set, key: "\(subject) \(symbol) \(value.text)", subject: subject, values: value.text,
+          .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
           at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
         state.assigned[subject, default: 0] += 1
         return (state, .normal(.nothing))

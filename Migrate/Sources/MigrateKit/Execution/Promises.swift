@@ -90,10 +90,10 @@ extension Machine {
     let parameters: [Value] =
       library == .google
       ? [.resolverMethod(id, "fulfill"), .resolverMethod(id, "reject")] : [.resolver(id)]
-    let outer = (state.list, state.executor)
+    let outer = (state.list, state.executor, state.priority)
     if library == .google {
       state.list = state.startList(.dispatched)
-      state.executor = handlerExecutor(arguments.first { $0.label == "on" }?.value, library, state)
+      state = moved(to: arguments.first { $0.label == "on" }?.value, library, state)
     }
     let count = state.events.count
     return try invoke(body, parameters, state, isEffect: true).map { state, value, flow in
@@ -102,7 +102,7 @@ extension Machine {
         state.events[index].isEffect = true
       }
       let list = state.list
-      (state.list, state.executor) = outer
+      (state.list, state.executor, state.priority) = outer
       if state.promises[id].list == nil, list != outer.0 { state.promises[id].list = list }
       if case .thrown(let error)? = flow {
         if state.promises[id].outcome == nil { state.promises[id].outcome = .rejected(error) }
@@ -118,27 +118,32 @@ extension Machine {
     _ body: Body, _ arguments: [Expr.Argument], _ library: Library, _ state: State
   ) throws -> Values {
     var state = state
-    let outer = (state.list, state.executor)
+    let outer = (state.list, state.executor, state.priority)
     state.list = state.startList(library == .google ? .dispatched : .task)
     let list = state.list
-    state.executor = handlerExecutor(arguments.first { $0.label == "on" }?.value, library, state)
+    state = moved(to: arguments.first { $0.label == "on" }?.value, library, state)
     return try invoke(body, [], state).map { state, value, flow in
       var state = state
-      (state.list, state.executor) = outer
+      (state.list, state.executor, state.priority) = outer
       var outcome = Outcome.fulfilled(value ?? .nothing)
       if case .thrown(let error)? = flow { outcome = .rejected(error) }
       return state.withPromise(outcome, list: list)
     }
   }
 
-  func handlerExecutor(_ written: Expr?, _ library: Library, _ state: State) -> Executor {
-    guard let written else {
-      if declarations.setsDefaultQueue, library != .pledge { return .callback }
-      if library != .pledge { return .main }
-      return state.executor == .main || home == .main ? .main : .pool
+  /// A state on the executor of a handler, with its priority.
+  func moved(to written: Expr?, _ library: Library, _ state: State) -> State {
+    var state = state
+    if let written {
+      let text = (try? evaluate(written, state).first?.1)?.text
+      state.executor = text.map(Self.executor) ?? .callback
+      state.priority = text.flatMap(Self.priority) ?? state.priority
+    } else if library == .pledge {
+      state.executor = state.executor == .main || home == .main ? .main : .pool
+    } else {
+      state.executor = declarations.setsDefaultQueue ? .callback : .main
     }
-    guard let value = try? evaluate(written, state).first?.1 else { return .callback }
-    return Self.executor(named: value.text)
+    return state
   }
 
   /// `.value(x)`, `.pending()`, `.init(error:)`.
@@ -250,6 +255,12 @@ extension Machine {
       case .fulfilled(let value): "fulfill(\(value.text))"
       case .rejected(let error): "reject(\(error.text))"
       }
+    if id == PromiseState.stored {
+      record(
+        .settle, key: text, subject: "resolver", values: "stored", at: place, isEffect: true,
+        in: &state)
+      return [(state, .nothing, nil)]
+    }
     let isOuter = id < state.outerPromises
     let promise = state.promises[id]
     if !isOuter, promise.outcome == nil {
@@ -284,10 +295,22 @@ extension Machine {
       return try settleAll(values[...], state, []).map { state, results, flow in
         var state = state
         state.list = outer
-        var outcome = Outcome.fulfilled(
-          results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing)
+        var value = results.map { $0.count == 1 ? $0[0] : .tuple($0) } ?? .nothing
+        if ignoresErrors, case .elements(var elements) = value {
+          elements.element = .plain(".success(\(elements.element.text))")
+          value = .elements(elements)
+        }
+        var outcome = Outcome.fulfilled(value)
         if case .thrown(let error)? = flow {
-          outcome = ignoresErrors ? .fulfilled(.plain("results")) : .rejected(error)
+          outcome = .rejected(error)
+          if ignoresErrors {
+            var results = Value.plain("results")
+            if values.count == 1, var elements = state.mapped[values[0].text] {
+              elements.element = .plain(".failure(\(error.text))")
+              results = .elements(elements)
+            }
+            outcome = .fulfilled(results)
+          }
         }
         return state.withPromise(outcome, list: list)
       }

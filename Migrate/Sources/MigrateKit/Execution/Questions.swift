@@ -6,6 +6,10 @@ extension Machine {
     if let known = state.decisions[question] { return [(state, known)] }
     if question.hasPrefix("true ~") || question == "true" { return [(state, true)] }
     if question == "false" { return [(state, false)] }
+    if let known = CaseName.answer(question) { return [(state, known)] }
+    if let (_, name) = CaseName.split(question), state.ownErrors.contains(name) {
+      return [(state, false)]
+    }
     if let (subject, name) = CaseName.split(question),
       state.decisions.contains(where: { known, holds in
         holds && CaseName.split(known).map { $0.0 == subject && $0.1 != name } ?? false
@@ -43,6 +47,11 @@ extension Machine {
     case .unwrap(let pattern, let value):
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
+        if let (text, type) = value?.cast {
+          return try decide("\(text) is \(type)", state).map { state, holds in
+            (holds ? destructure(pattern, .plain(text), state) : state, holds, nil)
+          }
+        }
         return try isPresent(value ?? .nothing, state).map { state, holds in
           (holds ? destructure(pattern, value ?? .nothing, state) : state, holds, nil)
         }
@@ -51,7 +60,7 @@ extension Machine {
       return try evaluate(value, state).flatMap { state, value, flow -> [(State, Bool, Flow?)] in
         if let flow { return [(state, false, flow)] }
         let text = value?.text ?? ""
-        return try decide("\(text) ~ \(pattern)", state).map { state, holds in
+        return try decide(Self.question(text, pattern), state).map { state, holds in
           (holds ? matched(names, text, pattern, state) : state, holds, nil)
         }
       }
@@ -146,12 +155,46 @@ extension Machine {
 
 /// Questions whether a value is a case of an enumeration: it is only one of them.
 enum CaseName {
+  /// The answer to a question about an error that is written as a case, such as
+  /// `ChatError.offline ~ .offline`; nil if it depends on more than the names.
+  static func answer(_ question: String) -> Bool? {
+    guard let (subject, name) = split(question), let written = ofError(subject) else { return nil }
+    if written != name { return false }
+    return question.hasSuffix(")") && written.endIndex != subject.endIndex ? nil : true
+  }
+
+  /// The name of the case in an error such as `ChatError.offline`; nil for other texts.
+  static func ofError(_ text: Substring) -> Substring? {
+    guard let dot = text.firstIndex(of: "."), text[..<dot].hasSuffix("Error"),
+      text[..<dot].allSatisfy(isWord)
+    else { return nil }
+    let name = text[text.index(after: dot)...].prefix(while: isWord)
+    let rest = text[name.endIndex...]
+    return rest.isEmpty || rest.hasPrefix("(") && rest.hasSuffix(")") ? name : nil
+  }
+
+  private static func isWord(_ character: Character) -> Bool {
+    character.isLetter || character.isNumber || character == "_"
+  }
+
   /// The value and the name of the case in a question such as `result ~ .success`; nil for others.
   static func split(_ question: String) -> (subject: Substring, name: Substring)? {
     guard let mark = question.range(of: " ~ .", options: .backwards) else { return nil }
     return (
       question[..<mark.lowerBound],
-      question[mark.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      question[mark.upperBound...].prefix(while: isWord)
     )
+  }
+}
+
+extension Value {
+  /// The value and the type of `value as? Type`.
+  fileprivate var cast: (text: String, type: String)? {
+    guard case .plain(let text) = self,
+      let mark = text.range(of: " as? ", options: .backwards)
+    else { return nil }
+    let type = text[mark.upperBound...]
+    guard type.allSatisfy({ $0.isLetter || $0.isNumber || $0 == "." }) else { return nil }
+    return (String(text[..<mark.lowerBound]), String(type))
   }
 }

@@ -22,7 +22,15 @@ struct State {
   /// How often each variable has been set on this path.
   var assigned: [String: Int] = [:]
   /// The results of `map` with a closure that starts work for each element.
-  var mapped: [String: Value] = [:]
+  var mapped: [String: Elements] = [:]
+  /// Results of handlers that perhaps return nothing, and the values that are then passed on.
+  var doubts: [String: String] = [:]
+  /// The cases of errors with which operators of the code itself reject.
+  var ownErrors: Set<Substring> = []
+  /// The tasks of the innermost group.
+  var children: [Machine.Child] = []
+  /// The collection through whose results a loop over a group runs.
+  var gathered: String?
   var endPlace: Place?
 
   init(executor: Executor) { self.executor = executor }

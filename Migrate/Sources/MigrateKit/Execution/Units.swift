@@ -111,6 +111,6 @@ extension Machine {
       }
     return Path(
       decisions: state.decisions, events: state.events, ending: ending, endPlace: state.endPlace,
-      lists: state.lists, joins: state.joins)
+      lists: state.lists, joins: state.joins, doubts: state.doubts)
   }
 }

@@ -9,6 +9,16 @@ extension Machine {
       return try awaiting(base, state, isEffect: false).map { state, value, flow in
         (state, value.map { member($0, name) }, flow)
       }
+    case .call(let callee, let arguments) where arguments.contains(where: isDeclaredAsync):
+      // `await send(load())` awaits both calls.
+      let waited = arguments.map { argument in
+        isDeclaredAsync(argument)
+          ? Expr.Argument(
+            label: argument.label, value: Expr(.await(argument.value), argument.value.place))
+          : argument
+      }
+      return try awaiting(
+        Expr(.call(callee, waited), inner.place, inner.type), state, isEffect: isEffect)
     case .call(let callee, let arguments):
       guard case .member(let base?, let name) = callee.kind, Self.pure.contains(name),
         base.containsCall
@@ -41,6 +51,16 @@ extension Machine {
         return result(state, outcome)
       }
     }
+  }
+
+  private func isDeclaredAsync(_ argument: Expr.Argument) -> Bool {
+    guard case .call(let callee, _) = argument.value.kind else { return false }
+    let name: String
+    switch callee.kind {
+    case .name(let text), .member(_, let text): name = text
+    default: return false
+    }
+    return declarations.byName[name]?.allSatisfy(\.isAsync) ?? false
   }
 
   /// The executor on which an `async` function continues.
@@ -94,15 +114,16 @@ extension Machine {
       return try failing("callback \(number)", .plain("result of callback \(number)"), state)
         .map(outcome)
     case .plain(let text):
-      if let element = state.mapped[text] {
-        return try settle(element, state, canFail: canFail).map { state, outcome in
+      if var elements = state.mapped[text] {
+        return try settle(elements.element, state, canFail: canFail).map { state, outcome in
           var state = state
           for index in state.events.indices
           where state.events[index].loops.count > state.loops.count {
             state.events[index].isParallel = true
           }
-          if case .rejected = outcome { return (state, outcome) }
-          return (state, .fulfilled(.plain(text)))
+          guard case .fulfilled(let value) = outcome else { return (state, outcome) }
+          elements.element = value
+          return (state, .fulfilled(.elements(elements)))
         }
       }
       if ["()", "nil", "results of the group"].contains(text)

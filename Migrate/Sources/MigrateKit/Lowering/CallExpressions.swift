@@ -3,7 +3,9 @@ import SwiftSyntax
 /// Calls: which ones apply operators to promises, and what calls return.
 extension Lowering {
   func call(_ node: FunctionCallExprSyntax, _ place: Place) -> Expr {
-    let member = node.calledExpression.as(MemberAccessExprSyntax.self)
+    let member = node.calledExpression.as(MemberAccessExprSyntax.self).flatMap {
+      $0.base?.trimmedDescription == "_Concurrency" ? nil : $0
+    }
     let receiver = member?.base.map(expression)
     let name = member?.declName.baseName.text ?? ""
     let isOperator =

@@ -5,7 +5,7 @@ final class DeclarationCollector: SyntaxVisitor {
   private let file: SourceFile
   private var owners: [String] = []
   var functions: [FunctionDeclaration] = []
-  var properties: [(String, String, TypeGuess)] = []
+  var properties: [(String, String, TypeGuess, typeName: String)] = []
   var types: [(String, TypeDeclaration)] = []
   var closures: [(String, TypeGuess)] = []
   var aliases: [(String, TypeGuess)] = []
@@ -90,7 +90,8 @@ final class DeclarationCollector: SyntaxVisitor {
         closures.append((name, guessType(result)))
       }
       if !isLocal || owners.isEmpty {
-        properties.append((name, owners.joined(separator: "."), type))
+        let typeName = written.isEmpty ? String(initial.prefix { $0 != "(" }) : written
+        properties.append((name, owners.joined(separator: "."), type, typeName))
       }
       addAccessors(of: binding, name: name, written: written, in: node)
       if !isLocal { addClosure(of: binding, name: name, written: written, in: node) }

@@ -92,7 +92,7 @@ struct TypeDeclaration {
 final class Declarations {
   private(set) var functions: [FunctionDeclaration] = []
   private(set) var byName: [String: [FunctionDeclaration]] = [:]
-  private(set) var properties: [String: [(owner: String, type: TypeGuess)]] = [:]
+  private(set) var properties: [String: [(owner: String, type: TypeGuess, typeName: String)]] = [:]
   private(set) var types: [String: TypeDeclaration] = [:]
   /// What closures in properties return.
   private var closureResults: [String: Set<TypeGuess>] = [:]
@@ -118,8 +118,8 @@ final class Declarations {
       collector.walk(file.syntax)
       functions += collector.functions
       if collector.setsDefaultQueue, !file.path.contains("Test") { setsDefaultQueue = true }
-      for (name, owner, type) in collector.properties {
-        properties[name, default: []].append((owner, type))
+      for (name, owner, type, typeName) in collector.properties {
+        properties[name, default: []].append((owner, type, typeName))
       }
       for (name, type) in collector.closures { closureResults[name, default: []].insert(type) }
       for (name, type) in collector.aliases where type.isThenable { aliases[name] = type }
@@ -267,6 +267,17 @@ final class Declarations {
     let own = all.filter { $0.owner == owner }
     let types = Set((own.isEmpty ? all : own).map(\.type))
     return types.count == 1 ? types.first ?? .unknown : .unknown
+  }
+
+  /// The name of the type of a property; nil if declarations differ.
+  func typeName(ofProperty name: String) -> String? {
+    let names = Set((properties[name] ?? []).map(\.typeName))
+    return names.count == 1 ? names.first.map { $0.trimmingCharacters(in: ["?", "!"]) } : nil
+  }
+
+  /// Whether a property holds a resolver or a continuation.
+  func storesResolver(_ name: String) -> Bool {
+    typeName(ofProperty: name).map { guessType($0) == .resolver } ?? false
   }
 
   private static let mainActorRoots: Set<String> = [

@@ -93,6 +93,7 @@ extension Lowering {
   private func memberAccess(_ node: MemberAccessExprSyntax, _ place: Place) -> Expr {
     let name = node.declName.baseName.text
     guard let base = node.base else { return Expr(.member(nil, name), place) }
+    if base.trimmedDescription == "_Concurrency" { return Expr(.name(name), place) }
     let lowered = expression(base)
     if lowered.type.isThenable, ["value", "result"].contains(name), library == .pledge {
       return Expr(.chain(link(lowered, .toAsync, name, [], nil, place, nil)), place, .other)

@@ -38,7 +38,7 @@ final class Lowering {
     for parameter in function.parameters {
       scope.declare(parameter: parameter.name, type: parameter.type)
     }
-    let isExpression = function.type != .unknown && isSingleExpression(statements)
+    let isExpression = !function.returns.isEmpty && isSingleExpression(statements)
     returnsPromise = function.type.isThenable
     if returnsPromise, statements.count == 1 { expectPromise(statements.first?.item) }
     return Body(
@@ -232,6 +232,12 @@ final class Lowering {
     let isAsync = node.modifiers.contains { $0.name.text == "async" }
     let isVariable = node.bindingSpecifier.text == "var"
     return node.bindings.map { binding in
+      if returnsPromise, let value = binding.initializer?.value,
+        let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
+        node.isReturned(name)
+      {
+        promisePositions.insert(value.id)
+      }
       let value = binding.initializer.map { expression($0.value) }
       let written = binding.typeAnnotation?.type.trimmedDescription
       let type = written.map(guessType) ?? value?.type ?? .unknown
@@ -314,71 +320,6 @@ final class Lowering {
       }
     }
   }
-
-  // MARK: Patterns
-
-  private func declare(_ node: PatternSyntax, type: TypeGuess, value: Expr? = nil) -> Pattern {
-    if let tuple = node.as(TuplePatternSyntax.self), tuple.elements.count == 2,
-      let value, isPending(value)
-    {
-      let parts = tuple.elements.map { $0 }
-      _ = declare(parts[0].pattern, type: .promise)
-      _ = declare(parts[1].pattern, type: .resolver)
-    } else {
-      let part = node.is(TuplePatternSyntax.self) ? TypeGuess.unknown : type
-      for name in boundNames(Syntax(node)) { scope.declare(name, part) }
-    }
-    return shape(node)
-  }
-
-  private func pattern(_ node: PatternSyntax) -> Pattern {
-    for name in boundNames(Syntax(node)) { scope.declare(name, .unknown) }
-    return shape(node)
-  }
-
-  private func shape(_ node: PatternSyntax) -> Pattern {
-    if let name = node.as(IdentifierPatternSyntax.self) { return .name(name.identifier.text) }
-    if let tuple = node.as(TuplePatternSyntax.self) {
-      return .tuple(tuple.elements.map { shape($0.pattern) })
-    }
-    if let binding = node.as(ValueBindingPatternSyntax.self) { return shape(binding.pattern) }
-    return .ignored
-  }
-
-  private func isPending(_ value: Expr) -> Bool {
-    guard case .call(let callee, _) = value.kind, case .member(_, let name) = callee.kind else {
-      return false
-    }
-    return ["pending", "withResolvers"].contains(name)
-  }
-
-  private func boundNames(_ node: Syntax) -> [String] {
-    var names: [String] = []
-    if let identifier = node.as(IdentifierPatternSyntax.self) {
-      names.append(identifier.identifier.text)
-    }
-    for child in node.children(viewMode: .sourceAccurate) { names += boundNames(child) }
-    return names
-  }
-
-  /// A pattern without the names that it binds, so that renaming them changes nothing.
-  private func canonicalPattern(_ text: String) -> String {
-    var result = text.filter { !$0.isWhitespace }
-    for prefix in ["let", "var"] where result.hasPrefix(prefix) && text.hasPrefix(prefix + " ") {
-      result.removeFirst(3)
-    }
-    if let dot = result.firstIndex(of: "."), !result.hasPrefix(".") {
-      // `Failure.offline` and `.offline` are the same case.
-      let head = result[..<dot]
-      if head.first?.isUppercase == true { result.removeSubrange(..<dot) }
-    }
-    if let paren = result.firstIndex(of: "("), result.hasPrefix(".") {
-      if text.contains("let ") || text.contains("_") || text.contains("var ") {
-        result = String(result[..<paren])
-      }
-    }
-    return result
-  }
 }
 
 extension BreakStmtSyntax {
@@ -396,5 +337,19 @@ extension BreakStmtSyntax {
       node = current.parent
     }
     return false
+  }
+}
+
+extension VariableDeclSyntax {
+  /// Whether a statement of the block with the declaration returns the constant `name`.
+  fileprivate func isReturned(_ name: String) -> Bool {
+    guard bindingSpecifier.text == "let",
+      let block = parent?.parent?.parent?.as(CodeBlockItemListSyntax.self)
+        ?? parent?.parent?.as(CodeBlockItemListSyntax.self)
+    else { return false }
+    return block.contains {
+      $0.item.as(ReturnStmtSyntax.self)?.expression?.as(DeclReferenceExprSyntax.self)?.baseName.text
+        == name
+    }
   }
 }

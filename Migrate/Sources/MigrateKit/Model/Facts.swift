@@ -1,3 +1,5 @@
+import Foundation
+
 /// Where code runs.
 enum Executor: Hashable, CustomStringConvertible {
   /// The main actor or the main queue.
@@ -29,7 +31,7 @@ struct Event {
 
   let kind: Kind
   /// What is done, independent of the names of local variables.
-  let key: String
+  var key: String
   /// The function that is called, or the variable that is set.
   let subject: String
   /// The arguments, without labels.
@@ -84,6 +86,7 @@ indirect enum Value {
   case closure(Body)
   case tuple([Value])
   case group
+  case elements(Elements)
 
   var text: String {
     switch self {
@@ -95,6 +98,7 @@ indirect enum Value {
     case .closure: "{…}"
     case .tuple(let values): "(" + values.map(\.text).joined(separator: ", ") + ")"
     case .group: "group"
+    case .elements(let elements): elements.text
     }
   }
 
@@ -109,6 +113,9 @@ enum Outcome {
 
 /// A promise that the described code creates.
 struct PromiseState {
+  /// The number of a promise whose resolver comes from a property.
+  static let stored = -1
+
   var outcome: Outcome?
   /// The value on which this promise waits, if that is another one.
   var source: Value?
@@ -125,18 +132,52 @@ enum Ending: Equatable {
   case value(String)
   case error(String)
   case crash
+
+  var text: String {
+    switch self {
+    case .value(let text), .error(let text): text
+    case .crash: ""
+    }
+  }
+
+  func map(_ transform: (String) -> String) -> Ending {
+    switch self {
+    case .value(let text): .value(transform(text))
+    case .error(let text): .error(transform(text))
+    case .crash: self
+    }
+  }
 }
 
 /// One way through a unit.
 struct Path {
   let decisions: [String: Bool]
-  let events: [Event]
-  let ending: Ending
+  var events: [Event]
+  var ending: Ending
   let endPlace: Place?
   /// How each list was started.
   let lists: [ListKind]
   /// The lists that have waited for other ones.
   let joins: [Int: Join]
+  /// Results of handlers that perhaps return nothing, and the values that are then passed on.
+  let doubts: [String: String]
+
+  /// This path with values that handlers passed on, if `other` doesn't use their results.
+  func settled(by other: Path) -> Path {
+    var path = self
+    for (result, passed) in doubts {
+      let isUsed =
+        other.ending.text.contains(result)
+        || other.events.contains { $0.key != result && $0.key.contains(result) }
+      if isUsed { continue }
+      path.ending = ending.map { $0.replacingOccurrences(of: result, with: passed) }
+      for index in path.events.indices where path.events[index].key != result {
+        path.events[index].key = path.events[index].key
+          .replacingOccurrences(of: result, with: passed)
+      }
+    }
+    return path
+  }
 
   /// Whether a call is still in progress when another event, after it, starts.
   func isInProgress(_ call: Event, at other: Event) -> Bool {

@@ -1,3 +1,5 @@
+import SwiftSyntax
+
 /// The order in which to convert functions: those that call no other unconverted one come first.
 struct ConversionOrder {
   let names: [String]
@@ -10,15 +12,13 @@ struct ConversionOrder {
     let byName = Dictionary(grouping: functions, by: \.name)
     var callees: [ObjectIdentifier: [FunctionDeclaration]] = [:]
     for function in functions {
-      var called: Set<String> = []
-      if let tokens = function.statements?.tokens(viewMode: .sourceAccurate) {
-        for token in tokens {
-          if case .identifier(let text) = token.tokenKind, byName[text] != nil {
-            called.insert(text)
-          }
+      let tokens = function.statements?.tokens(viewMode: .sourceAccurate).map { $0 } ?? []
+      callees[ObjectIdentifier(function)] = tokens.flatMap { token -> [FunctionDeclaration] in
+        guard case .identifier(let text) = token.tokenKind, let all = byName[text] else {
+          return []
         }
+        return all.filter { Self.calls(token, $0, in: function, program.declarations) }
       }
-      callees[ObjectIdentifier(function)] = called.sorted().flatMap { byName[$0] ?? [] }
     }
     var order: [String] = []
     var state: [ObjectIdentifier: Bool] = [:]
@@ -33,5 +33,20 @@ struct ConversionOrder {
     }
     for function in functions { visit(function) }
     names = order
+  }
+
+  /// Whether a token can name `callee`: the type of a receiver decides, if a property declares it.
+  private static func calls(
+    _ token: TokenSyntax, _ callee: FunctionDeclaration, in function: FunctionDeclaration,
+    _ declarations: Declarations
+  ) -> Bool {
+    guard token.previousToken(viewMode: .sourceAccurate)?.tokenKind == .period else { return true }
+    let receiver = token.previousToken(viewMode: .sourceAccurate)?
+      .previousToken(viewMode: .sourceAccurate)
+    if let type = receiver.flatMap({ declarations.typeName(ofProperty: $0.text) }), !type.isEmpty {
+      return type == callee.owner
+    }
+    // A function that calls one with its own name mostly forwards to another type.
+    return receiver?.text == "self" || callee.name != function.name
   }
 }

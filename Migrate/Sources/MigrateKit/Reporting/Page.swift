@@ -66,7 +66,8 @@ public struct Page {
   private var files: String {
     report.files.map { file in
       let count = file.functions.reduce(0) { $0 + $1.chains.count }
-      return "<details class=\"file\"><summary>\(escaped(file.path)) <small>\(count) chains</small>"
+      return "<details class=\"file\"><summary>\(escaped(file.path)) <small>\(count)"
+        + " chain\(count == 1 ? "" : "s")</small>"
         + "</summary>\(file.functions.map(function).joined())</details>"
     }.joined()
   }
@@ -139,14 +140,16 @@ public struct Page {
   private static let style = """
     :root { color-scheme: light dark; --line: #8884; --soft: #8882; --good: #1a7f37;
       --ask: #b35900; --ask-text: light-dark(#b35900, #ffa657); }
-    body { font: 15px/1.5 system-ui, sans-serif; margin: 0; }
+    body { font: 15px/1.5 system-ui, sans-serif; margin: 0; overflow-wrap: anywhere; }
     header, main { max-width: 70rem; margin: 0 auto; padding: 1rem 1.5rem; }
     h1 { font-size: 1.6rem; margin: .5rem 0; }
+    main { padding-top: 0; }
     h2 { font-size: 1.2rem; margin-top: 2rem; border-bottom: 1px solid var(--line); }
     h3 { font-size: 1rem; margin: 1.2rem 0 .3rem; }
     h4 { font-size: .85rem; margin: .3rem 0; }
     small { opacity: .75; font-weight: normal; }
-    code { font: .9em ui-monospace, monospace; overflow-wrap: anywhere; }
+    code { font: .9em ui-monospace, monospace; }
+    th, td code { white-space: nowrap; }
     dl { display: flex; flex-wrap: wrap; gap: .6rem; margin: 0; }
     dl div { background: var(--soft); border-radius: 8px; padding: .5rem 1rem; }
     dt { font-size: .8rem; opacity: .8; }
@@ -156,7 +159,7 @@ public struct Page {
     .number { text-align: right; font-variant-numeric: tabular-nums; opacity: .8; }
     details.file { border: 1px solid var(--line); border-radius: 8px; margin: .4rem 0;
       padding: .4rem .8rem; }
-    summary { cursor: pointer; font-weight: 600; overflow-wrap: anywhere; }
+    summary { cursor: pointer; font-weight: 600; }
     .chain { border-left: 3px solid var(--line); padding-left: .8rem; margin: .6rem 0; }
     .chain p { margin: .2rem 0; }
     .badge { border-radius: 6px; padding: .1rem .5rem; font-size: .8rem; background: var(--soft); }
@@ -165,6 +168,6 @@ public struct Page {
     .question { color: var(--ask-text); }
     .paths { display: grid; grid-template-columns: repeat(auto-fit, minmax(16rem, 1fr));
       gap: 1rem; font-size: .85rem; }
-    .paths ul { margin: 0; padding-left: 1.1rem; overflow-wrap: anywhere; }
+    .paths ul { margin: 0; padding-left: 1.1rem; }
     """
 }

@@ -160,7 +160,8 @@ private struct FactCollector {
       return Report.ChainFacts(
         line: chain.place.line, library: chain.links.first?.library.rawValue ?? "",
         source: readable(
-          chain.source.trimmedDescription.split(separator: "\n").joined(separator: " ")),
+          chain.source.trimmedDescription.split(whereSeparator: \.isWhitespace)
+            .joined(separator: " ")),
         usage: chain.usage.rawValue, operators: chain.links.map(Self.facts),
         errors: Self.errors(of: chain), isNested: chain.isNested, decision: decision?.rawValue,
         question: decision?.question)

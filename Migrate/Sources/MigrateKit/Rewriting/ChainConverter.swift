@@ -9,8 +9,9 @@ final class ChainConverter {
   struct Code {
     /// The expression that the chain starts with.
     var source = ""
-    /// The constant for that expression, if one is needed.
+    /// The constant for that expression, if one is needed, perhaps with its type.
     var name: String?
+    var declaration: String?
     var body: [String] = []
     /// The expression for the value.
     var value = "()"
@@ -60,7 +61,11 @@ final class ChainConverter {
     guard library != .pledge else { throw ConversionFailure(.library) }
     var code = Code()
     code.source = try source(chain)
-    if !Self.isWord(code.source) { code.name = names.unused("source") }
+    if !Self.isWord(code.source) {
+      let name = names.unused("source")
+      code.name = name
+      code.declaration = try needsType(chain.source) ? "\(name): \(sourceType())" : name
+    }
     code.value = "try await \(code.name ?? code.source).\(bridge)"
     try append(chain.links, to: &code, isOuter: true)
     if captures.count > 1 || !captures.isEmpty && mentionsSelfWithoutCapture {

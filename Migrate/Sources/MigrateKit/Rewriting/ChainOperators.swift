@@ -117,7 +117,12 @@ extension ChainConverter {
       code.value = renaming.value
     case .map:
       guard let result else { throw ConversionFailure(.operatorUnknown) }
-      code.value = text(result, renaming.names)
+      if result.as(InfixOperatorExprSyntax.self)?.operator.is(AssignmentExprSyntax.self) == true {
+        code.body += lines(result, renaming.names)
+        code.value = "()"
+      } else {
+        code.value = text(result, renaming.names)
+      }
     default:
       guard let result else {
         // Google's `then` passes the value on if its handler returns nothing.
@@ -169,7 +174,12 @@ extension ChainConverter {
         // The nested chain stays a promise, which is awaited.
       }
     }
-    code.value = "try await \(Self.receiver(text(result, renaming.names))).\(bridge)"
+    var promise = Self.receiver(text(result, renaming.names))
+    if needsType(result), !(rest.isEmpty && chain.usage == .returned) {
+      guard let type = fragment.result else { throw ConversionFailure(.type) }
+      promise = "(\(text(result, renaming.names)) as \(type))"
+    }
+    code.value = "try await \(promise).\(bridge)"
   }
 
   /// What a handler returns; the last one is either a value or nothing.

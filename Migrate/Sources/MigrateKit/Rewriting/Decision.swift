@@ -12,7 +12,7 @@ public enum Decision: String, Sendable, CaseIterable {
   case blocking
   case library
   case conditional
-  case shared
+  case type
   case macro
   case unproved
 
@@ -40,7 +40,7 @@ public enum Decision: String, Sendable, CaseIterable {
     case .blocking: "The thread is blocked. Make the caller `async` first."
     case .library: "This library has no bridge that settles in the same order. Convert by hand."
     case .conditional: "The code has alternatives in `#if`. Convert each of them by hand."
-    case .shared: "Several chains start from this promise. Decide their order."
+    case .type: "The promise gets its type from the operator after it. Write the type first."
     case .unproved:
       "The check can't prove that a conversion changes nothing. Convert by hand, and check it."
     case .macro: "The chain is inside the arguments of a macro. Convert by hand."

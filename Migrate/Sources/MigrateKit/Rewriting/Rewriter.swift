@@ -181,11 +181,13 @@ final class Rewriter {
   }
 
   private func task(_ converter: ChainConverter) -> String {
-    "Task { @MainActor \(converter.capture.map { $0 + " " } ?? "")in"
+    // A program can have a type of its own with this name.
+    let type = program.declarations.types["Task"] == nil ? "Task" : "_Concurrency.Task"
+    return "\(type) { @MainActor \(converter.capture.map { $0 + " " } ?? "")in"
   }
 
   private func sourceLine(_ code: ChainConverter.Code) -> [String] {
-    code.name.map { split("let \($0) = \(code.source)") } ?? []
+    code.declaration.map { split("let \($0) = \(code.source)") } ?? []
   }
 
   private func split(_ text: String) -> [String] {

@@ -103,37 +103,28 @@ public struct TreeRewrite: Sendable {
   ///
   /// Each file is replaced at once. If one can't be written, the ones before it are restored.
   public func write(to root: String) throws {
-    var isFolder: ObjCBool = false
-    _ = FileManager.default.fileExists(atPath: root, isDirectory: &isFolder)
-    func url(_ change: Change) -> URL {
-      isFolder.boolValue
-        ? URL(fileURLWithPath: root).appendingPathComponent(change.path)
-        : URL(fileURLWithPath: root)
-    }
     var written: [Change] = []
     do {
       for change in changes {
-        try Data(change.after.utf8).write(to: url(change), options: .atomic)
+        try replace(change, with: change.after, at: root)
         written.append(change)
       }
     } catch {
-      for change in written {
-        try? Data(change.before.utf8).write(to: url(change), options: .atomic)
-      }
+      for change in written { try? replace(change, with: change.before, at: root) }
       throw MigrateError("The conversion couldn't be written and was undone: \(error)")
     }
   }
 
   /// Restores the files that ``write(to:)`` has written.
   public func undo(at root: String) throws {
+    for change in changes { try replace(change, with: change.before, at: root) }
+  }
+
+  private func replace(_ change: Change, with text: String, at root: String) throws {
     var isFolder: ObjCBool = false
     _ = FileManager.default.fileExists(atPath: root, isDirectory: &isFolder)
-    for change in changes {
-      let url =
-        isFolder.boolValue
-        ? URL(fileURLWithPath: root).appendingPathComponent(change.path)
-        : URL(fileURLWithPath: root)
-      try Data(change.before.utf8).write(to: url, options: .atomic)
-    }
+    let url = URL(fileURLWithPath: root)
+    try Data(text.utf8).write(
+      to: isFolder.boolValue ? url.appendingPathComponent(change.path) : url, options: .atomic)
   }
 }

@@ -1,0 +1,272 @@
+/// The results of work that is done for each element of a collection.
+struct Elements {
+  /// The collection.
+  let source: String
+  /// The result for one element.
+  var element: Value
+  /// What each result is stored under.
+  var key: String?
+  /// Whether the results have the order of the collection; results of child tasks arrive in any.
+  var isOrdered = true
+
+  var text: String {
+    shortened("\(isOrdered ? "" : "unordered ")\(source).map{\(element.text)}")
+  }
+
+  /// What a loop over `collection` runs through: the collection itself, and its element.
+  static func iterated(_ collection: String) -> (source: String, element: Value) {
+    func base(_ prefix: String, _ suffix: String) -> String? {
+      guard collection.hasPrefix(prefix), collection.hasSuffix(suffix) else { return nil }
+      return String(collection.dropFirst(prefix.count).dropLast(suffix.count))
+    }
+    if let base = base("", ".enumerated()") {
+      return (base, .tuple([.plain("index(\(base))"), .plain("each(\(base))")]))
+    }
+    if let base = base("", ".indices") ?? base("0 ..< ", ".count") {
+      return (base, .plain("index(\(base))"))
+    }
+    return (collection, .plain("each(\(collection))"))
+  }
+}
+
+/// Task groups, and how the results of their children are collected.
+extension Machine {
+  /// A task of a group.
+  struct Child {
+    /// The collection for each element of which there is such a task; nil if there is one.
+    let source: String?
+    let outcome: Outcome
+    /// The time for which the task only waits, before it fails.
+    let pause: String?
+  }
+
+  func taskGroup(
+    _ arguments: [Expr.Argument], _ state: State, throwsErrors: Bool
+  ) throws -> Values? {
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    var state = state
+    let before = state.lists.count
+    let outer = state.children
+    state.children = []
+    return try invoke(body, [.group], state).map { state, value, flow in
+      var state = state
+      // The group waits for its children.
+      for list in before..<max(before, state.lists.count) where state.lists[list] == .child {
+        state.join(list)
+      }
+      let error = throwsErrors ? state.errorOfChildren : nil
+      state.children = outer
+      if flow == nil, let error { return (state, nil, .thrown(error)) }
+      return (state, value, flow)
+    }
+  }
+
+  func groupMethod(
+    _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    if name.hasPrefix("addTask") { return try addTask(arguments, state) }
+    switch name {
+    case "next": return try firstChild(state)
+    case "cancelAll": return [(state, .nothing, nil)]
+    case "reduce": return try reduceChildren(arguments, state)
+    default:
+      if let error = state.errorOfChildren { return [(state, nil, .thrown(error))] }
+      return [(state, .plain("results of the group"), nil)]
+    }
+  }
+
+  private func addTask(_ arguments: [Expr.Argument], _ state: State) throws -> Values? {
+    guard case .closure(let body)? = arguments.last?.value.kind else { return nil }
+    var state = state
+    let outer = (state.list, state.executor)
+    state.list = state.startList(.child)
+    state.executor = .pool
+    let count = state.events.count
+    return try invoke(body, [], state, isEffect: true).map { state, value, flow in
+      var state = state
+      (state.list, state.executor) = outer
+      for index in state.events.indices.dropFirst(count) { state.events[index].isParallel = true }
+      var outcome = Outcome.fulfilled(value ?? .nothing)
+      switch flow {
+      case .thrown(let error)?:
+        outcome = .rejected(error)
+        if let name = CaseName.ofError(error.text[...]) { state.ownErrors.insert(name) }
+      case let flow?: return (state, nil, flow)
+      case nil: break
+      }
+      let own = state.events.dropFirst(count).filter(\.isStrong)
+      let pause = own.count == 1 && flow != nil ? own.first { $0.subject == "sleep" }?.key : nil
+      state.children.append(Child(source: state.loops.last, outcome: outcome, pause: pause))
+      return (state, .nothing, nil)
+    }
+  }
+
+  /// The first result: that of the work, or the error of the child that waits for a time.
+  private func firstChild(_ state: State) throws -> Values {
+    guard state.children.count == 2,
+      let timer = state.children.firstIndex(where: { $0.pause != nil }),
+      let pause = state.children[timer].pause
+    else { return [(state, .plain("results of the group"), nil)] }
+    return try decide("passes: \(pause)", state).map { state, isLate in
+      var state = state
+      let first = state.children[isLate ? timer : 1 - timer].outcome
+      // A group with tasks has a next result.
+      if case .fulfilled(let value) = first { state.decisions["\(value.text) != nil"] = true }
+      return result(state, first)
+    }
+  }
+
+  private func reduceChildren(_ arguments: [Expr.Argument], _ state: State) throws -> Values? {
+    guard arguments.first?.label == "into", case .closure(let body)? = arguments.last?.value.kind,
+      body.parameters.count == 2
+    else { return [(state, .plain("results of the group"), nil)] }
+    return try forEachChild(state, .name(body.parameters[1])) { state in
+      var state = state
+      state.environment[body.parameters[0]] = .plain("[]")
+      return try block(body.steps, state)
+    }
+    .map { state, flow in
+      if case .thrown = flow { return (state, nil, flow) }
+      return (state, state.environment[body.parameters[0]], nil)
+    }
+  }
+
+  /// Runs the body of a loop over the results of a group, for one of them.
+  func forEachChild(
+    _ state: State, _ pattern: Pattern, _ body: (State) throws -> [(State, Flow)]
+  ) throws -> [(State, Flow)] {
+    if let error = state.errorOfChildren { return [(state, .thrown(error))] }
+    var state = state
+    let outer = state.gathered
+    var source = "group"
+    var value = Value.plain("each(group)")
+    if state.children.count == 1, let all = state.children[0].source,
+      case .fulfilled(let result) = state.children[0].outcome
+    {
+      (source, value) = (all, result)
+      state.gathered = all
+    }
+    state.loops.append(source)
+    return try body(destructure(pattern, value, state)).map { state, flow in
+      var state = state
+      state.loops.removeLast()
+      state.gathered = outer
+      if case .left = flow { return (state, .normal(.nothing)) }
+      return (state, flow)
+    }
+  }
+
+  /// What a loop such as `while let result = await group.next()` binds; nil for other loops.
+  func loopOverGroup(_ loop: Loop, _ state: State) throws -> (Pattern, [Step])? {
+    guard loop.steps.count == 1,
+      case .branch(let conditions, let then, let otherwise) = loop.steps[0],
+      otherwise.isEmpty, conditions.count == 1, case .unwrap(let pattern, var value) = conditions[0]
+    else { return nil }
+    while true {
+      switch value.kind {
+      case .attempt(.propagate, let inner), .await(let inner): value = inner
+      case .call(let callee, _):
+        guard case .member(let base?, "next") = callee.kind,
+          case .group? = try evaluate(base, state).first?.1
+        else { return nil }
+        return (pattern, then)
+      default: return nil
+      }
+    }
+  }
+
+  /// Stores the result of a child in a local collection; nil if an assignment doesn't do that.
+  func gather(_ target: Expr, _ value: Value, _ state: State) throws -> State? {
+    guard let source = state.gathered, let (name, key) = target.subscripted,
+      state.environment[name] != nil, let key = try evaluate(key, state).first?.1?.text,
+      key.contains("(\(source))")
+    else { return nil }
+    var state = state
+    state.environment[name] = .elements(
+      Elements(source: source, element: value, key: key, isOrdered: key == "index(\(source))"))
+    return state
+  }
+
+  /// `append` to a local collection in a loop over the results of a group.
+  func append(_ base: Expr, _ arguments: [Expr.Argument], _ state: State) throws -> Values? {
+    guard let source = state.gathered, case .name(let name) = base.kind,
+      state.environment[name] != nil, arguments.count == 1
+    else { return nil }
+    return try evaluate(arguments[0].value, state).map { state, value, flow in
+      var state = state
+      if let value, flow == nil {
+        state.environment[name] = .elements(
+          Elements(source: source, element: value, isOrdered: false))
+      }
+      return (state, .nothing, flow)
+    }
+  }
+
+  /// Methods that restore the order of collected results, or that take them out of pairs.
+  func method(
+    of elements: Elements, _ name: String, _ arguments: [Expr.Argument], _ state: State
+  ) throws -> Values? {
+    guard let handler = arguments.last?.value else { return nil }
+    func transformed(_ element: Value) throws -> Value? {
+      switch handler.kind {
+      case .keyPath(let path): return member(element, String(path.drop { $0 == "." }))
+      case .closure(let body): return try invoke(body, [element], state).first?.1
+      default: return nil
+      }
+    }
+    var elements = elements
+    if name == "sorted", case .tuple(let parts) = elements.element,
+      case .closure(let body) = handler.kind, let key = parts.first?.text,
+      key == "index(\(elements.source))"
+    {
+      let pairs = ["first", "second"].map { name in
+        Value.tuple([.plain(name)] + parts.dropFirst())
+      }
+      let order = try invoke(body, pairs, state).first?.1?.text
+      guard order == "first < second" else { return nil }
+      elements.isOrdered = true
+      return [(state, .elements(elements), nil)]
+    }
+    guard ["map", "compactMap"].contains(name), let value = try transformed(elements.element) else {
+      return nil
+    }
+    let isPlain = elements.isOrdered && !elements.element.isTuple
+    guard value.text == elements.element.text || !isPlain && name == "map" else { return nil }
+    elements.element = value
+    return [(state, .elements(elements), nil)]
+  }
+
+  /// Results that a closure looks up by their keys, for each element of the collection.
+  func lookedUp(_ element: Value, _ body: Body, _ state: State) throws -> Value? {
+    guard body.isExpression, case .expression(let value)? = body.steps.first,
+      let (name, key) = value.subscripted, case .elements(var elements)? = state.environment[name],
+      case .name(let parameter) = key.kind, parameter == body.parameters.first,
+      elements.key == element.text
+    else { return nil }
+    elements.isOrdered = true
+    return .elements(elements)
+  }
+}
+
+extension State {
+  /// The error with which a child of the group fails.
+  fileprivate var errorOfChildren: Value? {
+    for child in children { if case .rejected(let error) = child.outcome { return error } }
+    return nil
+  }
+}
+
+extension Value {
+  var isTuple: Bool { if case .tuple = self { true } else { false } }
+}
+
+extension Expr {
+  /// The variable and the key of `variable[key]`.
+  var subscripted: (name: String, key: Expr)? {
+    guard case .compound(let pieces) = kind, pieces.count == 4, case .text("[") = pieces[1],
+      case .expression(let base) = pieces[0], case .name(let name) = base.kind,
+      case .expression(let key) = pieces[2]
+    else { return nil }
+    return (name, key)
+  }
+}
