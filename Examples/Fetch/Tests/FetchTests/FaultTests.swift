@@ -151,8 +151,9 @@ import Testing
 
   @Test(arguments: 0..<(isFull ? 30 : 4))
   func interrupted_endsWith130_andLeavesNothingPartial(seed: Int) async throws {
+    // Some of the files take longer than the test.
     let configuration = UnreliableServer.Configuration(
-      seed: seed, fileCount: 200, sizes: 50_000...300_000)
+      seed: seed, fileCount: 200, sizes: 50_000...300_000, pause: .seconds(1))
     try await withServer(configuration) { server, arguments in
       let fetch = try FetchProcess(arguments, in: files)
       while try partialFiles.isEmpty, fetch.isRunning {

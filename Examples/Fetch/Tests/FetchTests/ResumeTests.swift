@@ -65,10 +65,11 @@ import Testing
   }
 
   @Test func deadline_keepsWhatCanBeContinued() async throws {
-    try await withSlowServer { server, arguments in
-      let ending = try await folder.fetch(arguments + ["--deadline", "2"])
+    // The file takes at least six seconds.
+    try await withSlowServer(pause: .milliseconds(50)) { server, arguments in
+      let ending = try await folder.fetch(arguments + ["--deadline", "4"])
       #expect(ending.status == 1)
-      #expect(ending.output.contains("not finished within 2.0 s; 1 partial file was kept"))
+      #expect(ending.output.contains("not finished within 4.0 s; 1 partial file was kept"))
     }
   }
 
