@@ -10,7 +10,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio", from: "2.100.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.30.0"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swhitty/FlyingFox", from: "0.27.1"),
   ],
   targets: [
     .executableTarget(
@@ -38,31 +37,22 @@ let package = Package(
     .target(name: "FetchSupport", dependencies: ["CSHA256"]),
     // Optimized in debug builds, too: computing a checksum must not take longer than the download.
     .target(name: "CSHA256", cSettings: [.unsafeFlags(["-O2"])]),
-    // A server on this machine that misbehaves as a script says.
-    .target(
-      name: "UnreliableServer",
-      dependencies: [
-        "FetchSupport",
-        .product(name: "FlyingFox", package: "FlyingFox"),
-        .product(name: "FlyingSocks", package: "FlyingFox"),
-      ],
-      path: "Tests/UnreliableServer"),
-    .testTarget(name: "FetchSupportTests", dependencies: ["FetchSupport"]),
+    .target(name: "FetchTestSupport", path: "Tests/FetchTestSupport"),
+    .testTarget(
+      name: "FetchSupportTests", dependencies: ["FetchSupport", "FetchTestSupport"]),
     .testTarget(
       name: "FetchEngineTests",
       dependencies: [
-        "FetchEngine", "FetchSupport", .product(name: "PledgeTesting", package: "Pledge"),
+        "FetchEngine", "FetchSupport", "FetchTestSupport",
       ]),
     .testTarget(
       name: "FetchTests",
       dependencies: [
-        "fetch", "FetchEngine", "FetchSupport", "UnreliableServer",
+        "fetch", "FetchEngine", "FetchSupport", "FetchTestSupport",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
       ]),
-    .testTarget(
-      name: "UnreliableServerTests", dependencies: ["UnreliableServer", "FetchSupport"]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -8,16 +8,9 @@
 /// [=========>              ]  41%  12/30 files  1.3 GB of 2.9 GB  99.1 MB/s  18.0 s left
 /// ```
 public struct ProgressRenderer: Sendable {
-  /// The kind of output.
-  public enum Style: Sendable, Equatable {
-    /// A terminal with this number of columns: lines that are redrawn in place.
-    case bar(width: Int)
-    /// A file, a pipe, or a log: complete lines at intervals.
-    case lines
-  }
-
-  /// The kind of output; update this when a terminal is resized.
-  public var style: Style
+  /// Returns the size of the terminal, which is read for each drawing, because terminals are
+  /// resized; nil for a file, a pipe, or a log, where complete lines are written at intervals.
+  private let terminal: (@Sendable () -> Terminal.Size)?
 
   /// The minimum time between two updates.
   private let interval: Duration
@@ -26,20 +19,26 @@ public struct ProgressRenderer: Sendable {
   private let rowLimit = 8
 
   private var lastUpdate: Duration?
-  /// The widths, in columns, of the lines that are on the terminal; the cursor is on the last one.
+  /// The widths, in columns, of the lines that are on the terminal.
+  ///
+  /// The cursor is at the start of the last one, so that it stays there in a terminal that breaks
+  /// the lines again when it is resized.
   private var drawn: [Int] = []
 
   /// Creates a renderer.
-  public init(style: Style) {
-    self.style = style
-    interval = style == .lines ? .seconds(5) : .milliseconds(100)
+  ///
+  /// - Parameter terminal: Returns the size of the terminal whose lines are redrawn in place; nil
+  ///   for other kinds of output.
+  public init(terminal: (@Sendable () -> Terminal.Size)?) {
+    self.terminal = terminal
+    interval = terminal == nil ? .seconds(5) : .milliseconds(100)
   }
 
   /// Whether an update is due at `elapsed`.
   ///
   /// The first update of a bar is due immediately, the first line only after the interval.
   public func isDue(_ elapsed: Duration) -> Bool {
-    elapsed >= lastUpdate.map { $0 + interval } ?? (style == .lines ? interval : .zero)
+    elapsed >= lastUpdate.map { $0 + interval } ?? (terminal == nil ? interval : .zero)
   }
 
   /// Returns the text to write for `progress`, or nil if no update is due.
@@ -49,12 +48,8 @@ public struct ProgressRenderer: Sendable {
 
   /// Returns the text to write so that `line`, which has no trailing line break, is above the progress.
   public mutating func announce(_ line: String, _ progress: TransferProgress) -> String {
-    switch style {
-    case .bar:
-      let cleared = clear()
-      return cleared + line + "\n" + draw(progress)
-    case .lines: return line + "\n"
-    }
+    guard let size = terminal?() else { return line + "\n" }
+    return clear(size) + line + "\n" + draw(progress)
   }
 
   /// Returns the text to write after the last update; it ends with a line break.
@@ -63,33 +58,30 @@ public struct ProgressRenderer: Sendable {
     last.rows = []
     // The average, because the speed of the last seconds isn't representative.
     last.speed = nil
-    switch style {
-    case .bar:
-      let text = draw(last) + "\n"
-      drawn = []
-      return text
-    case .lines: return draw(last)
-    }
+    guard terminal != nil else { return draw(last) }
+    defer { drawn = [] }
+    return draw(last) + "\n"
   }
 
   private mutating func draw(_ progress: TransferProgress) -> String {
     lastUpdate = progress.elapsed
-    guard case .bar(let width) = style else { return Self.line(progress) + "\n" }
-    let shown = progress.rows.prefix(rowLimit).map { Self.row($0, width: width) }
-    let lines = shown + [Self.bar(progress, width: width)]
-    let text = clear() + lines.joined(separator: "\n")
+    guard let size = terminal?() else { return Self.line(progress) + "\n" }
+    // A line above the screen could not be redrawn.
+    let shown = progress.rows.prefix(min(rowLimit, size.rows - 1))
+    let lines =
+      shown.map { Self.row($0, width: size.columns) } + [Self.bar(progress, width: size.columns)]
+    let text = clear(size) + lines.joined(separator: "\n") + "\r"
     drawn = lines.map(TextWidth.columns)
     return text
   }
 
   /// Returns the text that moves the cursor to the start of the first line and clears everything
   /// after it.
-  private mutating func clear() -> String {
-    guard case .bar(let width) = style else { return "" }
+  private mutating func clear(_ size: Terminal.Size) -> String {
     // In a terminal that has become narrower, each old line can occupy several rows.
-    let rows = drawn.reduce(0) { $0 + max(1, ($1 + width - 1) / max(1, width)) }
+    let rows = drawn.dropLast().reduce(0) { $0 + max(1, ($1 + size.columns - 1) / size.columns) }
     drawn = []
-    return "\r" + (rows > 1 ? "\u{1B}[\(rows - 1)A" : "") + "\u{1B}[J"
+    return "\r" + (rows > 0 ? "\u{1B}[\(rows)A" : "") + "\u{1B}[J"
   }
 }
 

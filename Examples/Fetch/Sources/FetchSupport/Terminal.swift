@@ -2,6 +2,12 @@ import Foundation
 
 /// Properties of the terminal.
 public enum Terminal {
+  /// The number of columns and rows; at least 1.
+  public struct Size: Sendable, Equatable {
+    var columns = 80
+    var rows = 24
+  }
+
   /// Returns whether `descriptor` is a terminal on which lines can be redrawn; `TERM=dumb` means that
   /// the cursor can't move.
   public static func canRedraw(
@@ -11,10 +17,12 @@ public enum Terminal {
     isatty(descriptor) == 1 && environment["TERM"] != "dumb"
   }
 
-  /// Returns the width of the terminal on `descriptor`, in columns; nil if it is unknown.
-  public static func width(_ descriptor: Int32 = STDERR_FILENO) -> Int? {
-    var size = winsize()
-    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-    return Int(size.ws_col)
+  /// Returns the size of the terminal on `descriptor`; 80 columns and 24 rows where it is unknown.
+  public static func size(_ descriptor: Int32 = STDERR_FILENO) -> Size {
+    var (known, size) = (winsize(), Size())
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &known) == 0 else { return size }
+    if known.ws_col > 0 { size.columns = Int(known.ws_col) }
+    if known.ws_row > 0 { size.rows = Int(known.ws_row) }
+    return size
   }
 }

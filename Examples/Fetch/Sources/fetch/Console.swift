@@ -18,16 +18,20 @@ final class Console: Sendable {
 
   init(fileCount: Int, isQuiet: Bool) {
     self.isQuiet = isQuiet
-    let style: ProgressRenderer.Style =
-      Terminal.canRedraw() ? .bar(width: Terminal.width() ?? 80) : .lines
-    state = Mutex(
-      State(renderer: ProgressRenderer(style: style), board: ProgressBoard(fileCount: fileCount)))
+    let size: @Sendable () -> Terminal.Size = { Terminal.size() }
+    let renderer = ProgressRenderer(terminal: Terminal.canRedraw() ? size : nil)
+    state = Mutex(State(renderer: renderer, board: ProgressBoard(fileCount: fileCount)))
   }
 
   var elapsed: Duration { .now - start }
 
   /// Shows an event.
   func note(_ event: Event) {
+    if isQuiet {
+      // Nothing shows the progress, so nothing has to track it.
+      if case .ended(.failed(let file, let error, _)) = event { say(message(file, error)) }
+      return
+    }
     change { state in
       switch event {
       case .started(let file, let resume):
@@ -46,17 +50,20 @@ final class Console: Sendable {
         state.board.end(saved.file.name, byteCount: saved.byteCount)
       case .ended(.failed(let file, let error, _)):
         state.board.end(file.name, byteCount: nil)
-        let line = "fetch: \(file.name): \(reason(for: error))"
-        if !isQuiet { return line }
-        StandardStreams.writeError("\(line)\n")
+        return message(file, error)
       }
       return nil
     }
   }
 
+  private func message(_ file: Download, _ error: any Error) -> String {
+    "fetch: \(file.name): \(reason(for: error))"
+  }
+
   /// Redraws twice a second until ``finish()``, for values that change without an event.
   func tick() -> Promise<Void> {
-    Promise.after(.milliseconds(500)).then(on: .immediate) { [self] in
+    if isQuiet { return .value(()) }
+    return Promise.after(.milliseconds(500)).then(on: .immediate) { [self] in
       change { _ in nil }
       return state.withLock { $0.isFinished } ? .value(()) : tick()
     }
@@ -81,14 +88,9 @@ final class Console: Sendable {
     // Written under the lock, so that lines of two threads don't mix.
     state.withLock { state in
       let line = body(&state)
-      if isQuiet { return }
       let elapsed = elapsed
       guard !state.isFinished, line != nil || state.renderer.isDue(elapsed) else {
         return
-      }
-      if case .bar = state.renderer.style {
-        // The terminal may have been resized.
-        state.renderer.style = .bar(width: Terminal.width() ?? 80)
       }
       let reading = state.board.reading(at: elapsed)
       let text =

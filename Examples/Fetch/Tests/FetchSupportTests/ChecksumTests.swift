@@ -1,3 +1,4 @@
+import FetchTestSupport
 import Foundation
 import Testing
 

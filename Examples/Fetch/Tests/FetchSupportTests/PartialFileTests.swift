@@ -1,3 +1,4 @@
+import FetchTestSupport
 import Foundation
 import Testing
 
@@ -19,10 +20,6 @@ import Testing
     let file = try open(name)
     try file.begin(resume)
     return file
-  }
-
-  private func text(_ name: String) throws -> String {
-    try String(contentsOf: folder.file(name), encoding: .utf8)
   }
 
   /// The state of a file of 10 bytes, of which four have arrived.
@@ -50,7 +47,7 @@ import Testing
     try file.write("one ", at: 0)
     try file.commit()
     #expect(try folder.names == ["a b.txt"])
-    #expect(try text("a b.txt") == "one two")
+    #expect(try folder.text("a b.txt") == "one two")
   }
 
   @Test func commit_whenFinalNameExists_replacesTheFile_ifItMay() throws {
@@ -59,9 +56,9 @@ import Testing
     try file.write("new", at: 0)
     let failure = #expect(throws: FileFailure.self) { try file.commit(replacing: false) }
     #expect(failure?.code == EEXIST)
-    #expect(try text("a") == "old and longer")
+    #expect(try folder.text("a") == "old and longer")
     try file.commit()
-    #expect(try text("a") == "new")
+    #expect(try folder.text("a") == "new")
     #expect(try folder.names == ["a"])
   }
 
@@ -104,7 +101,7 @@ import Testing
     #expect(throws: FileFailure.self) { try file.begin(ResumeState()) }
     #expect(throws: FileFailure.self) { try file.commit() }
     file.close()
-    #expect(try text("a") == "")
+    #expect(try folder.text("a") == "")
     #expect(try folder.names == ["a"])
   }
 
@@ -112,12 +109,12 @@ import Testing
     try leavePartialFile()
     let file = try open("a")
     #expect(file.leftover == four)
-    #expect(try text("a.part") == "four?", "nothing is changed yet")
+    #expect(try folder.text("a.part") == "four?", "nothing is changed yet")
     try file.begin(four)
-    #expect(try text("a.part") == "four", "bytes beyond the record are removed")
+    #expect(try folder.text("a.part") == "four", "bytes beyond the record are removed")
     try file.write(" more.", at: 4)
     try file.commit()
-    #expect(try text("a") == "four more.")
+    #expect(try folder.text("a") == "four more.")
     #expect(try folder.names == ["a"])
   }
 
@@ -157,7 +154,7 @@ import Testing
     let file = try open("a")
     if isRestarted { try file.restart() }
     #expect(file.close(), "there is something to continue")
-    #expect(try text("a.part") == "four?")
+    #expect(try folder.text("a.part") == "four?")
     #expect(try open("a").leftover == four)
   }
 
@@ -165,7 +162,7 @@ import Testing
     try leavePartialFile()
     let file = try begin("a")
     #expect(try folder.names == ["a.part"])
-    #expect(try text("a.part") == "")
+    #expect(try folder.text("a.part") == "")
     #expect(!file.close())
     #expect(try folder.names.isEmpty)
   }
@@ -182,7 +179,7 @@ import Testing
     #expect(first.close())
     let failure = #expect(throws: FileFailure.self) { try second.begin(four) }
     #expect(failure?.operation == .lock)
-    #expect(try text("a.part") == "four.")
+    #expect(try folder.text("a.part") == "four.")
     #expect(try open("a").leftover == five)
   }
 
@@ -205,7 +202,7 @@ import Testing
     try file.save(four)
     #expect(!file.close(), "it can't be resumed")
     #expect(try folder.names == ["a.part.json"])
-    #expect(try text("a.part.json") == "mine")
+    #expect(try folder.text("a.part.json") == "mine")
   }
 
   /// Each of these is a file of the user's that has the name of a partial file or its record.
@@ -236,8 +233,8 @@ import Testing
     try next.begin(four)
     try next.commit()
     #expect(try Set(folder.names) == Set(mine).union(["a"]))
-    #expect(try text("a.part") == part)
-    #expect(try record == nil || text("a.part.json") == record)
+    #expect(try folder.text("a.part") == part)
+    #expect(try record == nil || folder.text("a.part.json") == record)
   }
 
   @Test func filesThatAppear_areNotTouched() throws {
@@ -250,7 +247,7 @@ import Testing
     try Data("mine".utf8).write(to: folder.file("a.3.part.json"))
     try file.save(four)
     try file.commit()
-    for name in try folder.names where name != "a" { #expect(try text(name) == "mine") }
+    for name in try folder.names where name != "a" { #expect(try folder.text(name) == "mine") }
   }
 
   @Test func fileThatAnotherDownloadWrites_isAnError() throws {
@@ -264,7 +261,7 @@ import Testing
       #expect(failure?.description.contains("another download") == true)
     }
     try file.commit()
-    #expect(try text("a") == "mine")
+    #expect(try folder.text("a") == "mine")
   }
 
   @Test func linkWithAPartialName_leavesItsTargetAlone() throws {
@@ -272,7 +269,7 @@ import Testing
     try FileManager.default.createSymbolicLink(
       at: folder.file("a.part"), withDestinationURL: folder.file("target"))
     try begin("a").commit()
-    #expect(try text("target") == "precious")
+    #expect(try folder.text("target") == "precious")
     #expect(try folder.names == ["a", "a.part", "target"])
   }
 

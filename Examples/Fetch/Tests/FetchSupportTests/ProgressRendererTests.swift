@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func update_ofBar_isDrawnAtOnceAndThenAtIntervals() {
-    var renderer = ProgressRenderer(style: .bar(width: 80))
+    var renderer = ProgressRenderer { Terminal.Size(columns: 80) }
     var progress = half
     func at(_ milliseconds: Int) -> Bool {
       progress.elapsed = .milliseconds(milliseconds)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func update_ofLines_waitsForTheInterval() {
-    var renderer = ProgressRenderer(style: .lines)
+    var renderer = ProgressRenderer(terminal: nil)
     var progress = half
     func at(_ seconds: Int) -> String? {
       progress.elapsed = .seconds(seconds)
@@ -75,34 +75,34 @@ import Testing
   }
 
   @Test func update_ofBar_drawsOverTheLine() {
-    var renderer = ProgressRenderer(style: .bar(width: 40))
+    var renderer = ProgressRenderer { Terminal.Size(columns: 40) }
     let text = renderer.update(half)
     #expect(text?.hasPrefix("\r\u{1B}[J[") == true)
     #expect(text?.contains("\n") == false)
   }
 
   @Test func announce_ofBar_putsTheLineAboveIt() {
-    var renderer = ProgressRenderer(style: .bar(width: 40))
+    var renderer = ProgressRenderer { Terminal.Size(columns: 40) }
     let text = renderer.announce("done: x", half)
     #expect(text.hasPrefix("\r\u{1B}[Jdone: x\n\r\u{1B}[J["))
   }
 
   @Test func announce_ofLines_isTheLineAlone() {
-    var renderer = ProgressRenderer(style: .lines)
+    var renderer = ProgressRenderer(terminal: nil)
     #expect(renderer.announce("done: x", half) == "done: x\n")
   }
 
   @Test func finish_endsInALineBreak() {
-    var bar = ProgressRenderer(style: .bar(width: 40))
-    var lines = ProgressRenderer(style: .lines)
-    #expect(bar.finish(half).hasSuffix("\n"))
+    var bar = ProgressRenderer { Terminal.Size(columns: 40) }
+    var lines = ProgressRenderer(terminal: nil)
+    #expect(bar.finish(half).hasSuffix("\r\n"))
     #expect(lines.finish(half) == ProgressRenderer.line(half) + "\n")
   }
 
   @Test func finish_tellsTheAverageSpeed() {
     var late = half
     late.speed = 3
-    var lines = ProgressRenderer(style: .lines)
+    var lines = ProgressRenderer(terminal: nil)
     #expect(lines.finish(late) == ProgressRenderer.line(half) + "\n")
   }
 
@@ -134,19 +134,51 @@ import Testing
     }
   }
 
-  @Test func update_withRows_drawsOverAllOfThem() {
-    var renderer = ProgressRenderer(style: .bar(width: 40))
+  /// A terminal whose screen is full of other lines.
+  private func fullTerminal(columns: Int, rows: Int) -> SimulatedTerminal {
+    let terminal = SimulatedTerminal(columns: columns, rows: rows)
+    for line in 0..<30 { terminal.write("before \(line)\n") }
+    return terminal
+  }
+
+  /// The terminal is resized before each update, each message, and the end.
+  @Test(arguments: [20, 39, 40, 41, 79, 80, 120])
+  func terminalThatIsResized_showsWhatWasDrawnLast(columns: Int) {
+    let terminal = fullTerminal(columns: 80, rows: 24)
+    var renderer = ProgressRenderer { terminal.size }
     var progress = half
     progress.rows = [row, row]
-    let first = renderer.update(progress)
-    #expect(first?.split(separator: "\n").count == 3)
-    progress.elapsed += .seconds(1)
-    #expect(renderer.update(progress)?.hasPrefix("\r\u{1B}[2A\u{1B}[J") == true)
-    // Three lines of up to 39 columns occupy two rows each at a width of 20 columns.
-    renderer.style = .bar(width: 20)
-    progress.elapsed += .seconds(1)
-    #expect(renderer.update(progress)?.hasPrefix("\r\u{1B}[5A\u{1B}[J") == true)
-    #expect(renderer.finish(progress).split(separator: "\n").count == 1)
+    for width in [80, columns, 80, columns, columns, 41] {
+      terminal.size.columns = width
+      progress.elapsed += .seconds(1)
+      terminal.write(renderer.update(progress) ?? "")
+      let line = ProgressRenderer.row(row, width: width)
+      #expect(
+        terminal.lines.dropFirst(29) == [
+          "before 29", line, line, ProgressRenderer.bar(progress, width: width),
+        ])
+    }
+    terminal.size.columns = columns
+    terminal.write(renderer.announce("message", progress))
+    terminal.size.columns = 40
+    terminal.write(renderer.finish(progress))
+    #expect(terminal.lines[29...30] == ["before 29", "message"])
+    #expect(terminal.lines.count == 33 && terminal.lines[31].hasPrefix("["))
+  }
+
+  @Test(arguments: 1...12)
+  func terminalWithFewRows_showsAsManyFilesAsFit(rows: Int) {
+    let terminal = fullTerminal(columns: 80, rows: rows)
+    var renderer = ProgressRenderer { terminal.size }
+    var progress = half
+    progress.rows = Array(repeating: row, count: 20)
+    for _ in 0..<3 {
+      progress.elapsed += .seconds(1)
+      terminal.write(renderer.update(progress) ?? "")
+      #expect(terminal.lines.count == 30 + min(9, rows))
+    }
+    terminal.write(renderer.finish(progress))
+    #expect(terminal.lines.count == 32, "the last line is empty")
   }
 
   @Test func fraction_whileFilesAreMissing_isLessThanOne() {

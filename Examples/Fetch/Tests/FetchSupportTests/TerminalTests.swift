@@ -17,7 +17,7 @@ import Testing
     let pipe = Pipe()
     let descriptor = pipe.fileHandleForWriting.fileDescriptor
     #expect(!Terminal.canRedraw(descriptor, environment: [:]))
-    #expect(Terminal.width(descriptor) == nil)
+    #expect(Terminal.size(descriptor) == Terminal.Size(columns: 80, rows: 24))
   }
 
   @Test func canRedraw_onATerminal_isTrueUnlessItIsDumb() throws {
@@ -27,15 +27,19 @@ import Testing
     }
   }
 
-  @Test func width_ofATerminal_isItsNumberOfColumns() throws {
-    try withTerminal(columns: 91) { #expect(Terminal.width($0) == 91) }
-    try withTerminal(columns: 0) { #expect(Terminal.width($0) == nil) }
+  @Test func size_ofATerminal_isThatOfItsWindow() throws {
+    try withTerminal(columns: 91) {
+      #expect(Terminal.size($0) == Terminal.Size(columns: 91, rows: 12))
+    }
+    try withTerminal(columns: 0) {
+      #expect(Terminal.size($0) == Terminal.Size(columns: 80, rows: 12))
+    }
   }
 
   private func withTerminal(columns: UInt16, _ body: (Int32) throws -> Void) throws {
     var controller: Int32 = -1
     var terminal: Int32 = -1
-    var size = winsize(ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    var size = winsize(ws_row: 12, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
     try #require(openpty(&controller, &terminal, nil, nil, &size) == 0)
     defer {
       close(terminal)

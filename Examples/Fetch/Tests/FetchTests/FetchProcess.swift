@@ -1,7 +1,7 @@
+import FetchTestSupport
 import Foundation
-import Synchronization
 
-/// The program `fetch`, run in a separate process.
+/// The program `fetch`, run in a separate process, without the proxies of the environment.
 struct FetchProcess {
   struct Ending {
     let status: Int32
@@ -9,22 +9,20 @@ struct FetchProcess {
   }
 
   private let process = Process()
-  private let output: URL
+  private let logs: ScratchFolder
 
-  /// Starts `fetch` with `arguments`, from a shell that first runs `setup`.
-  init(_ arguments: [String], in folder: URL, setup: String = "true") throws {
-    output = folder.appending(component: "fetch-\(UUID().uuidString).log")
-    try Data().write(to: output)
-    let log = try FileHandle(forWritingTo: output)
+  /// Starts `fetch` with `arguments` in `folder`, from a shell that first runs `setup`.
+  init(_ arguments: [String], in folder: ScratchFolder, setup: String = "true") throws {
+    logs = try ScratchFolder()
+    try Data().write(to: logs.file("log"))
+    let log = try FileHandle(forWritingTo: logs.file("log"))
     // The tests and the program are in the same folder.
     let tests = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    let command = #"unset http_proxy https_proxy all_proxy no_proxy; \#(setup) && exec "$0" "$@""#
     process.executableURL = URL(filePath: "/bin/sh")
     process.arguments =
-      [
-        "-c", setup + #" && exec "$0" "$@""#,
-        tests.appending(component: "fetch").path(percentEncoded: false),
-      ]
-      + arguments
+      ["-c", command, tests.appending(component: "fetch").path(percentEncoded: false)] + arguments
+    process.currentDirectoryURL = folder.url
     process.standardOutput = log
     process.standardError = log
     try process.run()
@@ -32,12 +30,9 @@ struct FetchProcess {
 
   var isRunning: Bool { process.isRunning }
 
-  /// Sends SIGKILL, so that the process has no chance to clean up.
-  func kill() { _ = Foundation.kill(process.processIdentifier, SIGKILL) }
-
   /// Sends SIGINT, as Ctrl-C does, or another signal.
-  func interrupt(_ signal: Int32 = SIGINT) {
-    _ = Foundation.kill(process.processIdentifier, signal)
+  func send(_ signal: Int32 = SIGINT) {
+    _ = kill(process.processIdentifier, signal)
   }
 
   /// Waits until the process has ended.
@@ -49,7 +44,13 @@ struct FetchProcess {
         continuation.resume()
       }
     }
-    return Ending(
-      status: process.terminationStatus, output: try String(contentsOf: output, encoding: .utf8))
+    return Ending(status: process.terminationStatus, output: try logs.text("log"))
+  }
+}
+
+extension ScratchFolder {
+  /// Runs `fetch` in this folder, until it ends.
+  func fetch(_ arguments: [String], setup: String = "true") async throws -> FetchProcess.Ending {
+    try await FetchProcess(arguments, in: self, setup: setup).ending()
   }
 }

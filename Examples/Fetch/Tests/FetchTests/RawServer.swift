@@ -1,3 +1,4 @@
+import FetchTestSupport
 import Foundation
 import NIOCore
 import NIOPosix
@@ -17,6 +18,16 @@ final class RawServer: Sendable {
 
     /// The method, the URL, and the version.
     var line: String { lines.first ?? "" }
+
+    /// Reads the head of a request; nil at the end of the connection.
+    init?(from inbound: inout Inbound) async throws {
+      var head = ""
+      while !head.hasSuffix("\r\n\r\n") {
+        guard let bytes = try await inbound.next() else { return nil }
+        head += String(buffer: bytes)
+      }
+      lines = head.components(separatedBy: "\r\n").filter { !$0.isEmpty }
+    }
 
     func field(_ name: String) -> String? {
       lines.dropFirst().lazy.compactMap { line -> String? in
@@ -50,13 +61,7 @@ final class RawServer: Sendable {
     _ serve: @escaping @Sendable (Request, inout Inbound, Outbound) async throws -> Void
   ) async throws {
     try await self.init(host: host, tls: tls) { _, inbound, outbound, log in
-      var head = ""
-      while !head.hasSuffix("\r\n\r\n") {
-        guard let bytes = try await inbound.next() else { return }
-        head += String(buffer: bytes)
-      }
-      let request = Request(
-        lines: head.components(separatedBy: "\r\n").filter { !$0.isEmpty })
+      guard let request = try await Request(from: &inbound) else { return }
       log.requests.withLock { $0.append(request) }
       try await serve(request, &inbound, outbound)
     }
@@ -212,9 +217,9 @@ struct Certificate {
   /// Creates a certificate in `folder`.
   ///
   /// - Parameter names: The names of the server, as in `DNS:localhost,IP:127.0.0.1`.
-  init(for names: String, in folder: URL) throws {
-    let key = folder.appending(component: "key.pem").path(percentEncoded: false)
-    path = folder.appending(component: "certificate.pem").path(percentEncoded: false)
+  init(for names: String, in folder: ScratchFolder) throws {
+    let key = folder.path("key.pem")
+    path = folder.path("certificate.pem")
     let process = Process()
     process.executableURL = URL(filePath: "/usr/bin/env")
     process.arguments = [

@@ -1,119 +1,104 @@
 import FetchSupport
+import FetchTestSupport
 import Foundation
 import Testing
-import UnreliableServer
 
 /// Bytes that have already arrived aren't downloaded again.
 @Suite(.serialized) struct ResumeTests {
-  /// Runs `body` with a folder, and a server whose files arrive slowly.
+  private let folder: ScratchFolder
+
+  init() throws { folder = try ScratchFolder() }
+
+  /// Runs `body` with a server whose file arrives slowly.
   private func withSlowServer(
-    fileCount: Int = 1, size: Int = 8_000_000, pause: Duration = .milliseconds(20),
-    _ body: (_ folder: URL, _ server: LoopbackServer) async throws -> Void
+    size: Int = 8_000_000, pause: Duration = .milliseconds(20),
+    _ body: (_ server: UnreliableServer, _ arguments: [String]) async throws -> Void
   ) async throws {
-    let folder = FileManager.default.temporaryDirectory.appending(
-      component: "fetch-resume-\(UUID().uuidString)", directoryHint: .isDirectory)
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    var configuration = Configuration(
-      seed: 9, fileCount: fileCount, sizes: size...size, mirrorCount: 1,
-      script: Script { _ in .slow })
-    configuration.slowPause = pause
-    let server = try await LoopbackServer.start(configuration)
-    try await body(folder, server)
+    let server = try await UnreliableServer(
+      UnreliableServer.Configuration(
+        sizes: size...size, mirrorCount: 1, faults: [.slow], share: 1, pause: pause))
+    try await body(server, [server.files[0].urls[0], "--quiet"])
     await server.stop()
   }
 
-  private func path(_ folder: URL) -> String { folder.path(percentEncoded: false) }
+  /// Whether the folder contains the file of the server, and nothing else.
+  private func isComplete(_ server: UnreliableServer) throws -> Bool {
+    let file = server.files[0]
+    return try folder.names == [file.name]
+      && Checksum(ofFileAt: folder.path(file.name)) == file.checksum
+  }
 
   /// Waits until a record of the received bytes exists.
-  private func recordAppears(_ folder: URL, _ fetch: FetchProcess) async throws {
-    let isThere = {
-      try FileManager.default.contentsOfDirectory(atPath: path(folder))
-        .contains { $0.hasSuffix(".part.json") }
+  private func recordAppears(_ fetch: FetchProcess) async throws {
+    while try !folder.names.contains(where: { $0.hasSuffix(".part.json") }), fetch.isRunning {
+      try await Task.sleep(for: .milliseconds(5))
     }
-    while try !isThere(), fetch.isRunning { try await Task.sleep(for: .milliseconds(5)) }
   }
 
   @Test func killed_goesOnWhereItStopped() async throws {
-    try await withSlowServer { folder, server in
-      let arguments = ["\(server.files[0].urls[0])", "--directory", path(folder), "--quiet"]
+    try await withSlowServer { server, arguments in
       let first = try FetchProcess(arguments, in: folder)
-      try await recordAppears(folder, first)
-      first.kill()
+      try await recordAppears(first)
+      first.send(SIGKILL)
       #expect(try await first.ending().status == SIGKILL)
-      let ending = try await FetchProcess(arguments, in: folder).ending()
+      let ending = try await folder.fetch(arguments)
       #expect(ending.status == 0, "\(ending.output)")
-      #expect(server.tally.requests == 2 && server.tally.partialAnswers == 1)
-      let file = folder.appending(component: server.files[0].name)
-      #expect(
-        try Checksum(ofFileAt: file.path(percentEncoded: false)).hex == server.files[0].sha256)
-      let names = try FileManager.default.contentsOfDirectory(atPath: path(folder))
-      #expect(names.filter(PartialFile.isPartialName).isEmpty)
+      #expect(server.tally.requests == 2 && server.tally.partialResponses == 1)
+      #expect(try isComplete(server))
     }
   }
 
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
   func signal_endsItTidily(signal: Int32) async throws {
-    try await withSlowServer { folder, server in
-      let arguments = ["\(server.files[0].urls[0])", "--directory", path(folder)]
-      let fetch = try FetchProcess(arguments, in: folder)
-      try await recordAppears(folder, fetch)
-      fetch.interrupt(signal)
+    try await withSlowServer { server, arguments in
+      let fetch = try FetchProcess([arguments[0]], in: folder)
+      try await recordAppears(fetch)
+      fetch.send(signal)
       let ending = try await fetch.ending()
       #expect(ending.status == 128 + signal)
       #expect(ending.output.contains("1 partial file was kept; run the same command"))
       // The progress ends with a line break.
       #expect(ending.output.hasSuffix("\n"))
-      let again = try await FetchProcess(arguments, in: folder).ending()
-      #expect(again.status == 0 && server.tally.partialAnswers == 1)
+      #expect(try await folder.fetch(arguments).status == 0)
+      #expect(server.tally.partialResponses == 1)
     }
   }
 
   @Test func deadline_keepsWhatCanBeContinued() async throws {
-    try await withSlowServer { folder, server in
-      let ending = try await FetchProcess(
-        ["\(server.files[0].urls[0])", "--directory", path(folder), "--deadline", "2"], in: folder
-      ).ending()
+    // The file takes at least six seconds.
+    try await withSlowServer(pause: .milliseconds(50)) { server, arguments in
+      let ending = try await folder.fetch(arguments + ["--deadline", "4"])
       #expect(ending.status == 1)
-      #expect(ending.output.contains("not finished within 2.0 s; 1 partial file was kept"))
+      #expect(ending.output.contains("not finished within 4.0 s; 1 partial file was kept"))
     }
   }
 
   @Test func segments_comeOverSeveralConnections() async throws {
-    try await withSlowServer(size: 20_000_000, pause: .milliseconds(20)) { folder, server in
-      let ending = try await FetchProcess(
-        ["\(server.files[0].urls[0])", "--directory", path(folder), "--split", "3", "--quiet"],
-        in: folder
-      ).ending()
+    try await withSlowServer(size: 20_000_000) { server, arguments in
+      let ending = try await folder.fetch(arguments + ["--split", "3"])
       #expect(ending.status == 0, "\(ending.output)")
-      #expect(server.tally.requests == 3 && server.tally.partialAnswers == 2)
-      let file = folder.appending(component: server.files[0].name)
-      #expect(
-        try Checksum(ofFileAt: file.path(percentEncoded: false)).hex == server.files[0].sha256)
+      #expect(server.tally.requests == 3 && server.tally.partialResponses == 2)
+      #expect(try isComplete(server))
     }
   }
 
   @Test func existingFile_isReplaced_unlessTheUserSaysOtherwise() async throws {
-    try await withSlowServer(size: 1000, pause: .zero) { folder, server in
-      let arguments = ["\(server.files[0].urls[0])", "--directory", path(folder), "--quiet"]
-      let file = folder.appending(component: server.files[0].name)
-      try Data("mine".utf8).write(to: file)
-      #expect(
-        try await FetchProcess(arguments + ["--no-clobber"], in: folder).ending().status == 0)
-      #expect(try Data(contentsOf: file) == Data("mine".utf8))
+    try await withSlowServer(size: 1000, pause: .zero) { server, arguments in
+      let name = server.files[0].name
+      try Data("mine".utf8).write(to: folder.file(name))
+      #expect(try await folder.fetch(arguments + ["--no-clobber"]).status == 0)
+      #expect(try folder.text(name) == "mine")
       #expect(server.tally.requests == 0)
-      #expect(try await FetchProcess(arguments, in: folder).ending().status == 0)
-      #expect(
-        try Checksum(ofFileAt: file.path(percentEncoded: false)).hex == server.files[0].sha256)
+      #expect(try await folder.fetch(arguments).status == 0)
+      #expect(try isComplete(server))
     }
   }
 
   @Test func folderWithTheName_isAnErrorWithNoClobber() async throws {
-    try await withSlowServer(size: 1000, pause: .zero) { folder, server in
+    try await withSlowServer(size: 1000, pause: .zero) { server, arguments in
       try FileManager.default.createDirectory(
-        at: folder.appending(component: server.files[0].name), withIntermediateDirectories: false)
-      let arguments = ["\(server.files[0].urls[0])", "--directory", path(folder), "--quiet"]
-      let ending = try await FetchProcess(arguments + ["--no-clobber"], in: folder).ending()
+        at: folder.file(server.files[0].name), withIntermediateDirectories: false)
+      let ending = try await folder.fetch(arguments + ["--no-clobber"])
       #expect(ending.status == 1)
       #expect(ending.output.contains("Is a directory"), "\(ending.output)")
     }
