@@ -8,12 +8,10 @@ extension Promise {
   @inlinable
   public var value: Value {
     get async throws {
-      switch cell.content {
-      case .resolverValue:
-        return unsafeDowncast(cell, to: Root<Value?>.self).value.unsafelyUnwrapped
-      case .handlerValue:
-        return unsafeDowncast(cell, to: Derived<Value?>.self).value.unsafelyUnwrapped
-      case .rejection, .nothing: break
+      switch cell.hasHandlerValue {
+      case false?: return unsafeDowncast(cell, to: Root<Value?>.self).value.unsafelyUnwrapped
+      case true?: return unsafeDowncast(cell, to: Derived<Value?>.self).value.unsafelyUnwrapped
+      case nil: break
       }
       return try await waitForSettlement().get()
     }

@@ -104,13 +104,13 @@ private struct BlockingWait {
         case .source(let source, let callsClosure):
           if callsClosure, isHere(unsafeDowncast(cell, to: Handler.self).place) { return true }
           cell = source
-        case .producer(.cell(let source)) where forwards < 100:
+        case .producer(.cell(let source)?) where forwards < 100:
           forwards += 1
           cell = source
-        case .producer(.closure(let target)):
+        case .producer(.closure(let target)?):
           if isHere(target) { return true }
           break walk
-        case .producer(.inputs(let combinator)):
+        case .producer(.inputs(let combinator)?):
           rest += combinator.pendingInputs
           break walk
         case .producer, .nothing:

@@ -21,7 +21,7 @@ extension Resolver {
       return CleanUpAction { restoring { try? action.call() } }
     }
     if isIsolated {
-      let kept = action.kept()
+      let kept = action.kept { keeper in CleanUpAction { try keeper.closure.call() } }
       cell.onCancel { kept.target.schedule(ClosureJob { try? kept.closure.call() }) }
     } else {
       cell.onCancel(action.closure)

@@ -41,8 +41,7 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
   /// Finishes the combinator when `result`, which it settles, is cancelled.
   final func cancel(with result: Cell) {
     result.onCancel(
-      producer: waitsForAll ? .inputs(self) : .unknown,
-      CleanUpAction { self.finish(.cancelled) })
+      producer: waitsForAll ? .inputs(self) : nil, CleanUpAction { self.finish(.cancelled) })
   }
 
   final var pendingInputs: [Cell] {

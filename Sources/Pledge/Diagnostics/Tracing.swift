@@ -28,7 +28,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
     case .handlerStarted(let source):
       let handler = cell as? Handler
       self = .handlerStarted(
-        callsClosure: handler?.body != nil && handler?.receives(source.outcome) == true
+        callsClosure: handler?.body != nil && handler?.receives(source.rejection) == true
           && source.rejection?.isAbandonment != true)
     case .handlerReturned:
       self = .handlerReturned

@@ -34,7 +34,8 @@ extension Handler {
     }
   }
 
-  /// Makes this handler wait for `inner`, or rejects its promise; false if `inner` has settled.
+  /// Makes this handler wait for `inner`, or rejects its promise if it was cancelled while the
+  /// closure ran; false if `inner` has settled.
   @usableFromInline
   final func startWaiting(for inner: Cell) -> Bool {
     if inner === self {
@@ -45,7 +46,14 @@ extension Handler {
     case .settled:
       return false
     case .refused:
-      refuse(inner)
+      if inner.isUnconsumed {
+        // If it is rejected, nothing consumes its error.
+        inner.keep()
+        inner.cancel()
+      } else if inner.isSettled {
+        return false
+      }
+      fail(.cancellation)
     case .adopted:
       noteAdoption(of: inner, isSettled: false)
       Instrumentation.note(self, .waits(source: inner, handler: self))
@@ -53,20 +61,6 @@ extension Handler {
       closeRow(around: inner)
     }
     return true
-  }
-
-  /// Rejects this handler's promise instead of adopting `inner`, because it was cancelled while the
-  /// closure ran.
-  private final func refuse(_ inner: Cell) {
-    if inner.isUnconsumed {
-      // If it is rejected, nothing consumes its error.
-      inner.keep()
-      inner.cancel()
-    } else if inner.isSettled {
-      // It has settled since the attempt to adopt it.
-      inner.forgoRejection(isCounted: false)
-    }
-    fail(.cancellation)
   }
 
   /// Reports to the tracer that this handler's promise adopts the promise of `cell`.
@@ -90,7 +84,7 @@ extension Handler {
         continue
       }
       _ = source.remove(member, keepsProducer: true)
-      Delivery.deliver(member, nil)
+      Delivery.deliver(member, error)
     }
   }
 
@@ -145,7 +139,7 @@ extension Handler {
     while let source = source(cell) {
       switch source.takeOutObserver() {
       case .notInTheMiddle: return
-      case .takenOut: continue
+      case .takenOut, .mustRetry: continue
       case .held(let middle): cell = middle
       }
       if patience == 0 { return }

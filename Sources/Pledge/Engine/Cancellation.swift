@@ -17,16 +17,13 @@ extension Cell {
       case .producer(let hooks):
         CancelHooks.run(hooks, thenReject: cell)
         return
-      case .source(let source, let isUncancellable):
+      case .source(let source):
         let handler = unsafeDowncast(cell, to: Handler.self)
-        let removal = source.remove(
-          handler, keepsProducer: isUncancellable, unlessOnly: !isUncancellable)
-        if case .isOnly(let next) = removal {
-          (cell, step) = (source, next)
-        } else {
-          handler.leaveRemoved(removal)
+        guard !handler.isUncancellable, let next = source.cancel(ifOnly: handler) else {
+          handler.leave(.cancelled)
           return
         }
+        (cell, step) = (source, next)
       }
     }
   }
@@ -49,18 +46,17 @@ extension Cell {
     _ = withCancelHooks { $0.producer = producer }
   }
 
-  /// Registers `handler` to be called when this promise is cancelled, and records what settles it;
-  /// calls `handler` immediately if the promise was already cancelled.
-  @usableFromInline
+  /// Registers `handler` to be called when this promise is cancelled; calls it immediately if the
+  /// promise was already cancelled.
   final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    onCancel(producer: .unknown, CleanUpAction(handler))
+    onCancel(CleanUpAction(handler))
   }
 
-  final func onCancel(producer: Producer = .unknown, _ action: CleanUpAction) {
+  /// Registers `action` like a handler, and records what settles this cell, if that is known.
+  final func onCancel(producer: Producer? = nil, _ action: CleanUpAction) {
     let result = withCancelHooks {
       $0.append(action)
-      if case .unknown = producer { return }
-      $0.producer = producer
+      if let producer { $0.producer = producer }
     }
     if !result.added, result.isCancelled { try? action.call() }
   }
@@ -96,36 +92,26 @@ extension Handler {
     if case .keeping = departure {
       Instrumentation.note(self, .withdrawn)
       // Started, so that it is never called.
-      _ = start(isInPlace: false, hasTarget: false)?.release()
-      if case .notListed = source.remove(self, keepsProducer: true) { source.keep() }
+      _ = start(isInPlace: false)?.release()
+      if source.remove(self, keepsProducer: true) == nil { source.keep() }
       return true
     }
-    switch source.remove(self) {
-    case .notListed: source.forgoRejection(isCounted: true)
-    case .removedLast(let step): source.continueCancelling(step)
-    case .removed, .isOnly: break
+    if let step = source.remove(self, keepsProducer: isUncancellable) {
+      source.continueCancelling(step)
+    } else {
+      source.forgoRejection(isCounted: true)
     }
     // Last, because code that receives the error may rely on the cancellation.
-    Delivery.deliver(self, .rejection)
+    Delivery.deliver(self, replacement.rejection)
     return true
-  }
-
-  /// Rejects this handler, which was cancelled and removed from its source.
-  ///
-  /// If it wasn't listed, the source has settled, or the handler was already removed.
-  fileprivate final func leaveRemoved(_ removal: Cell.Removal) {
-    guard let source = detach(finding: Self.cancelledCell, isCancellation: true) else { return }
-    Delivery.deliver(self, .rejection)
-    if case .notListed = removal { source.forgoRejection(isCounted: true) }
   }
 
   /// The cell that replaces the source of a cancelled handler.
   private static let cancelledCell: Cell = Root<Never?>(rejection: Rejection.cancellation)
 }
 
-/// What settles the promise of a resolver, as far as it is known.
+/// What settles the promise of a resolver.
 enum Producer {
-  case unknown
   /// A timer, which is released with the hooks.
   case timer(AnyObject)
   /// A closure that runs on this target.
@@ -152,7 +138,7 @@ final class CancelHooks: Job, @unchecked Sendable {
   @exclusivity(unchecked) private var others: [CleanUpAction] = []
   @exclusivity(unchecked) private var forwarders: [Handler] = []
   @exclusivity(unchecked) private var cell: Cell?
-  @exclusivity(unchecked) var producer = Producer.unknown
+  @exclusivity(unchecked) var producer: Producer?
 
   func append(_ action: CleanUpAction) {
     if first == nil { first = action } else { others.append(action) }
@@ -178,7 +164,7 @@ final class CancelHooks: Job, @unchecked Sendable {
     if !forwarders.isEmpty {
       for forwarder in exchange(&forwarders, with: []) { forwarder.leave(.cancelled) }
     }
-    producer = .unknown
+    producer = nil
     exchange(&cell, with: nil)?.reject(.cancellation)
   }
 

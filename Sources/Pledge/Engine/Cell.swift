@@ -81,10 +81,12 @@ private struct Word: OptionSet {
   static let uncancellable = Word(bit: 19)
   /// The handler only watches its source: it isn't a consumer.
   static let watcher = Word(bit: 20)
-  /// The handler's target is a `DispatchQueue`, not a `Scheduler`.
-  static let onQueue = Word(bit: 21)
-  /// The handler takes a separate turn on that queue.
-  static let alone = Word(bit: 22)
+
+  /// How the handler reaches its target.
+  var targetKind: HandlerTarget.Kind {
+    HandlerTarget.Kind(rawValue: rawValue >> 21 & 3).unsafelyUnwrapped
+  }
+  static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 21) }
 
   static let wants: Word = [.wantsValue, .wantsRejection]
   /// A cell waits for one that it adopts if, of these, only `adopting` is set.
@@ -110,6 +112,8 @@ private struct Word: OptionSet {
   @inline(__always) func without(_ flags: Word) -> Word {
     Word(rawValue: rawValue & ~flags.rawValue)
   }
+  /// Whether the producer isn't needed anymore when one consumer is removed.
+  var hasOneConsumer: Bool { consumers == 1 && !has(.kept) }
   /// The word of a settled cell after its result is passed to one more consumer.
   var noting1Consumer: Word { with(has(.consumed) ? .consumedBySeveral : .consumed) }
 }
@@ -128,15 +132,6 @@ extension Role {
     case .watchingObserver: [.wantsAbandonment, .watcher]
     }
   }
-}
-
-/// The kind of result that a settled cell has.
-struct Outcome {
-  /// The flag of the handlers whose closure receives it.
-  fileprivate let flag: Word
-  static let value = Outcome(flag: .wantsValue)
-  static let rejection = Outcome(flag: .wantsRejection)
-  static let abandonment = Outcome(flag: .wantsAbandonment)
 }
 
 /// The part of a promise that doesn't depend on the type of its value.
@@ -180,11 +175,7 @@ class Cell: Job, @unchecked Sendable {
     fileprivate let word: Word
 
     init(_ role: Role, _ kind: HandlerTarget.Kind) {
-      switch kind {
-      case .inPlace, .scheduler: word = role.traits.with(.handler)
-      case .queue: word = role.traits.with([.handler, .onQueue])
-      case .queueAlone: word = role.traits.with([.handler, .onQueue, .alone])
-      }
+      word = role.traits.with(.handler).with(.reaching(kind))
     }
   }
 
@@ -258,22 +249,11 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline
   final var isSettled: Bool { read().has(.settled) }
 
-  /// What a cell contains.
+  /// Whether the value is that of a handler, not of a resolver; nil if there is no value.
   @usableFromInline
-  enum Content {
-    case nothing
-    case rejection
-    case resolverValue
-    case handlerValue
-  }
-
-  /// What the cell contains now.
-  @usableFromInline
-  final var content: Content {
+  final var hasHandlerValue: Bool? {
     let seen = read()
-    if !seen.has(.settled) { return .nothing }
-    if slot != nil { return .rejection }
-    return seen.has(.handler) ? .handlerValue : .resolverValue
+    return seen.has(.settled) && slot == nil ? seen.has(.handler) : nil
   }
 
   /// Whether the cell has a value, and every observer has been handed over.
@@ -384,7 +364,7 @@ class Cell: Job, @unchecked Sendable {
     if let observers {
       let mustKeepOrder = seen.has(.hasExecutor)
       unlock(mustKeepOrder ? settled.with(.delivering) : settled)
-      Delivery.deliver(observers, of: self, outcome(rejection), inOrder: mustKeepOrder)
+      Delivery.deliver(observers, of: self, rejection, inOrder: mustKeepOrder)
     } else {
       unlock(settled)
     }
@@ -394,21 +374,13 @@ class Cell: Job, @unchecked Sendable {
 
   /// Takes the observers that were attached while others were handed over, newest first; nil if
   /// there are none, which ends the state `delivering`.
+  @inline(__always)
   final func takeLateObservers() -> Unmanaged<Handler>? {
     let seen = lock()
     let late = list
     list = nil
     unlock((late == nil ? seen.without(.delivering) : seen).withoutConsumers)
     return late
-  }
-
-  /// The kind of result of this settled cell.
-  final var outcome: Outcome { outcome(rejection) }
-
-  @inline(__always)
-  private final func outcome(_ rejection: Rejection?) -> Outcome {
-    guard let rejection else { return .value }
-    return rejection.isAbandonment ? .abandonment : .rejection
   }
 
   // MARK: - Observers
@@ -450,49 +422,42 @@ class Cell: Job, @unchecked Sendable {
     unlock(seen.noting1Consumer)
   }
 
-  /// The effect of removing an observer.
-  enum Removal {
-    /// The observer wasn't in the list: the cell has settled, or the observer isn't attached yet or
-    /// was already removed.
-    case notListed
-    /// The producer continues: there are other consumers, or the removed one needs it to.
-    case removed
-    /// No consumer remains, and the cell is marked as cancelled.
-    case removedLast(CancellationStep)
-    /// The observer is the only consumer, and stays in the list to receive the cancellation. The
-    /// cell is marked as cancelled.
-    case isOnly(CancellationStep)
-  }
-
-  /// Removes an observer.
+  /// Removes an observer, and marks the cell as cancelled if no consumer remains.
   ///
-  /// - Parameters:
-  ///   - keepsProducer: Whether the removed consumer still needs the producer to continue.
-  ///   - unlessOnly: Whether to leave the observer in the list if it is the only consumer.
-  final func remove(
-    _ observer: Handler, keepsProducer: Bool = false, unlessOnly: Bool = false
-  ) -> Removal {
+  /// - Parameter keepsProducer: Whether the removed consumer still needs the producer to continue.
+  /// - Returns: Nil if the observer wasn't in the list: the cell has settled, or the observer isn't
+  ///   attached yet or was already removed.
+  final func remove(_ observer: Handler, keepsProducer: Bool) -> CancellationStep? {
     let node = Unmanaged.passUnretained(observer)
     let seen = lock()
-    if seen.has(.settled) || !ObserverList.contains(node, list) {
+    guard hasListed(node, seen) else {
       unlock(seen)
-      return .notListed
+      return nil
     }
+    list = ObserverList.unlink(node, list)
+    defer { node.release() }
+    let next = seen.removingConsumer.with(.wasLeft)
     // A consumer that is added after this step finds the cell cancelled; one that was added before
     // prevents it.
-    let isLast = seen.consumers == 1 && !seen.has(.kept) && !keepsProducer
-    if unlessOnly, isLast { return .isOnly(cancel(seen)) }
-    list = ObserverList.unlink(node, list)
-    let next = seen.removingConsumer.with(.wasLeft)
-    let removal: Removal
-    if isLast {
-      removal = .removedLast(cancel(next))
-    } else {
-      unlock(keepsProducer ? next.with(.kept) : next)
-      removal = .removed
-    }
-    node.release()
-    return removal
+    if !keepsProducer, seen.hasOneConsumer { return cancel(next) }
+    unlock(keepsProducer ? next.with(.kept) : next)
+    return .done
+  }
+
+  /// Marks the cell as cancelled if `observer` is its only consumer, which stays in the list to
+  /// receive the cancellation; nil if it isn't.
+  final func cancel(ifOnly observer: Handler) -> CancellationStep? {
+    // First without the lock, which `remove` takes next.
+    if !read().hasOneConsumer { return nil }
+    let seen = lock()
+    if seen.hasOneConsumer, hasListed(.passUnretained(observer), seen) { return cancel(seen) }
+    unlock(seen)
+    return nil
+  }
+
+  /// Whether `node` is in the list of this locked cell.
+  private final func hasListed(_ node: Unmanaged<Handler>, _ seen: Word) -> Bool {
+    !seen.has(.settled) && ObserverList.contains(node, list)
   }
 
   /// Records that a consumer that isn't in the list needs the producer to continue, and that an
@@ -521,10 +486,11 @@ class Cell: Job, @unchecked Sendable {
   /// Returns nil if the handler has already started, or if it was detached and must run on its
   /// executor.
   @inline(__always)
-  final func start(isInPlace: Bool, hasTarget: Bool) -> Unmanaged<Cell>? {
+  final func start(isInPlace: Bool) -> Unmanaged<Cell>? {
     let seen = lock()
     if seen.has([.started, .detached]) {
-      let isForExecutor = isInPlace && hasTarget && seen.has(.wantsRejection)
+      let isForExecutor =
+        isInPlace && seen.targetKind != .inPlace && seen.has(.wantsRejection)
       if seen.has(.started) || isForExecutor {
         unlock(seen)
         return nil
@@ -556,8 +522,8 @@ class Cell: Job, @unchecked Sendable {
   enum Upstream {
     /// Its source. If `callsClosure`, the handler has a closure for the source's value or error.
     case source(Cell, callsClosure: Bool)
-    /// What settles a resolver's cell.
-    case producer(Producer)
+    /// What settles a resolver's cell, if that is known.
+    case producer(Producer?)
     /// The cell has settled, or its handler runs.
     case nothing
   }
@@ -630,7 +596,9 @@ class Cell: Job, @unchecked Sendable {
     /// The observer is in the middle, but user code or a thread retains it.
     case held(Handler)
     /// The observer was removed, and its own observer is now an observer of this cell.
-    case takenOut
+    case takenOut(Unmanaged<Handler>)
+    /// A lock would have been acquired out of order.
+    case mustRetry
   }
 
   /// Removes the newest observer if it is in the middle and nothing else refers to it.
@@ -647,53 +615,49 @@ class Cell: Job, @unchecked Sendable {
     var backoff = Backoff()
     while true {
       let seen = lock()
-      let attempt = seen.has(.settled) ? .done(.notInTheMiddle) : takeOutNewest()
+      let contraction = seen.has(.settled) ? .notInTheMiddle : takeOutNewest()
       unlock(seen)
-      switch attempt {
-      case .mustRetry: backoff.wait()
-      case .done(let contraction, let removed):
-        removed?.release()
-        return contraction
+      switch contraction {
+      case .mustRetry:
+        backoff.wait()
+        continue
+      case .takenOut(let middle): middle.release()
+      case .held, .notInTheMiddle: break
       }
+      return contraction
     }
   }
 
-  /// The result of trying to lock the two cells below this one.
-  private enum Attempt {
-    /// A lock would have been acquired out of order.
-    case mustRetry
-    /// The caller must release `removed` after unlocking this cell.
-    case done(Contraction, removed: Unmanaged<Handler>? = nil)
-  }
-
-  /// Tries to do what `takeOutObserver()` does for this locked cell.
-  private final func takeOutNewest() -> Attempt {
-    guard let middle = list else { return .done(.notInTheMiddle) }
+  /// Tries to do what `takeOutObserver()` does for this locked cell; the caller must release the
+  /// removed observer.
+  private final func takeOutNewest() -> Contraction {
+    guard let middle = list else { return .notInTheMiddle }
     guard let middleSeen = middle.lock(above: address) else { return .mustRetry }
     defer { middle.unlock(middleSeen) }
     guard middleSeen.has(only: [.adopting, .adopted], of: .middle), middleSeen.consumers == 1,
       let outer = middle.newestObserver,
       outer.toOpaque() != Unmanaged.passUnretained(self).toOpaque()
-    else { return .done(.notInTheMiddle) }
+    else { return .notInTheMiddle }
     guard let outerSeen = outer.lock(above: max(address, UInt(bitPattern: middle.toOpaque())))
     else { return .mustRetry }
     defer { outer.unlock(outerSeen) }
     guard outerSeen.has(only: .adopting, of: .adopter), outer.slotContains(middle) else {
-      return .done(.notInTheMiddle)
+      return .notInTheMiddle
     }
     // The engine holds two references: one in this cell's list, and one in the slot of `outer`.
     middle.release()
     guard ObserverList.isUniquelyReferenced(middle) else {
-      return .done(.held(middle.retain().takeUnretainedValue()))
+      return .held(middle.retain().takeUnretainedValue())
     }
     // References move with the pointers.
-    list = ObserverList.replace(middle, with: outer)
+    ObserverList.link(outer, before: ObserverList.unlink(middle, middle))
+    list = outer
     middle._withUnsafeGuaranteedRef { middle in
       outer._withUnsafeGuaranteedRef { $0.slot = middle.slot }
       middle.slot = nil
       middle.list = nil
     }
-    return .done(.takenOut, removed: middle)
+    return .takenOut(middle)
   }
 
   // MARK: - Cancellation
@@ -706,7 +670,7 @@ class Cell: Job, @unchecked Sendable {
     /// Notify the producer, then reject the cell.
     case producer(CancelHooks?)
     /// Stop consuming this cell.
-    case source(Cell, isUncancellable: Bool)
+    case source(Cell)
   }
 
   /// Marks the cell as cancelled.
@@ -727,8 +691,7 @@ class Cell: Job, @unchecked Sendable {
     let source = seen.has(.started) ? nil : slot?.takeUnretainedValue()
     unlock(seen.with(.cancelled))
     guard let source else { return .done }
-    return .source(
-      unsafeDowncast(source, to: Cell.self), isUncancellable: seen.has(.uncancellable))
+    return .source(unsafeDowncast(source, to: Cell.self))
   }
 
   /// Passes the cancel hooks of a resolver's cell to `change`, unless they are no longer needed.
@@ -773,9 +736,15 @@ extension Handler {
   /// Whether the handler only watches its source.
   final var isWatcher: Bool { traits.has(.watcher) }
 
-  /// Whether the handler's closure receives a result of this kind.
+  /// Whether cancellation stops here and doesn't reach the source.
+  final var isUncancellable: Bool { traits.has(.uncancellable) }
+
+  /// Whether the handler's closure receives a value or, if there is one, this rejection.
   @inline(__always)
-  final func receives(_ outcome: Outcome) -> Bool { traits.has(outcome.flag) }
+  final func receives(_ rejection: Rejection?) -> Bool {
+    guard let rejection else { return traits.has(.wantsValue) }
+    return traits.has(rejection.isAbandonment ? .wantsAbandonment : .wantsRejection)
+  }
 
   /// Whether the handler calls a user's closure in place, rather than only passing a result on, as
   /// a handler with a target does with a result that its closure doesn't receive.
@@ -785,10 +754,7 @@ extension Handler {
 
   /// How the handler reaches its target.
   @inline(__always)
-  final var targetKind: HandlerTarget.Kind {
-    if target == nil { return .inPlace }
-    return traits.has(.alone) ? .queueAlone : traits.has(.onQueue) ? .queue : .scheduler
-  }
+  final var targetKind: HandlerTarget.Kind { traits.targetKind }
 
   @inline(__always)
   private final var traits: Word { read() }

@@ -2,27 +2,24 @@
 enum Delivery {
   /// Delivers the observers of `cell`, which has just settled; the list starts with the newest.
   ///
-  /// First, all observers with an executor are handed over, in order, which runs no user code
-  /// except `enqueue` of custom executors. Then, when the cell is in the state `settled`, the
-  /// others run in place: those of the library first, because threads can wait for them while a
-  /// user's closure blocks.
+  /// First, `inOrder`, all observers with an executor are handed over, including those that are
+  /// attached in the meantime, which runs no user code except `enqueue` of custom executors. Then,
+  /// when the cell is in the state `settled`, the others run in place: those of the library first,
+  /// because threads can wait for them while a user's closure blocks.
   static func deliver(
-    _ newest: Unmanaged<Handler>, of cell: Cell, _ outcome: Outcome, inOrder: Bool
+    _ newest: Unmanaged<Handler>, of cell: Cell, _ rejection: Rejection?, inOrder: Bool
   ) {
     let state = ThreadState.current
     // If the cell's own handler is running on this thread, its closure has returned.
     let isRunning =
       state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
     if isRunning { state.pointee.closuresOnStack &-= 1 }
-    if inOrder {
-      deliverInOrder(newest, of: cell, outcome, state)
-    } else if ObserverList.next(newest) == nil {
-      // The most frequent case by far: one observer.
+    if !inOrder, ObserverList.next(newest) == nil {
+      // The most frequent case by far.
       newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       newest.release()
     } else {
-      var inPlace = InPlaceList(ObserverList.oldestFirst(newest))
-      inPlace.run(state)
+      deliverAll(newest, of: cell, rejection, inOrder: inOrder, state)
     }
     if isRunning { state.pointee.closuresOnStack &+= 1 }
   }
@@ -37,14 +34,13 @@ enum Delivery {
     state.pointee.closuresOnStack &+= 1
   }
 
-  private static func deliverInOrder(
-    _ newest: Unmanaged<Handler>, of cell: Cell, _ outcome: Outcome,
+  private static func deliverAll(
+    _ newest: Unmanaged<Handler>, of cell: Cell, _ rejection: Rejection?, inOrder: Bool,
     _ state: UnsafeMutablePointer<ThreadState>
   ) {
     // One level of nesting, so that what executors drop waits until all observers are handed over.
-    state.pointee.depth += 1
-    defer { Trampoline.leave(state) }
-    var inPlace = InPlaceList(nil)
+    if inOrder { state.pointee.depth += 1 }
+    var (library, closures) = (InPlaceList(), InPlaceList())
     var batch: Unmanaged<Handler>? = newest
     var isFirst = true
     while let newest = batch {
@@ -55,22 +51,29 @@ enum Delivery {
         let isSole = isFirst && rest == nil
         isFirst = false
         let isForTarget = node._withUnsafeGuaranteedRef { handler in
-          guard handler.target != nil, handler.receives(outcome) else { return false }
+          guard handler.target != nil, handler.receives(rejection) else { return false }
           handler.sendToTarget(isSole: isSole, state)
           return true
         }
-        if isForTarget { node.release() } else { inPlace.append(node) }
+        if isForTarget {
+          node.release()
+        } else if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
+          closures.append(node)
+        } else {
+          library.append(node)
+        }
       }
-      // Observers that were attached while these were handed over.
-      batch = cell.takeLateObservers()
+      batch = inOrder ? cell.takeLateObservers() : nil
     }
-    inPlace.run(state)
+    library.append(closures)
+    library.run(state)
+    if inOrder { Trampoline.leave(state) }
   }
 
   /// Delivers a handler whose source has settled, or was replaced by a settled cell.
-  static func deliver(_ handler: Handler, _ outcome: Outcome?) {
+  static func deliver(_ handler: Handler, _ rejection: Rejection?) {
     let state = ThreadState.current
-    if let outcome, handler.target != nil, handler.receives(outcome) {
+    if handler.target != nil, handler.receives(rejection) {
       handler.sendToTarget(isSole: false, state)
     } else {
       Trampoline.perform(handler, state)
@@ -88,7 +91,7 @@ enum Delivery {
       }
       lists = list.pointee.outer
     }
-    Trampoline.drainBeforeBlocking(state)
+    Trampoline.drain(state)
   }
 }
 
@@ -99,12 +102,17 @@ private struct InPlaceList {
   /// The list of the enclosing delivery on the thread's stack.
   private(set) var outer: UnsafeMutableRawPointer?
 
-  init(_ oldest: Unmanaged<Handler>?) { self.oldest = oldest }
-
   /// Appends `node` and takes ownership of the reference to it.
   mutating func append(_ node: Unmanaged<Handler>) {
     if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
     newest = node
+  }
+
+  /// Appends all of `others`.
+  mutating func append(_ others: InPlaceList) {
+    guard let first = others.oldest else { return }
+    append(first)
+    newest = others.newest
   }
 
   mutating func popFirst() -> Unmanaged<Handler>? {
@@ -115,48 +123,24 @@ private struct InPlaceList {
     return node
   }
 
-  @inline(__always)
   mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
-    guard let first = oldest else { return }
-    guard ObserverList.next(first) != nil else { return Self.run(first, isLast: true, state) }
-    putLibraryFirst()
+    if oldest == nil { return }
     // While one of them runs, a closure that is about to block can run the others; see
     // `runPendingInPlace`.
     withUnsafeMutablePointer(to: &self) { list in
-      let outer = state.pointee.jobsOfCaller
-      list.pointee.outer = outer
-      state.pointee.jobsOfCaller = UnsafeMutableRawPointer(list)
+      list.pointee.outer = exchange(
+        &state.pointee.jobsOfCaller, with: UnsafeMutableRawPointer(list))
       while let node = list.pointee.popFirst() {
-        Self.run(node, isLast: list.pointee.oldest == nil, state)
+        // While more of them wait, no turn may keep a job for itself: they could block until it has
+        // run.
+        let waiting = list.pointee.oldest == nil ? 0 : 1
+        state.pointee.closuresOnStack &+= waiting
+        node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+        node.release()
+        state.pointee.closuresOnStack &-= waiting
       }
-      state.pointee.jobsOfCaller = outer
+      state.pointee.jobsOfCaller = list.pointee.outer
     }
-  }
-
-  /// Moves the handlers that call users' closures behind the others.
-  private mutating func putLibraryFirst() {
-    var (library, closures) = (InPlaceList(nil), InPlaceList(nil))
-    while let node = popFirst() {
-      if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
-        closures.append(node)
-      } else {
-        library.append(node)
-      }
-    }
-    if let first = closures.oldest { library.append(first) }
-    (oldest, newest) = (library.oldest, closures.newest ?? library.newest)
-  }
-
-  @inline(__always)
-  private static func run(
-    _ node: Unmanaged<Handler>, isLast: Bool, _ state: UnsafeMutablePointer<ThreadState>
-  ) {
-    // While more of them wait, no turn may keep a job for itself: they could block until it has
-    // run.
-    if !isLast { state.pointee.closuresOnStack &+= 1 }
-    node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
-    node.release()
-    if !isLast { state.pointee.closuresOnStack &-= 1 }
   }
 }
 
@@ -168,7 +152,7 @@ extension Cell {
   @usableFromInline
   final func attach(_ handler: Handler) {
     Instrumentation.note(handler, .attached(source: self, observer: handler))
-    if !add(handler) { Delivery.deliver(handler, outcome) }
+    if !add(handler) { Delivery.deliver(handler, rejection) }
   }
 
   /// Attaches a handler that produces a `U` from this cell's result; returns the handler's cell.

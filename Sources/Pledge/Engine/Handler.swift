@@ -50,7 +50,8 @@ class Handler: Cell, @unchecked Sendable {
   ) {
     let traits = Traits(role, target.kind)
     self.target = target.object.map { .passRetained($0) }
-    // Only a user's closure can read the task-local values.
+    // Only a user's closure can read the task-local values. Each branch ends the initializer, so
+    // that `run` and `body` are moved and not retained.
     if Instrumentation.capturesContext, body != nil {
       self.run = Self.capturingContext(run)
       self.body = body
@@ -85,15 +86,20 @@ class Handler: Cell, @unchecked Sendable {
   /// `isSole` is true if it is the only observer of a promise that was settled on this thread.
   @inline(__always)
   final func sendToTarget(isSole: Bool, _ state: UnsafeMutablePointer<ThreadState>) {
-    target?._withUnsafeGuaranteedRef {
-      HandlerTarget.send(self, to: $0, targetKind, isSole: isSole, state)
+    target?._withUnsafeGuaranteedRef { target in
+      switch targetKind {
+      case .inPlace: break
+      case .scheduler: unsafeDowncast(target, to: Scheduler.self).enqueue(self)
+      case .queue: Turn.enqueue(self, on: target, isSole: isSole, state)
+      case .queueAlone: Turn.enqueueAlone(self, on: target)
+      }
     }
   }
 
   /// Runs the handler, once: later calls do nothing.
   override final func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    guard let source = start(isInPlace: isInPlace, hasTarget: target != nil) else { return }
-    if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
+    guard let source = start(isInPlace: isInPlace) else { return }
+    if state.pointee.turn.next != nil { Turn.runNext(state) }
     let outer = (state.pointee.running, state.pointee.closuresOnStack)
     state.pointee.running = .passUnretained(self)
     state.pointee.closuresOnStack = outer.1 &+ 1
@@ -113,13 +119,13 @@ class Handler: Cell, @unchecked Sendable {
   private final func runCarefully(_ source: Cell) {
     Instrumentation.note(self, .handlerStarted(source: source))
     if let rejection = source.rejection {
-      if rejection.isAbandonment, !receives(.abandonment) {
+      if rejection.isAbandonment, !receives(rejection) {
         dropBody()
         return fail(isCancelled ? .cancellation : .abandonment)
       }
       // A consumer that has cancelled doesn't wait for an error; other consumers can.
       if isCancelled, !source.hadManyConsumers { rejection.markHandled() }
-      if receives(.value), !receives(.rejection) {
+      if receives(nil), !receives(rejection) {
         dropBody()
         return fail(rejection)
       }
@@ -130,7 +136,7 @@ class Handler: Cell, @unchecked Sendable {
   /// Rejects the promise of this handler, which its executor has dropped, unless the handler has
   /// started.
   override final func drop() {
-    guard let source = start(isInPlace: false, hasTarget: false) else { return }
+    guard let source = start(isInPlace: false) else { return }
     dropBody()
     fail(BrokenPromiseError(origin: nil, reason: .executorDroppedJob))
     source.release()

@@ -27,7 +27,7 @@ struct InPlaceCall {
     guard Instrumentation.flags == 0, state.pointee.depth < Trampoline.maximumDepth else {
       return nil
     }
-    if state.pointee.turn.next != nil { QueueTurn.runNext(state) }
+    if state.pointee.turn.next != nil { Turn.runNext(state) }
     state.pointee.depth += 1
     state.pointee.closuresOnStack &+= 1
   }

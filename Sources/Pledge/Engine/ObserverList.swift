@@ -42,12 +42,6 @@ enum ObserverList {
     return newest
   }
 
-  /// Replaces `node`, the newest observer, with `replacement`, and returns the new start.
-  static func replace(_ node: Node, with replacement: Node) -> Node {
-    link(replacement, before: unlink(node, node))
-    return replacement
-  }
-
   /// Whether there is one strong reference to the observer.
   ///
   /// The pointer is rebound to a reference in place, so that the check doesn't retain the observer.

@@ -77,28 +77,19 @@ extension Cell {
   }
 
   /// Rejects this cell, which belongs to a resolver, unless it is already settled.
+  ///
+  /// - Parameter source: The cell whose rejection it is, if there is one.
   @usableFromInline @discardableResult
-  final func reject(_ rejection: Rejection) -> Bool {
+  final func reject(_ rejection: Rejection, of source: Cell? = nil) -> Bool {
     guard claim() else {
       // A late rejection is ignored, and must not be reported.
       rejection.markHandled()
       return false
     }
-    // A consumer that has cancelled doesn't wait for an error.
-    publish(isCancelled ? rejection.silenced() : rejection)
+    // A consumer that has cancelled doesn't wait for an error; other consumers of `source` can.
+    let isUnwanted = isCancelled && source?.hadManyConsumers != true
+    publish(isUnwanted ? rejection.silenced() : rejection)
     return true
-  }
-
-  /// Rejects this cell, which belongs to a resolver, with the rejection of `source`, unless it is
-  /// already settled.
-  @usableFromInline
-  final func reject(_ rejection: Rejection, of source: Cell) {
-    // If it is cancelled, it doesn't consume the error, but other consumers of `source` can.
-    guard isCancelled, source.hadManyConsumers, claim() else {
-      reject(rejection)
-      return
-    }
-    publish(rejection)
   }
 
   /// Rejects this cell with `error`, unless it is already settled.

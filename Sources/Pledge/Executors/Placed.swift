@@ -53,47 +53,43 @@ struct Placed<Closure>: @unchecked Sendable {
 // executor that the closure is isolated to, so a call as a plain function respects that isolation.
 // Both function types are two words, a function and a context, and have the same calling convention.
 //
-// A generic argument of `@isolated(any)` type requires the runtime of macOS 15. A stored property of
-// that type doesn't, so there is a structure for each number of parameters.
+// A generic argument of `@isolated(any)` type requires the runtime of macOS 15. The payload of an
+// enumeration doesn't, so there is one for each number of parameters.
 extension Placed {
+  /// Takes the bits of `function`, which contains only a closure with this isolation.
+  @inlinable
+  init<Function>(bits function: Function, of isolation: (any Actor)?) {
+    self.init(erased: ErasedClosure(bits: function), at: HandlerTarget(isolation: isolation))
+  }
+
   @inlinable
   init<Result>(_ closure: @escaping @Sendable @isolated(any) () throws -> Result)
   where Closure == @Sendable () throws -> Result {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedFunction0(function: closure)),
-      at: HandlerTarget(isolation: closure.isolation))
+    self.init(bits: IsolatedFunction0.function(closure), of: closure.isolation)
   }
 
   @inlinable
   init<Result>(_ closure: @escaping @Sendable @isolated(any) () -> Result)
   where Closure == @Sendable () -> Result {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedFunction0(function: closure)),
-      at: HandlerTarget(isolation: closure.isolation))
+    self.init(bits: IsolatedFunction0.function(closure), of: closure.isolation)
   }
 
   @inlinable
   init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) throws -> Result)
   where Closure == @Sendable (A) throws -> Result {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedFunction1(function: closure)),
-      at: HandlerTarget(isolation: closure.isolation))
+    self.init(bits: IsolatedFunction1.function(closure), of: closure.isolation)
   }
 
   @inlinable
   init<A, Result>(_ closure: @escaping @Sendable @isolated(any) (A) -> Result)
   where Closure == @Sendable (A) -> Result {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedFunction1(function: closure)),
-      at: HandlerTarget(isolation: closure.isolation))
+    self.init(bits: IsolatedFunction1.function(closure), of: closure.isolation)
   }
 
   @inlinable
   init<A, B, Result>(_ closure: @escaping @Sendable @isolated(any) (A, B) throws -> Result)
   where Closure == @Sendable (A, B) throws -> Result {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedFunction2(function: closure)),
-      at: HandlerTarget(isolation: closure.isolation))
+    self.init(bits: IsolatedFunction2.function(closure), of: closure.isolation)
   }
 }
 
@@ -102,25 +98,19 @@ extension Placed {
   @inlinable
   init<Value>(_ body: @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void)
   where Closure == ResultAction<Value> {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedResultAction(function: body)),
-      at: HandlerTarget(isolation: body.isolation))
+    self.init(bits: IsolatedResultAction.function(body), of: body.isolation)
   }
 
   @inlinable
   init(_ body: @escaping @Sendable @isolated(any) (any Error) -> Void)
   where Closure == ErrorAction {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedErrorAction(function: body)),
-      at: HandlerTarget(isolation: body.isolation))
+    self.init(bits: IsolatedErrorAction.function(body), of: body.isolation)
   }
 
   @inlinable
   init(_ body: @escaping @Sendable @isolated(any) () throws -> Void)
   where Closure == CleanUpAction {
-    self.init(
-      erased: ErasedClosure(bits: IsolatedCleanUpAction(function: body)),
-      at: HandlerTarget(isolation: body.isolation))
+    self.init(bits: IsolatedCleanUpAction.function(body), of: body.isolation)
   }
 }
 
@@ -133,26 +123,20 @@ extension Placed {
     return Placed<@Sendable (()) throws -> Result>({ _ in try closure() }, at: target)
   }
 
-  /// The same closure, as one that releases its captures in its place.
-  @usableFromInline
-  func kept<Result>() -> Placed where Closure == @Sendable () throws -> Result {
-    guard target.isIsolation else { return self }
-    let keeper = keeper()
-    return Placed({ try keeper.closure() }, at: target)
+  /// The same closure, as one, made by `calling`, that releases its captures in its place.
+  func kept(_ calling: (ClosureKeeper<Closure>) -> Closure) -> Placed {
+    target.isIsolation ? Placed(calling(keeper()), at: target) : self
   }
 
   /// The same closure, as one that releases its captures in its place.
-  func kept() -> Placed where Closure == CleanUpAction {
-    guard target.isIsolation else { return self }
-    let keeper = keeper()
-    return Placed(CleanUpAction { try keeper.closure.call() }, at: target)
+  @usableFromInline
+  func kept<Result>() -> Placed where Closure == @Sendable () throws -> Result {
+    kept { keeper in { try keeper.closure() } }
   }
 
   /// The same closure, as one that releases its captures in its place.
   func kept<A, Result>() -> Placed where Closure == @Sendable (A) throws -> Result {
-    guard target.isIsolation else { return self }
-    let keeper = keeper()
-    return Placed({ try keeper.closure($0) }, at: target)
+    kept { keeper in { try keeper.closure($0) } }
   }
 }
 
@@ -181,63 +165,33 @@ package final class ClosureKeeper<Closure>: @unchecked Sendable {
 }
 
 @usableFromInline
-struct IsolatedResultAction<Value> {
-  @usableFromInline let function: @Sendable @isolated(any) (Result<Value, any Error>) -> Void
-
-  @inlinable
-  init(function: @escaping @Sendable @isolated(any) (Result<Value, any Error>) -> Void) {
-    self.function = function
-  }
+enum IsolatedResultAction<Value> {
+  case function(@Sendable @isolated(any) (Result<Value, any Error>) -> Void)
 }
 
 @usableFromInline
-struct IsolatedErrorAction {
-  @usableFromInline let function: @Sendable @isolated(any) (any Error) -> Void
-
-  @inlinable
-  init(function: @escaping @Sendable @isolated(any) (any Error) -> Void) {
-    self.function = function
-  }
+enum IsolatedErrorAction {
+  case function(@Sendable @isolated(any) (any Error) -> Void)
 }
 
 @usableFromInline
-struct IsolatedCleanUpAction {
-  @usableFromInline let function: @Sendable @isolated(any) () throws -> Void
-
-  @inlinable
-  init(function: @escaping @Sendable @isolated(any) () throws -> Void) {
-    self.function = function
-  }
+enum IsolatedCleanUpAction {
+  case function(@Sendable @isolated(any) () throws -> Void)
 }
 
 @usableFromInline
-struct IsolatedFunction0<Result> {
-  @usableFromInline let function: @Sendable @isolated(any) () throws -> Result
-
-  @inlinable
-  init(function: @escaping @Sendable @isolated(any) () throws -> Result) {
-    self.function = function
-  }
+enum IsolatedFunction0<Result> {
+  case function(@Sendable @isolated(any) () throws -> Result)
 }
 
 @usableFromInline
-struct IsolatedFunction1<A, Result> {
-  @usableFromInline let function: @Sendable @isolated(any) (A) throws -> Result
-
-  @inlinable
-  init(function: @escaping @Sendable @isolated(any) (A) throws -> Result) {
-    self.function = function
-  }
+enum IsolatedFunction1<A, Result> {
+  case function(@Sendable @isolated(any) (A) throws -> Result)
 }
 
 @usableFromInline
-struct IsolatedFunction2<A, B, Result> {
-  @usableFromInline let function: @Sendable @isolated(any) (A, B) throws -> Result
-
-  @inlinable
-  init(function: @escaping @Sendable @isolated(any) (A, B) throws -> Result) {
-    self.function = function
-  }
+enum IsolatedFunction2<A, B, Result> {
+  case function(@Sendable @isolated(any) (A, B) throws -> Result)
 }
 
 /// Returns `closure` as a plain function; call it only on `executor(for: closure.isolation)`.

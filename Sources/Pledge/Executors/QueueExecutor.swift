@@ -59,7 +59,7 @@ private final class OptionScheduler: Scheduler, @unchecked Sendable {
   }
 
   override func enqueue(_ job: Job) {
-    QueueTurn.enqueueAlone(job, on: queue, group: group, flags: flags)
+    Turn.enqueueAlone(job, on: queue, group: group, flags: flags)
   }
 
   override var dispatchQueue: Unmanaged<AnyObject>? { .passUnretained(queue) }

@@ -64,12 +64,10 @@ extension HandlerTarget {
   /// already has: that of `isolation`, if there is one.
   static func ofTurn(_ isolation: (any Actor)?) -> HandlerTarget {
     if let isolation { return HandlerTarget(isolation: isolation) }
-    let state = ThreadState.current
-    if let scheduler = state.pointee.scheduler {
-      return HandlerTarget(scheduler.takeUnretainedValue(), .scheduler)
+    guard let target = ThreadState.current.pointee.turn.target?.takeUnretainedValue() else {
+      return .global
     }
-    return state.pointee.turn.queue.map { HandlerTarget($0.takeUnretainedValue(), .queue) }
-      ?? .global
+    return HandlerTarget(target, target is Scheduler ? .scheduler : .queue)
   }
 }
 

@@ -15,7 +15,7 @@
 /// Create one `TurnExecutor` for each executor and reuse it: handlers run in order only within the
 /// same `TurnExecutor`.
 public struct TurnExecutor: PromiseExecutor {
-  private let scheduler: TurnScheduler
+  private let scheduler: SerialScheduler
 
   /// Creates an executor whose turns are scheduled by `schedule`.
   ///
@@ -35,7 +35,7 @@ public struct TurnExecutor: PromiseExecutor {
     scheduler = TurnScheduler(name, isCurrent, schedule, owner: nil)
   }
 
-  private init(_ scheduler: TurnScheduler) { self.scheduler = scheduler }
+  private init(_ scheduler: SerialScheduler) { self.scheduler = scheduler }
 
   /// Schedules the job to run in a turn.
   public func enqueue(_ job: PromiseJob) { scheduler.enqueue(ClosureJob { job.run() }) }
@@ -53,10 +53,10 @@ public struct TurnExecutor: PromiseExecutor {
     schedule: @escaping @Sendable (_ turn: @escaping @Sendable () -> Void) -> Void
   ) -> TurnExecutor {
     let id = ObjectIdentifier(owner)
-    if let scheduler = TurnScheduler.registry.existing(for: id) { return TurnExecutor(scheduler) }
-    // User code creates and releases the closures, so this is done outside the lock.
-    let new = TurnScheduler(name(), isCurrent, schedule, owner: id)
-    return TurnExecutor(TurnScheduler.registry.registered(new, for: id))
+    return TurnExecutor(
+      SerialScheduler.registry.scheduler(for: id) {
+        TurnScheduler(name(), isCurrent, schedule, owner: id)
+      })
   }
 }
 
@@ -67,8 +67,6 @@ private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
   private let label: String
   private let isCurrent: @Sendable () -> Bool
   private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
-  /// The object that this scheduler is registered for, if any.
-  private let owner: ObjectIdentifier?
 
   init(
     _ name: String, _ isCurrent: @escaping @Sendable () -> Bool,
@@ -78,8 +76,7 @@ private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
     label = name
     self.isCurrent = isCurrent
     self.schedule = schedule
-    self.owner = owner
-    super.init(owner.map { .of($0) } ?? SerialQueue(canNest: true))
+    super.init(owner.map { .of($0) } ?? SerialQueue(canNest: true), owner: owner)
   }
 
   override var name: String { label }
@@ -87,33 +84,13 @@ private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
 
   override func requestTurn(_ urgency: Urgency) {
     Trampoline.callExecutor(ThreadState.current) {
-      let turn = PromiseJob(TurnJob(self, urgency))
+      let turn = PromiseJob(
+        ClosureJob { [self] in
+          queue.runTurn(urgency)
+        } ifDropped: { [self] in
+          queue.dropTurn(urgency, of: self)
+        })
       schedule { turn.run() }
     }
   }
-
-  static let registry = SchedulerRegistry<TurnScheduler>()
-
-  deinit {
-    if let owner { Self.registry.remove(ObjectIdentifier(self), for: owner) }
-  }
-}
-
-/// A requested turn or, if it's dropped, the end of the jobs that wait for it.
-///
-/// `@unchecked Sendable`: all properties are immutable.
-private final class TurnJob: Job, @unchecked Sendable {
-  private let scheduler: TurnScheduler
-  private let urgency: Urgency
-
-  init(_ scheduler: TurnScheduler, _ urgency: Urgency) {
-    self.scheduler = scheduler
-    self.urgency = urgency
-  }
-
-  override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    scheduler.queue.runTurn(urgency)
-  }
-
-  override func drop() { scheduler.queue.dropTurn(urgency, of: scheduler) }
 }

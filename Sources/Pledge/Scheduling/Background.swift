@@ -12,8 +12,8 @@ package enum Background {
     var work = Fifo<@Sendable () -> Void>()
     /// The number of pieces of work that were started, to detect that a thread is blocked.
     var startCount = 0
-    var startCountAtWatch = 0
-    var isWatching = false
+    /// `startCount` when the watch was armed; nil if it isn't.
+    var watchedCount: Int?
     /// The number of threads that run work.
     var runners = 0
     /// Queues whose threads have run out of work.
@@ -21,7 +21,7 @@ package enum Background {
   }
 
   private static let state = Mutex(State())
-  private static let watch = WakeUp { lookForBlockedThreads() }
+  private static let wakeUp = WakeUp { lookForBlockedThreads() }
   private static let patience: Int64 = 8_000_000
 
   /// Adds `work`, which can settle promises.
@@ -36,35 +36,34 @@ package enum Background {
   /// reference to something of the user's.
   static func run(_ work: inout [(@Sendable () -> Void)?]) {
     if work.isEmpty { return }
-    let (starts, watches) = state.withLock { state in
+    let starts = state.withLock { state in
       state.work.append(contentsOf: exchange(&work, with: []))
-      if state.runners == 0 {
-        state.runners = 1
-        return (true, false)
+      if state.runners > 0 {
+        watch(&state)
+        return false
       }
-      return (false, beginWatching(&state))
+      state.runners = 1
+      return true
     }
     if starts { startRunner() }
-    if watches { watch.arm(afterNanoseconds: patience) }
   }
 
-  private static func beginWatching(_ state: inout State) -> Bool {
-    if state.isWatching || state.work.isEmpty { return false }
-    state.isWatching = true
-    state.startCountAtWatch = state.startCount
-    return true
+  /// Arms the watch if work waits.
+  private static func watch(_ state: inout State) {
+    if state.watchedCount != nil || state.work.isEmpty { return }
+    state.watchedCount = state.startCount
+    wakeUp.arm(afterNanoseconds: patience)
   }
 
   private static func lookForBlockedThreads() {
-    let (starts, watches) = state.withLock { state in
-      let isBlocked = state.isWatching && state.startCount == state.startCountAtWatch
-      state.isWatching = false
-      let watches = beginWatching(&state)
-      if isBlocked, watches { state.runners += 1 }
-      return (isBlocked && watches, watches)
+    let isBlocked = state.withLock { state in
+      let isBlocked = state.watchedCount == state.startCount && !state.work.isEmpty
+      if isBlocked { state.runners += 1 }
+      state.watchedCount = nil
+      watch(&state)
+      return isBlocked
     }
-    if starts { startRunner() }
-    if watches { watch.arm(afterNanoseconds: patience) }
+    if isBlocked { startRunner() }
   }
 
   private static func startRunner() {
@@ -76,16 +75,16 @@ package enum Background {
   }
 
   private static func nextWork(of queue: DispatchQueue) -> (@Sendable () -> Void)? {
-    let (work, watches) = state.withLock { state -> ((@Sendable () -> Void)?, Bool) in
-      guard let work = state.work.removeFirst() else {
+    state.withLock { state in
+      let work = state.work.removeFirst()
+      if work == nil {
         state.runners -= 1
         if state.idle.count < 4 { state.idle.append(queue) }
-        return (nil, false)
+      } else {
+        state.startCount &+= 1
+        watch(&state)
       }
-      state.startCount &+= 1
-      return (work, beginWatching(&state))
+      return work
     }
-    if watches { watch.arm(afterNanoseconds: patience) }
-    return work
   }
 }

@@ -7,7 +7,7 @@ import Dispatch
 struct HandlerTarget: @unchecked Sendable {
   /// How jobs reach the target.
   @usableFromInline
-  enum Kind {
+  enum Kind: UInt64 {
     /// On the current thread.
     case inPlace
     /// Through a `Scheduler`.
@@ -31,23 +31,6 @@ struct HandlerTarget: @unchecked Sendable {
   /// The target for closures that run on the current thread.
   @inlinable static var inPlace: HandlerTarget { HandlerTarget(nil, .inPlace) }
 
-  /// Sends `job` to `object`, a target of this kind.
-  ///
-  /// `isSole` is true if it is the only observer of a promise that was settled on this thread.
-  @inline(__always)
-  static func send(
-    _ job: Job, to object: AnyObject, _ kind: Kind, isSole: Bool,
-    _ state: UnsafeMutablePointer<ThreadState>
-  ) {
-    switch kind {
-    case .inPlace: Trampoline.perform(job, state)
-    case .scheduler: unsafeDowncast(object, to: Scheduler.self).enqueue(job)
-    case .queue: QueueTurn.enqueue(job, on: object, isSole: isSole, state)
-    case .queueAlone:
-      QueueTurn.enqueueAlone(job, on: unsafeDowncast(object, to: DispatchQueue.self))
-    }
-  }
-
   /// Whether closures for this target can be isolated to it: it is an actor or a `TurnExecutor`.
   var isIsolation: Bool {
     switch kind {
@@ -61,8 +44,7 @@ struct HandlerTarget: @unchecked Sendable {
   func isCurrent(_ state: UnsafeMutablePointer<ThreadState>) -> Bool {
     guard let object else { return true }
     if object === Queues.main { return MainThread.isCurrent }
-    let current = kind == .scheduler ? state.pointee.scheduler : state.pointee.turn.queue
-    return current?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
+    return state.pointee.turn.target?.toOpaque() == Unmanaged.passUnretained(object).toOpaque()
   }
 
   /// Releases `closure` here if closures can be isolated to this target, because the objects that

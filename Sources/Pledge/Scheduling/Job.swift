@@ -23,17 +23,24 @@ class Job: @unchecked Sendable {
 
 /// A job that calls a closure once, and releases it.
 ///
-/// `@unchecked Sendable`: only `perform`, which is called once, accesses `work`.
+/// `@unchecked Sendable`: only `perform` and `drop`, one of which is called once, access `work`.
 final class ClosureJob: Job, @unchecked Sendable {
   /// A struct, because a closure that is used directly as a generic argument needs one more thunk
   /// at each access.
-  private struct Work { let call: () -> Void }
+  private struct Work {
+    let call: () -> Void
+    let drop: (() -> Void)?
+  }
 
   private var work: Work?
 
-  init(_ work: @escaping () -> Void) { self.work = Work(call: work) }
+  init(_ work: @escaping () -> Void, ifDropped drop: (() -> Void)? = nil) {
+    self.work = Work(call: work, drop: drop)
+  }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
     exchange(&work, with: nil)?.call()
   }
+
+  override func drop() { exchange(&work, with: nil)?.drop?() }
 }

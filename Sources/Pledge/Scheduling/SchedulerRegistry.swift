@@ -20,13 +20,13 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
 
   private let all = Mutex<[ObjectIdentifier: Weak]>([:])
 
-  func existing(for owner: ObjectIdentifier) -> Scheduler? {
-    all.withLock { $0[owner]?.scheduler }
-  }
-
-  /// Registers and returns `new`, or returns the scheduler that another thread registered first.
-  func registered(_ new: Scheduler, for owner: ObjectIdentifier) -> Scheduler {
-    all.withLock { all in
+  /// Returns the scheduler for `owner`, which `create` creates if there is none.
+  func scheduler(for owner: ObjectIdentifier, create: () -> Scheduler) -> Scheduler {
+    if let existing = all.withLock({ $0[owner]?.scheduler }) { return existing }
+    // Outside the lock, because user code creates what it consists of; released there as well if
+    // another thread registers one first.
+    let new = create()
+    return all.withLock { all in
       if let scheduler = all[owner]?.scheduler { return scheduler }
       all[owner] = Weak(new)
       return new

@@ -26,15 +26,8 @@ struct Urgency: Comparable {
 
   static func < (first: Urgency, second: Urgency) -> Bool { first.rank < second.rank }
 
-  /// A set of classes.
-  struct Set {
-    private var bits: UInt8 = 0
-
-    mutating func insert(_ urgency: Urgency) { bits |= 1 << urgency.rank }
-    mutating func remove(_ urgency: Urgency) { bits &= ~(1 << urgency.rank) }
-    /// Whether the set contains this class or a more urgent one.
-    func covers(_ urgency: Urgency) -> Bool { bits >> urgency.rank != 0 }
-  }
+  /// The class in a set of classes; greater than all sets of less urgent ones.
+  var bit: UInt8 { 1 << rank }
 }
 
 /// The jobs that wait for one serial executor, in order.
@@ -53,7 +46,7 @@ final class SerialQueue: Sendable {
     /// The number of turns that are running: nested event loops run turns inside a turn.
     var turns = 0
     /// The classes for which a turn was requested that hasn't begun.
-    var requests = Urgency.Set()
+    var requests: UInt8 = 0
     /// The most urgent class of the jobs that were added since the queue was last empty.
     var urgency = Urgency.none
 
@@ -69,8 +62,8 @@ final class SerialQueue: Sendable {
 
     /// Requests a turn for `urgency`; false if one that is at least as urgent will begin anyway.
     mutating func request(_ urgency: Urgency) -> Bool {
-      if requests.covers(urgency) { return false }
-      requests.insert(urgency)
+      if requests >= urgency.bit { return false }
+      requests |= urgency.bit
       return true
     }
   }
@@ -92,8 +85,7 @@ final class SerialQueue: Sendable {
 
   /// Returns the queue of the executor with this identity, which is the same one while it is in use.
   static func of(_ executor: ObjectIdentifier) -> SerialQueue {
-    registry.existing(for: executor)
-      ?? registry.registered(SerialQueue(canNest: true, executor: executor), for: executor)
+    registry.scheduler(for: executor) { SerialQueue(canNest: true, executor: executor) }
   }
 
   /// Adds a job of `scheduler`; the caller must request a turn if this returns true.
@@ -116,18 +108,16 @@ final class SerialQueue: Sendable {
   ///
   /// Must be called on the executor.
   func runTurn(_ urgency: Urgency) {
-    let thread = ThreadState.current
-    let outer = (thread.pointee.scheduler, thread.pointee.turn, thread.pointee.closuresOnStack)
-    thread.pointee.turn = QueueTurn()
-    thread.pointee.closuresOnStack = 0
     state.withLock { state in
-      state.requests.remove(urgency)
+      state.requests &= ~urgency.bit
       state.turns += 1
     }
-    for _ in 0..<TurnBudget.jobs {
-      guard let entry = state.withLock({ $0.removeFirst() }) else { break }
-      thread.pointee.scheduler = .passUnretained(entry.scheduler)
-      entry.job.perform(thread, isInPlace: false)
+    Turn().begin { thread in
+      for _ in 0..<Turn.maximumJobs {
+        guard let entry = state.withLock({ $0.removeFirst() }) else { break }
+        thread.pointee.turn.target = .passUnretained(entry.scheduler)
+        entry.job.perform(thread, isInPlace: false)
+      }
     }
     let (next, rest): (SerialScheduler?, Urgency) = state.withLock { state in
       state.turns -= 1
@@ -136,14 +126,13 @@ final class SerialQueue: Sendable {
       }
       return (first.scheduler, state.urgency)
     }
-    (thread.pointee.scheduler, thread.pointee.turn, thread.pointee.closuresOnStack) = outer
     next?.requestTurn(rest)
   }
 
   /// Drops the jobs of `scheduler`, because the turn that was requested for `urgency` never begins.
   func dropTurn(_ urgency: Urgency, of scheduler: SerialScheduler) {
     let dropped = state.withLock { state in
-      state.requests.remove(urgency)
+      state.requests &= ~urgency.bit
       return state.entries.removeAll { $0.scheduler === scheduler }
     }
     for entry in dropped { entry.job.dropAfterEnqueue() }
@@ -154,8 +143,17 @@ final class SerialQueue: Sendable {
 class SerialScheduler: Scheduler, @unchecked Sendable {
   // Immutable.
   final let queue: SerialQueue
+  /// The actor or the event loop that this scheduler is registered for, if any.
+  private let owner: ObjectIdentifier?
 
-  init(_ queue: SerialQueue) { self.queue = queue }
+  init(_ queue: SerialQueue, owner: ObjectIdentifier?) {
+    self.queue = queue
+    self.owner = owner
+  }
+
+  deinit { if let owner { Self.registry.remove(ObjectIdentifier(self), for: owner) } }
+
+  static let registry = SchedulerRegistry<SerialScheduler>()
 
   /// Makes the executor call `runTurn` with `urgency` of this scheduler's queue later.
   ///
@@ -172,7 +170,7 @@ class SerialScheduler: Scheduler, @unchecked Sendable {
     let state = ThreadState.current
     // In a chain, the user's closure has returned, and the turn goes on.
     let continuesTurn =
-      state.pointee.scheduler?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
+      state.pointee.turn.target?.toOpaque() == Unmanaged.passUnretained(self).toOpaque()
       && state.pointee.closuresOnStack == 0
     if queue.add(job, of: self, urgency, continuesTurn: continuesTurn) { requestTurn(urgency) }
   }
@@ -188,10 +186,9 @@ final class ActorScheduler: SerialScheduler, @unchecked Sendable {
   private init(_ actor: any Actor) {
     self.actor = actor
     let executor = Self.executor(of: actor)
-    super.init(executor == ObjectIdentifier(actor) ? SerialQueue(canNest: false) : .of(executor))
+    let id = ObjectIdentifier(actor)
+    super.init(executor == id ? SerialQueue(canNest: false) : .of(executor), owner: id)
   }
-
-  deinit { Self.registry.remove(ObjectIdentifier(self), for: ObjectIdentifier(actor)) }
 
   override var name: String { "\(type(of: actor))" }
 
@@ -213,12 +210,9 @@ final class ActorScheduler: SerialScheduler, @unchecked Sendable {
     work()
   }
 
-  private static let registry = SchedulerRegistry<ActorScheduler>()
-
   /// Returns the scheduler of `actor`, which is the same one while it is in use.
-  static func of(_ actor: any Actor) -> ActorScheduler {
-    let id = ObjectIdentifier(actor)
-    return registry.existing(for: id) ?? registry.registered(ActorScheduler(actor), for: id)
+  static func of(_ actor: any Actor) -> SerialScheduler {
+    registry.scheduler(for: ObjectIdentifier(actor)) { ActorScheduler(actor) }
   }
 
   /// Returns the identity of an actor's executor: the actor itself, or its custom executor.
@@ -230,10 +224,6 @@ final class ActorScheduler: SerialScheduler, @unchecked Sendable {
 
   /// Whether the actor runs on the main actor's executor.
   static func isOnMainExecutor(_ actor: any Actor) -> Bool {
-    actor === MainActor.shared
-      || executor(of: actor)
-        == unsafeBitCast(
-          MainActor.sharedUnownedExecutor, to: (ObjectIdentifier, UInt).self
-        ).0
+    actor === MainActor.shared || executor(of: actor) == executor(of: MainActor.shared)
   }
 }

@@ -16,10 +16,8 @@ struct ThreadState {
   ///
   /// The engine decrements it as soon as a closure has returned, before it delivers the result.
   var closuresOnStack = 0
-  /// The queue turn that is running on this thread, if any.
-  var turn = QueueTurn()
-  /// The scheduler whose turn is running on this thread, if any; the turn retains it.
-  var scheduler: Unmanaged<AnyObject>?
+  /// The turn that is running on this thread, if any.
+  var turn = Turn()
   /// The number of promises that this thread has adopted.
   var adoptions: UInt = 0
   /// The number of calls of custom executors' `enqueue` on this thread's stack.

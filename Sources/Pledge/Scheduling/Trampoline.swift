@@ -35,19 +35,12 @@ enum Trampoline {
     if state.pointee.depth == 0, !state.pointee.deferred.isEmpty { drain(state) }
   }
 
-  /// Runs the deferred jobs now, before the thread blocks, although its stack has not unwound.
-  static func drainBeforeBlocking(_ state: UnsafeMutablePointer<ThreadState>) {
-    guard !state.pointee.deferred.isEmpty else { return }
-    let depth = state.pointee.depth
-    drain(state)
-    state.pointee.depth = depth
-  }
-
+  /// Runs the deferred jobs now, even if the thread's stack has not unwound.
   @inline(never)
-  private static func drain(_ state: UnsafeMutablePointer<ThreadState>) {
-    state.pointee.depth = 1
+  static func drain(_ state: UnsafeMutablePointer<ThreadState>) {
+    let depth = exchange(&state.pointee.depth, with: 1)
     while let job = state.pointee.deferred.removeFirst() { job.perform(state, isInPlace: true) }
-    state.pointee.depth = 0
+    state.pointee.depth = depth
   }
 }
 

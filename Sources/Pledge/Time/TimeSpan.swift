@@ -98,6 +98,7 @@ extension TimeSpan {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension TimeSpan {
+  @usableFromInline
   package init(_ duration: Duration) {
     // A duration that doesn't fit in the components counts as infinite.
     guard duration < .seconds(Int64.max), duration > .seconds(Int64.min) else {

@@ -33,6 +33,7 @@ extension Thenable {
   ///
   /// - Complexity: O(log *n*), where *n* is the number of pending timers.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @inlinable
   public func timeout(
     after duration: Duration, clock: any Clock<Duration> = ContinuousClock()
   ) -> Promise<Value> {
@@ -44,6 +45,7 @@ extension Thenable {
   ///
   /// See ``timeout(after:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @inlinable
   public func deadline(_ deadline: ContinuousClock.Instant) -> Promise<Value> {
     self.deadline(deadline, clock: ContinuousClock())
   }
@@ -53,6 +55,7 @@ extension Thenable {
   ///
   /// See ``timeout(after:clock:)``.
   @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+  @inlinable
   public func deadline<C: Clock<Duration>>(_ deadline: C.Instant, clock: C) -> Promise<Value> {
     timeout(after: clock.now.duration(to: deadline), clock: clock)
   }
