@@ -48,7 +48,7 @@ extension Handler {
       refuse(inner)
     case .adopted:
       noteAdoption(of: inner, isSettled: false)
-      Instrumentation.note(self, .waits(source: inner, handler: self))
+      Instrumentation.note(self, .waits(source: inner))
       if wasAdopted { breakCycles() }
       closeRow(around: inner)
     }

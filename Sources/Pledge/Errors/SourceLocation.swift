@@ -14,12 +14,18 @@ extension PromiseDiagnostics {
     /// The bytes of a `StaticString`, which end with a zero.
     ///
     /// They are stored instead of the `StaticString`, which takes three words.
-    @usableFromInline let file: UnsafePointer<UInt8>
+    @usableFromInline package let file: UnsafePointer<UInt8>
 
     /// Creates the location of `line` in `fileID`, a string literal.
     @inlinable
     package init(fileID: StaticString, line: UInt) {
       self.file = fileID.utf8Start
+      self.line = line
+    }
+
+    /// Creates the location of `line` in the file whose name `file` points to, in a string literal.
+    package init(file: UnsafePointer<UInt8>, line: UInt) {
+      self.file = file
       self.line = line
     }
 
