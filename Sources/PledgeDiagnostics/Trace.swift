@@ -18,11 +18,11 @@ public final class Trace: Sendable {
   /// The number of promises that a trace keeps by default.
   static let defaultLimit = 50_000
 
-  private static let traceCount = Atomic<UInt>(0)
+  private static let traceCount = Atomic<Int>(0)
 
   private let log: Mutex<Log>
   /// The number among the traces of the process.
-  let number: UInt
+  let number: UInt32
   /// The time on the trace's own clock; nil for the system's clock, which the recorder reads.
   let clock: (@Sendable () -> Duration)?
   private let lastTime = Mutex<Duration?>(nil)
@@ -49,7 +49,7 @@ public final class Trace: Sendable {
     self.sampling = UInt32(clamping: max(sampling, 1))
     self.isScoped = isScoped
     self.claimsRejections = claimsRejections
-    number = Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1
+    number = UInt32(truncatingIfNeeded: Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1)
     log = Mutex(Log(limit: self.limit, capturesPlaces: capturesPlaces, start: start))
   }
 
@@ -68,11 +68,12 @@ public final class Trace: Sendable {
   ///   - clock: The clock that measures times.
   @discardableResult
   public static func start(
-    limit: Int? = 50_000, capturesPlaces: Bool = true,
+    limit: Int? = 50_000, capturesPlaces: Bool = true, samplingInterval: Int = 1,
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Trace {
     let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, clock: clock)
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, sampling: samplingInterval,
+      clock: clock)
     Recorder.add(trace)
     return trace
   }
@@ -152,29 +153,38 @@ public final class Trace: Sendable {
   /// The promises that the trace has discarded because its limit was reached.
   public var forgotten: Forgotten { withLog { $0.forgotten } }
 
-  /// Applies an event if it concerns this trace.
-  func apply(_ entry: Entry, _ object: Payload?, isSkipped: Bool) {
-    let event = entry.event
+  /// Applies the events that concern this trace.
+  ///
+  /// - Returns: The errors that the trace has discarded, which must be released outside the locks.
+  func apply(_ entries: [Entry]) -> [Payload] {
     log.withLock { log in
-      if event.kind == .clock {
-        if event.other == number, case .time(let time) = object?.content { log.clockTime = time }
-        return
-      }
-      let isConcerned =
-        !isScoped || log.concerns(event, on: entry.buffer, isInScope: entry.buffer.scope == number)
-      if claimsRejections, let rejection = object?.rejection {
-        // The identifier of a rejection can be reused after the rejection is deallocated. The last
-        // promise therefore decides: while a rejection exists, the promises that it rejects are
-        // newer than those of earlier rejections with the same identifier.
-        if isConcerned { log.claimed.insert(rejection.id) } else { log.claimed.remove(rejection.id) }
-      }
-      guard isConcerned else { return }
-      if isSkipped { log.skip(event, on: entry.buffer) } else { log.apply(entry, object) }
+      for entry in entries { apply(entry, to: &log) }
+      return log.takeDiscarded()
     }
   }
 
-  /// Returns the errors that the trace has discarded, which must be released outside the locks.
-  func takeDiscarded() -> [Payload] { log.withLock { $0.takeDiscarded() } }
+  private func apply(_ entry: Entry, to log: inout Log) {
+    let event = entry.event
+    if !isScoped {
+      if event.flags.contains(.isOutsideSample) { return }
+      if entry.isSkipped { return log.skip(entry) }
+    }
+    if event.kind == .clock {
+      if event.other == UInt(number), case .time(let time) = event.payload?.content {
+        log.clockTime = time
+      }
+      return
+    }
+    let isConcerned =
+      !isScoped || log.concerns(entry, isInScope: entry.scope == number)
+    if claimsRejections, let rejection = event.payload?.rejection {
+      // The identifier of a rejection can be reused after the rejection is deallocated. The last
+      // promise therefore decides: while a rejection exists, the promises that it rejects are
+      // newer than those of earlier rejections with the same identifier.
+      if isConcerned { log.claimed.insert(rejection.id) } else { log.claimed.remove(rejection.id) }
+    }
+    if isConcerned { log.apply(entry) }
+  }
 
   /// Calls `body` with the time on the trace's own clock if it has changed.
   func advanceClock(_ body: (Duration) -> Void) {

@@ -35,7 +35,7 @@ extension PromiseDiagnostics {
       /// of the settlement have this promise's ID.
       case adopted(inner: PromiseID, isSettled: Bool)
       /// The promise was fulfilled or, if there is a rejection, rejected.
-      case settled(Rejection?)
+      case settled(RejectionReference?)
       /// The observer was removed and won't be called.
       case withdrawn
       /// The promise was cancelled directly.
@@ -85,6 +85,11 @@ extension PromiseDiagnostics {
   package struct ExecutorReference {
     let target: Unmanaged<AnyObject>?
     let kind: HandlerTarget.Kind
+  }
+
+  /// A rejection, which can be read only during the event.
+  package struct RejectionReference {
+    let rejection: Unmanaged<Pledge.Rejection>
   }
 
   /// Identifies a promise while it exists.

@@ -34,7 +34,8 @@ extension PromiseDiagnostics.TraceEvent.Kind {
     case .adopted(let inner, let isSettled):
       self = .adopted(inner: PromiseDiagnostics.PromiseID(inner), isSettled: isSettled)
     case .settled(let rejection):
-      self = .settled(rejection.map { PromiseDiagnostics.Rejection($0) })
+      self = .settled(
+        rejection.map { PromiseDiagnostics.RejectionReference(rejection: .passUnretained($0)) })
     case .withdrawn:
       self = .withdrawn
     case .cancellationRequested:
@@ -87,12 +88,12 @@ extension PromiseDiagnostics.ExecutorReference {
   }
 }
 
-extension PromiseDiagnostics.Rejection {
-  fileprivate init(_ rejection: Rejection) {
-    self.init(
-      error: rejection.error,
-      id: rejection.root.address,
-      origin: rejection.origin)
+extension PromiseDiagnostics.RejectionReference {
+  /// A copy of the rejection.
+  package var copy: PromiseDiagnostics.Rejection {
+    let rejection = rejection.takeUnretainedValue()
+    return PromiseDiagnostics.Rejection(
+      error: rejection.error, id: rejection.root.address, origin: rejection.origin)
   }
 }
 

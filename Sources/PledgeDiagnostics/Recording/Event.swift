@@ -65,23 +65,21 @@ struct Event {
 
   /// Nanoseconds since the start of the recorder; 56 bits are enough for two years.
   var time: Int64 { Int64(word >> 8) }
-  var kind: Kind { Kind(rawValue: UInt8(word >> 4 & 15)).unsafelyUnwrapped }
+  /// `unsafeBitCast`: `init` has stored the raw value of a case.
+  var kind: Kind { unsafeBitCast(UInt8(word >> 4 & 15), to: Kind.self) }
   var flags: Flags { Flags(rawValue: UInt8(word & 15)) }
   var otherPromise: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(rawValue: other) }
 
-  /// Takes the reference to the object that the event retains; nil if it has none.
-  ///
-  /// It must be called once.
-  func takeObject() -> Payload? {
-    switch kind {
-    case .created: nil
-    default:
-      // Smaller numbers are permanent executors.
-      object > 16
-        ? UnsafeRawPointer(bitPattern: object).map {
-          Unmanaged<Payload>.fromOpaque($0).takeRetainedValue()
-        } : nil
-    }
+  /// The object that the event retains until `takePayload()` is called.
+  var payload: Payload? { reference?._withUnsafeGuaranteedRef { $0 } }
+
+  /// Takes the reference to the object, once.
+  func takePayload() -> Payload? { reference?.takeRetainedValue() }
+
+  private var reference: Unmanaged<Payload>? {
+    // Smaller numbers are permanent executors.
+    guard object > 16, kind != .created else { return nil }
+    return UnsafeRawPointer(bitPattern: object).map { .fromOpaque($0) }
   }
 }
 

@@ -30,27 +30,37 @@ final class EventBuffer: @unchecked Sendable {
   // Guarded by the recorder's lock.
   var chunks: [Chunk]
   /// The number of the trace in whose task the thread's last consumed event happened.
-  var scope: UInt = 0
+  var scope: UInt32 = 0
 
   // The thread's.
   @exclusivity(unchecked) private var chunk: Chunk
+  /// The memory of the chunk, and the number of events in it.
+  @exclusivity(unchecked) private var events: UnsafeMutablePointer<Event>
+  @exclusivity(unchecked) private var count = 0
   @exclusivity(unchecked) private var endOfStack: UInt
-  @exclusivity(unchecked) private var recordedScope: UInt = 0
+  @exclusivity(unchecked) private var recordedScope: UInt32 = 0
   /// The handlers that run on the thread, the innermost last, and whether they are in the sample.
   @exclusivity(unchecked) private var running: [(PromiseDiagnostics.PromiseID, isSampled: Bool)] =
     []
   /// The observer that is being created.
   @exclusivity(unchecked) private var observing = PromiseDiagnostics.PromiseID(rawValue: 0)
+  /// The file in which the thread created a promise last.
+  @exclusivity(unchecked) private var lastFile: (name: UnsafePointer<UInt8>?, isUsers: Bool) =
+    (nil, false)
+  /// The time of the thread's last event, and the promise that it settled last.
+  @exclusivity(unchecked) private var lastTime: Int64 = 0
+  @exclusivity(unchecked) private var settled = PromiseDiagnostics.PromiseID(rawValue: 0)
   /// The executor that the thread used last.
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
-  @exclusivity(unchecked) private var roots = 0
+  @exclusivity(unchecked) private var roots: UInt32 = 0
 
   init(number: Int, isMain: Bool) {
     self.number = number
     self.isMain = isMain
     chunk = Chunk()
     chunks = [chunk]
+    events = chunk.events
     endOfStack = FramePointers.endOfStack
   }
 
@@ -89,12 +99,22 @@ final class EventBuffer: @unchecked Sendable {
     let promise = event.promise
     if settings.hasScopes { recordScope() }
     if settings.hasClocks { Recorder.recordClocks(in: self) }
-    var flags = sampleFlags(event, settings)
-    if flags.contains(.isOutsideSample), !settings.hasScopes { return }
-    let time = Recorder.now
+    var flags: Event.Flags = []
+    if settings.sampling > 1, !isSampled(event, settings.sampling) {
+      flags = .isOutsideSample
+      if !settings.hasScopes { return recordOutsideSample(event) }
+    }
+    let time: Int64
+    if case .handlerReturned = event.kind, promise == settled {
+      // The closure has returned before the promise settled, so this saves reading the clock.
+      time = lastTime
+    } else {
+      time = Recorder.now
+      lastTime = time
+    }
     switch event.kind {
     case .created(let origin):
-      let isUsers = origin.map { !SourceLocation.isInLibrary($0) } ?? false
+      let isUsers = origin.map(isUsers) ?? false
       append(
         Event(
           .created, promise, at: time, flags: flags,
@@ -118,9 +138,7 @@ final class EventBuffer: @unchecked Sendable {
       if callsClosure { flags.insert(.hasClosure) }
       append(Event(.handlerStarted, promise, at: time, flags: flags))
     case .handlerReturned:
-      if let index = running.lastIndex(where: { $0.0 == promise }) {
-        running.removeLast(running.count - index)
-      }
+      removeRunning(promise)
       append(Event(.handlerReturned, promise, at: time, flags: flags))
     case .adopted(let inner, let isSettled):
       if isSettled { flags.insert(.isSettled) }
@@ -128,11 +146,12 @@ final class EventBuffer: @unchecked Sendable {
     case .settled(let rejection):
       // A promise that its own handler settles needs no second location.
       let isOwn = running.last?.0 == promise
+      settled = promise
       append(
         Event(
           .settled, promise, at: time, flags: flags,
           callStack: isOwn ? 0 : captureCallStack(settings),
-          object: rejection.map { Payload(.rejection($0)).retained } ?? 0))
+          object: rejection.map { Payload(.rejection($0.copy)).retained } ?? 0))
     case .withdrawn: append(Event(.withdrawn, promise, at: time, flags: flags))
     case .cancellationRequested:
       append(Event(.cancellationRequested, promise, at: time, flags: flags))
@@ -142,16 +161,37 @@ final class EventBuffer: @unchecked Sendable {
     }
   }
 
-  func append(_ event: Event) {
-    while chunk.isFull {
-      let (next, garbage) = Recorder.replaceChunk(of: self)
-      chunk = next
-      // Can release users' errors, whose release can record more events.
-      withExtendedLifetime(garbage) {}
+  /// Follows the handlers that run, which decide whether a new promise belongs to the sample.
+  private func recordOutsideSample(_ event: borrowing PromiseDiagnostics.TraceEvent) {
+    switch event.kind {
+    case .handlerStarted: running.append((event.promise, false))
+    case .handlerReturned: removeRunning(event.promise)
+    default: break
     }
-    let count = chunk.count.load(ordering: .relaxed)
-    (chunk.events + count).initialize(to: event)
-    chunk.count.store(count + 1, ordering: .releasing)
+  }
+
+  private func removeRunning(_ promise: PromiseDiagnostics.PromiseID) {
+    while let last = running.popLast() {
+      if last.0 == promise { return }
+    }
+  }
+
+  func append(_ event: Event) {
+    if count == Chunk.capacity { replaceChunk() }
+    (events + count).initialize(to: event)
+    count += 1
+    chunk.count.store(count, ordering: .releasing)
+  }
+
+  @inline(never)
+  private func replaceChunk() {
+    let (next, garbage) = Recorder.replaceChunk(of: self)
+    chunk = next
+    events = next.events
+    count = 0
+    // Can release users' errors, whose release can record more events.
+    withExtendedLifetime(garbage) {}
+    if count == Chunk.capacity { replaceChunk() }
   }
 
   func recordScope() {
@@ -159,7 +199,16 @@ final class EventBuffer: @unchecked Sendable {
     guard scope != recordedScope else { return }
     recordedScope = scope
     append(
-      Event(.scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now, other: scope))
+      Event(.scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
+        other: UInt(scope)))
+  }
+
+  /// Returns whether a promise was created outside the library, so that it needs no call stack.
+  private func isUsers(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
+    if origin.file != lastFile.name {
+      lastFile = (origin.file, !SourceLocation.isInLibrary(origin))
+    }
+    return lastFile.isUsers
   }
 
   private func captureCallStack(_ settings: Recorder.Settings) -> UInt64 {
@@ -179,11 +228,32 @@ final class EventBuffer: @unchecked Sendable {
 
   // MARK: - The sample
 
-  /// Returns whether a promise belongs to the sample: whether it's one of the chosen roots, or was
-  /// created in a handler of the sample, or waits for a promise of the sample.
-  private func sampleFlags(
-    _ event: borrowing PromiseDiagnostics.TraceEvent, _ settings: Recorder.Settings
-  ) -> Event.Flags {
-    []
+  /// Returns whether an event's promise belongs to the sample: it's one of the chosen roots, waits
+  /// for a promise of the sample, or was created in a handler of the sample.
+  private func isSampled(
+    _ event: borrowing PromiseDiagnostics.TraceEvent, _ interval: UInt32
+  ) -> Bool {
+    let promise = event.promise
+    let isSampled: Bool
+    switch event.kind {
+    case .created: isSampled = running.last?.isSampled ?? isChosenRoot(interval)
+    case .observes(let result): isSampled = Sample.contains(result)
+    case .attached(let source, let isSettled, _, _) where promise != observing:
+      // A settled promise outside the sample can be one that isn't recorded, such as that of
+      // `Promise.value`; then, this is the root.
+      isSampled =
+        Sample.contains(source) || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
+    case .released:
+      guard Sample.contains(promise) else { return false }
+      Sample.remove(promise)
+      return true
+    default: return Sample.contains(promise)
+    }
+    return isSampled && Sample.insert(promise)
+  }
+
+  private func isChosenRoot(_ interval: UInt32) -> Bool {
+    roots &+= 1
+    return roots % interval == 0
   }
 }

@@ -17,7 +17,7 @@ struct Log: Sendable {
 
   private(set) var records: [Int: Record] = [:]
   /// The threads, by the numbers of their buffers.
-  private(set) var threads: [Int: Thread] = [:]
+  private(set) var threads: [Int32: Thread] = [:]
   private(set) var forgotten = Forgotten()
   /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
@@ -57,9 +57,10 @@ extension Log {
   /// results from that.
   ///
   /// - Parameter isInScope: Whether the event happens in the body's task, or in one created there.
-  mutating func concerns(_ event: Event, on buffer: EventBuffer, isInScope: Bool) -> Bool {
+  mutating func concerns(_ entry: Entry, isInScope: Bool) -> Bool {
+    let event = entry.event
     if isInScope || numbers[event.promise] != nil
-      || threads[buffer.number]?.running.isEmpty == false
+      || threads[entry.thread]?.running.isEmpty == false
     {
       return true
     }
@@ -68,32 +69,33 @@ extension Log {
     case .attached:
       if numbers[event.otherPromise] != nil { return true }
       // A wait that starts next doesn't block for an observer attached here earlier.
-      threads[buffer.number]?.lastObserver = nil
+      threads[entry.thread]?.lastObserver = nil
       return false
-    case .waitEnded: return threads[buffer.number]?.waits.isEmpty == false
+    case .waitEnded: return threads[entry.thread]?.waits.isEmpty == false
     default: return false
     }
   }
 
   /// Counts a promise that isn't recorded, because it has meanwhile been released.
-  mutating func skip(_ event: Event, on buffer: EventBuffer) {
-    if event.kind == .attached { threads[buffer.number]?.lastObserver = nil }
+  mutating func skip(_ entry: Entry) {
+    let event = entry.event
+    if event.kind == .attached { threads[entry.thread]?.lastObserver = nil }
     guard event.createsPromise else { return }
     nextNumber += 1
     forgotten.settled += 1
   }
 
-  /// Applies an event; `object` is what it refers to.
-  mutating func apply(_ entry: Entry, _ object: Payload?) {
-    enter(entry, object)
+  /// Applies an event.
+  mutating func apply(_ entry: Entry) {
+    enter(entry)
     forgetBeyondLimit()
   }
 
-  private mutating func enter(_ entry: Entry, _ object: Payload?) {
+  private mutating func enter(_ entry: Entry) {
     let event = entry.event
-    let key = entry.buffer.number
+    let key = entry.thread
     if threads[key] == nil {
-      threads[key] = Thread(number: threads.count + 1, isMain: entry.buffer.isMain)
+      threads[key] = Thread(number: threads.count + 1, isMain: entry.isMain)
     }
     guard let thread = threads[key] else { return }
     let time = clockTime ?? .nanoseconds(event.time - start)
@@ -118,7 +120,7 @@ extension Log {
       let number = numbers[event.promise] ?? add(event.promise, .observer, moment)
       attach(number, to: event.otherPromise, isOtherSettled, moment)
       let isOperator = event.flags.contains(.hasClosure)
-      let executor = executor(of: event, object)
+      let executor = executor(of: event)
       records[number]?.executor = executor
       records[number]?.callStack = callStack
       if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
@@ -147,7 +149,7 @@ extension Log {
     case .settled:
       guard let number = numbers[event.promise] else { return }
       settle(
-        number, Settlement(moment: moment, rejection: object?.rejection, callStack: callStack))
+        number, Settlement(moment: moment, rejection: event.payload?.rejection, callStack: callStack))
     case .withdrawn:
       if let number = numbers[event.promise] { end(number, time) }
     case .cancellationRequested:
@@ -170,13 +172,13 @@ extension Log {
       release(event.promise, time)
     case .named:
       let number = numbers[event.promise] ?? add(event.promise, .unknown, moment)
-      if case .name(let name) = object?.content { records[number]?.name = name }
+      if case .name(let name) = event.payload?.content { records[number]?.name = name }
     case .scope, .clock: break
     }
   }
 
-  private func executor(of event: Event, _ object: Payload?) -> PromiseDiagnostics.Executor? {
-    if case .executor(let executor) = object?.content { return executor }
+  private func executor(of event: Event) -> PromiseDiagnostics.Executor? {
+    if case .executor(let executor) = event.payload?.content { return executor }
     return PermanentExecutor(rawValue: event.object)?.executor
   }
 

@@ -44,6 +44,8 @@ enum Recorder {
     var full: [(end: Int64, promises: Int)] = []
     var promises = 0
     var shortLived = ShortLivedPromises()
+    /// The events that are being applied.
+    var entries: [Entry] = []
 
     var traces: [Trace] { scoped + [ofProcess].compactMap(\.self) }
   }
@@ -101,6 +103,7 @@ extension Recorder {
       settings.hasScopes = !state.scoped.isEmpty
       settings.hasClocks = traces.contains { $0.clock != nil }
       settings.sampling = state.ofProcess?.sampling ?? 1
+      if settings.sampling > 1 { Sample.removeAll() }
       settingsWord.store(settings, ordering: .relaxed)
       if traces.contains(where: \.claimsRejections) { Claims.start() }
       // Set under the lock, so the later of two changes is also the last to set the tracer.
@@ -142,7 +145,7 @@ extension Recorder {
       trace.advanceClock { time in
         buffer.append(
           Event(
-            .clock, PromiseDiagnostics.PromiseID(rawValue: 0), at: now, other: trace.number,
+            .clock, PromiseDiagnostics.PromiseID(rawValue: 0), at: now, other: UInt(trace.number),
             object: Payload(.time(time)).retained))
       }
     }
@@ -162,6 +165,13 @@ extension Recorder {
       let buffer = EventBuffer(number: state.buffers.count, isMain: isMain)
       state.buffers.append(buffer)
       return buffer
+    }
+  }
+
+  /// The number of events that the buffers have room for.
+  static var bufferedEvents: Int {
+    state.withLock { state in
+      state.buffers.map { $0.chunks.count * EventBuffer.Chunk.capacity }.reduce(0, +)
     }
   }
 
@@ -215,25 +225,18 @@ extension Recorder {
   private static func apply(
     _ state: inout State, upTo end: Int64, skipsShortLived: Bool
   ) -> [AnyObject] {
-    var entries: [Entry] = []
+    // Moved out and back, so that its memory is kept.
+    var entries = exchange(&state.entries, with: [])
+    entries.removeAll(keepingCapacity: true)
     var threads = 0
     for buffer in state.buffers where buffer.take(upTo: end, into: &entries) { threads += 1 }
     // The order of equal times, such as those of one thread, doesn't change.
     if threads > 1 { entries.sort { $0.event.time < $1.event.time } }
     if skipsShortLived { state.shortLived.mark(&entries) }
     var garbage: [AnyObject] = []
-    let (traces, ofProcess) = (state.scoped, state.ofProcess)
-    for entry in entries {
-      let event = entry.event
-      if event.kind == .scope { entry.buffer.scope = event.other }
-      let object = event.takeObject()
-      if let object { garbage.append(object) }
-      for trace in traces { trace.apply(entry, object, isSkipped: false) }
-      if !event.flags.contains(.isOutsideSample) {
-        ofProcess?.apply(entry, object, isSkipped: entry.isSkipped)
-      }
-    }
-    for trace in state.traces { garbage += trace.takeDiscarded() }
+    for trace in state.traces { garbage += trace.apply(entries) }
+    for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
+    state.entries = entries
     return garbage
   }
 }
@@ -242,7 +245,11 @@ extension Recorder {
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Entry {
   let event: Event
-  unowned(unsafe) let buffer: EventBuffer
+  /// The number of the thread's buffer.
+  let thread: Int32
+  let isMain: Bool
+  /// The number of the trace in whose task it happened.
+  let scope: UInt32
   /// Whether it concerns a promise that was created and released among the same events.
   var isSkipped = false
   /// Whether the other promise is such a promise.
@@ -259,12 +266,16 @@ extension EventBuffer {
     for chunk in chunks {
       let count = chunk.count.load(ordering: .acquiring)
       while chunk.consumed < count, chunk.events[chunk.consumed].time <= end {
-        entries.append(Entry(event: chunk.events[chunk.consumed], buffer: self))
+        let event = chunk.events[chunk.consumed]
+        if event.kind == .scope { scope = UInt32(event.other) }
+        entries.append(
+          Entry(event: event, thread: Int32(number), isMain: isMain, scope: scope))
         chunk.consumed += 1
       }
     }
     // The last chunk is the thread's.
-    chunks.removeAll { $0.isFull && $0.consumed == Chunk.capacity && $0 !== chunks.last }
+    let done = chunks.dropLast().prefix { $0.consumed == Chunk.capacity }.count
+    chunks.removeFirst(done)
     return entries.count > before
   }
 }
