@@ -9,7 +9,7 @@ import Foundation
 /// print(trace.pendingTree())
 /// ```
 ///
-/// ``start(limit:capturesPlaces:clock:)`` records all promises of the process; only one such trace
+/// ``start(limit:capturesPlaces:samplingInterval:clock:)`` records all promises of the process; only one such trace
 /// can be recording at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one
 /// closure does; any number of these can be recording. While no trace is recording, a promise only
 /// checks a flag.
@@ -60,11 +60,14 @@ public final class Trace: Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about a
-  ///     kilobyte.
-  ///   - capturesPlaces: Whether to find the source locations of operators, which takes about 5 µs
-  ///     for each promise. Promises with a resolver have a source location in any case. On Apple
-  ///     platforms, operators have none.
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 150
+  ///     bytes, and a report about a kilobyte for each.
+  ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
+  ///     have a source location in any case. On Apple platforms, operators have none.
+  ///   - samplingInterval: The number of chains of which one is recorded; values below one count as
+  ///     one. A chain that is recorded is recorded entirely, with the promises that its handlers
+  ///     create. Use this in production, where a sample is enough. At most 16,384 promises are in
+  ///     the sample at a time.
   ///   - clock: The clock that measures times.
   @discardableResult
   public static func start(
@@ -87,7 +90,7 @@ public final class Trace: Sendable {
   /// task of `body`, in a task created there, in a handler of a promise that belongs to the trace,
   /// or by attaching a handler to such a promise.
   ///
-  /// For the parameters, see ``start(limit:capturesPlaces:clock:)``. Rethrows the errors of `body`.
+  /// For the parameters, see ``start(limit:capturesPlaces:samplingInterval:clock:)``. Rethrows the errors of `body`.
   public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
     clock: any Clock<Duration> = ContinuousClock(), _ body: (Trace) throws -> Result

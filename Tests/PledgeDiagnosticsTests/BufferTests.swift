@@ -115,8 +115,7 @@ extension TraceTests {
           let (promise, resolver) = Promise<Int>.withResolvers()
           kept.append(
             promise.map(on: .immediate) { $0 }.then(on: .immediate) { value in
-              Promise<Int>.withResolvers().promise.replaceError(on: .immediate) { _ in value }
-                .promise
+              Promise<Int>.withResolvers().promise.recover(on: .immediate) { _ in .value(value) }
             })
           resolver.fulfill(number)
         }

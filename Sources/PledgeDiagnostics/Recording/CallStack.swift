@@ -1,7 +1,9 @@
 import Pledge
 
 /// The return addresses on a thread's call stack, innermost first.
-struct CallStack: Hashable, Sendable {
+struct CallStack: Sendable {
+  /// The hash value of the addresses, which identifies them.
+  let key: UInt64
   let addresses: [UInt]
 }
 
@@ -13,10 +15,10 @@ enum CallStacks {
 
   private static let stacks = Mutex<[UInt64: CallStack]>([:])
 
-  fileprivate static func insert(_ callStack: CallStack, at key: UInt64) -> Bool {
+  fileprivate static func insert(_ callStack: CallStack) -> Bool {
     stacks.withLock { stacks in
-      guard stacks.count < limit || stacks[key] != nil else { return false }
-      stacks[key] = callStack
+      guard stacks.count < limit || stacks[callStack.key] != nil else { return false }
+      stacks[callStack.key] = callStack
       return true
     }
   }
@@ -50,8 +52,8 @@ struct KnownCallStacks {
       }
       let slot = Int(key % UInt64(Self.size))
       if keys[slot] == key { return key }
-      let callStack = CallStack(addresses: (0..<count).map { addresses[$0] })
-      guard CallStacks.insert(callStack, at: key) else { return 0 }
+      let callStack = CallStack(key: key, addresses: (0..<count).map { addresses[$0] })
+      guard CallStacks.insert(callStack) else { return 0 }
       keys[slot] = key
       return key
     }
