@@ -165,6 +165,7 @@ extension Timeline {
     var json = String(decoding: try JSONEncoder().encode(head), as: UTF8.self)
     json.removeLast()
     json += ",\"rows\":["
+    json.reserveCapacity(json.utf8.count + rows.count * 128)
     for (index, row) in rows.enumerated() {
       if index > 0 { json += "," }
       row.write(to: &json)
@@ -178,18 +179,36 @@ extension Timeline.Row {
   fileprivate func write(to json: inout String) {
     // Short names, because a page can have many rows.
     json += "{\"n\":\(number),\"k\":\"\(kind.rawValue)\",\"u\":\"\(state.rawValue)\""
-    let integers = [
-      ("o", operation), ("p", place), ("f", function), ("x", executor), ("l", isInternal),
-      ("d", depth), ("h", head), ("z", chainEnd), ("t", thread), ("st", settledOn),
-      ("sp", settledAt), ("e", error), ("w", reason), ("c", source), ("a", adopted),
-      ("b", inside), ("g", settler), ("v", errorFrom),
-    ]
-    for case (let name, let value?) in integers { json += ",\"\(name)\":\(value)" }
-    for case (let name, let value?) in [("m", made), ("r", ready), ("s", settled)] {
-      json += ",\"\(name)\":\(value)"
+    func put(_ name: String, _ value: (some CustomStringConvertible)?) {
+      guard let value else { return }
+      json += ",\""
+      json += name
+      json += "\":"
+      json += value.description
     }
-    json += ",\"q\":\(runs)"
-    if let inputs { json += ",\"i\":\(inputs)" }
+    put("o", operation)
+    put("p", place)
+    put("f", function)
+    put("x", executor)
+    put("l", isInternal)
+    put("d", depth)
+    put("h", head)
+    put("z", chainEnd)
+    put("m", made)
+    put("t", thread)
+    put("r", ready)
+    put("q", runs)
+    put("s", settled)
+    put("st", settledOn)
+    put("sp", settledAt)
+    put("e", error)
+    put("w", reason)
+    put("c", source)
+    put("a", adopted)
+    put("i", inputs)
+    put("b", inside)
+    put("g", settler)
+    put("v", errorFrom)
     json += "}"
   }
 }

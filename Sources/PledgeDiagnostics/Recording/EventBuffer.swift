@@ -23,6 +23,7 @@ final class EventBuffer: @unchecked Sendable {
     var isFull: Bool { count.load(ordering: .relaxed) == Self.capacity }
   }
 
+  private let sample = Sample.shared
   /// Its number among the buffers.
   let number: Int
   let isMain: Bool
@@ -237,19 +238,19 @@ final class EventBuffer: @unchecked Sendable {
     let isSampled: Bool
     switch event.kind {
     case .created: isSampled = running.last?.isSampled ?? isChosenRoot(interval)
-    case .observes(let result): isSampled = Sample.contains(result)
+    case .observes(let result): isSampled = sample.contains(result)
     case .attached(let source, let isSettled, _, _) where promise != observing:
       // A settled promise outside the sample can be one that isn't recorded, such as that of
       // `Promise.value`; then, this is the root.
       isSampled =
-        Sample.contains(source) || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
+        sample.contains(source) || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
     case .released:
-      guard Sample.contains(promise) else { return false }
-      Sample.remove(promise)
+      guard sample.contains(promise) else { return false }
+      sample.remove(promise)
       return true
-    default: return Sample.contains(promise)
+    default: return sample.contains(promise)
     }
-    return isSampled && Sample.insert(promise)
+    return isSampled && sample.insert(promise)
   }
 
   private func isChosenRoot(_ interval: UInt32) -> Bool {

@@ -103,7 +103,7 @@ extension Recorder {
       settings.hasScopes = !state.scoped.isEmpty
       settings.hasClocks = traces.contains { $0.clock != nil }
       settings.sampling = state.ofProcess?.sampling ?? 1
-      if settings.sampling > 1 { Sample.removeAll() }
+      if settings.sampling > 1 { Sample.shared.removeAll() }
       settingsWord.store(settings, ordering: .relaxed)
       if traces.contains(where: \.claimsRejections) { Claims.start() }
       // Set under the lock, so the later of two changes is also the last to set the tracer.
