@@ -46,11 +46,13 @@ extension PromiseDiagnostics {
   }
 
   /// Sends all future events of promises to `tracer`, which is never deallocated; nil ends tracing.
-  package static func setTracer(_ tracer: Tracer?) { Instrumentation.setTracer(tracer) }
+  package static func setTracer(_ tracer: Tracer?) {
+    Instrumentation.setTracer(tracer?.steps)
+  }
 
   /// A receiver of the events of promises.
   package final class Tracer: Sendable {
-    let receive: @Sendable (borrowing TraceEvent) -> Void
+    fileprivate let steps: Instrumentation.Tracer
 
     /// Creates a tracer that passes each event to `receive`, on the thread on which it happens and
     /// during the event: `receive` must be fast and must not use promises.
@@ -58,7 +60,7 @@ extension PromiseDiagnostics {
     /// Events of one promise arrive in order, except for those of threads that use it at the same
     /// time. `receive` can be called for a moment after tracing has ended.
     package init(_ receive: @escaping @Sendable (borrowing TraceEvent) -> Void) {
-      self.receive = receive
+      steps = Instrumentation.Tracer { cell, step in receive(TraceEvent(cell, step)) }
     }
   }
 }

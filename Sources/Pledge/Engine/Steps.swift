@@ -17,11 +17,17 @@ extension Instrumentation {
     case released
   }
 
+  /// A receiver of steps.
+  final class Tracer: Sendable {
+    let receive: @Sendable (Cell, Step) -> Void
+    init(_ receive: @escaping @Sendable (Cell, Step) -> Void) { self.receive = receive }
+  }
+
   /// Installs `tracer`, which receives every step; nil removes it.
   ///
   /// Each event reads the tracer without a lock, so that threads don't contend. A thread can
   /// therefore still call a tracer that was removed: tracers are never deallocated.
-  static func setTracer(_ tracer: PromiseDiagnostics.Tracer?) {
+  static func setTracer(_ tracer: Tracer?) {
     if let tracer {
       let address = UInt(bitPattern: Unmanaged.passRetained(tracer).toOpaque())
       withAtomic(&tracerWord) { $0.store(UInt64(address), ordering: .releasing) }
@@ -29,7 +35,7 @@ extension Instrumentation {
     install(tracer, in: installedTracer, flag: tracing)
   }
 
-  private static let installedTracer = Mutex<PromiseDiagnostics.Tracer?>(nil)
+  private static let installedTracer = Mutex<Tracer?>(nil)
 
   @inline(__always)
   static func note(_ cell: Cell, _ step: @autoclosure () -> Step) {
@@ -40,9 +46,7 @@ extension Instrumentation {
   private static func tell(_ cell: Cell, _ step: Step) {
     let address = withAtomic(&tracerWord) { $0.load(ordering: .acquiring) }
     guard let pointer = UnsafeRawPointer(bitPattern: UInt(address)) else { return }
-    Unmanaged<PromiseDiagnostics.Tracer>.fromOpaque(pointer)._withUnsafeGuaranteedRef {
-      $0.receive(PromiseDiagnostics.TraceEvent(cell, step))
-    }
+    Unmanaged<Tracer>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(cell, step) }
   }
 }
 

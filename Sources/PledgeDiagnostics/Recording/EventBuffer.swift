@@ -200,7 +200,8 @@ final class EventBuffer: @unchecked Sendable {
     guard scope != recordedScope else { return }
     recordedScope = scope
     append(
-      Event(.scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
+      Event(
+        .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
         other: UInt(scope)))
   }
 
@@ -243,7 +244,8 @@ final class EventBuffer: @unchecked Sendable {
       // A settled promise outside the sample can be one that isn't recorded, such as that of
       // `Promise.value`; then, this is the root.
       isSampled =
-        sample.contains(source) || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
+        sample.contains(source)
+        || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
     case .released:
       guard sample.contains(promise) else { return false }
       sample.remove(promise)

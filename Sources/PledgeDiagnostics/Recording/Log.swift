@@ -149,7 +149,8 @@ extension Log {
     case .settled:
       guard let number = numbers[event.promise] else { return }
       settle(
-        number, Settlement(moment: moment, rejection: event.payload?.rejection, callStack: callStack))
+        number,
+        Settlement(moment: moment, rejection: event.payload?.rejection, callStack: callStack))
     case .withdrawn:
       if let number = numbers[event.promise] { end(number, time) }
     case .cancellationRequested:

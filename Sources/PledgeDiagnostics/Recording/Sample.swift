@@ -25,7 +25,9 @@ struct Sample: @unchecked Sendable {
 
   /// Empties the sample before a trace starts.
   func removeAll() {
-    for index in 0..<Self.bucketSize * Self.bucketCount { words[index].store(0, ordering: .relaxed) }
+    for index in 0..<Self.bucketSize * Self.bucketCount {
+      words[index].store(0, ordering: .relaxed)
+    }
   }
 
   func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
@@ -57,7 +59,8 @@ struct Sample: @unchecked Sendable {
   }
 
   private func index(of word: UInt, in bucket: Int) -> Int? {
-    for index in bucket..<bucket + Self.bucketSize where words[index].load(ordering: .relaxed) == word {
+    for index in bucket..<bucket + Self.bucketSize
+    where words[index].load(ordering: .relaxed) == word {
       return index
     }
     return nil
