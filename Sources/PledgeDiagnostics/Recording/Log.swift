@@ -76,7 +76,7 @@ extension Log {
     }
   }
 
-  /// Counts a promise that isn't recorded, because it has meanwhile been released.
+  /// Counts a promise that isn't recorded, because it has been released since.
   mutating func skip(_ entry: Entry) {
     let event = entry.event
     if event.kind == .attached { threads[entry.thread]?.lastObserver = nil }

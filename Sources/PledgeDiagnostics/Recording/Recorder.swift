@@ -4,7 +4,7 @@
 ///
 /// A thread writes its events to its own buffer. They are applied later, in the order of their
 /// times: when a report needs them, or when the buffers contain more promises than the trace of the
-/// process keeps. In the second case, the promises that have meanwhile been released are skipped,
+/// process keeps. In the second case, the promises that have since been released are skipped,
 /// which is most of them, because applying an event takes much longer than recording it.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum Recorder {
