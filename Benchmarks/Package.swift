@@ -33,6 +33,13 @@ let package = Package(
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
       ]
     ),
+    .executableTarget(
+      name: "tracing",
+      dependencies: [
+        .product(name: "Pledge", package: "Pledge"),
+        .product(name: "PledgeDiagnostics", package: "Pledge"),
+      ]
+    ),
   ],
   swiftLanguageModes: [.v6]
 )

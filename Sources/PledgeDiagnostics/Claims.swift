@@ -28,7 +28,7 @@ package enum Claims {
   /// Starts to receive unhandled rejections.
   static func start() {
     PromiseDiagnostics.setClaim { rejection, id in
-      if RunningTraces.claim(rejection, id) { return true }
+      if Recorder.claim(rejection, id) { return true }
       return others.withLock { $0 }.contains { $0.claim(rejection) }
     }
   }

@@ -15,9 +15,7 @@ extension Promise {
   /// - Returns: This promise.
   @discardableResult
   public func named(_ name: @autoclosure () -> String) -> Promise {
-    guard !RunningTraces.isEmpty else { return self }
-    let name = name()
-    for trace in RunningTraces.all { trace.record(name: name, of: id) }
+    Recorder.record(name: name, of: id)
     return self
   }
 }
@@ -29,9 +27,7 @@ extension Guarantee {
   /// `name` is evaluated only while a trace is recording.
   @discardableResult
   public func named(_ name: @autoclosure () -> String) -> Guarantee {
-    guard !RunningTraces.isEmpty else { return self }
-    let name = name()
-    for trace in RunningTraces.all { trace.record(name: name, of: id) }
+    Recorder.record(name: name, of: id)
     return self
   }
 }

@@ -1,5 +1,5 @@
 import Foundation
-import Pledge
+@_spi(DropIns) import Pledge
 
 /// A recording of what happens to promises, and the reports about it.
 ///
@@ -9,17 +9,30 @@ import Pledge
 /// print(trace.pendingTree())
 /// ```
 ///
-/// ``start(limit:capturesPlaces:clock:)`` records all promises of the process; only one such trace
+/// ``start(limit:capturesPlaces:samplingInterval:clock:)`` records all promises of the process; only one such trace
 /// can be recording at a time. ``recording(limit:capturesPlaces:clock:_:)`` records what one
 /// closure does; any number of these can be recording. While no trace is recording, a promise only
 /// checks a flag.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 public final class Trace: Sendable {
+  /// The number of promises that a trace keeps by default.
+  static let defaultLimit = 50_000
+
+  private static let traceCount = Atomic<Int>(0)
+
   private let log: Mutex<Log>
-  private let time: @Sendable () -> Duration
-  private let callStacks: CallStackReader?
+  /// The number among the traces of the process.
+  let number: UInt32
+  /// The time on the trace's own clock; nil for the system's clock, which the recorder reads.
+  let clock: (@Sendable () -> Duration)?
+  private let lastTime = Mutex<Duration?>(nil)
+  private let start = Recorder.now
+  let limit: Int?
+  let capturesPlaces: Bool
+  /// The number of roots of which the trace records one.
+  let sampling: UInt32
   /// Whether it records only what its body does.
-  private let isScoped: Bool
+  let isScoped: Bool
   /// Whether it stores the unhandled rejections that belong to it, so that they aren't reported.
   let claimsRejections: Bool
 
@@ -28,13 +41,16 @@ public final class Trace: Sendable {
 
   private init(
     limit: Int?, capturesPlaces: Bool, isScoped: Bool, claimsRejections: Bool = false,
-    time: @escaping @Sendable () -> Duration
+    sampling: Int = 1, clock: any Clock<Duration>
   ) {
-    log = Mutex(Log(limit: limit.map { max($0, 1) }))
-    self.time = time
+    self.limit = limit.map { max($0, 1) }
+    self.clock = clock is ContinuousClock ? nil : stopwatch(clock)
+    self.capturesPlaces = capturesPlaces
+    self.sampling = UInt32(clamping: max(sampling, 1))
     self.isScoped = isScoped
     self.claimsRejections = claimsRejections
-    callStacks = capturesPlaces ? CallStackReader() : nil
+    number = UInt32(truncatingIfNeeded: Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1)
+    log = Mutex(Log(limit: self.limit, capturesPlaces: capturesPlaces, start: start))
   }
 
   /// Starts recording everything that happens to promises in the process.
@@ -44,20 +60,24 @@ public final class Trace: Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about a
-  ///     kilobyte.
-  ///   - capturesPlaces: Whether to find the source locations of operators, which takes about 5 µs
-  ///     for each promise. Promises with a resolver have a source location in any case. On Apple
-  ///     platforms, operators have none.
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 150
+  ///     bytes, and a report about a kilobyte for each.
+  ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
+  ///     have a source location in any case. On Apple platforms, operators have none.
+  ///   - samplingInterval: The number of chains of which one is recorded; values below one count as
+  ///     one. A chain that is recorded is recorded entirely, with the promises that its handlers
+  ///     create. Use this in production, where a sample is enough. At most 16,384 promises are in
+  ///     the sample at a time.
   ///   - clock: The clock that measures times.
   @discardableResult
   public static func start(
-    limit: Int? = 50_000, capturesPlaces: Bool = true,
+    limit: Int? = 50_000, capturesPlaces: Bool = true, samplingInterval: Int = 1,
     clock: any Clock<Duration> = ContinuousClock()
   ) -> Trace {
     let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, time: stopwatch(clock))
-    if let old = RunningTraces.add(trace, isScoped: false) { old.close() }
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: false, sampling: samplingInterval,
+      clock: clock)
+    Recorder.add(trace)
     return trace
   }
 
@@ -70,14 +90,14 @@ public final class Trace: Sendable {
   /// task of `body`, in a task created there, in a handler of a promise that belongs to the trace,
   /// or by attaching a handler to such a promise.
   ///
-  /// For the parameters, see ``start(limit:capturesPlaces:clock:)``. Rethrows the errors of `body`.
+  /// For the parameters, see ``start(limit:capturesPlaces:samplingInterval:clock:)``. Rethrows the errors of `body`.
   public static func recording<Result>(
     limit: Int? = 50_000, capturesPlaces: Bool = true,
     clock: any Clock<Duration> = ContinuousClock(), _ body: (Trace) throws -> Result
   ) rethrows -> Result {
     let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, time: stopwatch(clock))
-    _ = RunningTraces.add(trace, isScoped: true)
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, clock: clock)
+    Recorder.add(trace)
     defer { trace.stop() }
     return try $scope.withValue(trace) { try body(trace) }
   }
@@ -92,7 +112,7 @@ public final class Trace: Sendable {
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
     let trace = Trace(
-      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, time: stopwatch(clock))
+      limit: limit, capturesPlaces: capturesPlaces, isScoped: true, clock: clock)
     return try await trace.record(body)
   }
 
@@ -102,15 +122,15 @@ public final class Trace: Sendable {
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
     let trace = Trace(
-      limit: 50_000, capturesPlaces: true, isScoped: true, claimsRejections: true,
-      time: stopwatch(ContinuousClock()))
+      limit: defaultLimit, capturesPlaces: true, isScoped: true, claimsRejections: true,
+      clock: ContinuousClock())
     return try await trace.record(body)
   }
 
   private func record<Result>(
     isolation: isolated (any Actor)? = #isolation, _ body: (Trace) async throws -> Result
   ) async rethrows -> Result {
-    _ = RunningTraces.add(self, isScoped: true)
+    Recorder.add(self)
     defer { stop() }
     return try await Self.$scope.withValue(self) { try await body(self) }
   }
@@ -119,125 +139,89 @@ public final class Trace: Sendable {
   /// neither is recording.
   public static var current: Trace? {
     if let scope, scope.isRunning { return scope }
-    return RunningTraces.ofProcess
+    return Recorder.ofProcess
   }
 
   /// Stops recording.
   ///
   /// Its reports remain available.
-  public func stop() {
-    RunningTraces.remove(self, close())
-  }
+  public func stop() { Recorder.remove(self) }
 
   /// Whether the trace is recording.
-  public var isRunning: Bool { RunningTraces.contains(self) }
+  public var isRunning: Bool { Recorder.contains(self) }
 
   /// The number of records of promises, and of consumers that aren't promises.
-  public var count: Int { log.withLock { $0.records.count } }
+  public var count: Int { withLog { $0.records.count } }
 
   /// The promises that the trace has discarded because its limit was reached.
-  public var forgotten: Forgotten { log.withLock { $0.forgotten } }
+  public var forgotten: Forgotten { withLog { $0.forgotten } }
 
-  /// Ends the recording; later events are ignored.
+  /// Applies the events that concern this trace.
   ///
-  /// - Returns: The promises and threads whose events the trace received.
-  @discardableResult
-  private func close() -> Interests {
+  /// - Returns: The errors that the trace has discarded, which must be released outside the locks.
+  func apply(_ entries: [Entry]) -> [Payload] {
     log.withLock { log in
-      log.isOpen = false
-      return isScoped ? log.interests : Interests()
+      for entry in entries { apply(entry, to: &log) }
+      return log.takeDiscarded()
     }
   }
 
-  /// Records an event if it concerns this trace.
-  ///
-  /// - Returns: Whether it concerns this trace.
-  func record(
-    _ event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey, isInScope: Bool
-  ) -> Bool {
-    if isScoped {
-      guard log.withLock({ $0.concerns(event, on: thread, isInScope: isInScope) }) else {
-        return false
+  private func apply(_ entry: Entry, to log: inout Log) {
+    let event = entry.event
+    if !isScoped {
+      if event.flags.contains(.isOutsideSample) { return }
+      if entry.isSkipped { return log.skip(entry) }
+    }
+    if event.kind == .clock {
+      if event.other == UInt(number), case .time(let time) = event.payload?.content {
+        log.clockTime = time
       }
+      return
     }
-    let callStack = captureCallStack(for: event, on: thread)
-    let forgotten: [Record] = log.withLock { log in
-      guard log.isOpen else { return [] }
-      // The time is read under the lock, so events are recorded in the order of their times.
-      let forgotten = log.apply(event, at: time(), on: thread, callStack: callStack)
-      if isScoped { updateInterests(in: log, event.promises + forgotten.map(\.id), thread) }
-      return forgotten
+    let isConcerned =
+      !isScoped || log.concerns(entry, isInScope: entry.scope == number)
+    if claimsRejections, let rejection = event.payload?.rejection {
+      // The identifier of a rejection can be reused after the rejection is deallocated. The last
+      // promise therefore decides: while a rejection exists, the promises that it rejects are
+      // newer than those of earlier rejections with the same identifier.
+      if isConcerned { log.claimed.insert(rejection.id) } else { log.claimed.remove(rejection.id) }
     }
-    withExtendedLifetime(forgotten) {}
-    return true
+    if isConcerned { log.apply(entry) }
   }
 
-  /// Updates whether this trace receives the events of these promises and of this thread.
+  /// Calls `body` with the time on the trace's own clock if it has changed.
+  func advanceClock(_ body: (Duration) -> Void) {
+    guard let clock else { return }
+    // Under the lock, so that the changes are recorded in order.
+    lastTime.withLock { last in
+      let time = clock()
+      if time != last { body(time) }
+      last = time
+    }
+  }
+
+  /// Keeps an unhandled rejection if it belongs to this trace.
   ///
-  /// It's called under the log's lock, so that updates are applied in the order of the changes.
-  private func updateInterests(
-    in log: Log, _ promises: [PromiseDiagnostics.PromiseID], _ thread: ThreadKey
-  ) {
-    var wanted = Interests()
-    var unwanted = Interests()
-    for promise in promises {
-      if log.contains(promise) {
-        wanted.promises.append(promise)
-      } else {
-        unwanted.promises.append(promise)
-      }
-    }
-    if log.isInterested(in: thread) {
-      wanted.threads = [thread]
-    } else {
-      unwanted.threads = [thread]
-    }
-    RunningTraces.update(self, wanted: wanted, unwanted: unwanted)
-  }
-
-  func record(name: String, of promise: PromiseDiagnostics.PromiseID) {
-    let isInScope = !isScoped || Self.scope === self
-    let forgotten: [Record] = log.withLock { log in
-      guard log.isOpen, isInScope || log.contains(promise) else { return [] }
-      let forgotten = log.name(promise, name, at: time(), on: .current)
-      if isScoped { updateInterests(in: log, [promise] + forgotten.map(\.id), .current) }
-      return forgotten
-    }
-    withExtendedLifetime(forgotten) {}
-  }
-
-  /// Keeps an unhandled rejection that belongs to this trace.
-  ///
-  /// - Returns: Whether it was kept; false if the trace has been stopped.
-  func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) -> Bool {
+  /// - Returns: Whether it was kept.
+  func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
     log.withLock { log in
-      if log.isOpen { log.unhandled.append(rejection) }
-      return log.isOpen
+      guard log.claimed.remove(id) != nil else { return false }
+      log.unhandled.append(rejection)
+      return true
     }
   }
 
-  private func captureCallStack(
-    for event: PromiseDiagnostics.TraceEvent, on thread: ThreadKey
-  ) -> CallStack? {
-    guard let callStacks else { return nil }
-    switch event.kind {
-    case .created(let origin?) where !SourceLocation.isInLibrary(fileID: origin.fileID): return nil
-    case .created, .attached: return callStacks.capture()
-    case .settled:
-      // A promise that its own handler settles needs no second location.
-      let isOwn = log.withLock { $0.isHandled(event.promise, on: thread) }
-      return isOwn ? nil : callStacks.capture()
-    default: return nil
-    }
+  /// Calls `body` with the log of all events up to now, under the lock; `body` must not run user
+  /// code.
+  func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result {
+    Recorder.update()
+    return log.withLock { body($0) }
   }
-
-  /// Calls `body` with the log, under the lock; `body` must not run user code.
-  func withLog<Result: Sendable>(_ body: (Log) -> Result) -> Result { log.withLock { body($0) } }
 
   /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {
-    let (log, now) = log.withLock { ($0, time()) }
-    return Snapshot(log: log, now: now)
+    let log = withLog { $0 }
+    return Snapshot(log: log, now: clock?() ?? .nanoseconds(Recorder.now - start))
   }
 }
 

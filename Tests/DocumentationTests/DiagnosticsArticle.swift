@@ -62,7 +62,7 @@ private func writing(_ trace: Trace) throws {
 }
 
 private func limiting() {
-  let trace = Trace.start(limit: 100_000, capturesPlaces: false)
+  let trace = Trace.start(limit: 10_000, samplingInterval: 100)
 
   trace.stop()
 }

@@ -1,8 +1,8 @@
 extension PromiseDiagnostics {
-  /// An event of a promise, as passed to the handler of ``setTracer(_:)``.
-  package struct TraceEvent: Sendable {
+  /// An event of a promise, as passed to a ``Tracer``.
+  package struct TraceEvent {
     /// What happened.
-    package enum Kind: Sendable {
+    package enum Kind {
       /// The promise was created, with its resolver at `origin`, or by a combinator or in another
       /// way without a known source location.
       case created(origin: SourceLocation?)
@@ -11,9 +11,11 @@ extension PromiseDiagnostics {
       ///
       /// Observers that don't create a promise, such as those of `await` and of combinators, are
       /// reported in the same way. `executor` is where the handler will run, and `isOperator` is
-      /// whether it has a user's closure. A promise whose handler returned another one can be
-      /// attached a second time, to that one.
-      case attached(source: PromiseID, isSettled: Bool, executor: Executor, isOperator: Bool)
+      /// whether it has a user's closure.
+      case attached(
+        source: PromiseID, isSettled: Bool, executor: ExecutorReference, isOperator: Bool)
+      /// The handler that settles the promise returned `source`, which is pending, and waits for it.
+      case waits(source: PromiseID)
       /// The observer, which doesn't create a promise itself, contributes to the given promise, for
       /// example that of a combinator.
       ///
@@ -29,11 +31,11 @@ extension PromiseDiagnostics {
       /// The handler returned another promise, `inner`, with whose result this promise settles;
       /// `inner` can already be settled.
       ///
-      /// If no second `attached` follows, the two promises are the same from now on, and the events
+      /// If no `waits` follows, the two promises are the same from now on, and the events
       /// of the settlement have this promise's ID.
       case adopted(inner: PromiseID, isSettled: Bool)
       /// The promise was fulfilled or, if there is a rejection, rejected.
-      case settled(Rejection?)
+      case settled(RejectionReference?)
       /// The observer was removed and won't be called.
       case withdrawn
       /// The promise was cancelled directly.
@@ -71,12 +73,31 @@ extension PromiseDiagnostics {
     package let id: UInt?
     /// Whether it runs one handler at a time; nil if that is unknown, as it is for queues.
     package let isSerial: Bool?
+
+    package init(name: String, id: UInt?, isSerial: Bool?) {
+      self.name = name
+      self.id = id
+      self.isSerial = isSerial
+    }
+  }
+
+  /// The executor of a handler, which can be described only during the event.
+  package struct ExecutorReference {
+    let target: Unmanaged<AnyObject>?
+    let kind: HandlerTarget.Kind
+  }
+
+  /// A rejection, which can be read only during the event.
+  package struct RejectionReference {
+    let rejection: Unmanaged<Pledge.Rejection>
   }
 
   /// Identifies a promise while it exists.
   package struct PromiseID: Hashable, Sendable, CustomStringConvertible {
     /// The number: an address in memory.
     package let rawValue: UInt
+
+    package init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// The number in hexadecimal digits.
     package var description: String { String(rawValue, radix: 16) }

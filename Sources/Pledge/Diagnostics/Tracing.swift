@@ -17,16 +17,15 @@ extension PromiseDiagnostics.TraceEvent.Kind {
     case .attached(let source, let observer):
       self = .attached(
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
-        executor: PromiseDiagnostics.Executor(of: observer), isOperator: observer.body != nil)
-    case .waits(let source, let handler):
-      // Doesn't check whether it has a closure, because another thread may already run it.
-      self = .attached(
-        source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
-        executor: PromiseDiagnostics.Executor(of: handler), isOperator: false)
+        executor: PromiseDiagnostics.ExecutorReference(
+          target: observer.target, kind: observer.targetKind),
+        isOperator: observer.body != nil)
+    case .waits(let source):
+      self = .waits(source: PromiseDiagnostics.PromiseID(source))
     case .observes(let result):
       self = .observes(for: PromiseDiagnostics.PromiseID(result))
     case .handlerStarted(let source):
-      let handler = cell as? Handler
+      let handler = cell.isHandler ? unsafeDowncast(cell, to: Handler.self) : nil
       self = .handlerStarted(
         callsClosure: handler?.body != nil && handler?.receives(source.rejection) == true
           && source.rejection?.isAbandonment != true)
@@ -35,7 +34,8 @@ extension PromiseDiagnostics.TraceEvent.Kind {
     case .adopted(let inner, let isSettled):
       self = .adopted(inner: PromiseDiagnostics.PromiseID(inner), isSettled: isSettled)
     case .settled(let rejection):
-      self = .settled(rejection.map { PromiseDiagnostics.Rejection($0) })
+      self = .settled(
+        rejection.map { PromiseDiagnostics.RejectionReference(rejection: .passUnretained($0)) })
     case .withdrawn:
       self = .withdrawn
     case .cancellationRequested:
@@ -50,25 +50,37 @@ extension PromiseDiagnostics.TraceEvent.Kind {
   }
 }
 
-extension PromiseDiagnostics.Executor {
-  /// Creates a description of where `handler` will run.
-  fileprivate init(of handler: Handler) {
-    guard let target = handler.target?.takeUnretainedValue() else {
-      self.init(name: "immediate", id: nil, isSerial: false)
-      return
+extension PromiseDiagnostics.ExecutorReference {
+  /// An executor that exists as long as the process.
+  package enum Permanent { case immediate, global, main }
+
+  /// The permanent executor, if it's one.
+  package var permanent: Permanent? {
+    guard let target else { return .immediate }
+    let object = target.toOpaque()
+    if object == Unmanaged.passUnretained(Queues.global).toOpaque() { return .global }
+    return object == Unmanaged.passUnretained(Queues.main).toOpaque() ? .main : nil
+  }
+
+  /// The description of the executor.
+  package var executor: PromiseDiagnostics.Executor {
+    guard let target = target?.takeUnretainedValue() else {
+      return PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)
     }
-    if handler.targetKind != .scheduler {
-      let (isGlobal, isMain) = (target === Queues.global, target === Queues.main)
-      let label = unsafeDowncast(target, to: DispatchQueue.self).label
-      self.init(
-        name: isGlobal ? "global" : isMain ? "main" : label, id: Self.address(of: target),
-        isSerial: isGlobal ? false : isMain ? true : nil)
-    } else {
-      let scheduler = unsafeDowncast(target, to: Scheduler.self)
-      self.init(
-        name: scheduler.name, id: scheduler.identity.map { Self.address(of: $0) },
-        isSerial: scheduler.isIsolation ? true : nil)
+    if kind != .scheduler {
+      let name =
+        switch permanent {
+        case .global: "global"
+        case .main: "main"
+        default: unsafeDowncast(target, to: DispatchQueue.self).label
+        }
+      return PromiseDiagnostics.Executor(
+        name: name, id: Self.address(of: target), isSerial: permanent.map { $0 == .main })
     }
+    let scheduler = unsafeDowncast(target, to: Scheduler.self)
+    return PromiseDiagnostics.Executor(
+      name: scheduler.name, id: scheduler.identity.map { Self.address(of: $0) },
+      isSerial: scheduler.isIsolation ? true : nil)
   }
 
   private static func address(of object: AnyObject) -> UInt {
@@ -76,12 +88,12 @@ extension PromiseDiagnostics.Executor {
   }
 }
 
-extension PromiseDiagnostics.Rejection {
-  fileprivate init(_ rejection: Rejection) {
-    self.init(
-      error: rejection.error,
-      id: rejection.root.address,
-      origin: rejection.origin)
+extension PromiseDiagnostics.RejectionReference {
+  /// A copy of the rejection.
+  package var copy: PromiseDiagnostics.Rejection {
+    let rejection = rejection.takeUnretainedValue()
+    return PromiseDiagnostics.Rejection(
+      error: rejection.error, id: rejection.root.address, origin: rejection.origin)
   }
 }
 

@@ -56,7 +56,7 @@ extension Handler {
       fail(.cancellation)
     case .adopted:
       noteAdoption(of: inner, isSettled: false)
-      Instrumentation.note(self, .waits(source: inner, handler: self))
+      Instrumentation.note(self, .waits(source: inner))
       if wasAdopted { breakCycles() }
       closeRow(around: inner)
     }

@@ -4,7 +4,7 @@ extension Instrumentation {
     case created(origin: SourceLocation?)
     case attached(source: Cell, observer: Handler)
     /// The handler, whose closure has returned, waits for a promise that it adopted.
-    case waits(source: Cell, handler: Handler)
+    case waits(source: Cell)
     case observes(result: Cell)
     case handlerStarted(source: Cell)
     case handlerReturned
@@ -17,18 +17,25 @@ extension Instrumentation {
     case released
   }
 
-  /// A struct, because a closure that is used directly as a generic argument needs one more thunk
-  /// at each access.
-  private struct Tracer: Sendable {
-    let call: @Sendable (Cell, Step) -> Void
+  /// A receiver of steps.
+  final class Tracer: Sendable {
+    let receive: @Sendable (Cell, Step) -> Void
+    init(_ receive: @escaping @Sendable (Cell, Step) -> Void) { self.receive = receive }
   }
-
-  private static let tracer = Mutex<Tracer?>(nil)
 
   /// Installs `tracer`, which receives every step; nil removes it.
-  static func setTracer(_ tracer: (@Sendable (Cell, Step) -> Void)?) {
-    install(tracer.map { Tracer(call: $0) }, in: self.tracer, flag: tracing)
+  ///
+  /// Each event reads the tracer without a lock, so that threads don't contend. A thread can
+  /// therefore still call a tracer that was removed: tracers are never deallocated.
+  static func setTracer(_ tracer: Tracer?) {
+    if let tracer {
+      let address = UInt(bitPattern: Unmanaged.passRetained(tracer).toOpaque())
+      withAtomic(&tracerWord) { $0.store(UInt64(address), ordering: .releasing) }
+    }
+    install(tracer, in: installedTracer, flag: tracing)
   }
+
+  private static let installedTracer = Mutex<Tracer?>(nil)
 
   @inline(__always)
   static func note(_ cell: Cell, _ step: @autoclosure () -> Step) {
@@ -37,9 +44,16 @@ extension Instrumentation {
 
   @inline(never)
   private static func tell(_ cell: Cell, _ step: Step) {
-    tracer.withLock { $0 }?.call(cell, step)
+    let address = withAtomic(&tracerWord) { $0.load(ordering: .acquiring) }
+    guard let pointer = UnsafeRawPointer(bitPattern: UInt(address)) else { return }
+    Unmanaged<Tracer>.fromOpaque(pointer)._withUnsafeGuaranteedRef { $0.receive(cell, step) }
   }
 }
+
+/// The address of the tracer, retained.
+///
+/// `nonisolated(unsafe)`: only accessed atomically.
+@exclusivity(unchecked) nonisolated(unsafe) private var tracerWord: UInt64 = 0
 
 extension Cell {
   /// Reports a promise that a resolver or a combinator settles.

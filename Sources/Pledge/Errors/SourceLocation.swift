@@ -11,10 +11,19 @@ extension PromiseDiagnostics {
 
     @usableFromInline let file: StaticText
 
+    /// The bytes of the file's name, which end with a zero.
+    package var fileBytes: UnsafePointer<UInt8> { file.bytes }
+
     /// Creates the location of `line` in `fileID`, a string literal.
     @inlinable
     package init(fileID: StaticString, line: UInt) {
       self.file = StaticText(fileID)
+      self.line = line
+    }
+
+    /// Creates the location of `line` in the file whose name `file` points to, in a string literal.
+    package init(file: UnsafePointer<UInt8>, line: UInt) {
+      self.file = StaticText(bytes: file)
       self.line = line
     }
 
@@ -33,6 +42,8 @@ struct StaticText: @unchecked Sendable, Hashable {
 
   @inlinable
   init(_ string: StaticString) { bytes = string.utf8Start }
+
+  init(bytes: UnsafePointer<UInt8>) { self.bytes = bytes }
 
   var text: String { String(cString: bytes) }
 

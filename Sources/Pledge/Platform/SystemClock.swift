@@ -9,10 +9,10 @@
 #endif
 
 /// The clock that `ContinuousClock` reads, which needs macOS 13 and iOS 16.
-enum SystemClock {
+package enum SystemClock {
   /// The number of nanoseconds since an arbitrary moment; it also advances while the system is
   /// suspended.
-  static var now: Int64 {
+  package static var now: Int64 {
     #if canImport(Darwin)
       return Int64(clamping: clock_gettime_nsec_np(CLOCK_MONOTONIC_RAW))
     #else

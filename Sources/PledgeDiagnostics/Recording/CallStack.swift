@@ -1,54 +1,61 @@
 import Pledge
 
-#if canImport(Glibc)
-  import Glibc
+/// The return addresses on a thread's call stack, innermost first.
+struct CallStack: Sendable {
+  /// The hash value of the addresses, which identifies them.
+  let key: UInt64
+  let addresses: [UInt]
+}
 
-  /// The return addresses on a thread's call stack, innermost first.
-  struct CallStack: Hashable, Sendable {
-    let addresses: [UInt]
+/// The call stacks of all recorded events, each stored once.
+enum CallStacks {
+  /// A program has as many call stacks as places, but recursion adds more; the events of further
+  /// ones have no source location.
+  private static let limit = 50_000
+
+  private static let stacks = Mutex<[UInt64: CallStack]>([:])
+
+  fileprivate static func insert(_ callStack: CallStack) -> Bool {
+    stacks.withLock { stacks in
+      guard stacks.count < limit || stacks[callStack.key] != nil else { return false }
+      stacks[callStack.key] = callStack
+      return true
+    }
   }
 
-  /// Captures call stacks.
-  ///
-  /// It uses the C library's `backtrace`, which reads only memory that the compiler's unwind tables
-  /// describe. `Backtrace.capture(algorithm: .fast)` follows frame pointers, which are invalid in
-  /// asynchronous frames: it reads invalid memory there and crashes the program.
-  struct CallStackReader: Sendable {
-    private typealias Function =
-      @convention(c) (UnsafeMutablePointer<UnsafeMutableRawPointer?>, Int32) -> Int32
+  /// Returns the call stack with the key of an event.
+  static func callStack(_ key: UInt64) -> CallStack? {
+    key == 0 ? nil : stacks.withLock { $0[key] }
+  }
+}
 
-    /// The maximum number of callers to capture; the innermost ones belong to the library.
-    private static let depth = 32
+/// The keys of call stacks that a thread has seen before, so that it needs no lock for them.
+struct KnownCallStacks {
+  /// The maximum number of callers to capture; the innermost ones belong to the library.
+  private static let depth = 40
+  private static let size = 1024
 
-    private let function: Function
+  /// Each key at its remainder; a newer one replaces it.
+  private var keys = [UInt64](repeating: 0, count: size)
 
-    /// Creates a reader; nil if the C library can't capture call stacks.
-    init?() {
-      // Looked up by name, because the C library's module doesn't contain its header.
-      guard let symbol = dlsym(nil, "backtrace") else { return nil }
-      function = unsafeBitCast(symbol, to: Function.self)
-      // The first call loads the unwinder, so make it before the recording starts.
-      _ = capture()
-    }
-
-    /// Returns the innermost callers; nil if the stack can't be read.
-    func capture() -> CallStack? {
-      withUnsafeTemporaryAllocation(of: UnsafeMutableRawPointer?.self, capacity: Self.depth) {
-        guard let frames = $0.baseAddress else { return nil }
-        frames.initialize(repeating: nil, count: Self.depth)
-        // The first address is in this function.
-        let addresses = $0.prefix(Int(function(frames, Int32(Self.depth)))).dropFirst()
-        return CallStack(addresses: addresses.map { UInt(bitPattern: $0) })
+  /// Returns the key of the current call stack: its hash value; zero if it can't be read.
+  mutating func capture(endOfStack: UInt) -> UInt64 {
+    withUnsafeTemporaryAllocation(of: UInt.self, capacity: Self.depth) { memory in
+      guard let addresses = memory.baseAddress else { return 0 }
+      let count = FramePointers.read(
+        into: addresses, capacity: Self.depth, endOfStack: endOfStack)
+      if count == 0 { return 0 }
+      var key: UInt64 = 0
+      for index in 0..<count {
+        key = (key ^ UInt64(addresses[index])) &* 0x9E37_79B9_7F4A_7C15
+        key ^= key >> 29
       }
+      let slot = Int(key % UInt64(Self.size))
+      if keys[slot] == key { return key }
+      let callStack = CallStack(key: key, addresses: (0..<count).map { addresses[$0] })
+      guard CallStacks.insert(callStack) else { return 0 }
+      keys[slot] = key
+      return key
     }
   }
-#else
-  /// A thread's call stack, which is unknown on this platform.
-  struct CallStack: Hashable, Sendable {}
-
-  /// A reader of call stacks, which can't be created on this platform.
-  struct CallStackReader: Sendable {
-    init?() { nil }
-    func capture() -> CallStack? { nil }
-  }
-#endif
+}

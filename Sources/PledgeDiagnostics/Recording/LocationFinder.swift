@@ -9,10 +9,12 @@ import Pledge
 final class LocationFinder: Sendable {
   static let shared = LocationFinder()
 
-  private struct State {
+  fileprivate struct State {
     private var lookup: AddressLookup?
     private var known: [UInt: [AddressLookup.Function]] = [:]
     private var isKnownToBeLibrary: [UInt: Bool] = [:]
+    /// The locations of call stacks, by their keys.
+    private var locations: [UInt64: SourceLocation?] = [:]
 
     var lookupCount: Int { known.count }
 
@@ -46,31 +48,38 @@ final class LocationFinder: Sendable {
   /// The number of addresses whose lines were looked up.
   var lookupCount: Int { state.withLock { $0.lookupCount } }
 
-  #if canImport(Glibc)
-    func location(of callStack: CallStack) -> SourceLocation? {
-      state.withLock { state in
-        var inner: UInt?
-        for address in callStack.addresses {
-          if !state.isLibrary(address) {
-            let functions = state.functions(at: address)
-            if let index = functions.firstIndex(where: { !$0.isLibrary }) {
-              // The function that the user's code calls, which is inlined there or the innermost
-              // caller's.
-              let called =
-                functions[..<index].last ?? inner.flatMap { state.functions(at: $0).last }
-              return SourceLocation(
-                file: functions[index].file, line: functions[index].line,
-                function: functions[index].name, operation: called.flatMap(OperationName.of))
-            }
-          }
-          inner = address
+  func location(of callStack: CallStack) -> SourceLocation? {
+    state.withLock { $0.location(of: callStack) }
+  }
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension LocationFinder.State {
+  fileprivate mutating func location(of callStack: CallStack) -> SourceLocation? {
+    if let location = locations[callStack.key] { return location }
+    let location = findLocation(of: callStack)
+    locations[callStack.key] = .some(location)
+    return location
+  }
+
+  private mutating func findLocation(of callStack: CallStack) -> SourceLocation? {
+    var inner: UInt?
+    for address in callStack.addresses {
+      if !isLibrary(address) {
+        let functions = functions(at: address)
+        if let index = functions.firstIndex(where: { !$0.isLibrary }) {
+          // The function that the user's code calls, which is inlined there or the innermost
+          // caller's.
+          let called = functions[..<index].last ?? inner.flatMap { self.functions(at: $0).last }
+          return SourceLocation(
+            file: functions[index].file, line: functions[index].line,
+            function: functions[index].name, operation: called.flatMap(OperationName.of))
         }
-        return nil
       }
+      inner = address
     }
-  #else
-    func location(of callStack: CallStack) -> SourceLocation? { nil }
-  #endif
+    return nil
+  }
 }
 
 /// The name of an operation, derived from the function of the library that user code calls.

@@ -16,13 +16,19 @@ struct Log: Sendable {
   }
 
   private(set) var records: [Int: Record] = [:]
-  private(set) var threads: [ThreadKey: Thread] = [:]
+  /// The threads, by the numbers of their buffers.
+  private(set) var threads: [Int32: Thread] = [:]
   private(set) var forgotten = Forgotten()
-  var isOpen = true
   /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
+  /// The identifiers of the rejections that are unhandled so far and belong to the trace.
+  var claimed: Set<UInt> = []
+  /// The time of the trace's own clock; nil if times are those of the recorder.
+  var clockTime: Duration?
 
   private let limit: Int?
+  private let start: Int64
+  private let capturesPlaces: Bool
   private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
   private var nextNumber = 1
   /// The lowest number that can be in the record.
@@ -30,17 +36,16 @@ struct Log: Sendable {
   /// The records to discard first, in the order in which they ended; some are already removed.
   private var ended: [Int] = []
   private var nextEnded = 0
-  /// The captured call stacks, each stored once.
-  private var callStacks: Set<CallStack> = []
+  /// The discarded records.
+  ///
+  /// They retain users' errors, whose release can release promises, so they must be released
+  /// outside the locks.
+  private var discarded: [Payload] = []
 
-  init(limit: Int?) { self.limit = limit }
-
-  /// Returns whether the innermost handler on this thread is the one that settles this promise.
-  func isHandled(_ promise: PromiseDiagnostics.PromiseID, on key: ThreadKey) -> Bool {
-    guard let number = numbers[promise], let running = threads[key]?.running.last else {
-      return false
-    }
-    return running == number || records[running]?.linkedTo == number
+  init(limit: Int?, capturesPlaces: Bool, start: Int64) {
+    self.limit = limit
+    self.capturesPlaces = capturesPlaces
+    self.start = start
   }
 }
 
@@ -52,79 +57,85 @@ extension Log {
   /// results from that.
   ///
   /// - Parameter isInScope: Whether the event happens in the body's task, or in one created there.
-  mutating func concerns(
-    _ event: PromiseDiagnostics.TraceEvent, on key: ThreadKey, isInScope: Bool
-  ) -> Bool {
-    if isInScope || numbers[event.promise] != nil || threads[key]?.running.isEmpty == false {
+  mutating func concerns(_ entry: Entry, isInScope: Bool) -> Bool {
+    let event = entry.event
+    if isInScope || numbers[event.promise] != nil
+      || threads[entry.thread]?.running.isEmpty == false
+    {
       return true
     }
     switch event.kind {
-    case .observes(let result): return numbers[result] != nil
-    case .attached(let source, _, _, _):
-      if numbers[source] != nil { return true }
+    case .observes: return numbers[event.otherPromise] != nil
+    case .attached:
+      if numbers[event.otherPromise] != nil { return true }
       // A wait that starts next doesn't block for an observer attached here earlier.
-      threads[key]?.lastObserver = nil
+      threads[entry.thread]?.lastObserver = nil
       return false
-    case .waitEnded: return threads[key]?.waits.isEmpty == false
+    case .waitEnded: return threads[entry.thread]?.waits.isEmpty == false
     default: return false
     }
   }
 
-  /// Returns whether events of other promises on this thread can concern the trace.
-  func isInterested(in key: ThreadKey) -> Bool {
-    guard let thread = threads[key] else { return false }
-    return !thread.running.isEmpty || !thread.waits.isEmpty || thread.lastObserver != nil
+  /// Counts a promise that isn't recorded, because it has been released since.
+  mutating func skip(_ entry: Entry) {
+    let event = entry.event
+    if event.kind == .attached { threads[entry.thread]?.lastObserver = nil }
+    guard event.createsPromise else { return }
+    nextNumber += 1
+    forgotten.settled += 1
   }
 
-  /// The promises and threads whose events can concern the trace.
-  var interests: Interests {
-    Interests(promises: Array(numbers.keys), threads: Array(threads.keys))
+  /// Applies an event.
+  mutating func apply(_ entry: Entry) {
+    enter(entry)
+    forgetBeyondLimit()
   }
 
-  /// Records an event.
-  ///
-  /// - Returns: The discarded records. They retain users' errors, whose release can release
-  ///   promises, so the caller must release them outside the log's lock.
-  mutating func apply(
-    _ event: PromiseDiagnostics.TraceEvent, at time: Duration, on key: ThreadKey,
-    callStack: CallStack?
-  ) -> [Record] {
-    enter(event, at: time, on: key, callStack: callStack)
-    return forgetBeyondLimit()
-  }
-
-  private mutating func enter(
-    _ event: PromiseDiagnostics.TraceEvent, at time: Duration, on key: ThreadKey,
-    callStack: CallStack?
-  ) {
-    if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
+  private mutating func enter(_ entry: Entry) {
+    let event = entry.event
+    let key = entry.thread
+    if threads[key] == nil {
+      threads[key] = Thread(number: threads.count + 1, isMain: entry.isMain)
+    }
     guard let thread = threads[key] else { return }
+    let time = clockTime ?? .nanoseconds(event.time - start)
     let moment = Moment(time: time, thread: thread.number, inside: thread.running.last)
-    let callStack = callStack.map { keep($0) }
+    let callStack = capturesPlaces ? CallStacks.callStack(event.callStack) : nil
+    // A promise that was skipped has settled by now.
+    let isOtherSettled = event.flags.contains(.isSettled) || entry.isOtherSkipped
 
     switch event.kind {
-    case .created(let origin):
+    case .created:
+      let origin = UnsafePointer<UInt8>(bitPattern: event.other)
       let number = add(event.promise, origin == nil ? .combinator : .resolver, moment)
-      records[number]?.origin = origin
-      records[number]?.callStack = callStack
-    case .observes(let result):
-      let number = add(event.promise, .observer, moment)
-      let resultNumber = numbers[result]
-      records[number]?.result = resultNumber
-    case .attached(let source, let isSettled, let executor, let isOperator):
-      let number = numbers[event.promise] ?? add(event.promise, .observer, moment)
-      attach(number, to: source, isSettled, moment)
-      if records[number]?.executor == nil {
-        records[number]?.executor = executor
-        records[number]?.callStack = callStack
-        if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
+      records[number]?.origin = origin.map {
+        PromiseDiagnostics.SourceLocation(file: $0, line: event.object)
       }
+      records[number]?.callStack = callStack
+    case .observes:
+      let number = add(event.promise, .observer, moment)
+      let resultNumber = numbers[event.otherPromise]
+      records[number]?.result = resultNumber
+    case .attached:
+      let number = numbers[event.promise] ?? add(event.promise, .observer, moment)
+      attach(number, to: event.otherPromise, isOtherSettled, moment)
+      let isOperator = event.flags.contains(.hasClosure)
+      let executor = executor(of: event)
+      records[number]?.executor = executor
+      records[number]?.callStack = callStack
+      if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
       threads[key]?.lastObserver = isOperator ? nil : number
-    case .handlerStarted(let callsClosure):
+    case .waits:
+      guard let number = numbers[event.promise] else { return }
+      attach(number, to: event.otherPromise, isOtherSettled, moment)
+      threads[key]?.lastObserver = nil
+    case .handlerStarted:
       guard let number = numbers[event.promise] else { return }
       threads[key]?.running.append(number)
       records[number]?.runs.append(
-        Run(start: time, end: nil, thread: thread.number, callsClosure: callsClosure))
+        Run(
+          start: time, end: nil, thread: thread.number,
+          callsClosure: event.flags.contains(.hasClosure)))
     case .handlerReturned:
       guard let number = numbers[event.promise], thread.running.contains(number) else { return }
       threads[key]?.running.removeLast(
@@ -132,56 +143,50 @@ extension Log {
       if let last = records[number]?.runs.indices.last { records[number]?.runs[last].end = time }
       // By now, a promise has settled or adopted another one; an observer does neither.
       if let record = records[number], record.isPending, record.adopted == nil { end(number, time) }
-    case .adopted(let inner, let isSettled):
+    case .adopted:
       guard let number = numbers[event.promise] else { return }
-      adopt(inner, isSettled, by: number, moment)
-    case .settled(let rejection):
+      adopt(event.otherPromise, isOtherSettled, by: number, moment)
+    case .settled:
       guard let number = numbers[event.promise] else { return }
       settle(
-        number, Settlement(moment: moment, rejection: rejection, callStack: callStack))
+        number,
+        Settlement(moment: moment, rejection: event.payload?.rejection, callStack: callStack))
     case .withdrawn:
       if let number = numbers[event.promise] { end(number, time) }
     case .cancellationRequested:
       guard let number = numbers[event.promise] else { return }
       if records[number]?.cancelled == nil { records[number]?.cancelled = moment }
     case .waitStarted:
+      // A wait that isn't in the record counts, too, so that its end isn't taken for another's.
+      threads[key]?.waits.append(thread.lastObserver ?? 0)
       guard let number = thread.lastObserver, records[number] != nil else { return }
       records[number]?.kind = .wait
       records[number]?.result = moment.inside
       records[number]?.runs = [
         Run(start: time, end: nil, thread: thread.number, callsClosure: false)
       ]
-      threads[key]?.waits.append(number)
     case .waitEnded:
       guard let number = threads[key]?.waits.popLast() else { return }
       if records[number]?.runs.isEmpty == false { records[number]?.runs[0].end = time }
       end(number, time)
     case .released:
       release(event.promise, time)
+    case .named:
+      let number = numbers[event.promise] ?? add(event.promise, .unknown, moment)
+      if case .name(let name) = event.payload?.content { records[number]?.name = name }
+    case .scope, .clock: break
     }
   }
 
-  /// Gives a promise a name and adds it to the record if necessary.
-  ///
-  /// - Returns: The discarded records.
-  mutating func name(
-    _ promise: PromiseDiagnostics.PromiseID, _ name: String, at time: Duration, on key: ThreadKey
-  ) -> [Record] {
-    if threads[key] == nil { threads[key] = Thread(number: threads.count + 1, isMain: key.isMain) }
-    guard let thread = threads[key] else { return [] }
-    let moment = Moment(time: time, thread: thread.number, inside: thread.running.last)
-    let number = numbers[promise] ?? add(promise, .unknown, moment)
-    records[number]?.name = name
-    return forgetBeyondLimit()
+  private func executor(of event: Event) -> PromiseDiagnostics.Executor? {
+    if case .executor(let executor) = event.payload?.content { return executor }
+    return PermanentExecutor(rawValue: event.object)?.executor
   }
 
   /// The promises that were created during the recording and are still in memory.
   var living: [Record] {
     numbers.values.compactMap { records[$0] }.filter(\.isOwnPromise)
   }
-
-  /// Returns whether a promise is in the record.
-  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool { numbers[promise] != nil }
 
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
@@ -283,18 +288,11 @@ extension Log {
     if limit != nil { ended.append(number) }
   }
 
-  private mutating func keep(_ callStack: CallStack) -> CallStack {
-    // The number of source locations is limited, but recursion produces many different stacks.
-    if let limit, callStacks.count > max(limit, 1024) { callStacks = [] }
-    return callStacks.insert(callStack).memberAfterInsert
-  }
-
-  private mutating func forgetBeyondLimit() -> [Record] {
-    guard let limit else { return [] }
-    var forgotten: [Record] = []
+  private mutating func forgetBeyondLimit() {
+    guard let limit else { return }
     while records.count > limit {
       if nextEnded < ended.count {
-        if let record = forget(ended[nextEnded]) { forgotten.append(record) }
+        forget(ended[nextEnded])
         nextEnded += 1
         // Removing half of the array at a time costs O(1) for each promise.
         if nextEnded > 64, nextEnded > ended.count / 2 {
@@ -304,27 +302,19 @@ extension Log {
         continue
       }
       while records[oldest] == nil { oldest += 1 }
-      if let record = forget(oldest) { forgotten.append(record) }
+      forget(oldest)
     }
-    return forgotten
   }
 
-  private mutating func forget(_ number: Int) -> Record? {
-    guard let record = records.removeValue(forKey: number) else { return nil }
+  private mutating func forget(_ number: Int) {
+    guard let record = records.removeValue(forKey: number) else { return }
+    if let rejection = record.settlement?.rejection {
+      discarded.append(Payload(.rejection(rejection)))
+    }
     if numbers[record.id] == number { numbers[record.id] = nil }
     if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
-    return record
   }
-}
 
-extension PromiseDiagnostics.TraceEvent {
-  /// The promises that the event can add to a record, or remove from it.
-  var promises: [PromiseDiagnostics.PromiseID] {
-    switch kind {
-    case .attached(let source, _, _, _): [promise, source]
-    case .adopted(let inner, _): [promise, inner]
-    case .observes(let result): [promise, result]
-    default: [promise]
-    }
-  }
+  /// Returns the discarded errors.
+  mutating func takeDiscarded() -> [Payload] { exchange(&discarded, with: []) }
 }

@@ -184,7 +184,7 @@ extension Snapshot {
     case .waitsForResolver where record.kind == .combinator:
       return ": waits for a timer or for promises that are not in the record, for \(age)"
     case .waitsForResolver
-    where record.origin.map({ SourceLocation.isInLibrary(fileID: $0.fileID) }) == true:
+    where record.origin.map(SourceLocation.isInLibrary) == true:
       return ": its operation has not ended, for \(age)"
     case .waitsForResolver: return ": its resolver has not settled it, for \(age)"
     case .limited: return ": waits for its limiter or for its operation, for \(age)"

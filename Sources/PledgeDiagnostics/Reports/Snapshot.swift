@@ -11,7 +11,7 @@ struct Snapshot {
 
   /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
-    if let origin = record.origin, !SourceLocation.isInLibrary(fileID: origin.fileID) {
+    if let origin = record.origin, !SourceLocation.isInLibrary(origin) {
       return SourceLocation(origin)
     }
     return record.callStack.flatMap(locations.location) ?? record.origin.map { SourceLocation($0) }
@@ -27,7 +27,7 @@ struct Snapshot {
     let operation = record.callStack.flatMap(locations.location)?.operation
     switch record.kind {
     case .resolver:
-      let isOfLibrary = record.origin.map { SourceLocation.isInLibrary(fileID: $0.fileID) } ?? false
+      let isOfLibrary = record.origin.map(SourceLocation.isInLibrary) ?? false
       return isOfLibrary ? operation ?? "promise" : "promise"
     case .combinator: return operation ?? "combinator"
     case .handler: return operation ?? "handler"

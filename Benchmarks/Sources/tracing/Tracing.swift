@@ -1,0 +1,134 @@
+import Foundation
+import Pledge
+import PledgeDiagnostics
+
+/// Measures what a trace costs.
+///
+/// The times are processor times, and the measurements of a workload are interleaved, because other
+/// processes disturb both.
+@main
+enum Tracing {
+  enum Mode: String, CaseIterable {
+    case off = "no trace"
+    case sample = "one in 100"
+    case withoutPlaces = "without locations"
+    case withPlaces = "with locations"
+
+    func start() -> Trace? {
+      switch self {
+      case .off: nil
+      case .sample: Trace.start(samplingInterval: 100)
+      case .withoutPlaces: Trace.start(capturesPlaces: false)
+      case .withPlaces: Trace.start()
+      }
+    }
+  }
+
+  static func main() async throws {
+    let rounds = CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 7
+    printMemory()
+    await printCosts(rounds)
+    await printThreads(rounds)
+    try printReports()
+  }
+
+  private static func printCosts(_ rounds: Int) async {
+    print("| Work | \(Mode.allCases.map(\.rawValue).joined(separator: " | ")) |")
+    print("|---|\(Mode.allCases.map { _ in "---|" }.joined())")
+    for workload in Workload.all {
+      var times: [Mode: [Double]] = [:]
+      for _ in 0..<rounds {
+        for mode in Mode.allCases {
+          times[mode, default: []].append(await measure(workload, mode))
+        }
+      }
+      let medians = Mode.allCases.map { median(times[$0] ?? []) }
+      let cells = medians.map { time in
+        String(format: "%.0f ns", time * 1e9)
+          + (time == medians[0] ? "" : String(format: " (%.1f ×)", time / medians[0]))
+      }
+      print("| \(workload.name) | \(cells.joined(separator: " | ")) |")
+      fflush(nil)
+    }
+  }
+
+  private static func measure(_ workload: Workload, _ mode: Mode) async -> Double {
+    let trace = mode.start()
+    defer { trace?.stop() }
+    for _ in 0..<workload.calls / 100 { await workload.run() }
+    let start = processorTime()
+    for _ in 0..<workload.calls { await workload.run() }
+    return (processorTime() - start) / Double(workload.calls * workload.promises)
+  }
+
+  /// Prints the throughput of eight threads as a multiple of one thread's.
+  private static func printThreads(_ rounds: Int) async {
+    let calls = 40_000
+    for mode in Mode.allCases {
+      var rates: [Int: [Double]] = [:]
+      for _ in 0..<rounds {
+        for threads in [1, 8] {
+          let trace = mode.start()
+          let start = ContinuousClock.now
+          await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<threads {
+              group.addTask {
+                await withCheckedContinuation { continuation in
+                  Thread.detachNewThread {
+                    for _ in 0..<calls { Workload.round() }
+                    continuation.resume()
+                  }
+                }
+              }
+            }
+          }
+          let seconds = (ContinuousClock.now - start) / .seconds(1)
+          rates[threads, default: []].append(Double(threads * calls) / seconds)
+          trace?.stop()
+        }
+      }
+      let ratio = median(rates[8] ?? []) / median(rates[1] ?? [])
+      print(mode.rawValue, String(format: "%.2f", ratio), separator: ", 8 threads ÷ 1: ")
+    }
+  }
+
+  /// Prints the bytes for each promise; it's measured first, before memory can be reused.
+  private static func printMemory() {
+    let trace = Trace.start(limit: nil)
+    let before = residentBytes()
+    for _ in 0..<250_000 { Workload.round() }
+    print("bytes for each promise:", (residentBytes() - before) / 500_000)
+    trace.stop()
+  }
+
+  /// Prints the seconds that reports of 100,000 pending promises take.
+  private static func printReports() throws {
+    let trace = Trace.start(limit: nil)
+    let pairs = (0..<100_000).map { _ in Promise<Int>.withResolvers() }
+    for (name, report) in [
+      ("first report", { trace.count }),
+      ("tree", { trace.pendingTree().description.utf8.count }),
+      ("page", { try trace.data(as: .html).count }),
+    ] as [(String, () throws -> Int)] {
+      let start = processorTime()
+      let size = try report()
+      print("\(name) of 100,000: \(String(format: "%.2f s", processorTime() - start)), \(size)")
+    }
+    trace.stop()
+    for pair in pairs { pair.resolver.fulfill(1) }
+  }
+
+  private static func processorTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+  }
+
+  private static func residentBytes() -> Int {
+    let pages = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+      .split(separator: " ").dropFirst().first.flatMap { Int($0) }
+    return (pages ?? 0) * Int(getpagesize())
+  }
+
+  private static func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+}

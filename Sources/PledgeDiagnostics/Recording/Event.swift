@@ -1,0 +1,126 @@
+import Pledge
+
+/// An event of a promise, as threads record it: without a pointer to anything that changes, and
+/// small, because a trace stores millions of them.
+struct Event {
+  enum Kind: UInt8 {
+    /// `other` and `object` are the file and the line of the origin, if it's known.
+    case created
+    /// `other` is the source; `object` the executor.
+    case attached
+    /// `other` is the promise that the handler returned and for which it waits.
+    case waits
+    /// `other` is the promise to which the observer contributes.
+    case observes
+    case handlerStarted
+    case handlerReturned
+    /// `other` is the promise that the handler returned.
+    case adopted
+    /// `object` is the rejection.
+    case settled
+    case withdrawn
+    case cancellationRequested
+    case waitStarted
+    case waitEnded
+    case released
+    /// `object` is the name.
+    case named
+    /// From here on, the thread's events happen in the task of the trace with the number `other`.
+    case scope
+    /// The clock of the trace with the number `other` has reached `object`.
+    case clock
+  }
+
+  struct Flags: OptionSet {
+    let rawValue: UInt8
+    /// The source, or the promise that the handler returned, is settled.
+    static let isSettled = Flags(rawValue: 1)
+    /// The handler has a user's closure; when it starts: the closure is called.
+    static let hasClosure = Flags(rawValue: 2)
+    /// The event follows `observes` of the same observer.
+    static let isKnown = Flags(rawValue: 4)
+    /// The promise doesn't belong to the sample.
+    static let isOutsideSample = Flags(rawValue: 8)
+  }
+
+  /// The time in nanoseconds, the kind, and the flags.
+  private let word: UInt64
+  let promise: PromiseDiagnostics.PromiseID
+  let other: UInt
+  /// The key of the call stack in `CallStacks`; zero if there is none.
+  let callStack: UInt64
+  /// An object that the event retains, a `PermanentExecutor`, or a line.
+  let object: UInt
+
+  init(
+    _ kind: Kind, _ promise: PromiseDiagnostics.PromiseID, at time: Int64, flags: Flags = [],
+    other: UInt = 0, callStack: UInt64 = 0, object: UInt = 0
+  ) {
+    word = UInt64(time) << 8 | UInt64(kind.rawValue) << 4 | UInt64(flags.rawValue)
+    self.promise = promise
+    self.other = other
+    self.callStack = callStack
+    self.object = object
+  }
+
+  /// Nanoseconds since the start of the recorder; 56 bits are enough for two years.
+  var time: Int64 { Int64(word >> 8) }
+  /// `unsafeBitCast`: `init` has stored the raw value of a case.
+  var kind: Kind { unsafeBitCast(UInt8(word >> 4 & 15), to: Kind.self) }
+  var flags: Flags { Flags(rawValue: UInt8(word & 15)) }
+  var otherPromise: PromiseDiagnostics.PromiseID { PromiseDiagnostics.PromiseID(rawValue: other) }
+
+  /// The object that the event retains until `takePayload()` is called.
+  var payload: Payload? { reference?._withUnsafeGuaranteedRef { $0 } }
+
+  /// Takes the reference to the object, once.
+  func takePayload() -> Payload? { reference?.takeRetainedValue() }
+
+  private var reference: Unmanaged<Payload>? {
+    // Smaller numbers are permanent executors.
+    guard object > 16, kind != .created else { return nil }
+    return UnsafeRawPointer(bitPattern: object).map { .fromOpaque($0) }
+  }
+}
+
+/// What an event refers to beyond numbers.
+final class Payload: Sendable {
+  enum Content: Sendable {
+    case executor(PromiseDiagnostics.Executor)
+    case rejection(PromiseDiagnostics.Rejection)
+    case name(String)
+    case time(Duration)
+  }
+
+  let content: Content
+  init(_ content: Content) { self.content = content }
+
+  var rejection: PromiseDiagnostics.Rejection? {
+    if case .rejection(let rejection) = content { rejection } else { nil }
+  }
+
+  /// A new reference for an event.
+  var retained: UInt { UInt(bitPattern: Unmanaged.passRetained(self).toOpaque()) }
+}
+
+/// The executors that exist as long as the process, which events store as numbers.
+enum PermanentExecutor: UInt {
+  case immediate = 1, global, main
+
+  init?(_ reference: PromiseDiagnostics.ExecutorReference) {
+    switch reference.permanent {
+    case .immediate: self = .immediate
+    case .global: self = .global
+    case .main: self = .main
+    case nil: return nil
+    }
+  }
+
+  var executor: PromiseDiagnostics.Executor {
+    switch self {
+    case .immediate: PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)
+    case .global: PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false)
+    case .main: PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true)
+    }
+  }
+}

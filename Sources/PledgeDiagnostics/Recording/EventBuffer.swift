@@ -1,0 +1,262 @@
+import Foundation
+@_spi(DropIns) import Pledge
+
+/// The events of one thread, which writes them without a lock.
+///
+/// `@unchecked Sendable`: `chunks`, `scope`, and `consumed` of the chunks are guarded by the lock of
+/// `Recorder`; the rest belongs to the thread. A thread publishes an event by increasing the count
+/// of its chunk.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+final class EventBuffer: @unchecked Sendable {
+  /// The events in the order of their times.
+  ///
+  /// `@unchecked Sendable`: an event isn't changed after it is published by `count`.
+  final class Chunk: @unchecked Sendable {
+    static let capacity = 1024
+
+    let events = UnsafeMutablePointer<Event>.allocate(capacity: capacity)
+    let count = Atomic<Int>(0)
+    var consumed = 0
+
+    deinit { events.deallocate() }
+
+    var isFull: Bool { count.load(ordering: .relaxed) == Self.capacity }
+  }
+
+  private let sample = Sample.shared
+  /// Its number among the buffers.
+  let number: Int
+  let isMain: Bool
+
+  // Guarded by the recorder's lock.
+  var chunks: [Chunk]
+  /// The number of the trace in whose task the thread's last consumed event happened.
+  var scope: UInt32 = 0
+
+  // The thread's.
+  @exclusivity(unchecked) private var chunk: Chunk
+  /// The memory of the chunk, and the number of events in it.
+  @exclusivity(unchecked) private var events: UnsafeMutablePointer<Event>
+  @exclusivity(unchecked) private var count = 0
+  @exclusivity(unchecked) private var endOfStack: UInt
+  @exclusivity(unchecked) private var recordedScope: UInt32 = 0
+  /// The handlers that run on the thread, the innermost last, and whether they are in the sample.
+  @exclusivity(unchecked) private var running: [(PromiseDiagnostics.PromiseID, isSampled: Bool)] =
+    []
+  /// The observer that is being created.
+  @exclusivity(unchecked) private var observing = PromiseDiagnostics.PromiseID(rawValue: 0)
+  /// The file in which the thread created a promise last.
+  @exclusivity(unchecked) private var lastFile: (name: UnsafePointer<UInt8>?, isUsers: Bool) =
+    (nil, false)
+  /// The time of the thread's last event, and the promise that it settled last.
+  @exclusivity(unchecked) private var lastTime: Int64 = 0
+  @exclusivity(unchecked) private var settled = PromiseDiagnostics.PromiseID(rawValue: 0)
+  /// The executor that the thread used last.
+  @exclusivity(unchecked) private var executor: Payload?
+  @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
+  @exclusivity(unchecked) private var roots: UInt32 = 0
+
+  init(number: Int, isMain: Bool) {
+    self.number = number
+    self.isMain = isMain
+    chunk = Chunk()
+    chunks = [chunk]
+    events = chunk.events
+    endOfStack = FramePointers.endOfStack
+  }
+
+  // MARK: - The thread's buffer
+
+  private static let key: pthread_key_t = {
+    var key = pthread_key_t()
+    pthread_key_create(&key) { pointer in
+      let pointer: UnsafeMutableRawPointer? = pointer
+      guard let pointer else { return }
+      Recorder.recycle(Unmanaged<EventBuffer>.fromOpaque(pointer).takeRetainedValue())
+    }
+    return key
+  }()
+
+  /// The buffer of the current thread.
+  static var current: Unmanaged<EventBuffer> {
+    if let pointer = pthread_getspecific(key) {
+      return Unmanaged<EventBuffer>.fromOpaque(pointer)
+    }
+    let buffer = Recorder.addBuffer(isMain: Thread.isMainThread)
+    pthread_setspecific(key, Unmanaged.passRetained(buffer).toOpaque())
+    return Unmanaged.passUnretained(buffer)
+  }
+
+  /// Prepares the buffer of a thread that has ended for another thread.
+  func reuse() {
+    endOfStack = FramePointers.endOfStack
+    running = []
+  }
+
+  // MARK: - Writing
+
+  func record(_ event: borrowing PromiseDiagnostics.TraceEvent) {
+    let settings = Recorder.settings
+    let promise = event.promise
+    if settings.hasScopes { recordScope() }
+    if settings.hasClocks { Recorder.recordClocks(in: self) }
+    var flags: Event.Flags = []
+    if settings.sampling > 1, !isSampled(event, settings.sampling) {
+      flags = .isOutsideSample
+      if !settings.hasScopes { return recordOutsideSample(event) }
+    }
+    let time: Int64
+    if case .handlerReturned = event.kind, promise == settled {
+      // The closure has returned before the promise settled, so this saves reading the clock.
+      time = lastTime
+    } else {
+      time = Recorder.now
+      lastTime = time
+    }
+    switch event.kind {
+    case .created(let origin):
+      let isUsers = origin.map(isUsers) ?? false
+      append(
+        Event(
+          .created, promise, at: time, flags: flags,
+          other: origin.map { UInt(bitPattern: $0.fileBytes) } ?? 0,
+          callStack: isUsers ? 0 : captureCallStack(settings), object: origin?.line ?? 0))
+    case .attached(let source, let isSettled, let reference, let isOperator):
+      if isSettled { flags.insert(.isSettled) }
+      if isOperator { flags.insert(.hasClosure) }
+      if promise == observing { flags.insert(.isKnown) }
+      append(
+        Event(
+          .attached, promise, at: time, flags: flags, other: source.rawValue,
+          callStack: captureCallStack(settings), object: number(of: reference)))
+    case .waits(let source):
+      append(Event(.waits, promise, at: time, flags: flags, other: source.rawValue))
+    case .observes(let result):
+      observing = promise
+      append(Event(.observes, promise, at: time, flags: flags, other: result.rawValue))
+    case .handlerStarted(let callsClosure):
+      running.append((promise, !flags.contains(.isOutsideSample)))
+      if callsClosure { flags.insert(.hasClosure) }
+      append(Event(.handlerStarted, promise, at: time, flags: flags))
+    case .handlerReturned:
+      removeRunning(promise)
+      append(Event(.handlerReturned, promise, at: time, flags: flags))
+    case .adopted(let inner, let isSettled):
+      if isSettled { flags.insert(.isSettled) }
+      append(Event(.adopted, promise, at: time, flags: flags, other: inner.rawValue))
+    case .settled(let rejection):
+      // A promise that its own handler settles needs no second location.
+      let isOwn = running.last?.0 == promise
+      settled = promise
+      append(
+        Event(
+          .settled, promise, at: time, flags: flags,
+          callStack: isOwn ? 0 : captureCallStack(settings),
+          object: rejection.map { Payload(.rejection($0.copy)).retained } ?? 0))
+    case .withdrawn: append(Event(.withdrawn, promise, at: time, flags: flags))
+    case .cancellationRequested:
+      append(Event(.cancellationRequested, promise, at: time, flags: flags))
+    case .waitStarted: append(Event(.waitStarted, promise, at: time, flags: flags))
+    case .waitEnded: append(Event(.waitEnded, promise, at: time, flags: flags))
+    case .released: append(Event(.released, promise, at: time, flags: flags))
+    }
+  }
+
+  /// Follows the handlers that run, which decide whether a new promise belongs to the sample.
+  private func recordOutsideSample(_ event: borrowing PromiseDiagnostics.TraceEvent) {
+    switch event.kind {
+    case .handlerStarted: running.append((event.promise, false))
+    case .handlerReturned: removeRunning(event.promise)
+    default: break
+    }
+  }
+
+  private func removeRunning(_ promise: PromiseDiagnostics.PromiseID) {
+    while let last = running.popLast() {
+      if last.0 == promise { return }
+    }
+  }
+
+  func append(_ event: Event) {
+    if count == Chunk.capacity { replaceChunk() }
+    (events + count).initialize(to: event)
+    count += 1
+    chunk.count.store(count, ordering: .releasing)
+  }
+
+  @inline(never)
+  private func replaceChunk() {
+    let (next, garbage) = Recorder.replaceChunk(of: self)
+    chunk = next
+    events = next.events
+    count = 0
+    // Can release users' errors, whose release can record more events.
+    withExtendedLifetime(garbage) {}
+    if count == Chunk.capacity { replaceChunk() }
+  }
+
+  func recordScope() {
+    let scope = Trace.scope?.number ?? 0
+    guard scope != recordedScope else { return }
+    recordedScope = scope
+    append(
+      Event(
+        .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
+        other: UInt(scope)))
+  }
+
+  /// Returns whether a promise was created outside the library, so that it needs no call stack.
+  private func isUsers(_ origin: PromiseDiagnostics.SourceLocation) -> Bool {
+    if origin.fileBytes != lastFile.name {
+      lastFile = (origin.fileBytes, !SourceLocation.isInLibrary(origin))
+    }
+    return lastFile.isUsers
+  }
+
+  private func captureCallStack(_ settings: Recorder.Settings) -> UInt64 {
+    settings.capturesPlaces ? knownCallStacks.capture(endOfStack: endOfStack) : 0
+  }
+
+  private func number(of reference: PromiseDiagnostics.ExecutorReference) -> UInt {
+    if let permanent = PermanentExecutor(reference) { return permanent.rawValue }
+    let executor = reference.executor
+    if let last = self.executor, case .executor(let known) = last.content, known == executor {
+      return last.retained
+    }
+    let payload = Payload(.executor(executor))
+    self.executor = payload
+    return payload.retained
+  }
+
+  // MARK: - The sample
+
+  /// Returns whether an event's promise belongs to the sample: it's one of the chosen roots, waits
+  /// for a promise of the sample, or was created in a handler of the sample.
+  private func isSampled(
+    _ event: borrowing PromiseDiagnostics.TraceEvent, _ interval: UInt32
+  ) -> Bool {
+    let promise = event.promise
+    let isSampled: Bool
+    switch event.kind {
+    case .created: isSampled = running.last?.isSampled ?? isChosenRoot(interval)
+    case .observes(let result): isSampled = sample.contains(result)
+    case .attached(let source, let isSettled, _, _) where promise != observing:
+      // A settled promise outside the sample can be one that isn't recorded, such as that of
+      // `Promise.value`; then, this is the root.
+      isSampled =
+        sample.contains(source)
+        || (running.last?.isSampled ?? (isSettled && isChosenRoot(interval)))
+    case .released:
+      guard sample.contains(promise) else { return false }
+      sample.remove(promise)
+      return true
+    default: return sample.contains(promise)
+    }
+    return isSampled && sample.insert(promise)
+  }
+
+  private func isChosenRoot(_ interval: UInt32) -> Bool {
+    roots &+= 1
+    return roots % interval == 0
+  }
+}

@@ -1,0 +1,300 @@
+@_spi(DropIns) import Pledge
+
+/// Records the events of all threads, and applies them to the traces that are recording.
+///
+/// A thread writes its events to its own buffer. They are applied later, in the order of their
+/// times: when a report needs them, or when the buffers contain more promises than the trace of the
+/// process keeps. In the second case, the promises that have since been released are skipped,
+/// which is most of them, because applying an event takes much longer than recording it.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+enum Recorder {
+  /// What the traces need, which each event reads without a lock.
+  struct Settings: AtomicValue {
+    var capturesPlaces = false
+    var hasScopes = false
+    var hasClocks = false
+    var isRecording = false
+    /// The number of roots of which one is in the sample; 1 if there is no sample.
+    var sampling: UInt32 = 1
+
+    init() {}
+
+    init(word: UInt64) {
+      capturesPlaces = word & 1 != 0
+      hasScopes = word & 2 != 0
+      hasClocks = word & 4 != 0
+      isRecording = word & 8 != 0
+      sampling = UInt32(word >> 32)
+    }
+
+    var word: UInt64 {
+      (capturesPlaces ? 1 : 0) | (hasScopes ? 2 : 0) | (hasClocks ? 4 : 0) | (isRecording ? 8 : 0)
+        | UInt64(sampling) << 32
+    }
+  }
+
+  private struct State {
+    var ofProcess: Trace?
+    var scoped: [Trace] = []
+    var buffers: [EventBuffer] = []
+    /// The buffers of threads that have ended.
+    var unused: [EventBuffer] = []
+    /// The full chunks that aren't consumed, the oldest first: the time of the last event, and the
+    /// number of promises created.
+    var full: [(end: Int64, promises: Int)] = []
+    var promises = 0
+    var shortLived = ShortLivedPromises()
+    /// The events that are being applied.
+    var entries: [Entry] = []
+
+    var traces: [Trace] { scoped + [ofProcess].compactMap(\.self) }
+  }
+
+  private static let state = Mutex(State())
+  private static let settingsWord = Atomic<Settings>(Settings())
+  private static let epoch = SystemClock.now - 1
+
+  static var settings: Settings { settingsWord.load(ordering: .relaxed) }
+
+  /// Nanoseconds since the first use of the recorder.
+  static var now: Int64 { SystemClock.now - epoch }
+
+  private static let tracer = PromiseDiagnostics.Tracer { event in
+    EventBuffer.current._withUnsafeGuaranteedRef { $0.record(event) }
+  }
+}
+
+// MARK: - Traces
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension Recorder {
+  static var ofProcess: Trace? { settings.isRecording ? state.withLock { $0.ofProcess } : nil }
+
+  static func contains(_ trace: Trace) -> Bool {
+    settings.isRecording && state.withLock { $0.traces.contains { $0 === trace } }
+  }
+
+  /// Adds a trace, which receives all events from now on.
+  ///
+  /// The trace of the process replaces the previous one.
+  static func add(_ trace: Trace) {
+    change { state in
+      if trace.isScoped { state.scoped.append(trace) } else { state.ofProcess = trace }
+    }
+  }
+
+  /// Removes a trace, which then contains all events up to now.
+  static func remove(_ trace: Trace) {
+    change { state in
+      state.scoped.removeAll { $0 === trace }
+      if state.ofProcess === trace { state.ofProcess = nil }
+    }
+  }
+
+  private static func change(_ change: (inout State) -> Void) {
+    let garbage = state.withLock { state in
+      let old = state.traces
+      let garbage = consume(&state)
+      change(&state)
+      var settings = Settings()
+      let traces = state.traces
+      settings.isRecording = !traces.isEmpty
+      settings.capturesPlaces = traces.contains(where: \.capturesPlaces)
+      settings.hasScopes = !state.scoped.isEmpty
+      settings.hasClocks = traces.contains { $0.clock != nil }
+      settings.sampling = state.ofProcess?.sampling ?? 1
+      if settings.sampling > 1 { Sample.shared.removeAll() }
+      settingsWord.store(settings, ordering: .relaxed)
+      if traces.contains(where: \.claimsRejections) { Claims.start() }
+      // Set under the lock, so the later of two changes is also the last to set the tracer.
+      PromiseDiagnostics.setTracer(traces.isEmpty ? nil : tracer)
+      return (garbage, old)
+    }
+    withExtendedLifetime(garbage) {}
+  }
+
+  /// Applies all events up to now to the traces.
+  static func update() {
+    guard settings.isRecording else { return }
+    let garbage = state.withLock { consume(&$0) }
+    withExtendedLifetime(garbage) {}
+  }
+
+  /// Passes an unhandled rejection to the traces that claim it, and returns whether one stored it.
+  static func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
+    guard settings.hasScopes else { return false }
+    update()
+    return state.withLock { $0.scoped }.contains { $0.claim(rejection, id) }
+  }
+
+  /// Records the name of a promise.
+  static func record(name: () -> String, of promise: PromiseDiagnostics.PromiseID) {
+    let settings = settings
+    guard settings.isRecording else { return }
+    let name = Payload(.name(name())).retained
+    EventBuffer.current._withUnsafeGuaranteedRef { buffer in
+      if settings.hasScopes { buffer.recordScope() }
+      if settings.hasClocks { recordClocks(in: buffer) }
+      buffer.append(Event(.named, promise, at: now, object: name))
+    }
+  }
+
+  /// Records the times of the traces that have a clock of their own, if they have changed.
+  static func recordClocks(in buffer: EventBuffer) {
+    for trace in state.withLock({ $0.traces }) {
+      trace.advanceClock { time in
+        buffer.append(
+          Event(
+            .clock, PromiseDiagnostics.PromiseID(rawValue: 0), at: now, other: UInt(trace.number),
+            object: Payload(.time(time)).retained))
+      }
+    }
+  }
+}
+
+// MARK: - Buffers
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension Recorder {
+  static func addBuffer(isMain: Bool) -> EventBuffer {
+    state.withLock { state in
+      if !isMain, let buffer = state.unused.popLast() {
+        buffer.reuse()
+        return buffer
+      }
+      let buffer = EventBuffer(number: state.buffers.count, isMain: isMain)
+      state.buffers.append(buffer)
+      return buffer
+    }
+  }
+
+  /// The number of events that the buffers have room for.
+  static var bufferedEvents: Int {
+    state.withLock { state in
+      state.buffers.map { $0.chunks.count * EventBuffer.Chunk.capacity }.reduce(0, +)
+    }
+  }
+
+  /// Keeps the buffer of a thread that has ended for another thread.
+  static func recycle(_ buffer: EventBuffer) {
+    state.withLock { $0.unused.append(buffer) }
+  }
+
+  /// Adds a chunk to a buffer whose last one is full, and applies old events if there are many.
+  ///
+  /// - Returns: The chunk, and objects that must be released outside the lock.
+  static func replaceChunk(of buffer: EventBuffer) -> (EventBuffer.Chunk, [AnyObject]) {
+    state.withLock { state in
+      let chunk = EventBuffer.Chunk()
+      if let last = buffer.chunks.last {
+        state.full.append((last.lastTime, last.promiseCount))
+        state.promises += last.promiseCount
+      }
+      buffer.chunks.append(chunk)
+      return (chunk, consumeOldest(&state))
+    }
+  }
+
+  /// Applies the oldest events if there are many more than the trace of the process keeps.
+  private static func consumeOldest(_ state: inout State) -> [AnyObject] {
+    let limit = state.ofProcess.map(\.limit) ?? Trace.defaultLimit
+    // A few dozen chunks at a time, because threads are merged, and promises that are created and
+    // released in different times aren't skipped.
+    guard let limit, state.promises > limit + max(limit / 4, 16_384) else { return [] }
+    var (count, end) = (0, Int64(0))
+    while count < state.full.count, state.promises - state.full[count].promises >= limit {
+      state.promises -= state.full[count].promises
+      end = max(end, state.full[count].end)
+      count += 1
+    }
+    state.full.removeFirst(count)
+    return apply(&state, upTo: min(end, now), skipsShortLived: true)
+  }
+
+  private static func consume(_ state: inout State) -> [AnyObject] {
+    state.full = []
+    state.promises = 0
+    return apply(&state, upTo: now, skipsShortLived: false)
+  }
+
+  /// Applies the events up to `end`, which isn't later than now.
+  ///
+  /// The events of a thread that happened after an event of another thread have later times, and
+  /// the other thread had already published that event. So with each event, all those on which it
+  /// depends are applied.
+  private static func apply(
+    _ state: inout State, upTo end: Int64, skipsShortLived: Bool
+  ) -> [AnyObject] {
+    // Moved out and back, so that its memory is kept.
+    var entries = exchange(&state.entries, with: [])
+    entries.removeAll(keepingCapacity: true)
+    var threads = 0
+    for buffer in state.buffers where buffer.take(upTo: end, into: &entries) { threads += 1 }
+    // The order of equal times, such as those of one thread, doesn't change.
+    if threads > 1 { entries.sort { $0.event.time < $1.event.time } }
+    if skipsShortLived { state.shortLived.mark(&entries) }
+    var garbage: [AnyObject] = []
+    for trace in state.traces { garbage += trace.apply(entries) }
+    for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
+    state.entries = entries
+    return garbage
+  }
+}
+
+/// An event with the thread on which it happened.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+struct Entry {
+  let event: Event
+  /// The number of the thread's buffer.
+  let thread: Int32
+  let isMain: Bool
+  /// The number of the trace in whose task it happened.
+  let scope: UInt32
+  /// Whether it concerns a promise that was created and released among the same events.
+  var isSkipped = false
+  /// Whether the other promise is such a promise.
+  var isOtherSkipped = false
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension EventBuffer {
+  /// Moves the events up to `end` to `entries`.
+  ///
+  /// - Returns: Whether there were any.
+  fileprivate func take(upTo end: Int64, into entries: inout [Entry]) -> Bool {
+    let before = entries.count
+    for chunk in chunks {
+      let count = chunk.count.load(ordering: .acquiring)
+      while chunk.consumed < count, chunk.events[chunk.consumed].time <= end {
+        let event = chunk.events[chunk.consumed]
+        if event.kind == .scope { scope = UInt32(event.other) }
+        entries.append(
+          Entry(event: event, thread: Int32(number), isMain: isMain, scope: scope))
+        chunk.consumed += 1
+      }
+    }
+    // The last chunk is the thread's.
+    let done = chunks.dropLast().prefix { $0.consumed == Chunk.capacity }.count
+    chunks.removeFirst(done)
+    return entries.count > before
+  }
+}
+
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+extension EventBuffer.Chunk {
+  fileprivate var lastTime: Int64 { events[Self.capacity - 1].time }
+
+  /// The number of promises and observers that the events of this full chunk create.
+  fileprivate var promiseCount: Int { (0..<Self.capacity).count { events[$0].createsPromise } }
+}
+
+extension Event {
+  /// Whether the promise, or the observer, is new.
+  var createsPromise: Bool {
+    switch kind {
+    case .created, .observes: true
+    case .attached: !flags.contains(.isKnown)
+    default: false
+    }
+  }
+}

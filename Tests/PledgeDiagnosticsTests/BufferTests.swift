@@ -1,0 +1,144 @@
+import Foundation
+import Pledge
+import PledgeTesting
+import Testing
+
+@testable import PledgeDiagnostics
+
+extension TraceTests {
+  /// The events that threads have recorded and that no report has needed so far.
+  ///
+  /// In processes of their own, because these traces record all promises of the process.
+  @Suite struct BufferTests {
+    private static func round() {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let mapped = promise.map(on: .immediate) { $0 }
+      resolver.fulfill(1)
+      withExtendedLifetime(mapped) {}
+    }
+
+    @Test func promisesThatLiveLong_remain_whenOldEventsAreSkipped() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(limit: 100, capturesPlaces: false)
+        let (pending, resolver) = Promise<Int>.withResolvers()
+        let waiting = pending.map(on: .immediate) { $0 }
+        var late: (promise: Promise<Int>, resolver: Resolver<Int>)?
+        for index in 0..<30_000 {
+          Self.round()
+          // Created among events that are skipped.
+          if index == 10_000 { late = Promise<Int>.withResolvers() }
+        }
+        #expect(trace.count == 100)
+        #expect(trace.forgotten == Forgotten(settled: 59_903, pending: 0))
+        let nodes = trace.pendingTree().nodes
+        #expect(nodes.map(\.promise) == [pending.id, waiting.id, late?.promise.id])
+        #expect(nodes.map(\.number) == [1, 2, 20_005])
+        resolver.fulfill(1)
+        late?.resolver.fulfill(1)
+        #expect(trace.pendingTree().nodes.isEmpty)
+      }
+    }
+
+    @Test func memory_isBounded_withoutReports() async {
+      await #expect(processExitsWith: .success) {
+        Trace.start(limit: 1000, capturesPlaces: false)
+        for _ in 0..<60_000 { Self.round() }
+        // Each round has 8 events: 30,000 promises are kept at most.
+        #expect(Recorder.bufferedEvents < 120_000)
+      }
+    }
+
+    @Test func stop_appliesWhatIsBuffered_andNothingLater() async {
+      await #expect(processExitsWith: .success) {
+        let first = Trace.start(capturesPlaces: false)
+        Self.round()
+        first.stop()
+        Self.round()
+        let second = Trace.start(capturesPlaces: false)
+        Self.round()
+        #expect(first.count == 2 && second.count == 2)
+      }
+    }
+
+    @Test func threadsThatPassPromisesOn_areRecordedInOrder() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(limit: nil, capturesPlaces: false)
+        await withTaskGroup(of: Void.self) { group in
+          for _ in 0..<8 {
+            group.addTask {
+              for _ in 0..<200 {
+                let (promise, resolver) = Promise<Int>.withResolvers()
+                let chain = promise.map { $0 }.then { Promise.value($0).map { $0 } }
+                DispatchQueue.global().async { resolver.fulfill(1) }
+                _ = await chain.result
+                // A report while the others record.
+                if trace.count % 50 == 0 { _ = trace.pendingTree() }
+              }
+            }
+          }
+        }
+        #expect(trace.pendingTree().nodes.allSatisfy { $0.state == .awaited })
+        let records = trace.snapshot().records.values
+        #expect(records.count { $0.kind == .resolver } == 1_600)
+        #expect(!records.contains { $0.kind == .unknown })
+        #expect(records.allSatisfy { $0.kind == .observer || $0.settlement != nil })
+      }
+    }
+
+    @Test func threadsThatEnd_leaveTheirEvents() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(limit: nil, capturesPlaces: false)
+        for _ in 0..<20 {
+          await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+              Self.round()
+              continuation.resume()
+            }
+          }
+        }
+        #expect(trace.withLog { $0.records.values.count { $0.kind == .resolver } } == 20)
+      }
+    }
+
+    // MARK: Sampling
+
+    @Test func sample_hasOneInSoManyRoots_withAllThatDescends() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(capturesPlaces: false, samplingInterval: 10)
+        var kept: [Promise<Int>] = []
+        for number in 0..<1000 {
+          let (promise, resolver) = Promise<Int>.withResolvers()
+          kept.append(
+            promise.map(on: .immediate) { $0 }.then(on: .immediate) { value in
+              Promise<Int>.withResolvers().promise.recover(on: .immediate) { _ in .value(value) }
+            })
+          resolver.fulfill(number)
+        }
+        let records = trace.snapshot().records.values
+        // In each chain: a resolver, two operators, and two promises in the handler.
+        #expect(records.count { $0.kind == .resolver } == 200)
+        #expect(records.count { $0.kind == .handler } == 300)
+        #expect(records.count == 500)
+        #expect(trace.pendingTree().nodes.isEmpty)
+        #expect(!records.contains { $0.kind == .unknown })
+      }
+    }
+
+    @Test func sample_isEmptiedByReleases() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(limit: nil, capturesPlaces: false, samplingInterval: 2)
+        for _ in 0..<30_000 { Self.round() }
+        #expect(trace.count == 30_000)
+      }
+    }
+
+    @Test func chainsThatBeginSettled_areRoots() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(capturesPlaces: false, samplingInterval: 4)
+        let chains = (0..<100).map { Promise.value($0).map(on: .immediate) { $0 } }
+        #expect(trace.count == 25)
+        withExtendedLifetime(chains) {}
+      }
+    }
+  }
+}
