@@ -182,13 +182,13 @@
 
   /// The context of the code that sends a request.
   private struct RequestContext: Sendable {
-    private let restoring = TaskLocals.snapshot()
+    private let snapshot = TaskLocals.snapshot()
 
     /// Calls `body` in the context.
     func call<Result>(_ body: () -> Result) -> Result {
-      guard let restoring else { return body() }
+      guard let snapshot else { return body() }
       var result: Result?
-      restoring { result = body() }
+      snapshot.restore { result = body() }
       return result ?? body()
     }
   }
