@@ -65,6 +65,9 @@ extension Handler {
     } else if inner.isSettled {
       // It has settled since the attempt to adopt it.
       inner.forgoRejection(isCounted: false)
+    } else if inner.consumerCount == 0 {
+      // Its producer can't stop.
+      inner.keep()
     }
     fail(.cancellation)
   }
