@@ -186,10 +186,7 @@
 
     /// Calls `body` in the context.
     func call<Result>(_ body: () -> Result) -> Result {
-      guard let snapshot else { return body() }
-      var result: Result?
-      snapshot.restore { result = body() }
-      return result ?? body()
+      if let snapshot { snapshot.call(body) } else { body() }
     }
   }
 #endif

@@ -140,6 +140,13 @@ package final class ContextSnapshot: Sendable {
   package func restore(_ work: () -> Void) {
     if first.isCurrent { work() } else { first.restore(work) }
   }
+
+  /// Returns the result of `work`, which is called with these values.
+  package func call<Result>(_ work: () -> Result) -> Result {
+    var result: Result?
+    restore { result = work() }
+    return result.unsafelyUnwrapped  // `restore` has called it.
+  }
 }
 
 extension Instrumentation {
