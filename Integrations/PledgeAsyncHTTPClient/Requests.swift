@@ -182,14 +182,11 @@
 
   /// The context of the code that sends a request.
   private struct RequestContext: Sendable {
-    private let restoring = TaskLocals.snapshot()
+    private let snapshot = TaskLocals.snapshot()
 
     /// Calls `body` in the context.
     func call<Result>(_ body: () -> Result) -> Result {
-      guard let restoring else { return body() }
-      var result: Result?
-      restoring { result = body() }
-      return result ?? body()
+      if let snapshot { snapshot.call(body) } else { body() }
     }
   }
 #endif

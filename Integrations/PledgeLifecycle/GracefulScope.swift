@@ -99,6 +99,23 @@
         assumingIsolated(operation))
     }
 
+    /// Runs `operation`, as soon as the limiter allows, if the scope has one.
+    ///
+    /// See `run(priority:_:)`.
+    ///
+    /// **Execution.** `operation` runs on `executor`; with `.immediate`, inside this call unless it
+    /// has to wait.
+    ///
+    /// - Parameters:
+    ///   - executor: Where `operation` runs.
+    ///   - priority: The priority in the limiter.
+    ///   - operation: Starts the work.
+    @_disfavoredOverload
+    public func run<T: Sendable>(
+      on executor: some PromiseExecutor, priority: Int = 0,
+      _ operation: @escaping @Sendable () throws -> Promise<T>
+    ) -> Promise<T> { start(priority, executor, operation) }
+
     /// Runs `operation`, which returns a guarantee or a promise of another module, as soon as the
     /// limiter allows, if the scope has one.
     ///

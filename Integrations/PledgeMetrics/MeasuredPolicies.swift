@@ -13,10 +13,13 @@
     /// |---|---|---|
     /// | `pledge.limiter.running` | meter | running operations |
     /// | `pledge.limiter.waiting` | meter | waiting operations |
+    /// | `pledge.limiter.wait` | timer | how long each operation waited before it started |
+    /// | `pledge.limiter.run` | timer | how long each operation ran |
     /// | `pledge.limiter.rejected` | counter | operations rejected because the queue was full |
     /// | `pledge.limiter.limit` | meter | the limit of running operations, which can be adaptive |
     ///
-    /// The metrics have the dimension `limiter`. Limiters with the same name are counted together.
+    /// An operation that didn't have to wait has waited for zero nanoseconds. The metrics have the
+    /// dimension `limiter`. Limiters with the same name are counted together.
     /// Call this before you use the limiter.
     ///
     /// - Parameters:
@@ -150,6 +153,8 @@
 
     private let running: Level
     private let waiting: Level
+    private let waitingTime: Metrics.Timer
+    private let runningTime: Metrics.Timer
     private let rejected: Counter
     private let limit: Meter
 
@@ -160,6 +165,10 @@
         Meter(label: "pledge.limiter.running", dimensions: dimensions, factory: factory))
       waiting = Level(
         Meter(label: "pledge.limiter.waiting", dimensions: dimensions, factory: factory))
+      waitingTime = Metrics.Timer(
+        label: "pledge.limiter.wait", dimensions: dimensions, factory: factory)
+      runningTime = Metrics.Timer(
+        label: "pledge.limiter.run", dimensions: dimensions, factory: factory)
       rejected = Counter(
         label: "pledge.limiter.rejected", dimensions: dimensions, factory: factory)
       limit.set(limiter.limit)
@@ -171,6 +180,8 @@
       switch event {
       case .waiting(let change): waiting.change(by: change)
       case .running(let change): running.change(by: change)
+      case .waited(let nanoseconds): waitingTime.recordNanoseconds(nanoseconds)
+      case .ran(let nanoseconds): runningTime.recordNanoseconds(nanoseconds)
       case .rejected: rejected.increment()
       case .limit(let new): limit.set(new)
       }

@@ -5,15 +5,18 @@
   extension EventLoopFuture where Value: Sendable {
     /// A promise with the result of this future.
     ///
-    /// Each access creates a new promise. Cancelling a promise rejects it with `CancellationError`,
-    /// and doesn't affect the future, its producer, or its other consumers.
+    /// Each access creates a new promise. Nothing stops the producer of the future, so the promise
+    /// stays pending when all its consumers have cancelled: later consumers receive the result.
+    /// Calling `cancel()` on the promise itself rejects it with `CancellationError`, and doesn't
+    /// affect the future or its other consumers.
     ///
-    /// A future retains its callbacks until it completes. If many consumers of a long-lived future
-    /// may be cancelled, create one promise from the future and let all consumers use that: a
-    /// promise releases a consumer that is cancelled.
+    /// A future retains its callbacks until it completes. If many consumers of a long-lived future,
+    /// such as a channel's `closeFuture`, may be cancelled, create one promise from the future and
+    /// let all consumers use that: a promise releases a consumer that is cancelled.
     @inlinable
     public var promise: Promise<Value> {
       Promise(fileID: #fileID, line: #line) { resolver in
+        resolver.outlivesConsumers()
         whenComplete { resolver.resolve($0) }
       }
     }
@@ -89,6 +92,10 @@
   }
 
   extension Resolver {
+    /// Makes the promise independent of its consumers' cancellation.
+    @usableFromInline
+    func outlivesConsumers() { keepProducer() }
+
     /// Returns an event loop's promise that settles the promise of this resolver when it is
     /// completed.
     ///

@@ -194,3 +194,9 @@ extension GuaranteeResolver where Value == Void {
   @inlinable @discardableResult
   public func fulfill() -> Bool { fulfill(()) }
 }
+
+extension Resolver {
+  /// Makes the promise stay pending when all its consumers have cancelled, because its producer can't
+  /// stop; `cancel()` on the promise itself still rejects it.
+  package func keepProducer() { cell.keepProducer() }
+}

@@ -15,8 +15,10 @@
       let names = PassthroughSubject<String, Never>()
 
       let subscription = fetchUser(id: 7).publisher
-        .map { user in user.name }
-        .sink(receiveCompletion: { end in print(end) }, receiveValue: { name in print(name) })
+        .map { @Sendable user in user.name }
+        .sink(
+          receiveCompletion: { @Sendable end in print(end) },
+          receiveValue: { @Sendable name in print(name) })
 
       let first = names.firstValue()
       let all = names.allValues()

@@ -24,6 +24,7 @@
         limiter.run { users.promise(for: 7) { fetchUser(id: 7) } }
       }
       try await expectFulfillment(of: user)
+      withExtendedLifetime(breaker) {}
     }
   }
 #endif

@@ -52,8 +52,18 @@
       let future = loop.makeSucceededFuture(1)
       try await expectFulfillment(of: future.promise, with: 1)
 
-      let closed = channel.closeFuture.promise
-      try await expectFulfillment(of: closed.then { Promise.value(2) }, with: 2)
+      let open = loop.makePromise(of: Void.self)
+      let connection = LoopbackChannel(closeFuture: open.futureResult)
+      try await {
+        let channel = connection
+        let closed = channel.closeFuture.promise
+        closed.then { Promise.value(1) }.cancel()
+        // The only consumer has cancelled, and the channel is still open.
+        let cleanUp = closed.then { Promise.value(2) }
+        try expectPending(cleanUp)
+        open.succeed(())
+        try await expectFulfillment(of: cleanUp, with: 2)
+      }()
 
       let page = Promise.value(3)
       #expect(try await page.future(on: loop).get() == 3)
@@ -100,7 +110,11 @@
   /// As much of a channel as the examples need.
   private struct LoopbackChannel {
     let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    var closeFuture: EventLoopFuture<Void> { eventLoop.makeSucceededVoidFuture() }
+    let closeFuture: EventLoopFuture<Void>
+
+    init(closeFuture: EventLoopFuture<Void>? = nil) {
+      self.closeFuture = closeFuture ?? eventLoop.makeSucceededVoidFuture()
+    }
 
     func writeAndFlush(_ buffer: ByteBuffer, promise: EventLoopPromise<Void>?) {
       promise?.succeed(())

@@ -21,7 +21,7 @@
     private static let executors: [any PromiseExecutor] = {
       actor Somewhere {}
       var executors: [any PromiseExecutor] = [
-        DispatchQueue(label: "steps"), .actor(Somewhere()), .global, .main,
+        DispatchQueue(label: "steps"), .actor(Somewhere()), .global, DispatchQueue.main,
       ]
       #if NIO
         executors.append(.eventLoop(MultiThreadedEventLoopGroup.singleton.next()))

@@ -1,4 +1,5 @@
 #if ServiceLifecycle
+  import Dispatch
   import Pledge
   import PledgeLifecycle
   import PledgeTesting
@@ -112,7 +113,13 @@
           resolver.onCancel {
             // The other one has made room by now. What waited is done, in one way or the other, before
             // it is cancelled.
-            waited.record(#expect(throws: CancellationError.self) { try waiting.wait() } != nil)
+            // On a thread that may block, which that of a task may not.
+            let isDone = DispatchSemaphore(value: 0)
+            DispatchQueue.global().async {
+              waited.record(#expect(throws: CancellationError.self) { try waiting.wait() } != nil)
+              isDone.signal()
+            }
+            isDone.wait()
           }
           running.record(resolver)
         }
@@ -138,6 +145,24 @@
       try await serving(scope) { $0.triggerGracefulShutdown() }
       #expect(await scope.drain() == 0)
       #expect(clock.sleeperCount == 0)
+    }
+
+    @Test func workInPlace_startsInsideTheCall_unlessTheScopeIsClosed() async throws {
+      let scope = GracefulScope()
+      let started = CallCounter()
+      let work = scope.run(on: .immediate) {
+        started.call()
+        return Promise.value(1)
+      }
+      try started.expectOnce()
+      try await expectFulfillment(of: work, with: 1)
+      await scope.drain()
+      let late = scope.run(on: .immediate) {
+        started.call()
+        return Promise.value(2)
+      }
+      try await expectRejection(of: late, with: GracefulScope.ShuttingDownError())
+      try started.expectOnce()
     }
 
     @Test func cancelledService_cancelsItsWork() async throws {

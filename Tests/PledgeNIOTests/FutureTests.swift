@@ -36,6 +36,26 @@
       #expect(try await native.get() == 2)
     }
 
+    /// As of a channel's `closeFuture`, whose promise later consumers need.
+    @Test(arguments: ["handler", "task", "timeout"])
+    func onlyConsumerThatGivesUp_leavesThePromiseToTheNext(kind: String) async throws {
+      let held = Held<Int>()
+      let closed = held.future.promise
+      switch kind {
+      case "handler": closed.map(on: .immediate) { $0 }.cancel()
+      case "timeout":
+        try await expectRejection(of: closed.timeout(after: .zero), with: TimeoutError.self)
+      default:
+        let task = Task { try await closed.value }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+      }
+      try expectPending(closed)
+      let next = closed.map(on: .immediate) { $0 + 1 }
+      held.promise.succeed(1)
+      try await expectFulfillment(of: next, with: 2)
+    }
+
     @Test func consumerThatGivesUp_tellsTheProducer_once() async throws {
       let held = Held<Int>()
       let told = CallCounter()

@@ -17,8 +17,8 @@ extension Resolver {
   ) {
     let isIsolated = handler.isolation != nil
     let action = Placed<CleanUpAction>(handler).map { action in
-      guard let restoring = Instrumentation.snapshot() else { return action }
-      return CleanUpAction { restoring { try? action.call() } }
+      guard let context = Instrumentation.snapshot() else { return action }
+      return CleanUpAction { context.restore { try? action.call() } }
     }
     if isIsolated {
       let kept = action.kept { keeper in CleanUpAction { try keeper.closure.call() } }

@@ -52,6 +52,9 @@ extension Handler {
         inner.cancel()
       } else if inner.isSettled {
         return false
+      } else if inner.consumerCount == 0 {
+        // Its producer can't stop.
+        inner.keep()
       }
       fail(.cancellation)
     case .adopted:

@@ -468,6 +468,12 @@ class Cell: Job, @unchecked Sendable {
     if seen.has(.settled) { rejection?.markHandled() }
   }
 
+  /// Makes this cell ignore that all its consumers have cancelled, because its producer can't stop.
+  final func keepProducer() {
+    let seen = lock()
+    unlock(seen.has(.settled) ? seen : seen.with(.kept))
+  }
+
   /// Marks this settled cell's rejection as handled if a consumer that doesn't receive it is the
   /// only one.
   ///

@@ -69,8 +69,8 @@ class Handler: Cell, @unchecked Sendable {
   private static func capturingContext(
     _ run: @escaping @Sendable (Handler, Cell) -> Void
   ) -> @Sendable (Handler, Cell) -> Void {
-    guard let restoring = Instrumentation.snapshot() else { return run }
-    return { handler, source in restoring { run(handler, source) } }
+    guard let context = Instrumentation.snapshot() else { return run }
+    return { handler, source in context.restore { run(handler, source) } }
   }
 
   /// Where the handler's closure runs.

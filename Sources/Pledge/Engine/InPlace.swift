@@ -12,7 +12,7 @@ extension Cell {
 
 /// A call of a closure in place, without a handler.
 ///
-/// It counts as one of the nested jobs on this thread.
+/// It counts as one of the nested jobs on this thread, and runs in the context of its caller.
 @usableFromInline
 struct InPlaceCall {
   private let state: UnsafeMutablePointer<ThreadState>
@@ -20,11 +20,11 @@ struct InPlaceCall {
   /// Begins a call, which `end()` must end.
   ///
   /// Nil if a handler is needed: because calls are nested so deeply that this one must wait, or
-  /// because an instrument observes handlers.
+  /// because a trace records handlers.
   @usableFromInline
   init?() {
     state = ThreadState.current
-    guard Instrumentation.flags == 0, state.pointee.depth < Trampoline.maximumDepth else {
+    guard !Instrumentation.isTracing, state.pointee.depth < Trampoline.maximumDepth else {
       return nil
     }
     if state.pointee.turn.next != nil { Turn.runNext(state) }

@@ -96,6 +96,8 @@ final class HedgeRun: Sendable {
   private let result: Cell
   private let succeed: @Sendable (Cell) -> Void
   private let state: Mutex<State>
+  /// That of the call, which attempts after the first don't inherit from a timer.
+  private let context = Instrumentation.snapshot()
 
   /// Creates a run that settles `result`.
   ///
@@ -142,7 +144,7 @@ final class HedgeRun: Sendable {
   }
 
   private func attempt(_ number: Int) {
-    let work = operation()
+    let work = context?.call(operation) ?? operation()
     let observer = Handler(.observer, of: work, on: .inPlace, body: nil) { [self] _, source in
       receive(source, number)
     }

@@ -44,13 +44,13 @@ public final class Limiter: Sendable {
   private let rate: Rate?
   private let time: TimeSource
   private let adapting: Adapting?
+  /// Returns the time since the limiter was created.
+  private let stopwatch: @Sendable () -> TimeSpan
   package let monitors = Monitors<LimiterEvent>()
 
   /// What an adaptive limit needs apart from its state.
   private struct Adapting {
     let isOverload: @Sendable (any Error) -> Bool
-    /// Returns the time since the limiter was created.
-    let stopwatch: @Sendable () -> TimeSpan
   }
 
   /// Creates a limiter.
@@ -82,6 +82,7 @@ public final class Limiter: Sendable {
     self.rate = rate
     self.time = time
     adapting = nil
+    stopwatch = time.stopwatch()
   }
 
   /// Creates a limiter that finds the limit itself, from the latency of its operations.
@@ -131,7 +132,8 @@ public final class Limiter: Sendable {
     state = Mutex(LimiterQueue(limit, capacity: queueCapacity))
     rate = nil
     self.time = time
-    adapting = Adapting(isOverload: isOverload, stopwatch: time.stopwatch())
+    adapting = Adapting(isOverload: isOverload)
+    stopwatch = time.stopwatch()
   }
 
   /// The maximum number of operations that run at the same time.
@@ -247,6 +249,7 @@ public final class Limiter: Sendable {
   @usableFromInline
   func enter() -> Bool {
     guard state.withLock({ $0.enter() }) else { return false }
+    monitors.note(.waited(nanoseconds: 0))
     noteStart()
     return true
   }
@@ -254,6 +257,7 @@ public final class Limiter: Sendable {
   /// Submits an operation; returns true if it starts immediately.
   private func submit(_ waiter: LimiterWaiter) throws -> Bool {
     // Before another thread can start it, so that the number of waiting operations isn't negative.
+    waiter.submission = monitoredTime
     monitors.note(.waiting(1))
     let submission = state.withLock { $0.submit(waiter) }
     if case .waiting = submission { return false }
@@ -262,6 +266,7 @@ public final class Limiter: Sendable {
       monitors.note(.rejected)
       throw error
     }
+    noteEnd(of: waiter)
     noteStart()
     return true
   }
@@ -271,6 +276,15 @@ public final class Limiter: Sendable {
     monitors.note(.waiting(-1))
     waiter.fail(with: CancellationError())
     tellIfIdle()
+  }
+
+  /// The time, if there are monitors.
+  private var monitoredTime: TimeSpan? { monitors.areMissing ? nil : stopwatch() }
+
+  /// Notes how long an operation that starts now has waited.
+  private func noteEnd(of waiter: LimiterWaiter) {
+    guard let start = waiter.submission, let now = monitoredTime else { return }
+    monitors.note(.waited(nanoseconds: now.inNanoseconds - start.inNanoseconds))
   }
 
   private func noteStart() {
@@ -289,6 +303,7 @@ public final class Limiter: Sendable {
   private func start(_ waiter: LimiterWaiter?) {
     guard let waiter else { return }
     monitors.note(.waiting(-1))
+    noteEnd(of: waiter)
     noteStart()
     waiter.start(in: self)
   }
@@ -301,27 +316,30 @@ public final class Limiter: Sendable {
   @usableFromInline
   struct Start: Sendable {
     @usableFromInline let limiter: Limiter
-    /// Without an adaptive limit, zero.
-    fileprivate let time: Int64
+    /// Nil if neither an adaptive limit nor a monitor needs it.
+    fileprivate let time: TimeSpan?
 
     /// Ends the operation, which failed with `error` unless that is nil, and starts the next one.
     @usableFromInline
     func makeRoom(_ error: (any Error)?) {
       if limiter.adapting != nil { adapt(error) }
       limiter.monitors.note(.running(-1))
+      if let time, let now = limiter.monitoredTime {
+        limiter.monitors.note(.ran(nanoseconds: now.inNanoseconds - time.inNanoseconds))
+      }
       limiter.start(limiter.state.withLock { $0.leave() })
       if limiter.adapting != nil { limiter.startNext() }
     }
 
     private func adapt(_ error: (any Error)?) {
-      guard let adapting = limiter.adapting else { return }
+      guard let adapting = limiter.adapting, let time = time?.inNanoseconds else { return }
       let sample: AdaptiveLimit.Sample
       if let error {
         sample = adapting.isOverload(error) ? .overload(start: time) : .ignored
       } else {
         sample = .response(start: time)
       }
-      let now = adapting.stopwatch().inNanoseconds
+      let now = limiter.stopwatch().inNanoseconds
       guard let limit = limiter.state.withLock({ $0.adapt(to: sample, at: now) }) else { return }
       limiter.monitors.note(.limit(limit))
     }
@@ -336,7 +354,7 @@ public final class Limiter: Sendable {
 
   /// The start, now, of an operation that has room.
   @usableFromInline var newStart: Start {
-    Start(limiter: self, time: adapting?.stopwatch().inNanoseconds ?? 0)
+    Start(limiter: self, time: adapting == nil ? monitoredTime : stopwatch())
   }
 
   /// Waits for room, and starts an operation of the calling task.

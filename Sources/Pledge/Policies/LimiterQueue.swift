@@ -186,6 +186,8 @@ class LimiterWaiter: @unchecked Sendable {
   fileprivate final var number = 0
   /// Its place in the heap; -1 if it isn't there.
   fileprivate final var place = -1
+  /// When the operation was submitted, if the limiter has monitors; written before it can start.
+  final var submission: TimeSpan?
 
   /// Where the operation was submitted, for the error if it never starts; nil if it can't happen.
   let origin: SourceLocation?

@@ -16,6 +16,10 @@ package enum LimiterEvent: Sendable {
   case waiting(Int)
   /// The number of running operations changed by this much.
   case running(Int)
+  /// An operation that starts now has waited this long.
+  case waited(nanoseconds: Int64)
+  /// An operation has ended after this time.
+  case ran(nanoseconds: Int64)
   /// An operation was rejected because the queue was full.
   case rejected
   /// The limit has this new value.

@@ -22,6 +22,10 @@ struct ThreadState {
   var adoptions: UInt = 0
   /// The number of calls of custom executors' `enqueue` on this thread's stack.
   var enqueueDepth = 0
+  /// The context that this thread captured last.
+  ///
+  /// Not weak: an object to which there is a weak reference takes slower paths of the runtime.
+  var lastSnapshot: AnyObject?
   /// Whether this thread is reporting an unhandled rejection.
   var isReporting = false
 
