@@ -1,6 +1,6 @@
 extension Promise {
   /// Cancels this promise, and returns a guarantee that is fulfilled when its work has ended: the
-  /// promise has settled, and so have all tasks that were cancelled.
+  /// promise has settled, and all tasks that this call cancelled have ended.
   ///
   /// ```swift
   /// await download.cancelAndFinish().value
@@ -16,7 +16,12 @@ extension Promise {
     cell.attach(
       Handler(
         .watchingObserver, of: cell, on: .inPlace, body: nil, run: { _, _ in resolver.fulfill() }))
-    return CancelledTasks.collect { cancel() }.ended(after: end)
+    let tasks = CancelledTasks.collect { cancel() }
+    if tasks.isEmpty { return end }
+    return Guarantee {
+      for task in tasks { await task.value }
+      await end.value
+    }
   }
 }
 
@@ -38,21 +43,12 @@ final class CancelledTasks: Sendable {
     current?.tasks.withLock { $0?.append(task) }
   }
 
-  /// Calls `cancel` and returns the tasks that it has cancelled.
+  /// Calls `cancel` and returns the tasks that it has cancelled, which an enclosing call returns, too.
   static func collect(_ cancel: () -> Void) -> [Task<Void, Never>] {
-    let tasks = CancelledTasks()
-    $current.withValue(tasks) { cancel() }
-    return tasks.tasks.withLock { exchange(&$0, with: nil) } ?? []
-  }
-}
-
-extension [Task<Void, Never>] {
-  /// Returns a guarantee that is fulfilled after `end`, when all of these tasks have ended.
-  func ended(after end: Guarantee<Void>) -> Guarantee<Void> {
-    if isEmpty { return end }
-    return Guarantee {
-      for task in self { await task.value }
-      await end.value
-    }
+    let collector = CancelledTasks()
+    $current.withValue(collector) { cancel() }
+    let tasks = collector.tasks.withLock { exchange(&$0, with: nil) } ?? []
+    for task in tasks { note(task) }
+    return tasks
   }
 }

@@ -33,12 +33,14 @@ public final class PromiseScope: Sendable {
     var work: [Int: Work] = [:]
     var nextID = 0
     var isClosed = false
+    /// The number of cancellations whose tasks haven't all ended.
+    var endingCancellations = 0
     /// The resolvers of the guarantees that the scope's work has ended.
     var ends: [GuaranteeResolver<Void>] = []
 
     /// Removes the resolvers to fulfill, because no work is left.
     mutating func takeEnds() -> [GuaranteeResolver<Void>] {
-      work.isEmpty ? exchange(&ends, with: []) : []
+      work.isEmpty && endingCancellations == 0 ? exchange(&ends, with: []) : []
     }
   }
 
@@ -47,7 +49,7 @@ public final class PromiseScope: Sendable {
   /// Creates a scope without work.
   public init() {}
 
-  deinit { cancelAll() }
+  deinit { cancelWork() }
 
   /// The number of tasks of the scope that haven't ended, and of pending promises that are bound to
   /// it.
@@ -60,6 +62,20 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
+    let tasks = CancelledTasks.collect { cancelWork() }
+    if tasks.isEmpty { return }
+    // `close()` waits for them, too.
+    state.withLock { $0.endingCancellations += 1 }
+    Guarantee {
+      for task in tasks { await task.value }
+    }
+    .done(on: .immediate) { [weak self] in
+      self?.state.withLock { $0.endingCancellations -= 1 }
+      self?.fulfillEnds()
+    }
+  }
+
+  private func cancelWork() {
     let cancels = state.withLock { state in
       var cancels: [(id: Int, cancel: @Sendable () -> Void)] = []
       for (id, work) in state.work {
@@ -82,20 +98,21 @@ public final class PromiseScope: Sendable {
   /// ```
   ///
   /// Work has ended when its promise has settled, all handlers before it have returned, and all
-  /// tasks that were cancelled have ended; a task that ignores cancellation delays the guarantee. A
-  /// producer without a task, which settles its promise with a resolver, has ended when its
+  /// tasks that the scope has cancelled, now or in ``cancelAll()``, have ended; a task that ignores
+  /// cancellation delays the guarantee. A task that other code cancelled, through a promise that is
+  /// bound to the scope, isn't waited for; an operation that the scope runs is. A producer without a task, which settles its promise with a resolver, has ended when its
   /// `onCancel` handlers have returned. From now on, work that is bound to the scope is rejected with
   /// ``PromiseError/scopeClosed``, and operations don't start.
   @discardableResult
   public func close() -> Guarantee<Void> {
     let (end, resolver) = Guarantee<Void>.withResolvers()
-    state.withLock { state in
-      state.isClosed = true
-      state.ends.append(resolver)
-    }
-    let tasks = CancelledTasks.collect { cancelAll() }
+    state.withLock { $0.isClosed = true }
+    cancelAll()
+    state.withLock { $0.ends.append(resolver) }
+    // The scope lives until its work has ended.
+    end.done(on: .immediate) { withExtendedLifetime(self) {} }
     fulfillEnds()
-    return tasks.ended(after: end)
+    return end
   }
 
   /// Runs an asynchronous `operation` that is cancelled when the scope is deallocated or closed.

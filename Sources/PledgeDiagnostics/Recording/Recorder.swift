@@ -200,7 +200,7 @@ extension Recorder {
     let limit = state.ofProcess.map(\.limit) ?? Trace.defaultLimit
     // A few dozen chunks at a time, because threads are merged, and promises that are created and
     // released in different times aren't skipped.
-    guard let limit, state.promises > limit + max(limit / 4, 16_384) else { return [] }
+    guard let limit, state.promises - max(limit / 4, 16_384) > limit else { return [] }
     var (count, end) = (0, Int64(0))
     while count < state.full.count, state.promises - state.full[count].promises >= limit {
       state.promises -= state.full[count].promises
@@ -217,6 +217,9 @@ extension Recorder {
     return apply(&state, upTo: now, skipsShortLived: false)
   }
 
+  /// The number of events for which memory is kept from one call to the next.
+  private static let maximumCapacity = 100_000
+
   /// Applies the events up to `end`, which isn't later than now.
   ///
   /// The events of a thread that happened after an event of another thread have later times, and
@@ -225,7 +228,7 @@ extension Recorder {
   private static func apply(
     _ state: inout State, upTo end: Int64, skipsShortLived: Bool
   ) -> [AnyObject] {
-    // Moved out and back, so that its memory is kept.
+    // Moved out and back, so that its memory is kept, unless it's much.
     var entries = exchange(&state.entries, with: [])
     entries.removeAll(keepingCapacity: true)
     var threads = 0
@@ -236,7 +239,7 @@ extension Recorder {
     var garbage: [AnyObject] = []
     for trace in state.traces { garbage += trace.apply(entries) }
     for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
-    state.entries = entries
+    if entries.capacity <= maximumCapacity { state.entries = entries }
     return garbage
   }
 }

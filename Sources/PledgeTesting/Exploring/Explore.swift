@@ -89,10 +89,10 @@ public struct ExplorationReport: Sendable, Hashable {
   public internal(set) var orderCount = 0
   /// The total number of steps in all orders.
   public internal(set) var stepCount = 0
-  /// Whether all orders were tried.
+  /// Whether all orders were tried, up to the chosen number of deviations.
   ///
-  /// It's false for random orders, if a limit was reached, or if work came from outside the
-  /// simulation.
+  /// It's false for random orders, if the limit of orders was reached, or if work came from outside
+  /// the simulation.
   public internal(set) var isComplete = false
 }
 

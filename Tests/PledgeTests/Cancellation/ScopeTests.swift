@@ -45,6 +45,22 @@ import Testing
     #expect(log.events == ["CancellationError()", "task ended"])
   }
 
+  @Test func close_waitsForTasks_thatCancelAllHasCancelled_evenIfTheScopeIsReleased() async throws {
+    let (gate, open) = Promise<Void>.withResolvers()
+    let end: Guarantee<Void>
+    do {
+      let scope = PromiseScope()
+      let bound = Promise { await stubborn(gate, "task") }.bound(to: scope)
+      scope.cancelAll()
+      try await expectCancellation(of: bound)
+      end = scope.close()
+    }
+    #expect(end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["task ended"])
+  }
+
   @Test func close_ofAnEmptyScope_isFulfilledImmediately() {
     let scope = PromiseScope()
     #expect(!scope.close().promise.isPending && scope.isClosed)
@@ -143,6 +159,25 @@ import Testing
     try await started.value
     task.cancel()
     await task.value
+  }
+
+  @Test func withPromiseScope_cancelled_waitsForTasksOfBoundPromises() async throws {
+    let (started, start) = Promise<Void>.withResolvers()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let task = Task {
+      await withPromiseScope { scope in
+        let bound = Promise { await stubborn(gate, "task") }.bound(to: scope)
+        start.fulfill()
+        _ = await bound.settlement()
+        log.record("body ended")
+        open.fulfill()
+      }
+      log.record("scope ended")
+    }
+    try await started.value
+    task.cancel()
+    await task.value
+    #expect(log.events == ["body ended", "task ended", "scope ended"])
   }
 
   @MainActor @Test func withPromiseScope_runsInTheCallersIsolation() async {
