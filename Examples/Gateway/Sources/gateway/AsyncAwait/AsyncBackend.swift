@@ -86,8 +86,9 @@ extension HTTPClient {
       } onCancel: {
         call.cancel()
       }
-    } catch  where Task.isCancelled {
-      throw CancellationError()
+    } catch {
+      try Task.checkCancellation()
+      throw error
     }
   }
 }

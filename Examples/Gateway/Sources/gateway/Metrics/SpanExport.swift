@@ -1,6 +1,5 @@
 import Foundation
 import InMemoryTracing
-import Pledge
 import ServiceLifecycle
 import Tracing
 

@@ -5,7 +5,6 @@ import Logging
 import Pledge
 import PledgeLifecycle
 import PledgeLogging
-import PledgeMetrics
 import PledgeTracing
 import ServiceLifecycle
 import UnixSignals
