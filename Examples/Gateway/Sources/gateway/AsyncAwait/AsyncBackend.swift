@@ -59,7 +59,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     metrics.calls.increment()
     let start = ContinuousClock.now
     let request = try backendRequest("\(try await address.value)/\(id)", by: deadline)
-    let response = try await client.response(to: request, by: deadline)
+    let response = try await send(request, by: deadline)
     metrics.latency.record(duration: start.duration(to: .now))
     Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
     return try decode(Part.self, from: response.body, status: response.status, of: name)
@@ -71,12 +71,12 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     metrics.failures.increment()
     Logger.current.info("\(name) \(id) failed: \(error)")
   }
-}
 
-extension HTTPClient {
-  /// The same interface of the client that `load` uses, so that the endpoints can be compared.
-  fileprivate func response(to request: Request, by deadline: Deadline) async throws -> Response {
-    let call = execute(
+  /// Uses the same interface of the client that `load` uses, so that the endpoints can be compared.
+  private func send(
+    _ request: HTTPClient.Request, by deadline: Deadline
+  ) async throws -> HTTPClient.Response {
+    let call = client.execute(
       request: request,
       delegate: ResponseAccumulator(request: request, maxBodySize: maximumBodySize),
       deadline: deadline.nio, logger: .current)

@@ -4,9 +4,9 @@ import Synchronization
 
 /// The connections of the gateway, to cancel the page of a client that disconnects.
 ///
-/// Hummingbird's own way of detecting this reads the connection to its end, so that the client can't
-/// send another request on it. A client that closes only its sending side counts as disconnected, as in
-/// most servers.
+/// Hummingbird's own way of detecting this reads the connection to its end, so that the client
+/// can't send another request on it. A client that closes only its sending side counts as
+/// disconnected.
 final class Connections: Sendable {
   private let observers = Mutex<[ObjectIdentifier: ConnectionObserver]>([:])
 

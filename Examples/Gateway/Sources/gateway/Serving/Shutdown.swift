@@ -11,9 +11,9 @@ import Synchronization
 //
 // 1. `Shutdown`: the gateway continues to serve, and announces the shutdown to load balancers at
 // `/health` and to clients in the header field `connection: close`. 2. Hummingbird stops accepting
-// connections and finishes the current requests. 3. PledgeLifecycle's `GracefulScope`: the calls that
-// are still running, such as refreshes of the cache, have five seconds to end. Then the HTTP client
-// closes its connections, and the backends shut down.
+// connections and finishes the current requests. 3. `GracefulScope` of PledgeLifecycle: the calls
+// that are still running, such as refreshes of the cache, have five seconds to end. Then the HTTP
+// client closes its connections, and the backends shut down.
 
 /// The first step.
 final class Shutdown: Service {
