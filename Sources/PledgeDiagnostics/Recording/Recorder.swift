@@ -288,6 +288,7 @@ extension EventBuffer.Chunk {
   fileprivate var promiseCount: Int { (0..<Self.capacity).count { events[$0].createsPromise } }
 }
 
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Event {
   /// Whether the promise, or the observer, is new.
   var createsPromise: Bool {
