@@ -1,9 +1,7 @@
-import Foundation
 import GRPCCore
 import Pledge
 import PledgeGRPC
 import PledgeTesting
-import Synchronization
 import Testing
 
 @testable import deadlines
@@ -33,46 +31,6 @@ import Testing
       for resolver in held.started.events { resolver.fulfill("late") }
       bystander.started.events[0].fulfill(7)
       try await expectFulfillment(of: other, with: 7)
-    }
-  }
-
-  /// Every call is hedged, and each hedge ends with a cancellation.
-  ///
-  /// That is far more of them than a server accepts on a connection. The calls follow each other without a
-  /// pause, so 10,000 of them take less than a minute.
-  @Test func hedgedCalls_endNoOtherCall() async throws {
-    let calls = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == nil ? 1_000 : 10_000
-    let atOnce = 40
-    let slow = Held<Int>()
-    let bystander = Held<String>()
-    let seen = Mutex<Set<Int>>([])
-    try await withPeer {
-      $0.register(Methods.text) { _, _ in bystander.promise() }
-      $0.register(Methods.count) { number, _ in
-        // The first attempt stalls, and the second one doesn't.
-        seen.withLock { $0.insert(number).inserted } ? slow.promise() : .value(number)
-      }
-    } _: { peer, _ in
-      let other = peer.call(Methods.text, "tea")
-      await bystander.started.reaches(1).value
-      let hedges = RetryBudget(capacity: calls, tokensPerSuccess: 1)
-      for first in stride(from: 0, to: calls, by: atOnce) {
-        let batch = (first..<first + atOnce).map { number in
-          Promise.hedged(delay: .milliseconds(1), budget: hedges) {
-            peer.call(Methods.count, number)
-          }
-        }
-        for (index, call) in batch.enumerated() {
-          try await expectFulfillment(of: call, with: first + index)
-        }
-        await slow.cancelled.reaches(min(first + atOnce, 150)).value
-        // The calls whose streams can't be reset yet end with a response.
-        for resolver in slow.started.events.dropFirst(first) { resolver.fulfill(0) }
-      }
-      #expect(slow.started.count == calls)
-      try expectPending(other)
-      bystander.started.events[0].fulfill("tea")
-      try await expectFulfillment(of: other, with: "tea")
     }
   }
 
