@@ -1,8 +1,10 @@
 import ArgumentParser
 import Foundation
+import InMemoryTracing
 import Logging
 import Pledge
 import PledgeDiagnostics
+import Tracing
 
 @main
 struct GatewayCommand: AsyncParsableCommand {
@@ -20,6 +22,8 @@ struct GatewayCommand: AsyncParsableCommand {
   var noTrace = false
   @Flag(help: "Show where in the source each pending promise was created; this takes seconds.")
   var places = false
+  @Flag(help: "Write the spans of each page to standard error, as lines of JSON.")
+  var spans = false
   @Option(help: "The seconds for which the gateway accepts connections after SIGTERM.")
   var drain = 1.0
   @Option(help: "The log level; debug shows the calls to the backends.")
@@ -50,8 +54,10 @@ struct GatewayCommand: AsyncParsableCommand {
     settings.port = port
     settings.hedgeDelay = noHedge ? nil : .milliseconds(hedgeAfter)
     settings.drain = .seconds(drain)
+    let tracer = spans ? InMemoryTracer() : nil
+    if let tracer { InstrumentationSystem.bootstrap(tracer) }
     let server = Server(
-      settings: settings, logger: logger, shutdownSignals: [.sigterm, .sigint])
+      settings: settings, logger: logger, tracer: tracer, shutdownSignals: [.sigterm, .sigint])
     server.address
       .done { address in
         let text = "Open \(address)/ in a browser. Ctrl-C ends the gateway.\n"

@@ -22,6 +22,34 @@ import Testing
     #expect(try await process.status.value == 0)
   }
 
+  @Test func spans_areLinesOfJSON_andThoseOfCallsBelongToThePage() async throws {
+    let process = try GatewayProcess("--port", "0", "--drain", "0", "--spans", "--no-trace")
+    let address = try await process.address.value
+    _ = try await get("\(address)/page/7")
+    process.send(SIGTERM)
+    #expect(try await process.status.value == 0)
+    let text = try await process.errors.text(containing: #""name":"page""#).value
+    let spans = try text.split(separator: "\n").filter { $0.hasPrefix("{") }.map {
+      try JSONDecoder().decode(Line.self, from: Data($0.utf8))
+    }
+    let page = try #require(spans.first { $0.name == "page" })
+    #expect(page.parent == nil)
+    for name in ["products", "reviews", "prices"] {
+      let call = try #require(spans.first { $0.name == name })
+      #expect(call.trace == page.trace)
+      #expect(call.parent == page.span)
+      #expect(call.milliseconds > 0)
+    }
+  }
+
+  private struct Line: Decodable {
+    let name: String
+    let trace: String
+    let span: String
+    let parent: String?
+    let milliseconds: Double
+  }
+
   private func get(_ url: String) async throws -> (UInt, String) {
     try await answer(HTTPClientRequest(url: url))
   }

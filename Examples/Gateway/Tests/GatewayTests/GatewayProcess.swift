@@ -53,9 +53,11 @@ final class OutputText: Sendable {
     pipe.fileHandleForReading.readabilityHandler = { [weak self] handle in
       let data = handle.availableData
       if data.isEmpty { handle.readabilityHandler = nil }
-      self?.update { $0 += String(decoding: data, as: UTF8.self) }
+      self?.append(String(decoding: data, as: UTF8.self))
     }
   }
+
+  func append(_ text: String) { update { $0 += text } }
 
   /// Returns a promise for the output, fulfilled when it contains `part`.
   func text(containing part: String) -> Promise<String> {

@@ -92,6 +92,14 @@ import Testing
       #expect(
         try await server.metric(
           #"gateway_request_seconds_bucket{endpoint="/page/{id}",le="+Inf"}"#) == 3)
+      #expect(
+        try await server.metric(
+          #"pledge_coalescer_requests{coalescer="contents",result="started"}"#)
+          == 3)
+      #expect(
+        try await server.metric(#"pledge_limiter_run_count{limiter="prices"}"#) == 3)
+      #expect(
+        try await server.metric(#"pledge_limiter_wait_count{limiter="prices"}"#) == 3)
       let text = try await server.get("metrics").text
       #expect(text.contains("# TYPE gateway_request_seconds histogram"))
     }

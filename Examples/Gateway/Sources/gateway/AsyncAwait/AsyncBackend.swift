@@ -23,15 +23,8 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     self.name = name
     self.address = address
     client = services.client
-    let metrics = BackendMetrics(backend: name, endpoint: "async", registry: services.metrics)
-    let limiter = AsyncLimiter(settings.concurrency, queueCapacity: settings.queueCapacity)
-    services.metrics.beforeScrape {
-      let (running, waiting) = limiter.counts
-      metrics.running.record(running)
-      metrics.waiting.record(waiting)
-    }
-    self.metrics = metrics
-    self.limiter = limiter
+    metrics = BackendMetrics(backend: name, endpoint: "async", factory: services.metrics)
+    limiter = AsyncLimiter(settings.concurrency, queueCapacity: settings.queueCapacity)
     attempts = settings.attempts
     hedgeDelay = settings.hedgeDelay
     hedgeBudget = TokenBudget(
@@ -65,13 +58,11 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   private func call(_ id: Int, by deadline: Deadline) async throws -> Part {
     metrics.calls.increment()
     let start = ContinuousClock.now
-    var request = HTTPClientRequest(url: "\(try await address.value)/\(id)")
-    request.headers = backendHeaders(by: deadline)
-    let response = try await client.execute(request, deadline: deadline.nio, logger: .current)
-    let body = try await response.body.collect(upTo: 1 << 20)
+    let request = try backendRequest("\(try await address.value)/\(id)", by: deadline)
+    let response = try await send(request, by: deadline)
     metrics.latency.record(duration: start.duration(to: .now))
     Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
-    return try decode(Part.self, from: body, status: response.status, of: name)
+    return try decode(Part.self, from: response.body, status: response.status, of: name)
   }
 
   private func note(_ error: any Error, _ id: Int) {
@@ -79,5 +70,25 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     if error is QueueFullError { metrics.rejected.increment() }
     metrics.failures.increment()
     Logger.current.info("\(name) \(id) failed: \(error)")
+  }
+
+  /// Uses the same interface of the client that `load` uses, so that the endpoints can be compared.
+  private func send(
+    _ request: HTTPClient.Request, by deadline: Deadline
+  ) async throws -> HTTPClient.Response {
+    let call = client.execute(
+      request: request,
+      delegate: ResponseAccumulator(request: request, maxBodySize: maximumBodySize),
+      deadline: deadline.nio, logger: .current)
+    do {
+      return try await withTaskCancellationHandler {
+        try await call.futureResult.get()
+      } onCancel: {
+        call.cancel()
+      }
+    } catch {
+      try Task.checkCancellation()
+      throw error
+    }
   }
 }

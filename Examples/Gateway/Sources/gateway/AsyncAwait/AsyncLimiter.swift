@@ -21,8 +21,6 @@ final class AsyncLimiter: Sendable {
     self.queueCapacity = queueCapacity
   }
 
-  var counts: (running: Int, waiting: Int) { state.withLock { ($0.running, $0.waiting.count) } }
-
   func run<Value: Sendable>(_ operation: () async throws -> Value) async throws -> Value {
     try await enter()
     defer { leave() }

@@ -5,6 +5,7 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 import Pledge
+import PledgeLifecycle
 
 // The calls to backends, which both gateways use.
 
@@ -20,6 +21,8 @@ struct BackendAddresses: Sendable {
 struct SharedServices: Sendable {
   let client: HTTPClient
   let metrics: PrometheusRegistry
+  /// The calls that outlive their requests, such as refreshes of stale pages.
+  let scope: GracefulScope
 }
 
 /// The error of a response whose status isn't 200.
@@ -29,16 +32,17 @@ struct BackendError: Error, CustomStringConvertible {
   var description: String { "\(backend) responded with \(status)" }
 }
 
-/// The header fields that send a request's ID and deadline to the backends.
-func backendHeaders(by deadline: Deadline) -> HTTPHeaders {
-  [
-    RequestID.header: RequestID.current ?? "none",
-    Deadline.header: deadline.headerValue,
-  ]
-}
+/// The maximum size of a backend's response, in bytes.
+let maximumBodySize = 1 << 20
 
+/// Returns a request that sends its ID and deadline to the backend.
 func backendRequest(_ url: String, by deadline: Deadline) throws -> HTTPClient.Request {
-  try HTTPClient.Request(url: url, headers: backendHeaders(by: deadline))
+  try HTTPClient.Request(
+    url: url,
+    headers: [
+      RequestID.header: RequestID.current ?? "none",
+      Deadline.header: deadline.headerValue,
+    ])
 }
 
 func decode<Part: Decodable>(

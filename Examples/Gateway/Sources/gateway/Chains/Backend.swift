@@ -1,10 +1,11 @@
 import AsyncHTTPClient
 import Foundation
 import Logging
-import NIOCore
 import Pledge
+import PledgeAsyncHTTPClient
 import PledgeDiagnostics
-import PledgeNIO
+import PledgeMetrics
+import PledgeTracing
 
 /// The client of one backend, which is sometimes slow and sometimes fails.
 final class Backend<Part: Decodable & Sendable>: Sendable {
@@ -22,20 +23,15 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     self.name = name
     self.address = address
     client = services.client
-    let metrics = BackendMetrics(
-      backend: name, endpoint: "page", registry: services.metrics)
-    let limiter = Limiter(settings.concurrency, queueCapacity: settings.queueCapacity)
-    services.metrics.beforeScrape {
-      metrics.running.record(limiter.runningCount)
-      metrics.waiting.record(limiter.waitingCount)
-    }
-    self.metrics = metrics
-    self.limiter = limiter
+    metrics = BackendMetrics(backend: name, endpoint: "page", factory: services.metrics)
+    limiter = Limiter(settings.concurrency, queueCapacity: settings.queueCapacity)
+      .measured(as: name, factory: services.metrics)
     // At most one retry for ten successes: retries must not double the load of a failing backend.
     retries = .exponential(attempts: settings.attempts, from: .milliseconds(10))
       .withJitter()
       .retrying { error in isWorthRetrying(error) }
       .withBudget(RetryBudget(capacity: 20, tokensPerSuccess: 0.1))
+      .measured(as: name, factory: services.metrics)
     hedgeDelay = settings.hedgeDelay
     hedgeBudget = RetryBudget(
       capacity: settings.hedgeReserve, tokensPerSuccess: settings.hedgeRatio)
@@ -83,8 +79,11 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     return
       address
       .then(on: .immediate) { [client] address in
-        try client.send(backendRequest("\(address)/\(id)", by: deadline), by: deadline)
+        client.load(
+          try backendRequest("\(address)/\(id)", by: deadline), upTo: maximumBodySize,
+          deadline: deadline.nio, logger: .current)
       }
+      .traced(as: name, ofKind: .client)
       .map(on: .immediate) { [name, metrics] response in
         metrics.latency.record(duration: start.duration(to: .now))
         Logger.current.debug(
@@ -98,15 +97,5 @@ final class Backend<Part: Decodable & Sendable>: Sendable {
     if error is Limiter.QueueFullError { metrics.rejected.increment() }
     metrics.failures.increment()
     Logger.current.info("\(name) \(id) failed: \(error)")
-  }
-}
-
-extension HTTPClient {
-  /// Returns a promise for the response to `request`; cancelling the promise cancels the request.
-  func send(_ request: Request, by deadline: Deadline) -> Promise<Response> {
-    let task = execute(
-      request: request, delegate: ResponseAccumulator(request: request), deadline: deadline.nio,
-      logger: .current)
-    return task.futureResult.promise(onCancel: { task.cancel() })
   }
 }

@@ -1,6 +1,9 @@
 import Logging
 import Pledge
 import PledgeDiagnostics
+import PledgeLifecycle
+import PledgeMetrics
+import PledgeTracing
 
 /// Loads a page from three backends: `/page/{id}`.
 ///
@@ -11,7 +14,7 @@ final class PageGateway: Sendable {
   let prices: Backend<Price>
 
   private let contents: RequestCoalescer<Int, Content>
-  private let scope = PromiseScope()
+  private let scope: GracefulScope
   private let timeout: Duration
 
   init(backends: BackendAddresses, settings: Settings, services: SharedServices) {
@@ -23,7 +26,9 @@ final class PageGateway: Sendable {
     prices = backend("prices", at: backends.prices)
     contents = RequestCoalescer(
       caching: .init(
-        lifetime: settings.lifetime, staleLifetime: settings.staleLifetime, capacity: 10_000))
+        lifetime: settings.lifetime, staleLifetime: settings.staleLifetime, capacity: 10_000)
+    ).measured(as: "contents", factory: services.metrics)
+    scope = services.scope
     timeout = settings.timeout
   }
 
@@ -32,12 +37,14 @@ final class PageGateway: Sendable {
   /// Cancelling the promise, or exceeding the deadline, cancels all calls that no other request
   /// needs, including their HTTP requests.
   func page(_ id: Int, by deadline: Deadline) -> Promise<Page> {
-    Promise.all(content(id), prices.get(id, by: deadline), cancellingRest: true)
-      .map(on: .immediate) { content, price in
-        Page(product: content.product, price: price, reviews: content.reviews)
-      }
-      .deadline(deadline.instant)
-      .named("page \(id)")
+    Promise.withSpan("page") { _ in
+      Promise.all(content(id), prices.get(id, by: deadline), cancellingRest: true)
+        .map(on: .immediate) { content, price in
+          Page(product: content.product, price: price, reviews: content.reviews)
+        }
+        .deadline(deadline.instant)
+    }
+    .named("page \(id)")
   }
 
   /// Returns a promise for the part of a page that all requests for it share.
@@ -47,7 +54,9 @@ final class PageGateway: Sendable {
   /// deadline, because the deadline of one request must not fail the others. When no request waits
   /// for it, its calls are cancelled.
   private func content(_ id: Int) -> Promise<Content> {
-    contents.promise(for: id) { loadContent(id, by: .after(timeout)) }
+    contents.promise(for: id) {
+      scope.run(on: .immediate) { [self] in loadContent(id, by: .after(timeout)) }
+    }
   }
 
   private func loadContent(_ id: Int, by deadline: Deadline) -> Promise<Content> {
@@ -61,19 +70,6 @@ final class PageGateway: Sendable {
     return Promise.all(product, reviews, cancellingRest: true)
       .map(on: .immediate) { product, reviews in Content(product: product, reviews: reviews) }
       .deadline(deadline.instant)
-      .bound(to: scope)
       .named("content \(id)")
-  }
-
-  /// Waits for the calls that are still running, such as refreshes of stale pages, and cancels
-  /// those that take longer than `limit`.
-  func drain(within limit: Duration) -> Promise<Void> {
-    Promise.all(products.limiter.idle(), reviews.limiter.idle(), prices.limiter.idle())
-      .asVoid()
-      .timeout(after: limit)
-      .recover(only: TimeoutError.self) { [scope] _ in
-        scope.cancelAll()
-        return .value(())
-      }
   }
 }

@@ -1,32 +1,23 @@
 import Metrics
 
-/// The metrics of one backend, for swift-metrics.
+/// The metrics of one backend that the policies don't have.
 struct BackendMetrics: Sendable {
   let calls: Counter
   let hedges: Counter
   let failures: Counter
   let rejected: Counter
-  let running: Gauge
-  let waiting: Gauge
   let latency: Metrics.Timer
 
-  init(backend: String, endpoint: String, registry: PrometheusRegistry) {
+  init(backend: String, endpoint: String, factory: any MetricsFactory) {
     let dimensions = [("backend", backend), ("endpoint", endpoint)]
     func counter(_ label: String) -> Counter {
-      Counter(label: label, dimensions: dimensions, factory: registry)
-    }
-    func gauge(_ label: String) -> Gauge {
-      Gauge(
-        label: label, dimensions: dimensions, aggregate: false,
-        handler: registry.makeRecorder(label: label, dimensions: dimensions, aggregate: false))
+      Counter(label: label, dimensions: dimensions, factory: factory)
     }
     calls = counter("backend_calls_total")
     hedges = counter("backend_hedges_total")
     failures = counter("backend_failures_total")
     rejected = counter("backend_rejected_total")
-    running = gauge("backend_running")
-    waiting = gauge("backend_waiting")
     latency = Metrics.Timer(
-      label: "backend_call_seconds", dimensions: dimensions, factory: registry)
+      label: "backend_call_seconds", dimensions: dimensions, factory: factory)
   }
 }

@@ -1,23 +1,20 @@
 import CoreMetrics
 import Synchronization
 
-/// Metrics of swift-metrics as text for Prometheus: counters, gauges, and histograms of times.
+/// Exports the metrics of swift-metrics as text for Prometheus: counters, gauges, and histograms of
+/// times.
+///
+/// A part of the example, and not of Pledge: a program uses an exporter's package, such as
+/// swift-prometheus, in its place.
 final class PrometheusRegistry: MetricsFactory {
   private struct State {
     var series: [Identity: any Series] = [:]
-    var scrapes: [@Sendable () -> Void] = []
   }
 
   private let state = Mutex(State())
 
-  /// Calls `update` before each read of the metrics, for gauges that are updated only then.
-  func beforeScrape(_ update: @escaping @Sendable () -> Void) {
-    state.withLock { $0.scrapes.append(update) }
-  }
-
   /// Returns the current values, in the text format of Prometheus.
   func text() -> String {
-    for update in state.withLock({ $0.scrapes }) { update() }
     let series = state.withLock { $0.series }.sorted { $0.key < $1.key }
     var lines: [String] = []
     var last: String?
@@ -51,6 +48,10 @@ final class PrometheusRegistry: MetricsFactory {
     series(label, dimensions) { GaugeSeries() }
   }
 
+  func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
+    series(label, dimensions) { GaugeSeries() }
+  }
+
   func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     series(label, dimensions) { HistogramSeries() }
   }
@@ -58,6 +59,7 @@ final class PrometheusRegistry: MetricsFactory {
   // Metrics live as long as the server.
   func destroyCounter(_ handler: any CounterHandler) {}
   func destroyRecorder(_ handler: any RecorderHandler) {}
+  func destroyMeter(_ handler: any MeterHandler) {}
   func destroyTimer(_ handler: any TimerHandler) {}
 }
 
@@ -67,7 +69,8 @@ private struct Identity: Hashable, Comparable {
   let labels: String
 
   init(label: String, dimensions: [(String, String)]) {
-    self.label = label
+    // Names of Prometheus have no dots.
+    self.label = String(label.map { $0 == "." ? "_" : $0 })
     labels = dimensions.map { "\($0)=\"\($1)\"" }.joined(separator: ",")
   }
 
@@ -95,12 +98,16 @@ private final class CounterSeries: CounterHandler, Series {
   }
 }
 
-private final class GaugeSeries: RecorderHandler, Series {
+private final class GaugeSeries: RecorderHandler, MeterHandler, Series {
   private let value = Mutex(0.0)
   let type = "gauge"
 
   func record(_ new: Int64) { record(Double(new)) }
   func record(_ new: Double) { value.withLock { $0 = new } }
+  func set(_ new: Int64) { record(Double(new)) }
+  func set(_ new: Double) { record(new) }
+  func increment(by amount: Double) { value.withLock { $0 += amount } }
+  func decrement(by amount: Double) { value.withLock { $0 -= amount } }
   func lines(_ identity: Identity) -> [String] { [identity.line("", nil, value.withLock { $0 })] }
 }
 

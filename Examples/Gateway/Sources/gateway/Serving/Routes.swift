@@ -12,19 +12,30 @@ struct Routes: Sendable {
   let settings: Settings
   let metrics: PrometheusRegistry
   let shutdown: Shutdown
+  let connections: Connections
 
-  func router() -> Router<BasicRequestContext> {
-    let router = Router()
+  func router() -> Router<GatewayContext> {
+    let router = Router(context: GatewayContext.self)
     router.add(middleware: RequestLogs(metrics: metrics))
     router.add(middleware: ClosesConnections(shutdown: shutdown))
 
     router.get("page/{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
-      return try await pages.page(id, by: deadline(of: request)).value
+      let page = pages.page(id, by: deadline(of: request))
+      return try await connections.whileConnected(context, cancel: page.cancel) {
+        try await page.value
+      }
     }
     router.get("async/{id}") { request, context in
       let id = try context.parameters.require("id", as: Int.self)
-      return try await asyncPages.page(id, by: deadline(of: request))
+      let page = Task { try await asyncPages.page(id, by: deadline(of: request)) }
+      return try await connections.whileConnected(context, cancel: page.cancel) {
+        try await withTaskCancellationHandler {
+          try await page.value
+        } onCancel: {
+          page.cancel()
+        }
+      }
     }
     router.get("metrics") { _, _ in metrics.text() }
     router.get("debug/pending") { _, _ in pendingPromises() }
@@ -42,7 +53,7 @@ struct Routes: Sendable {
 
   /// Adds `POST /faults/prices?stalls=0.02`, which sets the faults of a backend, and `GET`, which
   /// returns them.
-  private func addFaults(to router: Router<BasicRequestContext>) {
+  private func addFaults(to router: Router<GatewayContext>) {
     router.get("faults/{backend}") { _, context in
       try backend(context).faults.withLock { $0 }
     }
@@ -58,7 +69,7 @@ struct Routes: Sendable {
     }
   }
 
-  private func backend(_ context: BasicRequestContext) throws -> UnreliableBackend {
+  private func backend(_ context: GatewayContext) throws -> UnreliableBackend {
     let name = try context.parameters.require("backend")
     guard let backend = backends.first(where: { $0.name == name }) else {
       throw HTTPError(.notFound)

@@ -11,9 +11,9 @@ import Synchronization
 //
 // 1. `Shutdown`: the gateway continues to serve, and announces the shutdown to load balancers at
 // `/health` and to clients in the header field `connection: close`. 2. Hummingbird stops accepting
-// connections and finishes the current requests. 3. `Calls`: the calls that are still running, such
-// as refreshes of the cache, have five seconds to end. Then the HTTP client closes its connections,
-// and the backends shut down.
+// connections and finishes the current requests. 3. `GracefulScope` of PledgeLifecycle: the calls
+// that are still running, such as refreshes of the cache, have five seconds to end. Then the HTTP
+// client closes its connections, and the backends shut down.
 
 /// The first step.
 final class Shutdown: Service {
@@ -45,18 +45,13 @@ struct ClosesConnections<Context: RequestContext>: RouterMiddleware {
   }
 }
 
-/// The third step.
-struct Calls: Service {
-  let pages: PageGateway
+/// Closes the client's connections last; the calls that use them are in a `GracefulScope`.
+struct ClientShutdown: Service {
   let client: HTTPClient
 
   func run() async throws {
-    do {
-      try await gracefulShutdown()
-      try await pages.drain(within: .seconds(5)).value
-    } catch is CancellationError {
-      // Another service has failed: don't wait for calls.
-    }
+    // If another service has failed, the task is cancelled.
+    try? await gracefulShutdown()
     try await client.shutdown()
   }
 }
