@@ -48,6 +48,14 @@ extension TraceTests {
       }
     }
 
+    @Test func largestLimit_keepsEverything() async {
+      await #expect(processExitsWith: .success) {
+        let trace = Trace.start(limit: .max, capturesPlaces: false)
+        for _ in 0..<20_000 { Self.round() }
+        #expect(trace.count == 40_000)
+      }
+    }
+
     @Test func stop_appliesWhatIsBuffered_andNothingLater() async {
       await #expect(processExitsWith: .success) {
         let first = Trace.start(capturesPlaces: false)
