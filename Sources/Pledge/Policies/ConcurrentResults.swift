@@ -91,7 +91,9 @@ public func results<S: Sequence & Sendable, Output: Sendable>(
 ///
 /// An input is awaited only when its operation can start. Inputs that are added don't wait for it.
 /// If `inputs` throws, the sequence throws that error after the results of the earlier inputs.
-/// Otherwise, this is the same as for sequences.
+///
+/// **Execution.** As for sequences, with the same parameters: each call of `operation` runs in a task
+/// of the sequence, in the isolation in which it was written.
 public func results<S: AsyncSequence & Sendable, Output: Sendable>(
   of inputs: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = false,
   @_inheritActorContext @_implicitSelfCapture _ operation:
@@ -110,8 +112,10 @@ public func results<S: AsyncSequence & Sendable, Output: Sendable>(
 /// ```
 ///
 /// The first error, in the order of the elements, ends the sequence and cancels the calls in
-/// progress. Otherwise, this is the same as `results(of:limit:)`, with the same parameters; unless
-/// you pass false as `ordered`, values are in the order of the elements.
+/// progress. Unless you pass false as `ordered`, values are in the order of the elements.
+///
+/// **Execution.** As for `results(of:limit:)`, with the same parameters: each call of `transform` runs
+/// in a task of the sequence, in the isolation in which it was written.
 public func concurrentMap<S: AsyncSequence & Sendable, Value: Sendable>(
   _ elements: S, limit: Int, bufferLimit: Int? = nil, ordered: Bool = true,
   @_inheritActorContext @_implicitSelfCapture _ transform:
