@@ -1,6 +1,8 @@
 import Builtin
 
-#if canImport(Glibc)
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
   import Glibc
 #endif
 
@@ -12,7 +14,9 @@ import Builtin
 package enum FramePointers {
   /// The end of the current thread's stack; zero if it's unknown, so that no address is read.
   package static var endOfStack: UInt {
-    #if canImport(Glibc)
+    #if canImport(Darwin)
+      return UInt(bitPattern: pthread_get_stackaddr_np(pthread_self()))
+    #elseif canImport(Glibc)
       typealias Function = @convention(c) (pthread_t, UnsafeMutablePointer<pthread_attr_t>) -> Int32
       var attributes = pthread_attr_t()
       // Looked up by name, because the C library's module doesn't declare it.

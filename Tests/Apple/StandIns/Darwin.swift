@@ -41,6 +41,7 @@ public func dlsym(
   _ handle: UnsafeMutableRawPointer!, _ name: UnsafePointer<CChar>!
 ) -> UnsafeMutableRawPointer! { nil }
 public func pthread_self() -> pthread_t { fatalError() }
+public func pthread_get_stackaddr_np(_ thread: pthread_t) -> UnsafeMutableRawPointer { fatalError() }
 public var errno: Int32 {
   get { 0 }
   set {}
