@@ -16,12 +16,7 @@ extension Promise {
     cell.attach(
       Handler(
         .watchingObserver, of: cell, on: .inPlace, body: nil, run: { _, _ in resolver.fulfill() }))
-    let tasks = CancelledTasks.collect { cancel() }
-    if tasks.isEmpty { return end }
-    return Guarantee {
-      for task in tasks { await task.value }
-      await end.value
-    }
+    return CancelledTasks.collect { cancel() }.ended(after: end)
   }
 }
 
@@ -50,5 +45,16 @@ final class CancelledTasks: Sendable {
     let tasks = collector.tasks.withLock { exchange(&$0, with: nil) } ?? []
     for task in tasks { note(task) }
     return tasks
+  }
+}
+
+extension [Task<Void, Never>] {
+  /// Returns a guarantee that is fulfilled after `end`, when all of these tasks have ended.
+  func ended(after end: Guarantee<Void>) -> Guarantee<Void> {
+    if isEmpty { return end }
+    return Guarantee {
+      for task in self { await task.value }
+      await end.value
+    }
   }
 }

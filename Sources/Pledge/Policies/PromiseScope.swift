@@ -66,10 +66,7 @@ public final class PromiseScope: Sendable {
     if tasks.isEmpty { return }
     // `close()` waits for them, too.
     state.withLock { $0.endingCancellations += 1 }
-    Guarantee {
-      for task in tasks { await task.value }
-    }
-    .done(on: .immediate) { [weak self] in
+    tasks.ended(after: .value(())).done(on: .immediate) { [weak self] in
       self?.state.withLock { $0.endingCancellations -= 1 }
       self?.fulfillEnds()
     }
@@ -100,8 +97,9 @@ public final class PromiseScope: Sendable {
   /// Work has ended when its promise has settled, all handlers before it have returned, and all
   /// tasks that the scope has cancelled, now or in ``cancelAll()``, have ended; a task that ignores
   /// cancellation delays the guarantee. A task that other code cancelled, through a promise that is
-  /// bound to the scope, isn't waited for; an operation that the scope runs is. A producer without a task, which settles its promise with a resolver, has ended when its
-  /// `onCancel` handlers have returned. From now on, work that is bound to the scope is rejected with
+  /// bound to the scope, isn't waited for; an operation that the scope runs is. A producer without a
+  /// task, which settles its promise with a resolver, has ended when its `onCancel` handlers have
+  /// returned. From now on, work that is bound to the scope is rejected with
   /// ``PromiseError/scopeClosed``, and operations don't start.
   @discardableResult
   public func close() -> Guarantee<Void> {
