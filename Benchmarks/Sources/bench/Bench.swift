@@ -26,14 +26,8 @@ struct Bench: ParsableCommand {
   @Option(help: "Give up a cell that takes longer than so many seconds for a round.")
   var timeout = 120
 
-  @Option(help: "Write all numbers to this JSON file.")
-  var json: String?
-
   @Option(help: "Write the tables to this Markdown file, rather than to standard output.")
   var md: String?
-
-  @Option(help: "Write a plot of each sweep into this folder.")
-  var svg: String?
 
   @Flag(help: "List workloads and libraries, and measure nothing.")
   var list = false
@@ -53,23 +47,10 @@ struct Bench: ParsableCommand {
     var runner = Runner(cells: cells, rounds: rounds, maxSize: maxSize, timeout: timeout)
     runner.run()
     let report = Report(results: runner.results, cells: cells, idlePeak: runner.idlePeak)
-    if let json { try write(report.json(), to: json) }
-    var plots: [(title: String, path: String)] = []
-    if let svg {
-      for plot in report.plots() {
-        try write(plot.svg(), to: "\(svg)/\(plot.name).svg")
-        plots.append((plot.title, link(to: "\(svg)/\(plot.name).svg")))
-      }
-    }
     let tables = report.markdown(
-      arguments: Array(CommandLine.arguments.dropFirst()), rounds: rounds, plots: plots)
-    if let md { try write(tables, to: md) } else { print(tables) }
-  }
-
-  /// Returns the path relative to the Markdown file.
-  private func link(to path: String) -> String {
-    let folder = (md.map { ($0 as NSString).deletingLastPathComponent } ?? "") + "/"
-    return path.hasPrefix(folder) ? String(path.dropFirst(folder.count)) : path
+      arguments: Array(CommandLine.arguments.dropFirst()), rounds: rounds)
+    guard let md else { return print(tables) }
+    try tables.write(toFile: md, atomically: true, encoding: .utf8)
   }
 
   private func selectedCells() throws -> [Registry.Cell] {
@@ -88,12 +69,5 @@ struct Bench: ParsableCommand {
       print("    \(workload.summary)")
       print("    \(libraries.joined(separator: ", "))")
     }
-  }
-
-  private func write(_ text: String, to path: String) throws {
-    let url = URL(fileURLWithPath: path)
-    try FileManager.default.createDirectory(
-      at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
-    try text.write(to: url, atomically: true, encoding: .utf8)
   }
 }

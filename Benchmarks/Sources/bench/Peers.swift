@@ -10,13 +10,9 @@ extension Registry {
     addGCD(to: &registry)
     addGroupHops(to: &registry)
     addClosures(to: &registry)
-    addMutexPromise(to: &registry)
     addNIOLoop(to: &registry)
     addNIOEmbedded(to: &registry)
     addSwiftConcurrency(to: &registry)
-    addOpenCombine(to: &registry)
-    addBridges(to: &registry)
-    addPublishedSuites(to: &registry)
     addPolicies(to: &registry)
     addPoliciesByHand(to: &registry)
     return registry

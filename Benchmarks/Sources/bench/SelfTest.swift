@@ -1,12 +1,12 @@
 import ArgumentParser
 import Foundation
 
-/// Checks the parts of this program that count, compare, and draw.
+/// Checks the parts of this program that count and compare.
 ///
 /// A test target would require another debug build of all libraries that are measured.
 struct SelfTest: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Check the program itself: numbers, tables, goals, plots, baseline.")
+    abstract: "Check the program itself: numbers, tables, goals, baseline.")
 
   func run() throws {
     var test = Checker()
@@ -17,7 +17,6 @@ struct SelfTest: ParsableCommand {
     test.comparison()
     test.goals()
     test.report()
-    test.plots()
     if test.failures.isEmpty { return print("\(test.passed) checks passed") }
     for failure in test.failures { print("FAILED: \(failure)") }
     throw ExitCode.failure
@@ -162,35 +161,14 @@ extension Checker {
 
   mutating func report() {
     let text = Self.report(pledge: 240).markdown(
-      arguments: ["--filter", "a b"], rounds: 3, plots: [("Title", "Plots/a.svg")])
+      arguments: ["--filter", "a b"], rounds: 3)
     for part in [
-      "bench --filter 'a b'", "## inline-chain", "![Title](Plots/a.svg)",
-      "| Pledge | 10,000 | 240 | 2.4 | 0.6 | 1 |", "| 2.4 | met |", "| 0.6 | **missed** |",
+      "bench --filter 'a b'", "- **inline-chain**, per link",
+      "| inline-chain | 10,000 | Closures: 100 ns | 2.4 × | 1 × | 4 × | 0.6 | 1 | 40 | 1 MiB |",
+      "| 2.4 | met |", "| 0.6 | **missed** |",
     ] {
       expect(text.contains(part), "the report lacks '\(part)'")
     }
-  }
-
-  mutating func plots() {
-    let lines = (0..<12).map { index in
-      Plot.Line(
-        name: "library <\(index)>", style: index,
-        points: [1_000.0, 1_000_000].map { Plot.Point(x: $0, y: 5 + Double(index) / 10) },
-        endsEarly: index == 3)
-    }
-    let plot = Plot(name: "p", title: "a & b", yLabel: "ns", xLabel: "links", lines: lines)
-    let svg = plot.svg()
-    expect(svg.contains("library &lt;3&gt; ✗"), "names are not escaped, or the cross is missing")
-    expect(svg.contains("a &amp; b"), "the title is not escaped")
-    expect(!svg.contains("nan") && !svg.contains("inf"), "a place is no number")
-    let places = plot.labelRows()
-    expect(places.count, is: 12)
-    let gaps = zip(places, places.dropFirst()).map { $1 - $0 }
-    expect(gaps.allSatisfy { $0 >= Plot.labelPitch }, "labels overlap: \(places)")
-    let frame = PlotFrame(points: lines.flatMap(\.points))
-    expect(
-      places.allSatisfy { frame.top...frame.bottom ~= $0 }, "labels run out of the frame: \(places)"
-    )
   }
 
   /// Returns a run of one workload with known times.

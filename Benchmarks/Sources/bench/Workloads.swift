@@ -13,7 +13,6 @@ struct Workload: Sendable {
   var sizePerRound = 1
   /// The stack size of the thread that runs bodies, in bytes.
   var stackSize = 8 << 20
-  var usesMainQueue = false
   /// Whether one thread always waits for another, so that a second core would be idle.
   ///
   /// Such workloads run on one core. Otherwise, the time would be that of waking another core,
@@ -52,14 +51,6 @@ extension Workload {
         summary:
           "Ten `map`s on one serial queue on a pending promise, settle it, wait for the last."),
       Workload(
-        name: "queue-chains", unit: "link", floor: "GCD", sizes: [2_000],
-        unitsPerSize: chainLength,
-        summary: "As `queue-chain`, with all chains under way at once, as on a server."),
-      Workload(
-        name: "main-actor-chain", unit: "link", floor: "GCD", sizes: [2_000],
-        unitsPerSize: chainLength, usesMainQueue: true, isLockStep: true,
-        summary: "As `queue-chain`, on the main actor, waited for on another thread."),
-      Workload(
         name: "resolved-map", unit: "promise", floor: "Closures", sizes: [100_000],
         summary: "Make a resolved promise, `map` it inline, read the result."),
       Workload(
@@ -67,77 +58,32 @@ extension Workload {
         sizePerRound: 100_000,
         summary: "Make n pending promises, join them, settle each, get all values."),
       Workload(
-        name: "bounded-fan-in", unit: "element", floor: "Pledge", sizes: [10_000],
-        summary: "Start n promises on demand, ten at a time, settle each, get all values."),
-      Workload(
-        name: "fan-out", unit: "observer", floor: "Closures", sizes: [1_000, 10_000],
+        name: "fan-out", unit: "observer", floor: "Closures", sizes: [10_000],
         sizePerRound: 100_000,
         summary: "Attach n observers to one pending promise, then settle it."),
       Workload(
-        name: "contended-observe", unit: "promise", floor: "Mutex promise", sizes: [100_000],
+        name: "contended-observe", unit: "promise", floor: "NIO loop", sizes: [100_000],
         summary: "One thread settles each promise while another attaches an observer to it."),
       Workload(
-        name: "contended-settle", unit: "promise", floor: "Mutex promise", sizes: [100_000],
+        name: "contended-settle", unit: "promise", floor: "NIO loop", sizes: [100_000],
         summary: "Two threads settle each promise at once; it has one observer already."),
       Workload(
         name: "recursive-loop", unit: "round", floor: "Closures",
-        sizes: [10_000, 100_000, 1_000_000, 10_000_000], sizePerRound: 100_000,
+        sizes: [10_000, 10_000_000], sizePerRound: 100_000,
         summary: "`step(i)` is `work().then { step(i + 1) }`, with work that is done already."),
       Workload(
-        name: "recursive-loop-queue", unit: "round", floor: "GCD",
-        sizes: [10_000, 100_000, 1_000_000, 10_000_000], sizePerRound: 100_000,
-        summary: "As `recursive-loop`, with every round on a serial queue (event loop, task)."),
-      Workload(
         name: "deep-chain", unit: "link", floor: "Closures",
-        sizes: [10_000, 100_000, 1_000_000], sizePerRound: 100_000, stackSize: smallStack,
+        sizes: [10_000, 1_000_000], sizePerRound: 100_000, stackSize: smallStack,
         summary: "A chain of n inline `map`s: build, settle, release, with a stack of 512 KiB."),
-      Workload(
-        name: "deep-chain-drop", unit: "link", floor: "Closures",
-        sizes: [10_000, 100_000, 1_000_000], sizePerRound: 100_000, stackSize: smallStack,
-        summary: "As `deep-chain`, but dropped without being settled."),
       Workload(
         name: "await-value", unit: "await", floor: "async call", sizes: [100_000],
         summary: "`await` the value of a promise that is settled already."),
-      Workload(
-        name: "async-bridge", unit: "bridge", floor: "Closures", sizes: [10_000],
-        summary: "A task awaits a promise and settles another; all at once, wait for the last."),
       Workload(
         name: "cancel", unit: "promise", floor: "Closures", sizes: [100_000],
         summary: "Make a pending promise with one `map`, cancel it; its producer is notified."),
       Workload(
         name: "timer", unit: "timeout", floor: "GCD", sizes: [100_000],
         summary: "Give n pending promises a timeout of an hour, then settle them all."),
-      Workload(
-        name: "doxbee-sequential", unit: "request", floor: "Closures", sizes: [2_000],
-        summary: """
-          Bluebird's: uploads of eight calls to a backend one after the other, all under way at once.
-          """),
-      Workload(
-        name: "doxbee-errors", unit: "request", floor: "Closures", sizes: [2_000],
-        summary: "As `doxbee-sequential`; each fourth upload fails half-way, and rolls back."),
-      Workload(
-        name: "madeup-parallel", unit: "request", floor: "Closures", sizes: [500],
-        summary:
-          "Bluebird's: requests of twenty-five calls to a backend at once, and one for the sum."),
-      Workload(
-        name: "many-callbacks", unit: "future", floor: "NIO loop", sizes: [2_000],
-        summary: "NIO's: one promise through every kind of callback, then it is settled."),
-      Workload(
-        name: "loop-chain", unit: "link", floor: "NIO loop", sizes: [10_000],
-        unitsPerSize: chainLength,
-        summary: "Ten `map`s whose closures run on an event loop, built and settled there."),
-      Workload(
-        name: "future-to-promise", unit: "bridge", floor: "NIO loop", sizes: [100_000],
-        summary: "An event loop's pending future with one link, a promise; then it succeeds."),
-      Workload(
-        name: "promise-to-future", unit: "bridge", floor: "NIO loop", sizes: [100_000],
-        summary: "A pending promise with one link, an event loop's future; then it is fulfilled."),
-      Workload(
-        name: "race", unit: "race", floor: "Swift Concurrency", sizes: [10_000],
-        summary: "Race two pending promises, settle one of them; the other has no consumer left."),
-      Workload(
-        name: "sleep-drift", unit: "sleep", floor: "GCD", sizes: [100], isLockStep: true,
-        summary: "Sleeps of one millisecond, one after the other: what is above it is drift."),
     ] + policies + [
       Workload(
         name: "pending-map-bytes", unit: "promise", floor: "Closures", sizes: [10_000],

@@ -83,10 +83,7 @@ struct RunCell: ParsableCommand {
   }
 }
 
-/// Runs the main queue on the main thread, and `work` on a new thread.
-///
-/// If the main queue isn't needed, the main thread sleeps, because valgrind doesn't support how
-/// Dispatch takes it over.
+/// Runs `work` on a new thread with the stack of the workload, while the main thread sleeps.
 private func serve(
   _ name: String, _ work: @escaping @Sendable (Registry, Workload) -> Void
 ) -> Never {
@@ -101,7 +98,6 @@ private func serve(
   }
   thread.stackSize = workload.stackSize
   thread.start()
-  if workload.usesMainQueue { dispatchMain() }
   while true { sleep(.max) }
 }
 

@@ -55,23 +55,6 @@ func addClosures(to registry: inout Registry) {
     }
     check(value, is: links + 1)
   }
-  registry.add("deep-chain-drop", library: library, note: "linked nodes and loops") { links in
-    let root = Node { $0 &+ 1 }
-    extend(root, by: links - 1)
-    var node = root.takeNext()
-    while let current = node { node = current.takeNext() }
-    consume(root)
-  }
-  registry.add("async-bridge", library: library, note: "a bare task that awaits nothing") { count in
-    let latch = Latch(count)
-    for number in 0..<count {
-      Task.detached {
-        consume(number)
-        latch.countDown()
-      }
-    }
-    latch.wait()
-  }
   registry.add("cancel", library: library) { count in
     var cancelled = 0
     for _ in 0..<count {

@@ -34,14 +34,7 @@ func addGCD(to registry: inout Registry) {
     }
     latch.wait()
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
-  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
-  registry.add("main-actor-chain", library: library) { hopChains($0, on: .main, .oneByOne) }
-  registry.add("recursive-loop-queue", library: library) { rounds in
-    let semaphore = DispatchSemaphore(value: 0)
-    serial.async { loop(0, rounds, on: serial) { semaphore.signal() } }
-    semaphore.wait()
-  }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
   registry.add("cancel", library: library, note: "DispatchWorkItem, no producer to tell") { count in
     for number in 0..<count {
       let item = DispatchWorkItem { consume(number) }
@@ -66,23 +59,15 @@ func addGCD(to registry: inout Registry) {
   }
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
-  let finish = Finish(of: chains, pace)
+private func hopChains(_ chains: Int, on queue: DispatchQueue) {
+  let done = DispatchSemaphore(value: 0)
   for _ in 0..<chains {
-    queue.async { hop(1, on: queue) { finish.chainEnded() } }
-    finish.waitForChain()
+    queue.async { hop(1, on: queue) { done.signal() } }
+    done.wait()
   }
-  finish.waitForAll()
 }
 
 private func hop(_ link: Int, on queue: DispatchQueue, _ done: @escaping @Sendable () -> Void) {
   if link == chainLength { return done() }
   queue.async { hop(link + 1, on: queue, done) }
-}
-
-private func loop(
-  _ round: Int, _ rounds: Int, on queue: DispatchQueue, _ done: @escaping @Sendable () -> Void
-) {
-  if round == rounds { return done() }
-  queue.async { loop(round + 1, rounds, on: queue, done) }
 }

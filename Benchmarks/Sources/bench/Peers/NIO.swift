@@ -27,8 +27,7 @@ func addNIOLoop(to registry: inout Registry) {
   registry.add("inline-chain", library: library) { chains in
     onNIOLoop { nioInlineChains(chains, on: nioLoop) }
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: nioLoop, .oneByOne) }
-  registry.add("queue-chains", library: library) { hopChains($0, on: nioLoop, .together) }
+  registry.add("queue-chain", library: library) { hopChains($0, on: nioLoop) }
   registry.add("resolved-map", library: library) { count in
     onNIOLoop { nioResolvedMaps(count, on: nioLoop) }
   }
@@ -39,7 +38,6 @@ func addNIOLoop(to registry: inout Registry) {
     onNIOLoop { nioFanOut(count, on: nioLoop) }
   }
   addContended(to: &registry, library)
-  addDepth(to: &registry, library)
   addAwaiting(to: &registry, library)
 }
 
@@ -80,40 +78,12 @@ private func addContended(to registry: inout Registry, _ library: String) {
   }
 }
 
-private func addDepth(to registry: inout Registry, _ library: String) {
-  registry.add("recursive-loop-queue", library: library, note: "submit") { rounds in
-    let done = DispatchSemaphore(value: 0)
-    let slot = Slot(0)
-    nioLoop.flatSubmit { step(0, rounds) }.whenSuccess {
-      slot.value = $0
-      done.signal()
-    }
-    done.wait()
-    check(slot.value, is: rounds)
-  }
-}
-
-private func step(_ round: Int, _ rounds: Int) -> EventLoopFuture<Int> {
-  if round == rounds { return nioLoop.makeSucceededFuture(round) }
-  return nioLoop.submit { round &+ 1 }.flatMap { step($0, rounds) }
-}
-
 private func addAwaiting(to registry: inout Registry, _ library: String) {
   registry.addAsync("await-value", library: library, note: "get()") { count in
     let future = nioLoop.makeSucceededFuture(1)
     var sum = 0
     for _ in 0..<count { sum &+= (try? await future.get()) ?? 0 }
     check(sum, is: count)
-  }
-  registry.add("async-bridge", library: library, note: "makeFutureWithTask") { count in
-    let latch = Latch(count)
-    for _ in 0..<count {
-      let promise = nioLoop.makePromise(of: Int.self)
-      nioLoop.makeFutureWithTask { try await promise.futureResult.get() }
-        .whenSuccess { _ in latch.countDown() }
-      promise.succeed(1)
-    }
-    latch.wait()
   }
   registry.add("timer", library: library, note: "scheduleTask, which fails the promise itself") {
     count in
@@ -133,18 +103,17 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
   }
 }
 
-private func hopChains(_ chains: Int, on loop: any EventLoop, _ pace: Pace) {
-  let finish = Finish(of: chains, pace)
+private func hopChains(_ chains: Int, on loop: any EventLoop) {
+  let done = DispatchSemaphore(value: 0)
   let total = Slot(0)
   for _ in 0..<chains {
     let promise = nioLoop.makePromise(of: Int.self)
     nioChain(chainLength, from: promise.futureResult).whenSuccess {
       total.value &+= $0
-      finish.chainEnded()
+      done.signal()
     }
     promise.succeed(1)
-    finish.waitForChain()
+    done.wait()
   }
-  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }

@@ -33,14 +33,6 @@ func addNIOEmbedded(to registry: inout Registry) {
     promise.succeed(1)
     check(slot.value, is: links + 1)
   }
-  registry.add(
-    "deep-chain-drop", library: library,
-    limit: .never("leaks: a promise that is never settled keeps itself and its chain alive")
-  ) { links in
-    let loop = EmbeddedEventLoop()
-    let promise = loop.makePromise(of: Int.self)
-    consume(nioChain(links, from: promise.futureResult))
-  }
 }
 
 private func step(

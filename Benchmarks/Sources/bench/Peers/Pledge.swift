@@ -36,11 +36,7 @@ func addPledge(to registry: inout Registry) {
     }
     check(sum.value, is: chains * (chainLength + 1))
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
-  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
-  registry.add("main-actor-chain", library: library) {
-    hopChains($0, on: DispatchQueue.main, .oneByOne)
-  }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
   registry.add("resolved-map", library: library) { count in
     let sum = Slot(0)
     for _ in 0..<count {
@@ -57,17 +53,6 @@ func addPledge(to registry: inout Registry) {
     for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
     check(sum.value, is: count * (count - 1) / 2)
   }
-  registry.add("bounded-fan-in", library: library) { count in
-    let sum = Slot(0)
-    let started = Slot<[(Int, Resolver<Int>)]>([])
-    Promise.all(on: .immediate, 0..<count, concurrently: 10) { number in
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      started.value.append((number, resolver))
-      return promise
-    }.observe(on: .immediate) { sum.value = ((try? $0.get()) ?? []).reduce(0, &+) }
-    while let (number, resolver) = started.value.popLast() { resolver.fulfill(number) }
-    check(sum.value, is: count * (count - 1) / 2)
-  }
   registry.add("fan-out", library: library) { count in
     let total = Slot(0)
     let (promise, resolver) = Promise<Int>.withResolvers()
@@ -76,7 +61,7 @@ func addPledge(to registry: inout Registry) {
     check(total.value, is: count)
   }
   addContended(to: &registry, library)
-  addDepth(to: &registry, library, serial)
+  addDepth(to: &registry, library)
   addAwaiting(to: &registry, library)
 }
 
@@ -92,8 +77,8 @@ private func chain(_ links: Int, from root: Promise<Int>) -> Promise<Int> {
   return promise
 }
 
-private func hopChains(_ chains: Int, on executor: some PromiseExecutor, _ pace: Pace) {
-  let finish = Finish(of: chains, pace)
+private func hopChains(_ chains: Int, on executor: some PromiseExecutor) {
+  let done = DispatchSemaphore(value: 0)
   let total = Slot(0)
   for _ in 0..<chains {
     let (root, resolver) = Promise<Int>.withResolvers()
@@ -101,12 +86,11 @@ private func hopChains(_ chains: Int, on executor: some PromiseExecutor, _ pace:
     for _ in 0..<chainLength { promise = promise.map(on: executor) { $0 &+ 1 } }
     promise.observe(on: .immediate) {
       total.value &+= $0.value
-      finish.chainEnded()
+      done.signal()
     }
     resolver.fulfill(1)
-    finish.waitForChain()
+    done.wait()
   }
-  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }
 
@@ -134,12 +118,11 @@ private func addContended(to registry: inout Registry, _ library: String) {
   }
 }
 
-private func addDepth(to registry: inout Registry, _ library: String, _ queue: DispatchQueue) {
+private func addDepth(to registry: inout Registry, _ library: String) {
   registry.add("recursive-loop", library: library) { rounds in
-    loop(rounds, on: .immediate)
-  }
-  registry.add("recursive-loop-queue", library: library) { rounds in
-    loop(rounds, on: queue)
+    let slot = Slot(0)
+    step(0, rounds).observe(on: .immediate) { slot.value = $0.value }
+    check(slot.value, is: rounds)
   }
   registry.add("deep-chain", library: library) { links in
     let result = Slot(0)
@@ -148,34 +131,11 @@ private func addDepth(to registry: inout Registry, _ library: String, _ queue: D
     resolver.fulfill(1)
     check(result.value, is: links + 1)
   }
-  registry.add(
-    "deep-chain-drop", library: library, note: "the end of the chain is rejected"
-  ) { links in
-    let broken = Slot(false)
-    do {
-      let (promise, _) = Promise<Int>.withResolvers()
-      chain(links, from: promise).observe(on: .immediate) { _ in broken.value = true }
-    }
-    check(broken.value ? 1 : 0, is: 1)
-  }
 }
 
-private func loop(_ rounds: Int, on executor: some PromiseExecutor) {
-  let done = DispatchSemaphore(value: 0)
-  let slot = Slot(0)
-  step(0, rounds, on: executor).observe(on: .immediate) {
-    slot.value = $0.value
-    done.signal()
-  }
-  done.wait()
-  check(slot.value, is: rounds)
-}
-
-private func step(
-  _ round: Int, _ rounds: Int, on executor: some PromiseExecutor
-) -> Promise<Int> {
+private func step(_ round: Int, _ rounds: Int) -> Promise<Int> {
   if round == rounds { return .value(round) }
-  return Promise.value(round &+ 1).then(on: executor) { step($0, rounds, on: executor) }
+  return Promise.value(round &+ 1).then(on: .immediate) { step($0, rounds) }
 }
 
 private func addAwaiting(to registry: inout Registry, _ library: String) {
@@ -184,15 +144,6 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
     var sum = 0
     for _ in 0..<count { sum &+= (try? await promise.value) ?? 0 }
     check(sum, is: count)
-  }
-  registry.add("async-bridge", library: library) { count in
-    let latch = Latch(count)
-    for _ in 0..<count {
-      let (source, resolver) = Promise<Int>.withResolvers()
-      Promise { try await source.value }.observe(on: .immediate) { _ in latch.countDown() }
-      resolver.fulfill(1)
-    }
-    latch.wait()
   }
   registry.add("cancel", library: library) { count in
     let told = Latch(count)

@@ -37,11 +37,7 @@ func addPromiseKitDropIn(to registry: inout Registry) {
     }
     check(sum.value, is: chains * (chainLength + 1))
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
-  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
-  registry.add("main-actor-chain", library: library, note: "the main queue") {
-    hopChains($0, on: .main, .oneByOne)
-  }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
   registry.add("resolved-map", library: library) { count in
     let sum = Slot(0)
     for _ in 0..<count {
@@ -58,22 +54,6 @@ func addPromiseKitDropIn(to registry: inout Registry) {
     for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
     check(sum.value, is: count * (count - 1) / 2)
   }
-  registry.add("bounded-fan-in", library: library) { count in
-    let sum = Slot(0)
-    let started = Slot<[(Int, Resolver<Int>)]>([])
-    var numbers = (0..<count).makeIterator()
-    let iterator = AnyIterator<Promise<Int>> {
-      guard let number = numbers.next() else { return nil }
-      let (promise, resolver) = Promise<Int>.pending()
-      started.value.append((number, resolver))
-      return promise
-    }
-    when(fulfilled: iterator, concurrently: 10).pipe {
-      if case .fulfilled(let values) = $0 { sum.value = values.reduce(0, &+) }
-    }
-    while let (number, resolver) = started.value.popLast() { resolver.fulfill(number) }
-    check(sum.value, is: count * (count - 1) / 2)
-  }
   registry.add("fan-out", library: library) { count in
     let total = Slot(0)
     let (promise, resolver) = Promise<Int>.pending()
@@ -82,7 +62,7 @@ func addPromiseKitDropIn(to registry: inout Registry) {
     check(total.value, is: count)
   }
   addContended(to: &registry, library)
-  addDepth(to: &registry, library, serial)
+  addDepth(to: &registry, library)
   addAwaiting(to: &registry, library)
 }
 
@@ -100,19 +80,18 @@ private func chain(
   return promise
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
-  let finish = Finish(of: chains, pace)
+private func hopChains(_ chains: Int, on queue: DispatchQueue) {
+  let done = DispatchSemaphore(value: 0)
   let total = Slot(0)
   for _ in 0..<chains {
     let (promise, resolver) = Promise<Int>.pending()
     chain(chainLength, from: promise, on: queue).pipe {
       total.value &+= $0.value
-      finish.chainEnded()
+      done.signal()
     }
     resolver.fulfill(1)
-    finish.waitForChain()
+    done.wait()
   }
-  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }
 
@@ -140,9 +119,12 @@ private func addContended(to registry: inout Registry, _ library: String) {
   }
 }
 
-private func addDepth(to registry: inout Registry, _ library: String, _ queue: DispatchQueue) {
-  registry.add("recursive-loop", library: library) { loop($0, on: nil) }
-  registry.add("recursive-loop-queue", library: library) { loop($0, on: queue) }
+private func addDepth(to registry: inout Registry, _ library: String) {
+  registry.add("recursive-loop", library: library) { rounds in
+    let slot = Slot(0)
+    step(0, rounds).pipe { slot.value = $0.value }
+    check(slot.value, is: rounds)
+  }
   registry.add("deep-chain", library: library) { links in
     let result = Slot(0)
     let (promise, resolver) = Promise<Int>.pending()
@@ -152,48 +134,19 @@ private func addDepth(to registry: inout Registry, _ library: String, _ queue: D
   }
 }
 
-private func loop(_ rounds: Int, on queue: DispatchQueue?) {
-  let done = DispatchSemaphore(value: 0)
-  let slot = Slot(0)
-  step(0, rounds, on: queue).pipe {
-    slot.value = $0.value
-    done.signal()
-  }
-  done.wait()
-  check(slot.value, is: rounds)
-}
-
-private func step(_ round: Int, _ rounds: Int, on queue: DispatchQueue?) -> Promise<Int> {
+private func step(_ round: Int, _ rounds: Int) -> Promise<Int> {
   if round == rounds { return .value(round) }
-  return Promise.value(round &+ 1).then(on: queue) { step($0, rounds, on: queue) }
+  return Promise.value(round &+ 1).then(on: nil) { step($0, rounds) }
 }
-
-/// Clears the default queues, because `async()` uses them, and nothing serves the main queue here.
-private func runHandlersInPlace() { conf.Q = (map: nil, return: nil) }
 
 private func addAwaiting(to registry: inout Registry, _ library: String) {
   registry.addAsync("await-value", library: library, note: "async(), handlers in place") { count in
-    runHandlersInPlace()
+    // `async()` uses the default queues, and nothing serves the main queue here.
+    conf.Q = (map: nil, return: nil)
     let promise = Promise.value(1)
     var sum = 0
     for _ in 0..<count { sum &+= (try? await promise.async()) ?? 0 }
     check(sum, is: count)
-  }
-  registry.add("async-bridge", library: library, note: "async(), handlers in place") { count in
-    runHandlersInPlace()
-    let latch = Latch(count)
-    for _ in 0..<count {
-      let source = Promise<Int>.pending()
-      let result = Promise<Int>.pending()
-      Task.detached {
-        do { result.resolver.fulfill(try await source.promise.async()) } catch {
-          result.resolver.reject(error)
-        }
-      }
-      result.promise.pipe { _ in latch.countDown() }
-      source.resolver.fulfill(1)
-    }
-    latch.wait()
   }
   registry.addPending("pending-map-bytes", library: library) {
     let (promise, resolver) = Promise<Int>.pending()

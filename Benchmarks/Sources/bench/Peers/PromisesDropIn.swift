@@ -29,11 +29,7 @@ func addPromisesDropIn(to registry: inout Registry) {
     }
     latch.wait()
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial, .oneByOne) }
-  registry.add("queue-chains", library: library) { hopChains($0, on: serial, .together) }
-  registry.add("main-actor-chain", library: library, note: "the main queue") {
-    hopChains($0, on: .main, .oneByOne)
-  }
+  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
   registry.add("fan-in", library: library, note: hops) { count in
     let done = DispatchSemaphore(value: 0)
     let sum = Slot(0)
@@ -73,20 +69,19 @@ private func chain(
   return promise
 }
 
-private func hopChains(_ chains: Int, on queue: DispatchQueue, _ pace: Pace) {
-  let finish = Finish(of: chains, pace)
+private func hopChains(_ chains: Int, on queue: DispatchQueue) {
+  let done = DispatchSemaphore(value: 0)
   let total = Slot(0)
   for _ in 0..<chains {
     let promise = Promise<Int>.pending()
     // The tenth link also reports the end, because every handler hops.
     chain(chainLength - 1, from: promise, on: queue).then(on: queue) { value in
       total.value &+= value &+ 1
-      finish.chainEnded()
+      done.signal()
     }
     promise.fulfill(1)
-    finish.waitForChain()
+    done.wait()
   }
-  finish.waitForAll()
   check(total.value, is: chains * (chainLength + 1))
 }
 
@@ -119,16 +114,6 @@ private func addContended(
 private func addDepth(
   to registry: inout Registry, _ library: String, _ queue: DispatchQueue, note: String
 ) {
-  registry.add("recursive-loop-queue", library: library) { rounds in
-    let done = DispatchSemaphore(value: 0)
-    let slot = Slot(0)
-    step(0, rounds, on: queue).then(on: queue) { value in
-      slot.value = value
-      done.signal()
-    }
-    done.wait()
-    check(slot.value, is: rounds)
-  }
   registry.add("deep-chain", library: library, note: note) { links in
     let done = DispatchSemaphore(value: 0)
     let result = Slot(0)
@@ -141,14 +126,6 @@ private func addDepth(
     done.wait()
     check(result.value, is: links + 1)
   }
-  registry.add("deep-chain-drop", library: library) { links in
-    consume(chain(links, from: Promise<Int>.pending(), on: queue))
-  }
-}
-
-private func step(_ round: Int, _ rounds: Int, on queue: DispatchQueue) -> Promise<Int> {
-  if round == rounds { return Promise(round) }
-  return Promise(round &+ 1).then(on: queue) { step($0, rounds, on: queue) }
 }
 
 private func addAwaiting(to registry: inout Registry, _ library: String) {

@@ -36,11 +36,6 @@ func addSwiftConcurrency(to registry: inout Registry) {
       Task { @SerialActor in await previous.value &+ 1 }
     }
   }
-  registry.add("main-actor-chain", library: library, note: "tasks on the main actor") { chains in
-    waitForEach(chains) { previous in
-      Task { @MainActor in await previous.value &+ 1 }
-    }
-  }
   registry.addAsync("resolved-map", library: library, note: "async let") { count in
     let one = Slot(1)
     var sum = 0
@@ -79,12 +74,6 @@ private func addDepth(to registry: inout Registry, _ library: String) {
   registry.addAsync("recursive-loop", library: library, note: "a recursive async call") { rounds in
     check(await recurse(0, rounds, Slot(1)), is: rounds)
   }
-  registry.addAsync(
-    "recursive-loop-queue", library: library, limit: .memory(above: 1_000_000),
-    note: "a task a round"
-  ) { rounds in
-    check(await step(0, rounds).value, is: rounds)
-  }
   registry.addAsync("deep-chain", library: library, note: "tasks await tasks") { links in
     let root = PendingTask()
     var task = root.task
@@ -106,27 +95,6 @@ private func addAwaiting(to registry: inout Registry, _ library: String) {
     var sum = 0
     for _ in 0..<count { sum &+= await task.value }
     check(sum, is: count)
-  }
-  registry.addAsync("await-value", library: "Checked continuation") { count in
-    var sum = 0
-    for _ in 0..<count { sum &+= await withCheckedContinuation { $0.resume(returning: 1) } }
-    check(sum, is: count)
-  }
-  registry.addAsync("await-value", library: "Unsafe continuation") { count in
-    var sum = 0
-    for _ in 0..<count { sum &+= await withUnsafeContinuation { $0.resume(returning: 1) } }
-    check(sum, is: count)
-  }
-  registry.add("async-bridge", library: library, note: "a task awaits a task") { count in
-    let latch = Latch(count)
-    for _ in 0..<count {
-      let source = Task.detached { 1 }
-      Task.detached {
-        check(await source.value, is: 1)
-        latch.countDown()
-      }
-    }
-    latch.wait()
   }
   registry.addAsync("cancel", library: library, note: "a task with a handler") { count in
     for _ in 0..<count {
@@ -204,11 +172,4 @@ private func recurse(_ round: Int, _ rounds: Int, _ one: Slot<Int>) async -> Int
   if round == rounds { return round }
   let next = await read(one) &+ round
   return await recurse(next, rounds, one)
-}
-
-private func step(_ round: Int, _ rounds: Int) -> Task<Int, Never> {
-  Task.detached {
-    if round == rounds { return round }
-    return await step(round &+ 1, rounds).value
-  }
 }

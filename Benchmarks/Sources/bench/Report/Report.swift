@@ -1,36 +1,10 @@
 import Foundation
-import MallocCounter
 
-/// The results of one run, and their output formats.
+/// The results of one run, by workload, library, and size.
 struct Report {
   let results: [CellResult]
   let cells: [Registry.Cell]
   let idlePeak: Int
-
-  /// Returns an array with one object for each cell that has numbers.
-  func json() throws -> String {
-    struct Cell: Encodable {
-      let workload: String
-      let library: String
-      let size: Int
-      let ns: Double?
-      let allocations: Double?
-      let bytes: Double?
-      let peakRSS: Int?
-    }
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let lines = try results.filter { $0.failure == nil }.map { result in
-      let counts = malloc_counter_is_available()
-      let cell = Cell(
-        workload: result.workload.name, library: result.library, size: result.size,
-        ns: result.nanoseconds.map(rounded),
-        allocations: counts ? result.allocations.map(rounded) : nil,
-        bytes: counts ? result.bytes.map(rounded) : nil, peakRSS: result.peakBytes)
-      return String(decoding: try encoder.encode(cell), as: UTF8.self)
-    }
-    return "[\n" + lines.map { "  " + $0 }.joined(separator: ",\n") + "\n]\n"
-  }
 
   /// The libraries that have results, in the order of the columns.
   var libraries: [String] {
@@ -51,8 +25,6 @@ struct Report {
       $0.workload.name == workload.name && $0.library == library && $0.size == size
     }
   }
-
-  private func rounded(_ value: Double) -> Double { (value * 1000).rounded() / 1000 }
 }
 
 /// Returns the value with three significant digits and no exponent.

@@ -45,36 +45,6 @@ final class Latch: Sendable {
   func wait() { done.wait() }
 }
 
-/// When the code that starts chains waits for their end.
-enum Pace {
-  /// After each chain, before the next one starts.
-  case oneByOne
-  /// After all chains.
-  case together
-}
-
-/// Waits for chains to end.
-final class Finish: Sendable {
-  private let all: Latch
-  private let one: DispatchSemaphore?
-
-  init(of chains: Int, _ pace: Pace) {
-    all = Latch(chains)
-    one = pace == .oneByOne ? DispatchSemaphore(value: 0) : nil
-  }
-
-  @inline(__always)
-  func chainEnded() {
-    all.countDown()
-    one?.signal()
-  }
-
-  /// Waits for the chain that was just started, if the pace requires it.
-  func waitForChain() { one?.wait() }
-
-  func waitForAll() { all.wait() }
-}
-
 /// Calls `left` and `right` with the same numbers on two threads that stay close together.
 ///
 /// Neither gets more than a few dozen numbers ahead, so that they do collide. They aren't in
