@@ -31,11 +31,10 @@ bench: ## Measure Pledge and its peers on this machine
 costs: ## Check that no hot path costs more than its baseline; needs valgrind
 	Benchmarks/check-costs
 
-verify: ## Check the engine in all orders of its steps, races, and Apple's availability
+verify: ## Check the engine in all orders of its steps, with sanitizers, and Apple's availability
 	Tests/Explorer/check
 	Tests/Apple/check
 	Tests/Stress/sanitize
-	Scripts/check-races
 
 integrations: ## Test the integrations, Fetch, Gateway, and Workers with the real packages; 45 minutes
 	Scripts/check-integrations

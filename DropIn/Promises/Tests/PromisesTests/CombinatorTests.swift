@@ -36,8 +36,12 @@ final class CombinatorTests: XCTestCase {
 
   func test_all_withTheFirstError_rejectsWithoutWaiting() {
     let never = Promise<Int>()
-    let array = all([never, later(0.02, error: .first), later(0.01, error: .second)])
+    let (slow, quick) = (Promise<Int>(), Promise<Int>())
+    let array = all([never, slow, quick])
     let pair = all(never, later(0.01, error: .first) as Promise<String>)
+    quick.reject(Failure.second)
+    spin(until: !array.isPending)
+    slow.reject(Failure.first)
     spin(until: !array.isPending && !pair.isPending)
     XCTAssertEqual(array.error as? Failure, .second)
     XCTAssertEqual(pair.error as? Failure, .first)
@@ -101,7 +105,7 @@ final class CombinatorTests: XCTestCase {
   func test_any_waitsForAll() {
     let last = Promise<Int>()
     let promise = any([Promise(1), last])
-    spinForAMoment()
+    runMainQueue()
     XCTAssertTrue(promise.isPending)
     last.reject(Failure.first)
     settle()
@@ -116,11 +120,14 @@ final class CombinatorTests: XCTestCase {
   }
 
   func test_race_isResolvedAsTheFirst() {
-    let value = race([later(0.05, 1), later(0.01, 2)])
-    let error = race(later(0.05, 1), later(0.01, error: .first))
+    let never = Promise<Int>()
+    let value = race([never, later(0.01, 2)])
+    let error = race(never, later(0.01, error: .first))
     let resolved = race(Promise<Int>(Failure.second), Promise(1))
     let queue = MarkedQueue()
     let other = race(on: queue.queue, Promise(1), Promise(2))
+    spin(until: !value.isPending && !error.isPending)
+    never.fulfill(1)
     settle()
     XCTAssertEqual(value.value, 2)
     XCTAssertEqual(error.error as? Failure, .first)

@@ -42,7 +42,7 @@ final class LifetimeTests: XCTestCase {
     let itself = own.then { _ in first ?? Promise(0) }
     first = itself
     own.fulfill(1)
-    spinForAMoment()
+    runMainQueue()
     XCTAssertTrue(itself.isPending)
     itself.fulfill(2)
     XCTAssertEqual(itself.value, 2)
@@ -152,7 +152,7 @@ final class LifetimeTests: XCTestCase {
       _ = Promise<Int>().timeout(0)
     }
     settle()
-    spinForAMoment()
+    runMainQueue()
     XCTAssertEqual(reports.all, [])
   }
 

@@ -9,22 +9,29 @@ import XCTest
 
 /// Waits until all promises are resolved.
 func settle(file: StaticString = #filePath, line: UInt = #line) {
-  XCTAssert(waitForPromises(timeout: 10), "promises are still pending", file: file, line: line)
+  XCTAssert(waitForPromises(timeout: 60), "promises are still pending", file: file, line: line)
 }
 
-/// Runs the main run loop until `condition` returns true.
+/// Runs the main run loop until `condition` returns true, for at most a minute.
 func spin(
   until condition: @autoclosure () -> Bool, file: StaticString = #filePath, line: UInt = #line
 ) {
-  let end = Date(timeIntervalSinceNow: 10)
+  let end = Date(timeIntervalSinceNow: 60)
   while !condition(), Date() < end {
     RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.005))
   }
-  XCTAssert(condition(), "it did not come to that", file: file, line: line)
+  XCTAssert(condition(), "the condition is still false after a minute", file: file, line: line)
 }
 
-/// Runs the main run loop briefly, to check that something doesn't happen.
-func spinForAMoment() { RunLoop.current.run(until: Date(timeIntervalSinceNow: 0.05)) }
+/// Runs what is in the main queue, and, ten times over, what that adds to it, to check that something
+/// doesn't happen.
+func runMainQueue() {
+  for _ in 0..<10 {
+    let hasRun = Log()
+    DispatchQueue.main.async { hasRun.add("") }
+    spin(until: hasRun.count == 1)
+  }
+}
 
 /// An ordered log of events.
 ///

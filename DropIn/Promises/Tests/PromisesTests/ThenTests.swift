@@ -97,7 +97,7 @@ final class ThenTests: XCTestCase {
     let adopting = source.then { _ in inner }
     source.fulfill(1)
     value.fulfill(100)
-    spinForAMoment()
+    runMainQueue()
     adopting.fulfill(200)
     inner.fulfill(2)
     settle()

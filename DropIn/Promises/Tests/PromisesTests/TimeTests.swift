@@ -48,10 +48,8 @@ final class TimeTests: XCTestCase {
   }
 
   func test_delay_passesAnErrorOnAtOnce() {
-    let start = Date()
-    let promise = Promise<Int>(Failure.first).delay(10)
+    let promise = Promise<Int>(Failure.first).delay(100_000)
     settle()
-    XCTAssertLessThan(Date().timeIntervalSince(start), 5)
     XCTAssertEqual(promise.error as? Failure, .first)
   }
 

@@ -97,9 +97,14 @@ final class App {
     let attempt = try await Promise.attempt { self.fetch(id) }.value
     precondition(attempt == user)
     let (promise, resolver) = Promise<Int>.withResolvers()
-    resolver.onCancel { self.log.append("cancelled") }
+    let (end, endResolver) = Promise<Void>.withResolvers()
+    resolver.onCancel {
+      self.log.append("cancelled")
+      endResolver.fulfill()
+    }
     promise.cancel()
-    while log.last != "cancelled" { await Task.yield() }
+    try await end.timeout(after: .seconds(60)).value
+    precondition(log.last == "cancelled")
   }
 
   func asyncOperations() async throws {

@@ -4,7 +4,8 @@ import Pledge
 import PromiseKit
 import Promises
 
-// Opens the two libraries, and fails unless they and this program share one copy of each module.
+// Passes promises through all three modules, and opens the two libraries. Fails unless they and this
+// program share one copy of each module.
 
 var failures = 0
 
@@ -56,6 +57,26 @@ struct Library {
   func reject(_ code: Int) { function("reject", as: (@convention(c) (Int) -> Void).self)(code) }
 }
 
+let queue = DispatchQueue(label: "handlers")
+
+let google = Promises.Promise<Int>(on: queue) { 20 }.then(on: queue) { $0 + 1 }
+let kit = google.pledge.promiseKit.map(on: queue) { $0 * 2 }
+let text: Pledge.Promise<String> = kit.pledge.map(on: queue) { "\($0)" }
+expect(try await text.value == "42", "a value passes through all three modules")
+
+struct Refused: Error {}
+let rejected = Pledge.Promise<Int>.rejected(Refused()).promiseKit.map(on: queue) { $0 + 1 }
+let passedOn = Promises.Promise(pledge: rejected.pledge).then(on: queue) { $0 + 1 }
+do {
+  _ = try await passedOn.pledge.value
+  expect(false, "an error passes through all three modules")
+} catch { expect(error is Refused, "an error passes through all three modules") }
+
+let values = try await Pledge.Promise.all([
+  Pledge.Promise.value(1), PromiseKit.Promise.value(2).pledge, Promises.Promise(3).pledge,
+]).value
+expect(values == [1, 2, 3], "a combinator takes the promises of all three modules")
+
 let first = Library("First")
 let second = Library("Second")
 
@@ -70,7 +91,6 @@ for (index, type) in types.enumerated() {
     "\(String(reflecting: type)) is one type in the process")
 }
 
-let queue = DispatchQueue(label: "handlers")
 first.setQueue(queue)
 expect(second.hasQueue(queue), "the second library has the default queue that the first has set")
 expect(

@@ -36,7 +36,7 @@ struct OverloadCommand: AsyncParsableCommand {
     print("|---|---|---|---|---|---|---|")
     var lines = [
       "# Successful calls in each second of the simulation of overload, in three runs. To update it, run",
-      "# swift run -c release --package-path Tests/Stress overload --samples Documentation/overload.txt",
+      "# swift run -c release --package-path Tests overload --samples Documentation/overload.txt",
       "# and Scripts/draw-diagrams.",
     ]
     var hasRecovered = true
