@@ -1,4 +1,3 @@
-import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -49,20 +48,6 @@ import Testing
       }
     }
     try await expectFulfillment(of: Model().load(), with: 1)
-  }
-
-  @Test func settleAgainstCancel_bothOrders() async throws {
-    for _ in 0..<500 {
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      let task = Task { try await promise.value }
-      DispatchQueue.concurrentPerform(iterations: 2) { index in
-        if index == 0 { task.cancel() } else { resolver.fulfill(1) }
-      }
-      switch await task.result {
-      case .success(let value): #expect(value == 1)
-      case .failure(let error): #expect(error is CancellationError)
-      }
-    }
   }
 
   @Test func taskGroups_andAsyncLet() async throws {

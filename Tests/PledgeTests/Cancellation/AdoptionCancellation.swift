@@ -1,4 +1,3 @@
-import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -139,40 +138,5 @@ import Testing
     try await expectFulfillment(of: ofInner, with: 3)
     try await expectFulfillment(of: outer, with: 3)
     try told.expectNever()
-  }
-
-  @Test func lastConsumersOfBothSides_cancelAtOnce_theProducerIsToldOnce() async throws {
-    for _ in 0..<1000 {
-      let told = CallCounter()
-      let (inner, innerResolver) = Promise<Int>.withResolvers()
-      innerResolver.onCancel { told.call() }
-      let outer = Promise.value(0).then(on: .immediate) { _ in inner }
-      let ends = [outer, outer, inner, inner].map { $0.map(on: .immediate) { $0 } }
-      DispatchQueue.concurrentPerform(iterations: ends.count) { ends[$0].cancel() }
-      for end in ends { try await expectCancellation(of: end) }
-      #expect(told.count == 1)
-      #expect(!innerResolver.isPending)
-    }
-  }
-
-  @Test func cancellation_whenTheHandlerHasJustReturned_isNotLost() async throws {
-    for round in 0..<4_000 {
-      let (start, startResolver) = Promise<Void>.withResolvers()
-      let (inner, innerResolver) = Promise<Int>.withResolvers()
-      let outer = start.then(on: .immediate) { inner }
-      let other = inner.map(on: .immediate) { $0 }
-      let delay = CallCounter()
-      DispatchQueue.concurrentPerform(iterations: 2) { index in
-        if index == 0 {
-          for _ in 0..<round % 16 { delay.call() }
-          startResolver.fulfill()
-        } else {
-          outer.cancel()
-        }
-      }
-      #expect(!outer.isPending)
-      innerResolver.fulfill(1)
-      try await expectFulfillment(of: other, with: 1)
-    }
   }
 }

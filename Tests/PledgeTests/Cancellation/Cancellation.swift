@@ -32,17 +32,6 @@ import Testing
     #expect(promise.isCancelled)
   }
 
-  @Test func onCancelAgainstCancel_bothOrders() {
-    for _ in 0..<1_000 {
-      let told = CallCounter()
-      let (promise, resolver) = Promise<Int>.withResolvers()
-      DispatchQueue.concurrentPerform(iterations: 2) { index in
-        if index == 0 { promise.cancel() } else { resolver.onCancel { told.call() } }
-      }
-      #expect(told.count == 1)
-    }
-  }
-
   @Test func catchOnAQueue_runsThere_alsoWhenCancelMeetsAValue() async throws {
     let place = Place.serialQueue
     for round in 0..<2_000 {
@@ -119,13 +108,6 @@ import Testing
     try told.expectNever()
     resolver.fulfill(1)
     try await expectFulfillment(of: promise, with: 1)
-  }
-
-  @Test func uncancellable_passesTheOutcome() async throws {
-    for when in When.allCases {
-      try await expectFulfillment(of: when.fulfill(1) { $0.uncancellable() }, with: 1)
-      try await expectRejection(of: when.reject { $0.uncancellable() }, with: Boom())
-    }
   }
 
   @Test func losersOfARace_areCancelledUnlessShared() async throws {

@@ -1,4 +1,3 @@
-import Dispatch
 import Pledge
 import PledgeTesting
 import Testing
@@ -117,18 +116,6 @@ import Testing
     executor.runAll()
     #expect(!last.isPending)
     withExtendedLifetime(resolver) {}
-  }
-
-  @Test func race_againstThreads_hasOneWinner() async throws {
-    for _ in 0..<300 {
-      let parts = (0..<3).map { _ in Promise<Int>.withResolvers() }
-      let race = Promise.race(parts.map(\.promise))
-      let any = Promise.any(parts.map(\.promise), cancellingLosers: false)
-      DispatchQueue.concurrentPerform(iterations: 3) { parts[$0].resolver.fulfill($0) }
-      let winner = try await race.value
-      #expect((0..<3).contains(winner))
-      #expect((0..<3).contains(try await any.value))
-    }
   }
 
   @Test func emptyInputs() async throws {
