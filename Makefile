@@ -42,6 +42,7 @@ integrations: ## Test the integrations, Fetch, Gateway, and Workers with the rea
 	swift test --package-path Examples/Gateway
 	Examples/Workers/server run swift test --package-path Examples/Workers
 	Migrate/check-plugin
+	swift run -c release --package-path Benchmarks bench self-test
 
 api: ## Compare the public API with the baseline
 	Scripts/check-api

@@ -2,16 +2,27 @@
 
 import PackageDescription
 
-/// Returns a program whose size `write-results` measures.
-func size(_ name: String, _ products: [Target.Dependency]? = nil) -> Target {
-  .executableTarget(
-    name: "Size\(name)", dependencies: products ?? [.product(name: name, package: name)],
-    path: "Size/\(name)")
+/// A product of a library that is compared with Pledge.
+func peer(_ name: String, _ package: String? = nil) -> Target.Dependency {
+  .product(name: name, package: package ?? name, condition: .when(traits: ["Peers"]))
 }
+
+/// Returns a program whose size `write-results` measures.
+func size(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: "Size\(name)", dependencies: dependencies, path: "Size/\(name)")
+}
+
+let pledge = Target.Dependency.product(name: "Pledge", package: "Pledge")
 
 let package = Package(
   name: "Benchmarks",
   platforms: [.macOS(.v15)],
+  traits: [
+    .trait(
+      name: "Peers",
+      description: "The other libraries. check-costs, which measures only Pledge, does without."),
+    .default(enabledTraits: ["Peers"]),
+  ],
   dependencies: [
     .package(name: "Pledge", path: ".."),
     .package(path: "../DropIn/PromiseKit"),
@@ -25,24 +36,16 @@ let package = Package(
     .executableTarget(
       name: "bench",
       dependencies: [
-        "MallocCounter",
-        "OneCore",
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PromiseKit", package: "PromiseKit"),
-        .product(name: "Promises", package: "Promises"),
+        "MallocCounter", "OneCore", pledge, peer("PromiseKit"), peer("Promises"),
+        peer("NIOCore", "swift-nio"), peer("NIOEmbedded", "swift-nio"),
+        peer("NIOPosix", "swift-nio"),
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
-        .product(name: "NIOCore", package: "swift-nio"),
-        .product(name: "NIOEmbedded", package: "swift-nio"),
-        .product(name: "NIOPosix", package: "swift-nio"),
-      ]
-    ),
+      ]),
     .executableTarget(
       name: "tracing",
-      dependencies: [
-        .product(name: "Pledge", package: "Pledge"),
-        .product(name: "PledgeDiagnostics", package: "Pledge"),
-      ]
-    ),
-  ] + [size("Baseline", []), size("Pledge"), size("PromiseKit"), size("Promises")],
+      dependencies: [pledge, .product(name: "PledgeDiagnostics", package: "Pledge")]),
+    size("Baseline", []), size("Pledge", [pledge]), size("PromiseKit", [peer("PromiseKit")]),
+    size("Promises", [peer("Promises")]),
+  ],
   swiftLanguageModes: [.v6]
 )

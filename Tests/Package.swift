@@ -55,7 +55,7 @@ let upcoming: [SwiftSetting] = [
 let inference = SwiftSetting.enableUpcomingFeature("InferSendableFromCaptures")
 let onMainActor = SwiftSetting.defaultIsolation(MainActor.self)
 
-/// Returns a program in a language mode. Its folder can be a symbolic link to another program's.
+/// Returns a program in a language mode; its folder can be a symbolic link to another program's.
 func client(_ name: String, _ mode: SwiftLanguageMode, _ settings: [SwiftSetting] = []) -> Target {
   .executableTarget(
     name: name, dependencies: [product("Pledge")], path: "Clients/Sources/\(name)",

@@ -21,13 +21,13 @@ let package = Package(
   ],
   traits: [
     .default(enabledTraits: ["Static"]),
-    .trait(name: "Static", description: "Pledge becomes a part of what links this package."),
+    .trait(name: "Static", description: "Links Pledge statically."),
     .trait(
       name: "Dynamic",
-      description: "Pledge is the dynamic library Pledge-Dynamic. Goes with PromiseKit-Dynamic."),
+      description: "Links the dynamic library Pledge-Dynamic; for use with PromiseKit-Dynamic."),
     .trait(
       name: "Deprecations",
-      description: "Also the deprecated names, which PromiseKit has outside of SwiftPM only."),
+      description: "Adds the deprecated names, which the original has only outside of SwiftPM."),
   ],
   dependencies: [pledge],
   targets: [

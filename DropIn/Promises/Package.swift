@@ -23,10 +23,10 @@ let package = Package(
   ],
   traits: [
     .default(enabledTraits: ["Static"]),
-    .trait(name: "Static", description: "Pledge becomes a part of what links this package."),
+    .trait(name: "Static", description: "Links Pledge statically."),
     .trait(
       name: "Dynamic",
-      description: "Pledge is the dynamic library Pledge-Dynamic. Goes with Promises-Dynamic."),
+      description: "Links the dynamic library Pledge-Dynamic; for use with Promises-Dynamic."),
   ],
   dependencies: [pledge],
   targets: [

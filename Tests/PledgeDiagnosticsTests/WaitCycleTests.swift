@@ -86,7 +86,7 @@ extension TraceTests {
       }
     }
 
-    @Test func whatWaitsForAResolver_isNoCircle() {
+    @Test func whatWaitsForAResolver_isNoCycle() {
       tracing(capturesPlaces: false) { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         let branches = (0..<3).map { number in promise.map(on: .immediate) { $0 + number } }

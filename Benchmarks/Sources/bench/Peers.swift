@@ -5,13 +5,17 @@ extension Registry {
   static func everything() -> Registry {
     var registry = Registry()
     addPledge(to: &registry)
-    addPromiseKitDropIn(to: &registry)
-    addPromisesDropIn(to: &registry)
+    #if Peers
+      addPromiseKitDropIn(to: &registry)
+      addPromisesDropIn(to: &registry)
+    #endif
     addGCD(to: &registry)
     addGroupHops(to: &registry)
     addClosures(to: &registry)
-    addNIOLoop(to: &registry)
-    addNIOEmbedded(to: &registry)
+    #if Peers
+      addNIOLoop(to: &registry)
+      addNIOEmbedded(to: &registry)
+    #endif
     addSwiftConcurrency(to: &registry)
     addPolicies(to: &registry)
     addPoliciesByHand(to: &registry)

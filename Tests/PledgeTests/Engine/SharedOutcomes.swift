@@ -45,7 +45,7 @@ import Testing
   }
 
   // Two threads close a cycle of promises that wait for each other.
-  @Test func circleThatIsClosedByTwoThreads_isRejected() async throws {
+  @Test func cycleThatIsClosedByTwoThreads_isRejected() async throws {
     for _ in 0..<(isFullRun ? 200_000 : 300) {
       let (first, second) = (Promise<Void>.withResolvers(), Promise<Void>.withResolvers())
       let other = Box<Promise<Void>?>(nil)

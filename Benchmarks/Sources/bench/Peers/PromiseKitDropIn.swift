@@ -1,155 +1,158 @@
-import Dispatch
-import PromiseKit
+#if Peers
+  import Dispatch
+  import PromiseKit
 
-/// The drop-in module for PromiseKit, which shows the cost for a project that changes only its
-/// manifest.
-func addPromiseKitDropIn(to registry: inout Registry) {
-  let library = "PromiseKit module"
-  // Pending promises are dropped on purpose; the results are checked.
-  conf.logHandler = { _ in }
-  let serial = DispatchQueue(label: "bench.serial")
-  let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
+  /// The drop-in module for PromiseKit, which shows the cost for a project that changes only its
+  /// manifest.
+  func addPromiseKitDropIn(to registry: inout Registry) {
+    let library = "PromiseKit module"
+    // Pending promises are dropped on purpose; the results are checked.
+    conf.logHandler = { _ in }
+    let serial = DispatchQueue(label: "bench.serial")
+    let concurrent = DispatchQueue(label: "bench.concurrent", attributes: .concurrent)
 
-  for count in 1...3 {
-    registry.add("google-then-\(count)", library: library) { tries in
-      let semaphore = DispatchSemaphore(value: 0)
-      for _ in 0..<tries {
-        var promise = Promise.value(true)
-        for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
-        _ = promise.done(on: serial) { _ in semaphore.signal() }
-        semaphore.wait()
+    for count in 1...3 {
+      registry.add("google-then-\(count)", library: library) { tries in
+        let semaphore = DispatchSemaphore(value: 0)
+        for _ in 0..<tries {
+          var promise = Promise.value(true)
+          for _ in 1..<count { promise = promise.map(on: serial) { $0 } }
+          _ = promise.done(on: serial) { _ in semaphore.signal() }
+          semaphore.wait()
+        }
       }
     }
-  }
-  registry.add("google-concurrent", library: library) { count in
-    let latch = Latch(count)
-    for _ in 0..<count {
-      _ = Promise.value(true).done(on: concurrent) { _ in latch.countDown() }
+    registry.add("google-concurrent", library: library) { count in
+      let latch = Latch(count)
+      for _ in 0..<count {
+        _ = Promise.value(true).done(on: concurrent) { _ in latch.countDown() }
+      }
+      latch.wait()
     }
-    latch.wait()
+    registry.add("inline-chain", library: library) { chains in
+      let sum = Slot(0)
+      for _ in 0..<chains {
+        let (promise, resolver) = Promise<Int>.pending()
+        chain(chainLength, from: promise, on: nil).pipe { sum.value &+= $0.value }
+        resolver.fulfill(1)
+      }
+      check(sum.value, is: chains * (chainLength + 1))
+    }
+    registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
+    registry.add("resolved-map", library: library) { count in
+      let sum = Slot(0)
+      for _ in 0..<count {
+        Promise.value(1).map(on: nil) { $0 &+ 1 }.pipe { sum.value &+= $0.value }
+      }
+      check(sum.value, is: 2 * count)
+    }
+    registry.add("fan-in", library: library) { count in
+      let sum = Slot(0)
+      let inputs = (0..<count).map { _ in Promise<Int>.pending() }
+      when(fulfilled: inputs.map(\.promise)).pipe {
+        if case .fulfilled(let values) = $0 { sum.value = values.reduce(0, &+) }
+      }
+      for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
+      check(sum.value, is: count * (count - 1) / 2)
+    }
+    registry.add("fan-out", library: library) { count in
+      let total = Slot(0)
+      let (promise, resolver) = Promise<Int>.pending()
+      for _ in 0..<count { promise.pipe { total.value &+= $0.value } }
+      resolver.fulfill(1)
+      check(total.value, is: count)
+    }
+    addContended(to: &registry, library)
+    addDepth(to: &registry, library)
+    addAwaiting(to: &registry, library)
   }
-  registry.add("inline-chain", library: library) { chains in
-    let sum = Slot(0)
+
+  extension PromiseKit.Result where T == Int {
+    fileprivate var value: Int {
+      if case .fulfilled(let value) = self { value } else { 0 }
+    }
+  }
+
+  private func chain(
+    _ links: Int, from root: Promise<Int>, on queue: DispatchQueue?
+  ) -> Promise<Int> {
+    var promise = root
+    for _ in 0..<links { promise = promise.map(on: queue) { $0 &+ 1 } }
+    return promise
+  }
+
+  private func hopChains(_ chains: Int, on queue: DispatchQueue) {
+    let done = DispatchSemaphore(value: 0)
+    let total = Slot(0)
     for _ in 0..<chains {
       let (promise, resolver) = Promise<Int>.pending()
-      chain(chainLength, from: promise, on: nil).pipe { sum.value &+= $0.value }
+      chain(chainLength, from: promise, on: queue).pipe {
+        total.value &+= $0.value
+        done.signal()
+      }
       resolver.fulfill(1)
+      done.wait()
     }
-    check(sum.value, is: chains * (chainLength + 1))
+    check(total.value, is: chains * (chainLength + 1))
   }
-  registry.add("queue-chain", library: library) { hopChains($0, on: serial) }
-  registry.add("resolved-map", library: library) { count in
-    let sum = Slot(0)
-    for _ in 0..<count {
-      Promise.value(1).map(on: nil) { $0 &+ 1 }.pipe { sum.value &+= $0.value }
+
+  private func addContended(to registry: inout Registry, _ library: String) {
+    registry.add("contended-observe", library: library) { count in
+      let inputs = (0..<count).map { _ in Promise<Int>.pending() }
+      let latch = Latch(count)
+      contend(count) { number in
+        inputs[number].resolver.fulfill(number)
+      } _: { number in
+        inputs[number].promise.pipe { _ in latch.countDown() }
+      }
+      latch.wait()
     }
-    check(sum.value, is: 2 * count)
-  }
-  registry.add("fan-in", library: library) { count in
-    let sum = Slot(0)
-    let inputs = (0..<count).map { _ in Promise<Int>.pending() }
-    when(fulfilled: inputs.map(\.promise)).pipe {
-      if case .fulfilled(let values) = $0 { sum.value = values.reduce(0, &+) }
+    registry.add("contended-settle", library: library) { count in
+      let inputs = (0..<count).map { _ in Promise<Int>.pending() }
+      let latch = Latch(count)
+      for input in inputs { input.promise.pipe { _ in latch.countDown() } }
+      contend(count) { number in
+        inputs[number].resolver.fulfill(number)
+      } _: { number in
+        inputs[number].resolver.fulfill(-number)
+      }
+      latch.wait()
     }
-    for (index, input) in inputs.enumerated() { input.resolver.fulfill(index) }
-    check(sum.value, is: count * (count - 1) / 2)
   }
-  registry.add("fan-out", library: library) { count in
-    let total = Slot(0)
-    let (promise, resolver) = Promise<Int>.pending()
-    for _ in 0..<count { promise.pipe { total.value &+= $0.value } }
-    resolver.fulfill(1)
-    check(total.value, is: count)
-  }
-  addContended(to: &registry, library)
-  addDepth(to: &registry, library)
-  addAwaiting(to: &registry, library)
-}
 
-extension PromiseKit.Result where T == Int {
-  fileprivate var value: Int {
-    if case .fulfilled(let value) = self { value } else { 0 }
-  }
-}
-
-private func chain(
-  _ links: Int, from root: Promise<Int>, on queue: DispatchQueue?
-) -> Promise<Int> {
-  var promise = root
-  for _ in 0..<links { promise = promise.map(on: queue) { $0 &+ 1 } }
-  return promise
-}
-
-private func hopChains(_ chains: Int, on queue: DispatchQueue) {
-  let done = DispatchSemaphore(value: 0)
-  let total = Slot(0)
-  for _ in 0..<chains {
-    let (promise, resolver) = Promise<Int>.pending()
-    chain(chainLength, from: promise, on: queue).pipe {
-      total.value &+= $0.value
-      done.signal()
+  private func addDepth(to registry: inout Registry, _ library: String) {
+    registry.add("recursive-loop", library: library) { rounds in
+      let slot = Slot(0)
+      step(0, rounds).pipe { slot.value = $0.value }
+      check(slot.value, is: rounds)
     }
-    resolver.fulfill(1)
-    done.wait()
-  }
-  check(total.value, is: chains * (chainLength + 1))
-}
-
-private func addContended(to registry: inout Registry, _ library: String) {
-  registry.add("contended-observe", library: library) { count in
-    let inputs = (0..<count).map { _ in Promise<Int>.pending() }
-    let latch = Latch(count)
-    contend(count) { number in
-      inputs[number].resolver.fulfill(number)
-    } _: { number in
-      inputs[number].promise.pipe { _ in latch.countDown() }
+    registry.add("deep-chain", library: library) { links in
+      let result = Slot(0)
+      let (promise, resolver) = Promise<Int>.pending()
+      chain(links, from: promise, on: nil).pipe { result.value = $0.value }
+      resolver.fulfill(1)
+      check(result.value, is: links + 1)
     }
-    latch.wait()
   }
-  registry.add("contended-settle", library: library) { count in
-    let inputs = (0..<count).map { _ in Promise<Int>.pending() }
-    let latch = Latch(count)
-    for input in inputs { input.promise.pipe { _ in latch.countDown() } }
-    contend(count) { number in
-      inputs[number].resolver.fulfill(number)
-    } _: { number in
-      inputs[number].resolver.fulfill(-number)
+
+  private func step(_ round: Int, _ rounds: Int) -> Promise<Int> {
+    if round == rounds { return .value(round) }
+    return Promise.value(round &+ 1).then(on: nil) { step($0, rounds) }
+  }
+
+  private func addAwaiting(to registry: inout Registry, _ library: String) {
+    registry.addAsync("await-value", library: library, note: "async(), handlers in place") {
+      count in
+      // `async()` uses the default queues, and nothing serves the main queue here.
+      conf.Q = (map: nil, return: nil)
+      let promise = Promise.value(1)
+      var sum = 0
+      for _ in 0..<count { sum &+= (try? await promise.async()) ?? 0 }
+      check(sum, is: count)
     }
-    latch.wait()
+    registry.addPending("pending-map-bytes", library: library) {
+      let (promise, resolver) = Promise<Int>.pending()
+      return (resolver, promise, promise.map(on: nil) { $0 &+ 1 })
+    }
   }
-}
-
-private func addDepth(to registry: inout Registry, _ library: String) {
-  registry.add("recursive-loop", library: library) { rounds in
-    let slot = Slot(0)
-    step(0, rounds).pipe { slot.value = $0.value }
-    check(slot.value, is: rounds)
-  }
-  registry.add("deep-chain", library: library) { links in
-    let result = Slot(0)
-    let (promise, resolver) = Promise<Int>.pending()
-    chain(links, from: promise, on: nil).pipe { result.value = $0.value }
-    resolver.fulfill(1)
-    check(result.value, is: links + 1)
-  }
-}
-
-private func step(_ round: Int, _ rounds: Int) -> Promise<Int> {
-  if round == rounds { return .value(round) }
-  return Promise.value(round &+ 1).then(on: nil) { step($0, rounds) }
-}
-
-private func addAwaiting(to registry: inout Registry, _ library: String) {
-  registry.addAsync("await-value", library: library, note: "async(), handlers in place") { count in
-    // `async()` uses the default queues, and nothing serves the main queue here.
-    conf.Q = (map: nil, return: nil)
-    let promise = Promise.value(1)
-    var sum = 0
-    for _ in 0..<count { sum &+= (try? await promise.async()) ?? 0 }
-    check(sum, is: count)
-  }
-  registry.addPending("pending-map-bytes", library: library) {
-    let (promise, resolver) = Promise<Int>.pending()
-    return (resolver, promise, promise.map(on: nil) { $0 &+ 1 })
-  }
-}
+#endif
