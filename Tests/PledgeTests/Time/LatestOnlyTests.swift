@@ -104,12 +104,14 @@ import Testing
   }
 
   @Test func latest_thatGoes_cancels() async throws {
-    let (work, _) = Promise<Int>.withResolvers()
+    let (work, resolver) = Promise<Int>.withResolvers()
     let promise: Promise<Int>
     do {
       let latest = LatestOnly<Int>(debounce: .seconds(3600))
       promise = latest.run { work }
     }
     try await expectCancellation(of: promise)
+    // A dropped resolver would be reported, possibly to a test that observes reports.
+    withExtendedLifetime(resolver) {}
   }
 }
