@@ -141,18 +141,6 @@ extension TraceTests {
       }
     }
 
-    @Test func embeddedFiles_areUpToDate() throws {
-      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-      let page = root.appending(path: "Sources/PledgeDiagnostics/Export/Page")
-      for (name, embedded) in [
-        ("timeline.js", TimelinePage.script), ("timeline.css", TimelinePage.style),
-      ] {
-        let file = try String(contentsOf: page.appending(path: name), encoding: .utf8)
-        #expect(file == embedded + "\n", "Run Page/embed.")
-      }
-    }
-
     @Test func page_loadsNothing() throws {
       let trace = tracing { $0 }
       let page = String(decoding: try trace.data(as: .html), as: UTF8.self)

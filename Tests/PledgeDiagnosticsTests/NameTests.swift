@@ -96,7 +96,7 @@ extension TraceTests {
             // An ID can be reused.
             let records = trace.snapshot().log.records.values.filter { $0.id == id }
             let stack = records.max { $0.number < $1.number }?.callStack
-            let found = stack.flatMap { LocationFinder.shared.location(of: $0)?.operation }
+            let found = stack.flatMap { LocationFinder.shared.location(of: $0) }?.operation
             #expect(found == name)
           }
         }

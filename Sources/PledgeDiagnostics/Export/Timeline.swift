@@ -33,7 +33,7 @@ struct Timeline {
     let thread: Int
     /// When its handler could have started.
     var ready: Double?
-    /// For each run: start, end (-1 if it hasn't ended), thread, and whether the closure was called
+    /// For the run of its handler, if it has one: start, end (-1 if it hasn't ended), thread, and whether the closure was called
     /// (1) or not (0).
     var runs: [[Double]]
     /// When it settled, or when nothing else could happen to it.
@@ -68,7 +68,7 @@ struct Timeline {
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
   func timeline() -> Timeline {
-    let layout = ChainLayout(records) { isInternal($0) }
+    let layout = ChainLayout(self)
     let rowOf = Dictionary(
       uniqueKeysWithValues: layout.places.enumerated().map { ($1.number, $0) })
     let pendingTree = pendingTree()
@@ -101,17 +101,17 @@ extension Snapshot {
         isInternal: isInternal(record) ? 1 : nil, depth: place.depth,
         head: place.head, chainEnd: place.chainEnd, made: record.made.time.microseconds,
         thread: record.made.thread,
-        ready: record.runs.isEmpty ? nil : readyTime(of: record).microseconds,
-        runs: record.runs.map { run in
+        ready: record.run == nil ? nil : readyTime(of: record).microseconds,
+        runs: [record.run].compactMap(\.self).map { run in
           [
-            run.start.microseconds, run.end?.microseconds ?? -1, Double(run.thread),
+            run.start.microseconds, record.runEnd?.microseconds ?? -1, Double(run.thread),
             run.callsClosure ? 1 : 0,
           ]
         },
         settled: (settlement?.moment.time ?? record.ended)?.microseconds,
         settledOn: settlement?.moment.thread,
-        settledAt: index(settlement?.callStack.flatMap(locations.location)?.description),
-        error: index(settlement?.rejection.map { "\($0.error)" }), reason: index(reason),
+        settledAt: index(settlement.flatMap { self.location(of: $0.callStack) }?.description),
+        error: index(error(of: record).map { "\($0)" }), reason: index(reason),
         source: record.source.flatMap { rowOf[$0] }, adopted: record.adopted.flatMap { rowOf[$0] },
         inputs: inputs, inside: layout.surroundings(of: record).flatMap { rowOf[$0] },
         settler: settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] },
@@ -136,13 +136,21 @@ extension Snapshot {
 
   private func rowState(of record: Record) -> Timeline.Row.State {
     if let settlement = record.settlement {
-      guard let rejection = settlement.rejection else { return .fulfilled }
-      return rejection.error is CancellationError ? .cancelled : .rejected
+      if settlement.rejection == nil { return .fulfilled }
+      return error(of: record) is CancellationError ? .cancelled : .rejected
     }
     return record.isPending ? .pending : .done
   }
 
-  func timelinePage() throws -> Data { Data(TimelinePage.html(data: try timeline().json()).utf8) }
+  /// Returns a page in one file, which ends with the timeline as JSON.
+  func timelinePage() throws -> Data {
+    var page = Data(PackageResources.timeline_html)
+    // Only "<" can end a script element, or change how its end is found. In JSON, it occurs only in
+    // strings, so it can be escaped.
+    page.append(contentsOf: try timeline().json().replacing("<", with: "\\u003C").utf8)
+    page.append(contentsOf: "</script>\n".utf8)
+    return page
+  }
 }
 
 // MARK: - JSON

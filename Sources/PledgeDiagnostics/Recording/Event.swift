@@ -91,7 +91,8 @@ final class Payload: Sendable {
     case executor(PromiseDiagnostics.Executor)
     case rejection(PromiseDiagnostics.Rejection)
     case name(String)
-    case time(Duration)
+    /// A time in nanoseconds.
+    case time(Int64)
   }
 
   let content: Content
@@ -119,11 +120,18 @@ enum PermanentExecutor: UInt {
     }
   }
 
-  var executor: PromiseDiagnostics.Executor {
+  var payload: Payload {
     switch self {
-    case .immediate: PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)
-    case .global: PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false)
-    case .main: PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true)
+    case .immediate: Self.immediatePayload
+    case .global: Self.globalPayload
+    case .main: Self.mainPayload
     }
   }
+
+  private static let immediatePayload = Payload(
+    .executor(PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)))
+  private static let globalPayload = Payload(
+    .executor(PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false)))
+  private static let mainPayload = Payload(
+    .executor(PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true)))
 }

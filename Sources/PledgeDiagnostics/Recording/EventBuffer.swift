@@ -55,6 +55,8 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
+  /// Whether the thread reads the clocks of traces.
+  @exclusivity(unchecked) private var readsClocks = false
 
   init(number: Int, isMain: Bool) {
     self.number = number
@@ -99,7 +101,7 @@ final class EventBuffer: @unchecked Sendable {
     let settings = Recorder.settings
     let promise = event.promise
     if settings.hasScopes { recordScope() }
-    if settings.hasClocks { Recorder.recordClocks(in: self) }
+    if settings.hasClocks { recordClocks() }
     var flags: Event.Flags = []
     if settings.sampling > 1, !isSampled(event, settings.sampling) {
       flags = .isOutsideSample
@@ -203,6 +205,15 @@ final class EventBuffer: @unchecked Sendable {
       Event(
         .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
         other: UInt(scope)))
+  }
+
+  /// Records the times of the traces that have a clock of their own, if they have changed.
+  func recordClocks() {
+    // A clock can use promises, whose events are recorded at the earlier time.
+    if readsClocks { return }
+    readsClocks = true
+    Recorder.recordClocks(in: self)
+    readsClocks = false
   }
 
   /// Returns whether a promise was created outside the library, so that it needs no call stack.
