@@ -146,6 +146,11 @@ extension Snapshot {
       words: isRepeated ? ": see above" : words(for: state, record, parent, waitsFor))
   }
 
+  /// Returns why a pending promise is pending, in words.
+  func reason(of record: Record, _ edge: Edge?) -> String {
+    words(for: state(of: record, waits: edge != nil), record, edge, edge?.target)
+  }
+
   private func state(of record: Record, waits: Bool) -> PendingTree.Node.State {
     switch record.kind {
     case .wait: return .blocking(thread: threadName(record.made.thread))
