@@ -3,14 +3,14 @@ import Dispatch
 // Converts the engine's steps to trace events.
 
 extension PromiseDiagnostics.TraceEvent {
-  init(_ cell: Cell, _ step: Instrumentation.Step) {
+  init(_ cell: __shared Cell, _ step: __shared Instrumentation.Step) {
     promise = PromiseDiagnostics.PromiseID(cell)
     kind = Kind(cell, step)
   }
 }
 
 extension PromiseDiagnostics.TraceEvent.Kind {
-  fileprivate init(_ cell: Cell, _ step: Instrumentation.Step) {
+  fileprivate init(_ cell: __shared Cell, _ step: __shared Instrumentation.Step) {
     switch step {
     case .created(let origin):
       self = .created(origin: origin)
@@ -98,7 +98,7 @@ extension PromiseDiagnostics.RejectionReference {
 }
 
 extension PromiseDiagnostics.PromiseID {
-  init(_ cell: Cell) {
+  init(_ cell: __shared Cell) {
     rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
   }
 }
