@@ -52,7 +52,8 @@ public final class Trace: Sendable {
     number = UInt32(truncatingIfNeeded: Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1)
     log = Mutex(
       Log(
-        limit: self.limit, capturesPlaces: capturesPlaces, start: start, clockTime: self.clock.map { _ in 0 }))
+        limit: self.limit, capturesPlaces: capturesPlaces, start: start,
+        clockTime: self.clock.map { _ in 0 }))
   }
 
   /// Starts recording everything that happens to promises in the process.

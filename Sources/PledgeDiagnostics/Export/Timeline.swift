@@ -103,7 +103,8 @@ struct Timeline {
     put("s", time: settlement?.moment.time ?? record.ended)
     put("st", settlement?.moment.thread)
     put(
-      "sp", settlement.flatMap { snapshot.location(of: $0.callStack) }.map { index($0.description) })
+      "sp", settlement.flatMap { snapshot.location(of: $0.callStack) }.map { index($0.description) }
+    )
     put("e", snapshot.error(of: record).map { index("\($0)") })
     // Why it's pending.
     if record.isPending {

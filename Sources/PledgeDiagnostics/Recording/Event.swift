@@ -2,7 +2,6 @@ import Pledge
 
 /// An event of a promise, as threads record it: without a pointer to anything that changes, and
 /// small, because a trace stores millions of them.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Event {
   enum Kind: UInt8 {
     /// `other` and `object` are the file and the line of the origin, if it's known.
@@ -85,7 +84,6 @@ struct Event {
 }
 
 /// What an event refers to beyond numbers.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class Payload: Sendable {
   enum Content: Sendable {
     case executor(PromiseDiagnostics.Executor)
@@ -107,7 +105,6 @@ final class Payload: Sendable {
 }
 
 /// The executors that exist as long as the process, which events store as numbers.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum PermanentExecutor: UInt {
   case immediate = 1, global, main
 

@@ -10,13 +10,16 @@ import Foundation
 final class EventBuffer: @unchecked Sendable {
   /// The events in the order of their times.
   ///
-  /// `@unchecked Sendable`: an event isn't changed after it is published by `count`.
+  /// `@unchecked Sendable`: an event isn't changed after it is published by `count`; `promiseCount` is
+  /// the thread's, and `consumed` is guarded by the lock of `Recorder`.
   final class Chunk: @unchecked Sendable {
     static let capacity = 1024
 
     let events = UnsafeMutablePointer<Event>.allocate(capacity: capacity)
     let count = Atomic<Int>(0)
     var consumed = 0
+    /// The number of promises and observers that the events create; the thread's.
+    @exclusivity(unchecked) var promiseCount = 0
 
     deinit { events.deallocate() }
 
@@ -183,6 +186,7 @@ final class EventBuffer: @unchecked Sendable {
     if count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
     count += 1
+    if event.createsPromise { chunk.promiseCount += 1 }
     chunk.count.store(count, ordering: .releasing)
   }
 

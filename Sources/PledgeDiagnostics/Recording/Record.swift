@@ -44,7 +44,6 @@ struct Settlement: Sendable {
 ///
 /// A trace keeps as many as its limit, so it has about 140 bytes. What few promises have is in the
 /// log.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Record: Sendable {
   enum Kind: Sendable {
     /// A promise that a resolver settles.
@@ -144,7 +143,6 @@ struct Record: Sendable {
 }
 
 /// Records by their numbers.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct RecordTable: Sendable {
   /// All records, in no particular order.
   private(set) var values: [Record] = []

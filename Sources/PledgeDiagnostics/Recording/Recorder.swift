@@ -294,9 +294,6 @@ extension EventBuffer {
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension EventBuffer.Chunk {
   fileprivate var lastTime: Int64 { events[Self.capacity - 1].time }
-
-  /// The number of promises and observers that the events of this full chunk create.
-  fileprivate var promiseCount: Int { (0..<Self.capacity).count { events[$0].createsPromise } }
 }
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

@@ -76,7 +76,8 @@ struct Routes {
 
   /// Notes which of the traces have a promise in their records.
   private mutating func note(_ traces: [Trace], own promise: PromiseDiagnostics.PromiseID) {
-    let owning = traces.allSatisfy { $0.contains(promise) }
+    let owning =
+      traces.allSatisfy { $0.contains(promise) }
       ? traces : traces.filter { $0.contains(promise) }
     if !owning.isEmpty { owners[promise] = union(owners[promise] ?? [], owning) }
   }

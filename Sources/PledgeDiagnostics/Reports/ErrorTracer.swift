@@ -51,11 +51,11 @@ struct ErrorTracer {
     while let (number, from, depth) = rest.popLast() {
       guard let record = self.record(number), visited.insert(number).inserted else { continue }
       let event = from.map { self.event(at: record, from: $0, rejection) } ?? beginning(of: record)
-      steps.append(step(record, event, from, depth))
+      steps.append(step(record, event, depth))
       guard record.settlement?.rejection == rejection else { continue }
       let next = next(after: number)
       if next.isEmpty {
-        if !(error is CancellationError) { steps.append(end(record, depth)) }
+        if !(error is CancellationError) { steps.append(step(record, .unhandled, depth)) }
         continue
       }
       for consumer in next.reversed() {
@@ -91,7 +91,9 @@ struct ErrorTracer {
 extension ErrorTracer {
   private func beginning(of record: Record) -> Event {
     let error = snapshot.error(of: record)
-    if error is CancellationError, snapshot.log.cancellations[record.number] != nil { return .cancelled }
+    if error is CancellationError, snapshot.log.cancellations[record.number] != nil {
+      return .cancelled
+    }
     switch record.kind {
     case .resolver: return .rejected
     case .handler where record.calledClosure && record.adopted == nil: return .thrown
@@ -116,24 +118,16 @@ extension ErrorTracer {
     return !record.calledClosure ? .passed : .seen
   }
 
-  private func step(
-    _ record: Record, _ event: Event, _ source: Int?, _ depth: Int
-  ) -> ErrorPath.Step {
-    ErrorPath.Step(
+  private func step(_ record: Record, _ event: Event, _ depth: Int) -> ErrorPath.Step {
+    let isEnd = event == .unhandled
+    let time = isEnd ? record.ended : record.settlement?.moment.time
+    return ErrorPath.Step(
       number: record.number, promise: record.id, operation: snapshot.operation(of: record),
-      name: snapshot.log.names[record.number],
-      location: snapshot.location(of: record), event: event, depth: depth,
-      time: record.settlement.map { .nanoseconds($0.moment.time) },
-      description: snapshot.title(of: record) + words(for: event, record))
-  }
-
-  private func end(_ record: Record, _ depth: Int) -> ErrorPath.Step {
-    ErrorPath.Step(
-      number: record.number, promise: record.id, operation: snapshot.operation(of: record),
-      name: snapshot.log.names[record.number],
-      location: snapshot.location(of: record), event: .unhandled, depth: depth,
-      time: record.ended.map { .nanoseconds($0) },
-      description: "no consumer of #\(record.number) was recorded")
+      name: snapshot.log.names[record.number], location: snapshot.location(of: record),
+      event: event, depth: depth, time: time.map { .nanoseconds($0) },
+      description: isEnd
+        ? "no consumer of #\(record.number) was recorded"
+        : snapshot.title(of: record) + words(for: event, record))
   }
 
   private func words(for event: Event, _ record: Record) -> String {

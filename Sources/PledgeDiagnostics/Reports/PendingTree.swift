@@ -140,7 +140,8 @@ extension Snapshot {
     return PendingTree.Node(
       number: record.number, promise: isPromise ? record.id : nil, operation: operation(of: record),
       name: log.names[record.number],
-      location: location(of: record), executor: record.executor?.name, age: .nanoseconds(now - record.made.time),
+      location: location(of: record), executor: record.executor?.name,
+      age: .nanoseconds(now - record.made.time),
       state: state, depth: depth, parent: parent?.target, isRepeated: isRepeated,
       title: title(of: record),
       words: isRepeated ? ": see above" : words(for: state, record, parent, waitsFor))
