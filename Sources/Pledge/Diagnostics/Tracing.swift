@@ -19,7 +19,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
         executor: PromiseDiagnostics.ExecutorReference(
           target: observer.target, kind: observer.targetKind),
-        isOperator: observer.body != nil)
+        isOperator: observer.body != nil || observer.isUncancellable)
     case .waits(let source):
       self = .waits(source: PromiseDiagnostics.PromiseID(source))
     case .observes(let result):
