@@ -63,8 +63,8 @@ public final class Trace: Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 150
-  ///     bytes, and a report about a kilobyte for each.
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 200
+  ///     bytes.
   ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
   ///     have a source location in any case. On Apple platforms, operators have none.
   ///   - samplingInterval: The number of chains of which one is recorded; values below one count as
