@@ -86,7 +86,9 @@ let package = Package(
         .enableExperimentalFeature("StaticExclusiveOnly"),
       ]),
     .target(name: "PledgeFoundation", dependencies: ["Pledge"]),
-    .target(name: "PledgeDiagnostics", dependencies: ["Pledge"], exclude: ["Export/Page"]),
+    .target(
+      name: "PledgeDiagnostics", dependencies: ["Pledge"],
+      resources: [.embedInCode("Export/timeline.html")]),
     .target(name: "PledgeTesting", dependencies: ["Pledge", "PledgeDiagnostics"]),
     .target(name: "PledgeTestingTraits", dependencies: ["Pledge", "PledgeDiagnostics"]),
     .testTarget(name: "PledgeTests", dependencies: ["Pledge", "PledgeTesting"]),

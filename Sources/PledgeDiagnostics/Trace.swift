@@ -24,8 +24,8 @@ public final class Trace: Sendable {
   /// The number among the traces of the process.
   let number: UInt32
   /// The time on the trace's own clock; nil for the system's clock, which the recorder reads.
-  let clock: (@Sendable () -> Duration)?
-  private let lastTime = Mutex<Duration?>(nil)
+  let clock: (@Sendable () -> Int64)?
+  private let lastTime = Mutex(Int64(0))
   private let start = Recorder.now
   let limit: Int?
   let capturesPlaces: Bool
@@ -50,7 +50,10 @@ public final class Trace: Sendable {
     self.isScoped = isScoped
     self.claimsRejections = claimsRejections
     number = UInt32(truncatingIfNeeded: Self.traceCount.wrappingAdd(1, ordering: .relaxed) + 1)
-    log = Mutex(Log(limit: self.limit, capturesPlaces: capturesPlaces, start: start))
+    log = Mutex(
+      Log(
+        limit: self.limit, capturesPlaces: capturesPlaces, start: start,
+        clockTime: self.clock.map { _ in 0 }))
   }
 
   /// Starts recording everything that happens to promises in the process.
@@ -60,15 +63,16 @@ public final class Trace: Sendable {
   /// - Parameters:
   ///   - limit: The maximum number of promises in the record; values below one count as one, and
   ///     nil is no limit. Beyond the limit, the trace discards the promises that settled first, and
-  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 150
-  ///     bytes, and a report about a kilobyte for each.
+  ///     then the oldest; ``forgotten`` and every report state how many. A promise takes about 200
+  ///     bytes.
   ///   - capturesPlaces: Whether to find the source locations of operators. Promises with a resolver
   ///     have a source location in any case. On Apple platforms, operators have none.
   ///   - samplingInterval: The number of chains of which one is recorded; values below one count as
   ///     one. A chain that is recorded is recorded entirely, with the promises that its handlers
   ///     create. Use this in production, where a sample is enough. At most 16,384 promises are in
   ///     the sample at a time.
-  ///   - clock: The clock that measures times.
+  ///   - clock: The clock that measures times. Reading it must not wait for a promise that another
+  ///     thread settles, since that thread reads it, too.
   @discardableResult
   public static func start(
     limit: Int? = 50_000, capturesPlaces: Bool = true, samplingInterval: Int = 1,
@@ -168,47 +172,39 @@ public final class Trace: Sendable {
 
   private func apply(_ entry: Entry, to log: inout Log) {
     let event = entry.event
-    if !isScoped {
-      if event.flags.contains(.isOutsideSample) { return }
-      if entry.isSkipped { return log.skip(entry) }
-    }
     if event.kind == .clock {
       if event.other == UInt(number), case .time(let time) = event.payload?.content {
         log.clockTime = time
       }
-      return
+    } else if isScoped {
+      log.apply(entry)
+    } else if !event.flags.contains(.isOutsideSample) {
+      if entry.isSkipped { log.skip(entry) } else { log.apply(entry) }
     }
-    let isConcerned =
-      !isScoped || log.concerns(entry, isInScope: entry.scope == number)
-    if claimsRejections, let rejection = event.payload?.rejection {
-      // The identifier of a rejection can be reused after the rejection is deallocated. The last
-      // promise therefore decides: while a rejection exists, the promises that it rejects are
-      // newer than those of earlier rejections with the same identifier.
-      if isConcerned { log.claimed.insert(rejection.id) } else { log.claimed.remove(rejection.id) }
-    }
-    if isConcerned { log.apply(entry) }
   }
 
-  /// Calls `body` with the time on the trace's own clock if it has changed.
-  func advanceClock(_ body: (Duration) -> Void) {
-    guard let clock else { return }
-    // Under the lock, so that the changes are recorded in order.
+  /// Whether a promise that is in memory is in the record.
+  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool {
+    log.withLock { $0.contains(promise) }
+  }
+
+  /// The promises in the record that are in memory.
+  var promises: [PromiseDiagnostics.PromiseID] { log.withLock { Array($0.promises) } }
+
+  /// Calls `body` with the time on the trace's own clock if it has advanced.
+  func advanceClock(_ body: (Int64) -> Void) {
+    // Read outside the lock, because it's the user's code.
+    guard let time = clock?() else { return }
+    // Under the lock, so that the times are recorded in order.
     lastTime.withLock { last in
-      let time = clock()
-      if time != last { body(time) }
-      last = time
+      if time > last { body(time) }
+      last = max(time, last)
     }
   }
 
-  /// Keeps an unhandled rejection if it belongs to this trace.
-  ///
-  /// - Returns: Whether it was kept.
-  func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
-    log.withLock { log in
-      guard log.claimed.remove(id) != nil else { return false }
-      log.unhandled.append(rejection)
-      return true
-    }
+  /// Keeps an unhandled rejection that belongs to this trace.
+  func keep(_ rejection: PromiseDiagnostics.UnhandledRejection) {
+    log.withLock { $0.unhandled.append(rejection) }
   }
 
   /// Calls `body` with the log of all events up to now, under the lock; `body` must not run user
@@ -221,7 +217,7 @@ public final class Trace: Sendable {
   /// Returns a copy of everything recorded so far.
   func snapshot() -> Snapshot {
     let log = withLog { $0 }
-    return Snapshot(log: log, now: clock?() ?? .nanoseconds(Recorder.now - start))
+    return Snapshot(log: log, now: clock?() ?? Recorder.now - start)
   }
 }
 
@@ -241,9 +237,14 @@ public struct Forgotten: Sendable, Hashable {
   }
 }
 
+/// Returns a function for the nanoseconds that have passed on a clock.
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-private func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Duration
+private func stopwatch<C: Clock>(_ clock: C) -> @Sendable () -> Int64
 where C.Duration == Duration {
   let start = clock.now
-  return { start.duration(to: clock.now) }
+  return {
+    let (seconds, attoseconds) = start.duration(to: clock.now).components
+    let (time, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return overflows ? (seconds > 0 ? .max : .min) : time + attoseconds / 1_000_000_000
+  }
 }

@@ -53,6 +53,22 @@ extension TraceTests {
       }
     }
 
+    @Test func rejectionInTheMemoryOfAnEarlierOne_isAnotherOne() throws {
+      struct Later: Error {}
+      try tracing(capturesPlaces: false) { trace in
+        for _ in 0..<100 {
+          let (inner, resolver) = Promise<Int>.withResolvers()
+          // The first rejection is released when its handler has returned.
+          let outer = Promise<Int>.rejected(Oops()).recover(on: .immediate) { _ in inner }
+          resolver.reject(Later())
+          outer.ignoreErrors()
+          let path = try #require(trace.errorPath(of: outer))
+          #expect(path.error is Later && events(path).first == .rejected)
+          #expect(path.steps.first?.promise == inner.id)
+        }
+      }
+    }
+
     @Test func bornRejected_hasItsPlace() throws {
       try tracing(capturesPlaces: false) { trace in
         let line = #line + 1

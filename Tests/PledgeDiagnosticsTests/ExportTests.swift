@@ -6,6 +6,19 @@ import Testing
 
 @testable import PledgeDiagnostics
 
+/// The data of a page; see `Timeline` for the names.
+private struct Page: Decodable {
+  struct Row: Decodable {
+    let o, d, h: Int
+    let z, l, a, w, v: Int?
+    let i: [Int]?
+    let u: String
+  }
+
+  let notices, strings: [String]
+  let rows: [Row]
+}
+
 extension TraceTests {
   @Suite struct ExportTests {
     /// Text that would end a script element, a string, or a line if it were not escaped.
@@ -21,21 +34,18 @@ extension TraceTests {
     }
 
     /// Returns the page's embedded data, up to where a browser sees its end.
-    private func embedded(_ trace: Trace) throws -> [String: Any] {
+    private func embedded(_ trace: Trace) throws -> Page {
       let page = String(decoding: try trace.data(as: .html), as: UTF8.self)
       let start = try #require(page.range(of: "<script type=\"application/json\" id=\"data\">"))
       let rest = page[start.upperBound...]
       let end = try #require(rest.range(of: "</script"))
       let data = Data(rest[..<end.lowerBound].utf8)
-      return try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+      return try JSONDecoder().decode(Page.self, from: data)
     }
 
     /// Returns the rows of the page: each operation with its depth, in order.
-    private func outline(_ trace: Trace) -> [String] {
-      let timeline = trace.snapshot().timeline()
-      return timeline.rows.map { row in
-        String(repeating: " ", count: row.depth) + timeline.strings[row.operation]
-      }
+    private func outline(_ page: Page) -> [String] {
+      page.rows.map { String(repeating: " ", count: $0.d) + page.strings[$0.o] }
     }
 
     // MARK: Trace events
@@ -133,23 +143,11 @@ extension TraceTests {
       try tracing(capturesPlaces: false) { trace in
         let promise = Promise<Int>.rejected(Trap(), fileID: "</script>/<!--.swift", line: 3)
         promise.ignoreErrors()
-        let strings = try #require(try embedded(trace)["strings"] as? [String])
+        let strings = try embedded(trace).strings
         #expect(strings.contains(Self.trap))
         #expect(strings.contains("script>/<!--.swift:3"))
         let facts = try events(trace).compactMap { $0["args"] as? [String: String] }
         #expect(facts.contains { $0["error"] == Self.trap })
-      }
-    }
-
-    @Test func embeddedFiles_areUpToDate() throws {
-      let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent()
-      let page = root.appending(path: "Sources/PledgeDiagnostics/Export/Page")
-      for (name, embedded) in [
-        ("timeline.js", TimelinePage.script), ("timeline.css", TimelinePage.style),
-      ] {
-        let file = try String(contentsOf: page.appending(path: name), encoding: .utf8)
-        #expect(file == embedded + "\n", "Run Page/embed.")
       }
     }
 
@@ -163,8 +161,8 @@ extension TraceTests {
       #expect(page.components(separatedBy: "</script>").count == 3)
     }
 
-    @Test func chains_standInOneLine_withBranchesAndInnerChainsIndented() {
-      tracing { trace in
+    @Test func chains_standInOneLine_withBranchesAndInnerChainsIndented() throws {
+      try tracing { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         let first = promise.map(on: .immediate) { $0 }
           .then(on: .immediate) { Promise.value($0).map(on: .immediate) { $0 } }
@@ -174,16 +172,16 @@ extension TraceTests {
         resolver.fulfill(1)
         #if os(Linux)
           #expect(
-            outline(trace) == [
+            outline(try embedded(trace)) == [
               "all", " promise", " map", " then", "  map", "  tap", "  map", "done",
             ])
         #endif
-        let rows = trace.snapshot().timeline().rows
-        #expect(rows.map(\.depth) == [0, 1, 1, 1, 2, 2, 2, 0])
-        #expect(rows[0].chainEnd == 8 && rows[1].chainEnd == 7 && rows[4].chainEnd == 5)
-        #expect(rows.map(\.head) == [0, 1, 1, 1, 4, 5, 6, 0])
-        #expect(rows[0].inputs == [5, 6])
-        #expect(rows[3].adopted == 4)
+        let rows = try embedded(trace).rows
+        #expect(rows.map(\.d) == [0, 1, 1, 1, 2, 2, 2, 0])
+        #expect(rows[0].z == 8 && rows[1].z == 7 && rows[4].z == 5)
+        #expect(rows.map(\.h) == [0, 1, 1, 1, 4, 5, 6, 0])
+        #expect(rows[0].i == [5, 6])
+        #expect(rows[3].a == 4)
         withExtendedLifetime(end) {}
       }
     }
@@ -199,11 +197,11 @@ extension TraceTests {
             }
             let values = try await all.value
             #expect(values.count == 20)
-            let rows = trace.snapshot().timeline().rows
+            let rows = try ExportTests().embedded(trace).rows
             #expect(rows.count >= 40)
-            #expect(rows.map(\.depth).max() ?? 0 <= 2)
-            #expect(rows.filter { $0.isInternal == nil }.count >= 40, "those of the user's code")
-            #expect(rows.contains { $0.isInternal == 1 })
+            #expect(rows.map(\.d).max() ?? 0 <= 2)
+            #expect(rows.filter { $0.l == nil }.count >= 40, "those of the user's code")
+            #expect(rows.contains { $0.l == 1 })
           }
         }
       }
@@ -218,29 +216,29 @@ extension TraceTests {
         passed.catch(on: .immediate) { _ in }
         let cancelled = Promise<Int>.withResolvers()
         cancelled.promise.cancel()
-        let timeline = trace.snapshot().timeline()
+        let timeline = try embedded(trace)
         #expect(timeline.rows.count == trace.count)
         #expect(
-          timeline.rows.map(\.state) == [
-            .pending, .pending, .rejected, .rejected, .fulfilled, .cancelled,
+          timeline.rows.map(\.u) == [
+            "pending", "pending", "rejected", "rejected", "fulfilled", "cancelled",
           ])
-        let reason = try #require(timeline.rows[0].reason)
+        let reason = try #require(timeline.rows[0].w)
         #expect(timeline.strings[reason].hasPrefix("its resolver has not settled it"))
-        #expect(timeline.rows[3].errorFrom == 2)
+        #expect(timeline.rows[3].v == 2)
         resolver.fulfill(1)
         withExtendedLifetime(waiting) {}
       }
     }
 
-    @Test func longChain_isLaidOutWithoutDeepStacks() {
-      tracing(capturesPlaces: false) { trace in
+    @Test func longChain_isLaidOutWithoutDeepStacks() throws {
+      try tracing(capturesPlaces: false) { trace in
         let (promise, resolver) = Promise<Int>.withResolvers()
         var chain = promise
         for _ in 0..<20_000 { chain = chain.map(on: .immediate) { $0 } }
         resolver.fulfill(1)
-        let rows = trace.snapshot().timeline().rows
-        #expect(rows.count == 20_001 && rows[0].chainEnd == 20_001)
-        #expect(rows.allSatisfy { $0.depth == 0 && $0.head == 0 })
+        let rows = try embedded(trace).rows
+        #expect(rows.count == 20_001 && rows[0].z == 20_001)
+        #expect(rows.allSatisfy { $0.d == 0 && $0.h == 0 })
         withExtendedLifetime(chain) {}
       }
     }
@@ -249,7 +247,7 @@ extension TraceTests {
       try tracing(limit: 2, capturesPlaces: false) { trace in
         let pairs = (0..<5).map { _ in Promise<Int>.withResolvers() }
         let sentence = try #require(trace.forgotten.sentence)
-        #expect(try embedded(trace)["notices"] as? [String] == [sentence])
+        #expect(try embedded(trace).notices == [sentence])
         let file = try JSONSerialization.jsonObject(with: trace.data(as: .json))
         let facts = (file as? [String: Any])?["otherData"] as? [String: String]
         #expect(facts?["forgotten"] == sentence && facts?["recorded"] == "2")

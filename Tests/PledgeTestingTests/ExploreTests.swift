@@ -331,7 +331,29 @@ private final class Account: Sendable {
       async let second: Void = simulation.clock.sleep(for: .seconds(1))
       _ = try await (first, second)
     }
-    #expect(failure.description.contains("a step that does not exist"))
+    #expect(failure.description.contains("0:9 chooses a step that does not exist; 2 were ready"))
+  }
+
+  @Test func orderOfALongerProgram_isNotRepeatable() async throws {
+    for order in ["0:1 70:1", "70:1"] {
+      let failure = try await failure(.replay(order)) { simulation in
+        async let first: Void = simulation.clock.sleep(for: .seconds(1))
+        async let second: Void = simulation.clock.sleep(for: .seconds(1))
+        _ = try await (first, second)
+      }
+      #expect(failure.description.contains(" choices, before 70:1"))
+    }
+  }
+
+  @Test func programThatTakesOtherStepsEachTime_isNoFailure() async throws {
+    let runs = CallCounter()
+    let report = try await explore { simulation in
+      // Only the first run has a choice.
+      let names = runs.call() == 1 ? ["a", "b"] : ["a"]
+      let promises = names.map { Promise.value(1).map(on: simulation.executor($0)) { $0 } }
+      _ = try await Promise.all(promises).value
+    }
+    #expect(!report.isComplete && report.orderCount > 1)
   }
 
   @Test(arguments: ["", "0:0", "1:2 1:3", "later"])

@@ -11,7 +11,7 @@ extension PromiseDiagnostics {
       ///
       /// Observers that don't create a promise, such as those of `await` and of combinators, are
       /// reported in the same way. `executor` is where the handler will run, and `isOperator` is
-      /// whether it has a user's closure.
+      /// whether it has a closure, or is that of `uncancellable()`.
       case attached(
         source: PromiseID, isSettled: Bool, executor: ExecutorReference, isOperator: Bool)
       /// The handler that settles the promise returned `source`, which is pending, and waits for it.

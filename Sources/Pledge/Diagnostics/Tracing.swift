@@ -3,14 +3,14 @@ import Dispatch
 // Converts the engine's steps to trace events.
 
 extension PromiseDiagnostics.TraceEvent {
-  init(_ cell: Cell, _ step: Instrumentation.Step) {
+  init(_ cell: __shared Cell, _ step: __shared Instrumentation.Step) {
     promise = PromiseDiagnostics.PromiseID(cell)
     kind = Kind(cell, step)
   }
 }
 
 extension PromiseDiagnostics.TraceEvent.Kind {
-  fileprivate init(_ cell: Cell, _ step: Instrumentation.Step) {
+  fileprivate init(_ cell: __shared Cell, _ step: __shared Instrumentation.Step) {
     switch step {
     case .created(let origin):
       self = .created(origin: origin)
@@ -19,7 +19,7 @@ extension PromiseDiagnostics.TraceEvent.Kind {
         source: PromiseDiagnostics.PromiseID(source), isSettled: source.isSettled,
         executor: PromiseDiagnostics.ExecutorReference(
           target: observer.target, kind: observer.targetKind),
-        isOperator: observer.body != nil)
+        isOperator: observer.body != nil || observer.isUncancellable)
     case .waits(let source):
       self = .waits(source: PromiseDiagnostics.PromiseID(source))
     case .observes(let result):
@@ -98,7 +98,7 @@ extension PromiseDiagnostics.RejectionReference {
 }
 
 extension PromiseDiagnostics.PromiseID {
-  init(_ cell: Cell) {
+  init(_ cell: __shared Cell) {
     rawValue = UInt(bitPattern: Unmanaged.passUnretained(cell).toOpaque())
   }
 }

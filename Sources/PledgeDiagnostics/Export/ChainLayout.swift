@@ -21,27 +21,26 @@ struct ChainLayout {
   /// The promises for which a combinator waits, or that were passed to a promise's resolver.
   private(set) var inputs: [Int: [Int]] = [:]
 
-  private let records: [Int: Record]
-  private let isInternal: (Record) -> Bool
+  private let snapshot: Snapshot
   /// The records attached to a promise.
   private var consumers: [Int: [Int]] = [:]
   /// The chains indented below a promise.
   private var chains: [Int: [Int]] = [:]
   private var parents: [Int: Int] = [:]
 
-  init(_ records: [Int: Record], isInternal: @escaping (Record) -> Bool) {
-    self.records = records
-    self.isInternal = isInternal
-    let ordered = records.values.sorted { $0.number < $1.number }
-    let shown = ordered.filter { !Self.isInput($0) }
-    for record in ordered where Self.isInput(record) {
-      guard let result = record.result, let source = record.source, records[result] != nil,
-        records[source] != nil
+  private var records: RecordTable { snapshot.records }
+
+  init(_ snapshot: Snapshot) {
+    self.snapshot = snapshot
+    let shown = snapshot.ordered.filter { !Self.isInput($0) }
+    for record in snapshot.ordered where Self.isInput(record) {
+      guard let result = record.result, let source = record.source, records.contains(result),
+        records.contains(source)
       else { continue }
       inputs[result, default: []].append(source)
     }
     for record in shown {
-      if let source = record.source, records[source] != nil {
+      if let source = record.source, records.contains(source) {
         consumers[source, default: []].append(record.number)
         parents[record.number] = source
       } else if let parent = surroundings(of: record) {
@@ -51,7 +50,7 @@ struct ChainLayout {
     for (result, sources) in inputs.sorted(by: { $0.key < $1.key }) {
       for source in sources { put(chainOf: source, below: result) }
     }
-    for record in shown where record.source.flatMap({ records[$0] }) == nil {
+    for record in shown where !(record.source.map(records.contains) ?? false) {
       if let parent = parents[record.number] {
         chains[parent, default: []].append(record.number)
       }
@@ -70,8 +69,8 @@ struct ChainLayout {
     var inner = record
     // A promise from before the recording wasn't created where it was first seen.
     while inner.kind != .unknown, let number = inner.made.inside, let outer = records[number] {
-      if Self.isInput(outer) { return outer.result.flatMap { records[$0] == nil ? nil : $0 } }
-      if !isInternal(outer) { return number }
+      if Self.isInput(outer) { return outer.result.flatMap { records.contains($0) ? $0 : nil } }
+      if !snapshot.isInternal(outer) { return number }
       inner = outer
     }
     return nil

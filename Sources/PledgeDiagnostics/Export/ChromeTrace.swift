@@ -33,13 +33,12 @@ private struct ChromeTrace: Encodable {
 extension Snapshot {
   /// Returns threads as tracks, handlers as slices, and arrows from settlements to handlers.
   func chromeTrace() throws -> Data {
-    let ordered = records.values.sorted { $0.number < $1.number }
     let settlements = SettlementSlices(snapshot: self, records: ordered)
     var events = threadEvents()
     for record in ordered {
-      for run in record.runs { events.append(slice(run, record)) }
+      if let run = record.run { events.append(slice(run, record)) }
       if let settlement = settlements.slice(record) { events.append(settlement) }
-      if let cancelled = record.cancelled {
+      if let cancelled = log.cancellations[record.number] {
         events.append(
           ChromeTrace.Event(
             name: "cancel #\(record.number)", cat: "cancellation", ph: "i",
@@ -61,24 +60,24 @@ extension Snapshot {
     }
   }
 
-  private func slice(_ run: Run, _ record: Record) -> ChromeTrace.Event {
+  private func slice(_ run: Record.Run, _ record: Record) -> ChromeTrace.Event {
     let isWait = record.kind == .wait
     var facts = ["promise": "#\(record.number)"]
     facts["place"] = location(of: record)?.description
     facts["executor"] = record.executor?.name
-    if !isWait { facts["queued"] = (run.start - readyTime(of: record)).brief }
-    facts["error"] = record.settlement?.rejection.map { "\($0.error)" }
-    if run.end == nil { facts["end"] = "still running" }
+    if !isWait { facts["queued"] = Duration.nanoseconds(run.start - readyTime(of: record)).brief }
+    facts["error"] = error(of: record).map { "\($0)" }
+    if run.isRunning { facts["end"] = "still running" }
     let isSkipped = !isWait && record.kind == .handler && !run.callsClosure
     return ChromeTrace.Event(
       name: label(of: record) + (isSkipped ? " (skipped)" : ""), cat: isWait ? "wait" : "handler",
-      ph: "X", ts: run.start.microseconds, dur: ((run.end ?? now) - run.start).microseconds,
+      ph: "X", ts: run.start.microseconds, dur: ((record.runEnd ?? now) - run.start).microseconds,
       tid: run.thread, args: facts)
   }
 
   /// Returns the arrow from the settlement that triggered the record's handler.
   private func arrow(to record: Record) -> [ChromeTrace.Event] {
-    guard record.kind != .wait, let run = record.runs.first, !record.isSourceSettled,
+    guard record.kind != .wait, let run = record.run, !record.isSourceSettled,
       let settlement = record.source.flatMap({ records[$0]?.settlement }),
       settlement.moment.time <= run.start
     else { return [] }
@@ -98,12 +97,12 @@ extension Snapshot {
 private struct SettlementSlices {
   private let snapshot: Snapshot
   /// The times at which slices begin on a thread, in order, by the thread's number.
-  private var beginnings: [Int: [Duration]] = [:]
+  private var beginnings: [Int: [Int64]] = [:]
 
   init(snapshot: Snapshot, records: [Record]) {
     self.snapshot = snapshot
     for record in records {
-      for run in record.runs { beginnings[run.thread, default: []].append(run.start) }
+      if let run = record.run { beginnings[run.thread, default: []].append(run.start) }
       if let moment = record.settlement?.moment {
         beginnings[moment.thread, default: []].append(moment.time)
       }
@@ -119,19 +118,19 @@ private struct SettlementSlices {
     let moment = settlement.moment
     let next =
       firstBeginning(after: moment.time, on: moment.thread)
-      ?? moment.time + .microseconds(1)
+      ?? moment.time + 1000
     var facts = ["promise": "#\(record.number)"]
     facts["made at"] = snapshot.location(of: record)?.description
-    facts["settled at"] = settlement.callStack.flatMap(snapshot.locations.location)?.description
-    facts["error"] = settlement.rejection.map { "\($0.error)" }
+    facts["settled at"] = snapshot.location(of: settlement.callStack)?.description
+    facts["error"] = snapshot.error(of: record).map { "\($0)" }
     let verb = settlement.rejection == nil ? "fulfill" : "reject"
     return ChromeTrace.Event(
       name: "\(verb) #\(record.number)", cat: "settlement", ph: "X",
-      ts: moment.time.microseconds, dur: min(next - moment.time, .microseconds(1)).microseconds,
+      ts: moment.time.microseconds, dur: min(next - moment.time, 1000).microseconds,
       tid: moment.thread, args: facts)
   }
 
-  private func firstBeginning(after time: Duration, on thread: Int) -> Duration? {
+  private func firstBeginning(after time: Int64, on thread: Int) -> Int64? {
     guard let times = beginnings[thread] else { return nil }
     var low = 0
     var high = times.count
@@ -143,11 +142,7 @@ private struct SettlementSlices {
   }
 }
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Duration {
-  /// The duration in microseconds, rounded to nanoseconds.
-  var microseconds: Double {
-    let (seconds, attoseconds) = components
-    return Double(seconds) * 1e6 + (Double(attoseconds) / 1e9).rounded() / 1e3
-  }
+extension Int64 {
+  /// Nanoseconds in microseconds.
+  var microseconds: Double { Double(self) / 1e3 }
 }

@@ -1,214 +1,180 @@
 import Foundation
 import Pledge
 
-/// The contents of the page: a row for each promise, chain by chain.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-struct Timeline {
-  /// A promise, or a task or thread that waits for one.
-  ///
-  /// Times are in microseconds; strings and rows are given as indices.
-  struct Row {
-    enum State: String { case fulfilled, rejected, cancelled, pending, done }
-
-    /// A promise, or an `await` or a thread's `wait()`, which are only observers.
-    enum Kind: String { case promise, await, wait }
-
-    let number: Int
-    let kind: Kind
-    let operation: Int
-    var place: Int?
-    var function: Int?
-    var executor: Int?
-    let state: State
-    /// 1 if the library created it internally.
-    var isInternal: Int?
-    /// Its level of indentation.
-    let depth: Int
-    /// The first row of its chain.
-    let head: Int
-    /// The row after the last one of its chain and of the chains indented in it; only for heads.
-    var chainEnd: Int?
-
-    let made: Double
-    let thread: Int
-    /// When its handler could have started.
-    var ready: Double?
-    /// For each run: start, end (-1 if it hasn't ended), thread, and whether the closure was called
-    /// (1) or not (0).
-    var runs: [[Double]]
-    /// When it settled, or when nothing else could happen to it.
-    var settled: Double?
-    var settledOn: Int?
-    var settledAt: Int?
-
-    var error: Int?
-    /// A description of why it's pending.
-    var reason: Int?
-    /// The promise on which its operator was called.
-    var source: Int?
-    /// The promise that its handler returned.
-    var adopted: Int?
-    /// The promises that it combines.
-    var inputs: [Int]?
-    /// The promise in whose handler it was created.
-    var inside: Int?
-    /// The promise in whose handler it was settled.
-    var settler: Int?
-    /// The promise that was rejected with its error before it.
-    var errorFrom: Int?
-  }
-
-  let end: Double
-  let threads: [String: String]
-  let notices: [String]
-  let strings: [String]
-  let rows: [Row]
-}
-
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Snapshot {
-  func timeline() -> Timeline {
-    let layout = ChainLayout(records) { isInternal($0) }
-    let rowOf = Dictionary(
-      uniqueKeysWithValues: layout.places.enumerated().map { ($1.number, $0) })
-    let pendingTree = pendingTree()
-    let reasons = Dictionary(
-      pendingTree.nodes.map { ($0.number, $0.words) }, uniquingKeysWith: { first, _ in first })
-    let tracer = ErrorTracer(self)
+  /// Returns a page in one file, which ends with a ``Timeline`` as JSON.
+  func timelinePage() throws -> Data {
+    var page = Data(PackageResources.timeline_html)
+    var timeline = Timeline(self)
+    page.append(contentsOf: try timeline.json())
+    page.append(contentsOf: "</script>\n".utf8)
+    return page
+  }
+}
 
-    var strings: [String] = []
-    var indices: [String: Int] = [:]
-    func index(_ string: String?) -> Int? {
-      guard let string else { return nil }
-      if let index = indices[string] { return index }
-      indices[string] = strings.count
-      strings.append(string)
-      return strings.count - 1
-    }
+/// The data of the page: a row for each promise, and for each task or thread that waits for one.
+///
+/// Times are in microseconds; strings and rows are given as indices. The rows are written directly,
+/// because `JSONEncoder` takes ten times as long, and with short names, because a page can have
+/// 100,000 of them.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+struct Timeline {
+  private let snapshot: Snapshot
+  private let layout: ChainLayout
+  private let dependencies: [Int: [Edge]]
+  private var rowOf: [Int: Int] = [:]
+  private var strings: [String] = []
+  private var indices: [String: Int] = [:]
+  private var rows: [UInt8] = []
 
-    let rows = layout.places.compactMap { place -> Timeline.Row? in
-      guard let record = records[place.number] else { return nil }
-      let location = self.location(of: record)
-      let settlement = record.settlement
-      let inputs = layout.inputs[place.number]?.compactMap { rowOf[$0] }
-      let reason = reasons[place.number].map {
-        String($0.drop { ":, ".contains($0) })
-      }
-      return Timeline.Row(
-        number: record.number, kind: rowKind(of: record), operation: index(label(of: record)) ?? 0,
-        place: index(location?.description), function: index(location?.function),
-        executor: index(record.executor?.name), state: rowState(of: record),
-        isInternal: isInternal(record) ? 1 : nil, depth: place.depth,
-        head: place.head, chainEnd: place.chainEnd, made: record.made.time.microseconds,
-        thread: record.made.thread,
-        ready: record.runs.isEmpty ? nil : readyTime(of: record).microseconds,
-        runs: record.runs.map { run in
-          [
-            run.start.microseconds, run.end?.microseconds ?? -1, Double(run.thread),
-            run.callsClosure ? 1 : 0,
-          ]
-        },
-        settled: (settlement?.moment.time ?? record.ended)?.microseconds,
-        settledOn: settlement?.moment.thread,
-        settledAt: index(settlement?.callStack.flatMap(locations.location)?.description),
-        error: index(settlement?.rejection.map { "\($0.error)" }), reason: index(reason),
-        source: record.source.flatMap { rowOf[$0] }, adopted: record.adopted.flatMap { rowOf[$0] },
-        inputs: inputs, inside: layout.surroundings(of: record).flatMap { rowOf[$0] },
-        settler: settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] },
-        errorFrom: tracer?.origin(of: record).flatMap { rowOf[$0.number] })
+  init(_ snapshot: Snapshot) {
+    self.snapshot = snapshot
+    layout = ChainLayout(snapshot)
+    dependencies = snapshot.dependencies()
+  }
+
+  mutating func json() throws -> [UInt8] {
+    struct Head: Encodable {
+      let end: Double
+      let threads: [String: String]
+      let notices: [String]
+      let strings: [String]
     }
-    return Timeline(
-      end: now.microseconds,
+    for (row, place) in layout.places.enumerated() { rowOf[place.number] = row }
+    let tracer = ErrorTracer(snapshot)
+    rows.reserveCapacity(layout.places.count * 128)
+    for place in layout.places {
+      guard let record = snapshot.records[place.number] else { continue }
+      rows.append(contentsOf: rows.isEmpty ? "{".utf8 : ",{".utf8)
+      write(record, place, tracer)
+      rows.append(UInt8(ascii: "}"))
+    }
+    let head = Head(
+      end: Double(snapshot.now) / 1e3,
       threads: Dictionary(
-        uniqueKeysWithValues: log.threads.values.map { ("\($0.number)", threadName($0.number)) }),
-      notices: pendingTree.cycles.map(\.description)
-        + [log.forgotten.sentence].compactMap(\.self),
-      strings: strings, rows: rows)
+        uniqueKeysWithValues: snapshot.log.threads.values.map {
+          ("\($0.number)", snapshot.threadName($0.number))
+        }),
+      notices: snapshot.waitCycles(dependencies).map(\.description)
+        + [snapshot.log.forgotten.sentence].compactMap(\.self),
+      strings: strings)
+    // Only "<" can end a script element, or change how its end is found. In JSON, it occurs only in
+    // strings, so it can be escaped.
+    let text = String(decoding: try JSONEncoder().encode(head).dropLast(), as: UTF8.self)
+    return Array(text.replacing("<", with: "\\u003C").utf8) + Array(",\"rows\":[".utf8) + rows
+      + Array("]}".utf8)
   }
 
-  private func rowKind(of record: Record) -> Timeline.Row.Kind {
+  private mutating func write(
+    _ record: Record, _ place: ChainLayout.Place, _ tracer: ErrorTracer?
+  ) {
+    let snapshot = snapshot
+    let settlement = record.settlement
+    put("n", record.number)
+    put("k", word: kind(of: record))
+    put("u", word: state(of: record))
+    put("o", index(snapshot.label(of: record)))
+    let location = snapshot.location(of: record)
+    put("p", location.map { index($0.description) })
+    put("f", location?.function.map { index($0) })
+    put("x", record.executor.map { index($0.name) })
+    // Whether the library created it internally.
+    put("l", snapshot.isInternal(record) ? 1 : nil)
+    put("d", place.depth)
+    // The first row of its chain; for this one, the row after the last one that is indented in it.
+    put("h", place.head)
+    put("z", place.chainEnd)
+    put("m", time: record.made.time)
+    put("t", record.made.thread)
+    // When its handler could have started; its start, end (-1 if it hasn't ended), and thread, and
+    // whether the closure was called.
+    put("r", time: record.run == nil ? nil : snapshot.readyTime(of: record))
+    rows.append(contentsOf: ",\"q\":[".utf8)
+    if let run = record.run {
+      rows.append(UInt8(ascii: "["))
+      append(time: run.start)
+      rows.append(UInt8(ascii: ","))
+      append(time: record.runEnd ?? -1000)
+      rows.append(contentsOf: ",\(run.thread),\(run.callsClosure ? 1 : 0)]".utf8)
+    }
+    rows.append(UInt8(ascii: "]"))
+    // When it settled, or when nothing else could happen to it.
+    put("s", time: settlement?.moment.time ?? record.ended)
+    put("st", settlement?.moment.thread)
+    put(
+      "sp", settlement.flatMap { snapshot.location(of: $0.callStack) }.map { index($0.description) }
+    )
+    put("e", snapshot.error(of: record).map { index("\($0)") })
+    // Why it's pending.
+    if record.isPending {
+      let edge = dependencies[record.number]?.first
+      put("w", index(String(snapshot.reason(of: record, edge).drop { ":, ".contains($0) })))
+    }
+    // The promises on which its operator was called, that its handler returned, and that it
+    // combines.
+    put("c", record.source.flatMap { rowOf[$0] })
+    put("a", record.adopted.flatMap { rowOf[$0] })
+    if let inputs = layout.inputs[record.number]?.compactMap({ rowOf[$0] }) {
+      rows.append(contentsOf: ",\"i\":\(inputs)".utf8)
+    }
+    // Those in whose handlers it was created and settled, and the one from which its error came.
+    put("b", layout.surroundings(of: record).flatMap { rowOf[$0] })
+    put("g", settlement?.moment.inside.flatMap { $0 == record.number ? nil : rowOf[$0] })
+    put("v", tracer?.origin(of: record).flatMap { rowOf[$0.number] })
+  }
+
+  private func kind(of record: Record) -> String {
     switch record.kind {
-    case .observer: .await
-    case .wait: .wait
-    default: .promise
+    case .observer: "await"
+    case .wait: "wait"
+    default: "promise"
     }
   }
 
-  private func rowState(of record: Record) -> Timeline.Row.State {
-    if let settlement = record.settlement {
-      guard let rejection = settlement.rejection else { return .fulfilled }
-      return rejection.error is CancellationError ? .cancelled : .rejected
-    }
-    return record.isPending ? .pending : .done
+  private func state(of record: Record) -> String {
+    guard let settlement = record.settlement else { return record.isPending ? "pending" : "done" }
+    if settlement.rejection == nil { return "fulfilled" }
+    return snapshot.error(of: record) is CancellationError ? "cancelled" : "rejected"
   }
 
-  func timelinePage() throws -> Data { Data(TimelinePage.html(data: try timeline().json()).utf8) }
-}
-
-// MARK: - JSON
-
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Timeline {
-  private struct Head: Encodable {
-    let end: Double
-    let threads: [String: String]
-    let notices: [String]
-    let strings: [String]
+  private mutating func index(_ string: String) -> Int {
+    if let index = indices[string] { return index }
+    indices[string] = strings.count
+    strings.append(string)
+    return strings.count - 1
   }
 
-  /// The timeline as JSON.
-  ///
-  /// The rows contain only numbers and constants and are written directly, because `JSONEncoder`
-  /// takes ten times as long, and a page can have 100,000.
-  func json() throws -> String {
-    let head = Head(end: end, threads: threads, notices: notices, strings: strings)
-    var json = String(decoding: try JSONEncoder().encode(head), as: UTF8.self)
-    json.removeLast()
-    json += ",\"rows\":["
-    json.reserveCapacity(json.utf8.count + rows.count * 128)
-    for (index, row) in rows.enumerated() {
-      if index > 0 { json += "," }
-      row.write(to: &json)
-    }
-    return json + "]}"
-  }
-}
+  // MARK: JSON
 
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-extension Timeline.Row {
-  fileprivate func write(to json: inout String) {
-    // Short names, because a page can have many rows.
-    json += "{\"n\":\(number),\"k\":\"\(kind.rawValue)\",\"u\":\"\(state.rawValue)\""
-    func put(_ name: String, _ value: (some CustomStringConvertible)?) {
-      guard let value else { return }
-      json += ",\""
-      json += name
-      json += "\":"
-      json += value.description
-    }
-    put("o", operation)
-    put("p", place)
-    put("f", function)
-    put("x", executor)
-    put("l", isInternal)
-    put("d", depth)
-    put("h", head)
-    put("z", chainEnd)
-    put("m", made)
-    put("t", thread)
-    put("r", ready)
-    put("q", runs)
-    put("s", settled)
-    put("st", settledOn)
-    put("sp", settledAt)
-    put("e", error)
-    put("w", reason)
-    put("c", source)
-    put("a", adopted)
-    put("i", inputs)
-    put("b", inside)
-    put("g", settler)
-    put("v", errorFrom)
-    json += "}"
+  private mutating func name(_ name: String) {
+    if rows.last != UInt8(ascii: "{") { rows.append(UInt8(ascii: ",")) }
+    rows.append(UInt8(ascii: "\""))
+    rows.append(contentsOf: name.utf8)
+    rows.append(contentsOf: "\":".utf8)
+  }
+
+  private mutating func put(_ name: String, _ value: Int?) {
+    guard let value else { return }
+    self.name(name)
+    rows.append(contentsOf: String(value).utf8)
+  }
+
+  private mutating func put(_ name: String, time: Int64?) {
+    guard let time else { return }
+    self.name(name)
+    append(time: time)
+  }
+
+  private mutating func put(_ name: String, word: String) {
+    self.name(name)
+    rows.append(contentsOf: "\"\(word)\"".utf8)
+  }
+
+  /// Appends nanoseconds as microseconds.
+  private mutating func append(time: Int64) {
+    rows.append(contentsOf: String(time / 1000).utf8)
+    let rest = abs(time % 1000)
+    if rest > 0 { rows.append(contentsOf: ".\(String(rest + 1000).dropFirst())".utf8) }
   }
 }

@@ -25,7 +25,7 @@ enum CallStacks {
 
   /// Returns the call stack with the key of an event.
   static func callStack(_ key: UInt64) -> CallStack? {
-    key == 0 ? nil : stacks.withLock { $0[key] }
+    stacks.withLock { $0[key] }
   }
 }
 

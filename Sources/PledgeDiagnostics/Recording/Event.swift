@@ -2,7 +2,6 @@ import Pledge
 
 /// An event of a promise, as threads record it: without a pointer to anything that changes, and
 /// small, because a trace stores millions of them.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Event {
   enum Kind: UInt8 {
     /// `other` and `object` are the file and the line of the origin, if it's known.
@@ -85,13 +84,13 @@ struct Event {
 }
 
 /// What an event refers to beyond numbers.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 final class Payload: Sendable {
   enum Content: Sendable {
     case executor(PromiseDiagnostics.Executor)
     case rejection(PromiseDiagnostics.Rejection)
     case name(String)
-    case time(Duration)
+    /// A time in nanoseconds.
+    case time(Int64)
   }
 
   let content: Content
@@ -106,7 +105,6 @@ final class Payload: Sendable {
 }
 
 /// The executors that exist as long as the process, which events store as numbers.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum PermanentExecutor: UInt {
   case immediate = 1, global, main
 
@@ -119,11 +117,18 @@ enum PermanentExecutor: UInt {
     }
   }
 
-  var executor: PromiseDiagnostics.Executor {
+  var payload: Payload {
     switch self {
-    case .immediate: PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)
-    case .global: PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false)
-    case .main: PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true)
+    case .immediate: Self.immediatePayload
+    case .global: Self.globalPayload
+    case .main: Self.mainPayload
     }
   }
+
+  private static let immediatePayload = Payload(
+    .executor(PromiseDiagnostics.Executor(name: "immediate", id: nil, isSerial: false)))
+  private static let globalPayload = Payload(
+    .executor(PromiseDiagnostics.Executor(name: "global", id: 1, isSerial: false)))
+  private static let mainPayload = Payload(
+    .executor(PromiseDiagnostics.Executor(name: "main", id: 2, isSerial: true)))
 }

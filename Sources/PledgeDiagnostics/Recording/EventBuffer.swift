@@ -10,13 +10,16 @@ import Foundation
 final class EventBuffer: @unchecked Sendable {
   /// The events in the order of their times.
   ///
-  /// `@unchecked Sendable`: an event isn't changed after it is published by `count`.
+  /// `@unchecked Sendable`: an event isn't changed after it is published by `count`; `promiseCount` is
+  /// the thread's, and `consumed` is guarded by the lock of `Recorder`.
   final class Chunk: @unchecked Sendable {
     static let capacity = 1024
 
     let events = UnsafeMutablePointer<Event>.allocate(capacity: capacity)
     let count = Atomic<Int>(0)
     var consumed = 0
+    /// The number of promises and observers that the events create; the thread's.
+    @exclusivity(unchecked) var promiseCount = 0
 
     deinit { events.deallocate() }
 
@@ -55,6 +58,8 @@ final class EventBuffer: @unchecked Sendable {
   @exclusivity(unchecked) private var executor: Payload?
   @exclusivity(unchecked) private var knownCallStacks = KnownCallStacks()
   @exclusivity(unchecked) private var roots: UInt32 = 0
+  /// Whether the thread reads the clocks of traces.
+  @exclusivity(unchecked) private var readsClocks = false
 
   init(number: Int, isMain: Bool) {
     self.number = number
@@ -99,7 +104,7 @@ final class EventBuffer: @unchecked Sendable {
     let settings = Recorder.settings
     let promise = event.promise
     if settings.hasScopes { recordScope() }
-    if settings.hasClocks { Recorder.recordClocks(in: self) }
+    if settings.hasClocks { recordClocks() }
     var flags: Event.Flags = []
     if settings.sampling > 1, !isSampled(event, settings.sampling) {
       flags = .isOutsideSample
@@ -181,6 +186,7 @@ final class EventBuffer: @unchecked Sendable {
     if count == Chunk.capacity { replaceChunk() }
     (events + count).initialize(to: event)
     count += 1
+    if event.createsPromise { chunk.promiseCount += 1 }
     chunk.count.store(count, ordering: .releasing)
   }
 
@@ -203,6 +209,15 @@ final class EventBuffer: @unchecked Sendable {
       Event(
         .scope, PromiseDiagnostics.PromiseID(rawValue: 0), at: Recorder.now,
         other: UInt(scope)))
+  }
+
+  /// Records the times of the traces that have a clock of their own, if they have changed.
+  func recordClocks() {
+    // A clock can use promises, whose events are recorded at the earlier time.
+    if readsClocks { return }
+    readsClocks = true
+    Recorder.recordClocks(in: self)
+    readsClocks = false
   }
 
   /// Returns whether a promise was created outside the library, so that it needs no call stack.

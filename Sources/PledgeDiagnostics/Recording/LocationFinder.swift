@@ -48,17 +48,18 @@ final class LocationFinder: Sendable {
   /// The number of addresses whose lines were looked up.
   var lookupCount: Int { state.withLock { $0.lookupCount } }
 
-  func location(of callStack: CallStack) -> SourceLocation? {
-    state.withLock { $0.location(of: callStack) }
+  /// Returns the location of the call stack with a key.
+  func location(of callStack: UInt64) -> SourceLocation? {
+    callStack == 0 ? nil : state.withLock { $0.location(of: callStack) }
   }
 }
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension LocationFinder.State {
-  fileprivate mutating func location(of callStack: CallStack) -> SourceLocation? {
-    if let location = locations[callStack.key] { return location }
-    let location = findLocation(of: callStack)
-    locations[callStack.key] = .some(location)
+  fileprivate mutating func location(of callStack: UInt64) -> SourceLocation? {
+    if let location = locations[callStack] { return location }
+    let location = CallStacks.callStack(callStack).flatMap { findLocation(of: $0) }
+    locations[callStack] = .some(location)
     return location
   }
 

@@ -11,26 +11,40 @@ struct Log: Sendable {
     var running: [Int] = []
     /// The waits that block it, the innermost last.
     var waits: [Int] = []
-    /// The observer attached last on it; a wait that starts next blocks for this observer.
-    var lastObserver: Int?
+    /// The observer attached last on it, and its promise, which a wait that starts next waits for.
+    var lastObserver: (number: Int, promise: PromiseDiagnostics.PromiseID)?
   }
 
-  private(set) var records: [Int: Record] = [:]
+  /// A rejection, the number of records with it, and how many of these are of promises in memory.
+  struct Failure: Sendable {
+    let rejection: PromiseDiagnostics.Rejection
+    var records = 0
+    var living = 0
+  }
+
+  private(set) var records = RecordTable()
+  /// The names that promises have, by their numbers.
+  private(set) var names: [Int: String] = [:]
+  /// When promises were cancelled directly, by their numbers.
+  private(set) var cancellations: [Int: Moment] = [:]
+  /// The rejections of the records, by their numbers.
+  private(set) var failures: [Int: Failure] = [:]
+  /// The numbers of the rejections whose promises are in memory; the identifiers are reused.
+  private var failureNumbers: [UInt: Int] = [:]
+  private var nextFailure = 1
   /// The threads, by the numbers of their buffers.
   private(set) var threads: [Int32: Thread] = [:]
   private(set) var forgotten = Forgotten()
   /// The unhandled rejections that the trace has claimed.
   var unhandled: [PromiseDiagnostics.UnhandledRejection] = []
-  /// The identifiers of the rejections that are unhandled so far and belong to the trace.
-  var claimed: Set<UInt> = []
-  /// The time of the trace's own clock; nil if times are those of the recorder.
-  var clockTime: Duration?
+  /// The time of the trace's own clock in nanoseconds; nil if times are those of the recorder.
+  var clockTime: Int64?
 
   private let limit: Int?
   private let start: Int64
   private let capturesPlaces: Bool
   private var numbers: [PromiseDiagnostics.PromiseID: Int] = [:]
-  private var nextNumber = 1
+  private var nextNumber = 0
   /// The lowest number that can be in the record.
   private var oldest = 1
   /// The records to discard first, in the order in which they ended; some are already removed.
@@ -42,7 +56,8 @@ struct Log: Sendable {
   /// outside the locks.
   private var discarded: [Payload] = []
 
-  init(limit: Int?, capturesPlaces: Bool, start: Int64) {
+  init(limit: Int?, capturesPlaces: Bool, start: Int64, clockTime: Int64?) {
+    self.clockTime = clockTime
     self.limit = limit
     self.capturesPlaces = capturesPlaces
     self.start = start
@@ -53,35 +68,15 @@ struct Log: Sendable {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
-  /// Returns whether an event concerns a scoped trace, which records what its body does and what
-  /// results from that.
-  ///
-  /// - Parameter isInScope: Whether the event happens in the body's task, or in one created there.
-  mutating func concerns(_ entry: Entry, isInScope: Bool) -> Bool {
-    let event = entry.event
-    if isInScope || numbers[event.promise] != nil
-      || threads[entry.thread]?.running.isEmpty == false
-    {
-      return true
-    }
-    switch event.kind {
-    case .observes: return numbers[event.otherPromise] != nil
-    case .attached:
-      if numbers[event.otherPromise] != nil { return true }
-      // A wait that starts next doesn't block for an observer attached here earlier.
-      threads[entry.thread]?.lastObserver = nil
-      return false
-    case .waitEnded: return threads[entry.thread]?.waits.isEmpty == false
-    default: return false
-    }
-  }
+  /// The promises in the record that are in memory.
+  var promises: some Sequence<PromiseDiagnostics.PromiseID> { numbers.keys }
+
+  func contains(_ promise: PromiseDiagnostics.PromiseID) -> Bool { numbers[promise] != nil }
 
   /// Counts a promise that isn't recorded, because it has been released since.
   mutating func skip(_ entry: Entry) {
-    let event = entry.event
-    if event.kind == .attached { threads[entry.thread]?.lastObserver = nil }
-    guard event.createsPromise else { return }
-    nextNumber += 1
+    guard entry.event.createsPromise else { return }
+    _ = takeNumber()
     forgotten.settled += 1
   }
 
@@ -98,9 +93,9 @@ extension Log {
       threads[key] = Thread(number: threads.count + 1, isMain: entry.isMain)
     }
     guard let thread = threads[key] else { return }
-    let time = clockTime ?? .nanoseconds(event.time - start)
+    let time = clockTime ?? event.time - start
     let moment = Moment(time: time, thread: thread.number, inside: thread.running.last)
-    let callStack = capturesPlaces ? CallStacks.callStack(event.callStack) : nil
+    let callStack = capturesPlaces ? event.callStack : 0
     // A promise that was skipped has settled by now.
     let isOtherSettled = event.flags.contains(.isSettled) || entry.isOtherSkipped
 
@@ -114,73 +109,68 @@ extension Log {
       records[number]?.callStack = callStack
     case .observes:
       let number = add(event.promise, .observer, moment)
-      let resultNumber = numbers[event.otherPromise]
-      records[number]?.result = resultNumber
+      records[number]?.result = numbers[event.otherPromise]
     case .attached:
       let number = numbers[event.promise] ?? add(event.promise, .observer, moment)
       attach(number, to: event.otherPromise, isOtherSettled, moment)
       let isOperator = event.flags.contains(.hasClosure)
-      let executor = executor(of: event)
-      records[number]?.executor = executor
+      let executor = event.payload ?? PermanentExecutor(rawValue: event.object)?.payload
+      records[number]?.setExecutor(executor)
       records[number]?.callStack = callStack
       if isOperator, records[number]?.result == nil { records[number]?.kind = .handler }
-      threads[key]?.lastObserver = isOperator ? nil : number
-    case .waits:
-      guard let number = numbers[event.promise] else { return }
-      attach(number, to: event.otherPromise, isOtherSettled, moment)
-      threads[key]?.lastObserver = nil
+      threads[key]?.lastObserver = isOperator ? nil : (number, event.otherPromise)
     case .handlerStarted:
       guard let number = numbers[event.promise] else { return }
       threads[key]?.running.append(number)
-      records[number]?.runs.append(
-        Run(
-          start: time, end: nil, thread: thread.number,
-          callsClosure: event.flags.contains(.hasClosure)))
+      // A handler that adopted a promise starts again to copy its result.
+      if records[number]?.run == nil {
+        records[number]?.run = Record.Run(
+          moment, callsClosure: event.flags.contains(.hasClosure))
+      }
     case .handlerReturned:
-      guard let number = numbers[event.promise], thread.running.contains(number) else { return }
-      threads[key]?.running.removeLast(
-        thread.running.count - (thread.running.lastIndex(of: number) ?? 0))
-      if let last = records[number]?.runs.indices.last { records[number]?.runs[last].end = time }
+      guard let number = numbers[event.promise],
+        let index = thread.running.lastIndex(of: number)
+      else { return }
+      threads[key]?.running.removeLast(thread.running.count - index)
+      records[number]?.endRun(time)
       // By now, a promise has settled or adopted another one; an observer does neither.
       if let record = records[number], record.isPending, record.adopted == nil { end(number, time) }
+    case .waits:
+      guard let number = numbers[event.promise] else { return }
+      attach(number, to: event.otherPromise, isOtherSettled, moment)
     case .adopted:
       guard let number = numbers[event.promise] else { return }
       adopt(event.otherPromise, isOtherSettled, by: number, moment)
     case .settled:
       guard let number = numbers[event.promise] else { return }
-      settle(
-        number,
-        Settlement(moment: moment, rejection: event.payload?.rejection, callStack: callStack))
+      let failure = event.payload?.rejection.map { failureNumber(of: $0) }
+      settle(number, Settlement(moment: moment, callStack: callStack, rejection: failure))
+      if let failure, failures[failure]?.records == 0 { discard(failure) }
     case .withdrawn:
       if let number = numbers[event.promise] { end(number, time) }
     case .cancellationRequested:
       guard let number = numbers[event.promise] else { return }
-      if records[number]?.cancelled == nil { records[number]?.cancelled = moment }
+      if cancellations[number] == nil { cancellations[number] = moment }
     case .waitStarted:
-      // A wait that isn't in the record counts, too, so that its end isn't taken for another's.
-      threads[key]?.waits.append(thread.lastObserver ?? 0)
-      guard let number = thread.lastObserver, records[number] != nil else { return }
+      // The observer that the wait has attached. Zero if it isn't in the record; the wait counts,
+      // too, so that its end isn't taken for another's.
+      let number = thread.lastObserver.flatMap { $0.promise == event.promise ? $0.number : nil }
+      threads[key]?.waits.append(number ?? 0)
+      guard let number, records.contains(number) else { return }
       records[number]?.kind = .wait
       records[number]?.result = moment.inside
-      records[number]?.runs = [
-        Run(start: time, end: nil, thread: thread.number, callsClosure: false)
-      ]
+      records[number]?.run = Record.Run(moment, callsClosure: false)
     case .waitEnded:
       guard let number = threads[key]?.waits.popLast() else { return }
-      if records[number]?.runs.isEmpty == false { records[number]?.runs[0].end = time }
+      records[number]?.endRun(time)
       end(number, time)
     case .released:
       release(event.promise, time)
     case .named:
       let number = numbers[event.promise] ?? add(event.promise, .unknown, moment)
-      if case .name(let name) = event.payload?.content { records[number]?.name = name }
+      if case .name(let name) = event.payload?.content { names[number] = name }
     case .scope, .clock: break
     }
-  }
-
-  private func executor(of event: Event) -> PromiseDiagnostics.Executor? {
-    if case .executor(let executor) = event.payload?.content { return executor }
-    return PermanentExecutor(rawValue: event.object)?.executor
   }
 
   /// The promises that were created during the recording and are still in memory.
@@ -191,11 +181,36 @@ extension Log {
   private mutating func add(
     _ id: PromiseDiagnostics.PromiseID, _ kind: Record.Kind, _ moment: Moment
   ) -> Int {
-    let number = nextNumber
-    nextNumber += 1
-    records[number] = Record(number: number, id: id, kind: kind, made: moment)
+    let number = takeNumber()
+    records.insert(Record(number: number, id: id, kind: kind, made: moment))
     numbers[id] = number
     return number
+  }
+
+  /// Returns an unused number; records keep them in 32 bits.
+  private mutating func takeNumber() -> Int {
+    repeat {
+      nextNumber = nextNumber == UInt32.max ? 1 : nextNumber + 1
+    } while records.contains(nextNumber)
+    return nextNumber
+  }
+
+  /// Returns the number of a rejection.
+  ///
+  /// Its identifier is reused after the last promise with it was released, for another rejection.
+  private mutating func failureNumber(of rejection: PromiseDiagnostics.Rejection) -> Int {
+    if let number = failureNumbers[rejection.id] { return number }
+    defer { nextFailure += 1 }
+    failureNumbers[rejection.id] = nextFailure
+    failures[nextFailure] = Failure(rejection: rejection)
+    return nextFailure
+  }
+
+  /// Notes that a promise with a rejection has been released, or discarded.
+  private mutating func noteRelease(of record: Record?) {
+    guard let number = record?.settlement?.rejection, let failure = failures[number] else { return }
+    failures[number]?.living -= 1
+    if failure.living == 1 { failureNumbers[failure.rejection.id] = nil }
   }
 
   /// Returns the number of a promise and adds it to the record if necessary; nil if it's settled
@@ -255,6 +270,10 @@ extension Log {
     while true {
       if records[outer]?.settlement == nil {
         records[outer]?.settlement = settlement
+        if let failure = settlement.rejection {
+          failures[failure]?.records += 1
+          failures[failure]?.living += 1
+        }
         end(outer, settlement.moment.time)
       }
       // The promises linked to it have settled with it.
@@ -263,7 +282,7 @@ extension Log {
     }
   }
 
-  private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ time: Duration) {
+  private mutating func release(_ id: PromiseDiagnostics.PromiseID, _ time: Int64) {
     guard let number = numbers.removeValue(forKey: id) else { return }
     if let record = records[number], record.settlement == nil, let outer = record.linkedTo,
       records[outer]?.adopted == number
@@ -275,6 +294,7 @@ extension Log {
       }
     }
     end(number, time)
+    noteRelease(of: records[number])
   }
 }
 
@@ -282,8 +302,8 @@ extension Log {
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension Log {
-  private mutating func end(_ number: Int, _ time: Duration) {
-    guard records[number] != nil, records[number]?.ended == nil else { return }
+  private mutating func end(_ number: Int, _ time: Int64) {
+    guard let record = records[number], record.ended == nil else { return }
     records[number]?.ended = time
     if limit != nil { ended.append(number) }
   }
@@ -301,18 +321,30 @@ extension Log {
         }
         continue
       }
-      while records[oldest] == nil { oldest += 1 }
+      while !records.contains(oldest) { oldest = oldest == UInt32.max ? 1 : oldest + 1 }
       forget(oldest)
     }
   }
 
   private mutating func forget(_ number: Int) {
-    guard let record = records.removeValue(forKey: number) else { return }
-    if let rejection = record.settlement?.rejection {
-      discarded.append(Payload(.rejection(rejection)))
+    guard let record = records.remove(number) else { return }
+    names[number] = nil
+    cancellations[number] = nil
+    if numbers[record.id] == number {
+      numbers[record.id] = nil
+      noteRelease(of: record)
     }
-    if numbers[record.id] == number { numbers[record.id] = nil }
+    if let failure = record.settlement?.rejection {
+      failures[failure]?.records -= 1
+      if failures[failure]?.records == 0 { discard(failure) }
+    }
     if record.isPending { forgotten.pending += 1 } else { forgotten.settled += 1 }
+  }
+
+  private mutating func discard(_ failure: Int) {
+    guard let rejection = failures.removeValue(forKey: failure)?.rejection else { return }
+    if failureNumbers[rejection.id] == failure { failureNumbers[rejection.id] = nil }
+    discarded.append(Payload(.rejection(rejection)))
   }
 
   /// Returns the discarded errors.

@@ -1,5 +1,4 @@
 /// Determines from the mangled name of a function where it was declared.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 enum MangledName {
   private static let libraryModules: Set = [
     "Pledge", "PledgeFoundation", "PledgeTesting", "PledgeDiagnostics",

@@ -1,35 +1,49 @@
 import Pledge
 
-/// A moment on a thread, and the handler that was running there.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-struct Moment: Sendable {
-  let time: Duration
-  /// The number of the thread.
-  let thread: Int
-  /// The number of the promise whose handler was running there.
-  let inside: Int?
+/// A number from one on, or nil, in four bytes, because a trace keeps many.
+@propertyWrapper
+struct Compact: Sendable {
+  private var value: UInt32
+
+  init(wrappedValue: Int?) { value = UInt32(truncatingIfNeeded: wrappedValue ?? 0) }
+
+  var wrappedValue: Int? {
+    get { value == 0 ? nil : Int(value) }
+    set { value = UInt32(truncatingIfNeeded: newValue ?? 0) }
+  }
 }
 
-/// One execution of a handler, from start to end.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
-struct Run: Sendable {
-  let start: Duration
-  var end: Duration?
-  let thread: Int
-  /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
-  let callsClosure: Bool
+/// A moment on a thread, and the handler that was running there.
+struct Moment: Sendable {
+  /// The time in nanoseconds.
+  let time: Int64
+  private let threadNumber: UInt32
+  /// The number of the promise whose handler was running there.
+  @Compact private(set) var inside: Int?
+
+  /// The number of the thread.
+  var thread: Int { Int(threadNumber) }
+
+  init(time: Int64, thread: Int, inside: Int?) {
+    self.time = time
+    threadNumber = UInt32(truncatingIfNeeded: thread)
+    self.inside = inside
+  }
 }
 
 /// How and where a promise settled.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Settlement: Sendable {
   let moment: Moment
-  let rejection: PromiseDiagnostics.Rejection?
-  let callStack: CallStack?
+  /// The key of its call stack.
+  let callStack: UInt64
+  /// The number of the rejection in the log; nil if it was fulfilled.
+  @Compact var rejection: Int?
 }
 
 /// The recorded data of a promise, or of an observer that isn't a promise.
-@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+///
+/// A trace keeps as many as its limit, so it has about 140 bytes. What few promises have is in the
+/// log.
 struct Record: Sendable {
   enum Kind: Sendable {
     /// A promise that a resolver settles.
@@ -46,39 +60,121 @@ struct Record: Sendable {
     case unknown
   }
 
-  /// A unique number; promises are numbered in the order in which they became known.
-  let number: Int
+  /// The execution of the handler, or the wait.
+  struct Run: Sendable {
+    let start: Int64
+    private let threadNumber: UInt32
+    /// Whether the user's closure was called; it isn't if it doesn't handle this kind of result.
+    let callsClosure: Bool
+    var isRunning = true
+
+    var thread: Int { Int(threadNumber) }
+
+    init(_ moment: Moment, callsClosure: Bool) {
+      start = moment.time
+      threadNumber = UInt32(truncatingIfNeeded: moment.thread)
+      self.callsClosure = callsClosure
+    }
+  }
+
   let id: PromiseDiagnostics.PromiseID
-  var kind: Kind
-  /// The name that `named(_:)` gave it.
-  var name: String?
   let made: Moment
   var origin: PromiseDiagnostics.SourceLocation?
-  var callStack: CallStack?
+  /// The key of the call stack that created it.
+  var callStack: UInt64 = 0
+  private var executorPayload: Payload?
 
+  var settlement: Settlement?
+  private var endTime: Int64 = 0
+  private var runEndTime: Int64 = 0
+  var run: Run?
+
+  private let shortNumber: UInt32
   /// The promise to which it was attached; nil if there is none, or if it's settled and unknown.
-  var source: Int?
+  @Compact var source: Int?
+  /// The promise for which an observer waits: a combinator's, or one whose handler blocks.
+  @Compact var result: Int?
+  /// The promise that the handler returned.
+  @Compact var adopted: Int?
+  /// The promise whose handler returned this one, and with which it settles.
+  @Compact var linkedTo: Int?
+
+  var kind: Kind
   /// Whether the source had settled when it was attached.
   var isSourceSettled = false
-  /// The promise for which an observer waits: a combinator's, or one whose handler blocks.
-  var result: Int?
-  var executor: PromiseDiagnostics.Executor?
+  private var hasEnded = false
 
-  /// The promise that the handler returned.
-  var adopted: Int?
-  /// The promise whose handler returned this one, and with which it settles.
-  var linkedTo: Int?
+  init(number: Int, id: PromiseDiagnostics.PromiseID, kind: Kind, made: Moment) {
+    shortNumber = UInt32(truncatingIfNeeded: number)
+    self.id = id
+    self.kind = kind
+    self.made = made
+  }
 
-  var runs: [Run] = []
-  var settlement: Settlement?
-  var cancelled: Moment?
+  /// A unique number; promises are numbered in the order in which they became known.
+  var number: Int { Int(shortNumber) }
+
+  var executor: PromiseDiagnostics.Executor? {
+    if case .executor(let executor) = executorPayload?.content { executor } else { nil }
+  }
+
+  mutating func setExecutor(_ payload: Payload?) { executorPayload = payload }
+
   /// When it settled, or when nothing else could happen to it.
-  var ended: Duration?
+  var ended: Int64? {
+    get { hasEnded ? endTime : nil }
+    set { (hasEnded, endTime) = (newValue != nil, newValue ?? 0) }
+  }
 
-  var isPending: Bool { settlement == nil && ended == nil }
+  /// When the run ended; nil if there was none, or if it hasn't ended.
+  var runEnd: Int64? { run?.isRunning == false ? runEndTime : nil }
+
+  mutating func endRun(_ time: Int64) {
+    guard run?.isRunning == true else { return }
+    run?.isRunning = false
+    runEndTime = time
+  }
+
+  var isPending: Bool { settlement == nil && !hasEnded }
   /// Whether it's a promise that was created during the recording.
   var isOwnPromise: Bool { kind == .resolver || kind == .combinator || kind == .handler }
-  var isRunning: Bool { runs.last.map { $0.end == nil } ?? false }
-  /// The last run that called the user's closure.
-  var closureRun: Run? { runs.last { $0.callsClosure } }
+  /// Whether the user's closure was called.
+  var calledClosure: Bool { run?.callsClosure == true }
+}
+
+/// Records by their numbers.
+struct RecordTable: Sendable {
+  /// All records, in no particular order.
+  private(set) var values: [Record] = []
+  private var positions: [Int: Int32] = [:]
+
+  var count: Int { values.count }
+
+  subscript(number: Int) -> Record? {
+    get { positions[number].map { values[Int($0)] } }
+    _modify {
+      let position = positions[number].map(Int.init)
+      var record = position.map { values[$0] }
+      yield &record
+      if let position, let record { values[position] = record }
+    }
+  }
+
+  func contains(_ number: Int) -> Bool { positions[number] != nil }
+
+  mutating func insert(_ record: Record) {
+    positions[record.number] = Int32(values.count)
+    values.append(record)
+  }
+
+  mutating func remove(_ number: Int) -> Record? {
+    guard let position = positions.removeValue(forKey: number).map(Int.init) else { return nil }
+    let record = values[position]
+    let last = values.removeLast()
+    if last.number != number {
+      values[position] = last
+      positions[last.number] = Int32(position)
+    }
+    return record
+  }
 }

@@ -35,7 +35,7 @@ enum Recorder {
 
   private struct State {
     var ofProcess: Trace?
-    var scoped: [Trace] = []
+    var routes = Routes()
     var buffers: [EventBuffer] = []
     /// The buffers of threads that have ended.
     var unused: [EventBuffer] = []
@@ -47,7 +47,9 @@ enum Recorder {
     /// The events that are being applied.
     var entries: [Entry] = []
 
-    var traces: [Trace] { scoped + [ofProcess].compactMap(\.self) }
+    var traces: [Trace] {
+      routes.traces.values.flatMap(\.self) + [ofProcess].compactMap(\.self)
+    }
   }
 
   private static let state = Mutex(State())
@@ -71,43 +73,44 @@ extension Recorder {
   static var ofProcess: Trace? { settings.isRecording ? state.withLock { $0.ofProcess } : nil }
 
   static func contains(_ trace: Trace) -> Bool {
-    settings.isRecording && state.withLock { $0.traces.contains { $0 === trace } }
+    settings.isRecording
+      && state.withLock { $0.ofProcess === trace || $0.routes.traces[trace.number] != nil }
   }
 
   /// Adds a trace, which receives all events from now on.
   ///
   /// The trace of the process replaces the previous one.
   static func add(_ trace: Trace) {
+    if trace.claimsRejections { Claims.start() }
     change { state in
-      if trace.isScoped { state.scoped.append(trace) } else { state.ofProcess = trace }
+      if trace.isScoped { state.routes.add(trace) } else { state.ofProcess = trace }
     }
   }
 
   /// Removes a trace, which then contains all events up to now.
   static func remove(_ trace: Trace) {
     change { state in
-      state.scoped.removeAll { $0 === trace }
+      state.routes.remove(trace)
       if state.ofProcess === trace { state.ofProcess = nil }
     }
   }
 
   private static func change(_ change: (inout State) -> Void) {
     let garbage = state.withLock { state in
-      let old = state.traces
+      let old = state.ofProcess
       let garbage = consume(&state)
       change(&state)
       var settings = Settings()
-      let traces = state.traces
-      settings.isRecording = !traces.isEmpty
-      settings.capturesPlaces = traces.contains(where: \.capturesPlaces)
-      settings.hasScopes = !state.scoped.isEmpty
-      settings.hasClocks = traces.contains { $0.clock != nil }
+      settings.isRecording = state.ofProcess != nil || !state.routes.traces.isEmpty
+      settings.hasScopes = !state.routes.traces.isEmpty
+      settings.capturesPlaces =
+        state.ofProcess?.capturesPlaces == true || state.routes.placeCount > 0
+      settings.hasClocks = state.ofProcess?.clock != nil || state.routes.clockCount > 0
       settings.sampling = state.ofProcess?.sampling ?? 1
       if settings.sampling > 1 { Sample.shared.removeAll() }
       settingsWord.store(settings, ordering: .relaxed)
-      if traces.contains(where: \.claimsRejections) { Claims.start() }
       // Set under the lock, so the later of two changes is also the last to set the tracer.
-      PromiseDiagnostics.setTracer(traces.isEmpty ? nil : tracer)
+      PromiseDiagnostics.setTracer(settings.isRecording ? tracer : nil)
       return (garbage, old)
     }
     withExtendedLifetime(garbage) {}
@@ -124,7 +127,9 @@ extension Recorder {
   static func claim(_ rejection: PromiseDiagnostics.UnhandledRejection, _ id: UInt) -> Bool {
     guard settings.hasScopes else { return false }
     update()
-    return state.withLock { $0.scoped }.contains { $0.claim(rejection, id) }
+    guard let trace = state.withLock({ $0.routes.claimant(of: id) }) else { return false }
+    trace.keep(rejection)
+    return true
   }
 
   /// Records the name of a promise.
@@ -134,7 +139,7 @@ extension Recorder {
     let name = Payload(.name(name())).retained
     EventBuffer.current._withUnsafeGuaranteedRef { buffer in
       if settings.hasScopes { buffer.recordScope() }
-      if settings.hasClocks { recordClocks(in: buffer) }
+      if settings.hasClocks { buffer.recordClocks() }
       buffer.append(Event(.named, promise, at: now, object: name))
     }
   }
@@ -237,7 +242,10 @@ extension Recorder {
     if threads > 1 { entries.sort { $0.event.time < $1.event.time } }
     if skipsShortLived { state.shortLived.mark(&entries) }
     var garbage: [AnyObject] = []
-    for trace in state.traces { garbage += trace.apply(entries) }
+    if let trace = state.ofProcess { garbage += trace.apply(entries) }
+    if !state.routes.traces.isEmpty {
+      for entry in entries { garbage += state.routes.apply(entry) as [AnyObject] }
+    }
     for entry in entries { if let payload = entry.event.takePayload() { garbage.append(payload) } }
     if entries.capacity <= maximumCapacity { state.entries = entries }
     return garbage
@@ -286,9 +294,6 @@ extension EventBuffer {
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension EventBuffer.Chunk {
   fileprivate var lastTime: Int64 { events[Self.capacity - 1].time }
-
-  /// The number of promises and observers that the events of this full chunk create.
-  fileprivate var promiseCount: Int { (0..<Self.capacity).count { events[$0].createsPromise } }
 }
 
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)

@@ -95,7 +95,7 @@ extension Trace {
   /// - Complexity: O(n log n) for n promises in the record.
   package func errorPath(of promise: PromiseDiagnostics.PromiseID) -> ErrorPath? {
     let snapshot = snapshot()
-    return snapshot.records.values.filter { $0.id == promise }.max { $0.number < $1.number }
+    return snapshot.ordered.last { $0.id == promise }
       .flatMap { ErrorTracer(snapshot)?.path(through: $0) }
   }
 

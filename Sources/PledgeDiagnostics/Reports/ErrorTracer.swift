@@ -13,9 +13,9 @@ struct ErrorTracer {
 
   /// Creates a tracer; nil if the snapshot is empty.
   init?(_ snapshot: Snapshot) {
-    guard !snapshot.records.isEmpty else { return nil }
+    guard !snapshot.ordered.isEmpty else { return nil }
     self.snapshot = snapshot
-    for record in snapshot.records.values.sorted(by: { $0.number < $1.number }) {
+    for record in snapshot.ordered {
       if let source = record.source { consumers[source, default: []].append(record.number) }
       if let inner = record.adopted { consumers[inner, default: []].append(record.number) }
       if record.kind == .observer, let result = record.result {
@@ -26,10 +26,6 @@ struct ErrorTracer {
 
   private func record(_ number: Int?) -> Record? { number.flatMap { snapshot.records[$0] } }
 
-  private func rejection(of number: Int?) -> PromiseDiagnostics.Rejection? {
-    record(number)?.settlement?.rejection
-  }
-
   /// Returns the promise whose error this one passed on; nil if its error began here.
   func origin(of record: Record) -> Record? {
     guard let rejection = record.settlement?.rejection else { return nil }
@@ -37,11 +33,12 @@ struct ErrorTracer {
       [record.adopted, record.source]
       + (inputs[record.number] ?? []).map { self.record($0)?.source }
     return candidates.lazy.compactMap { self.record($0) }
-      .first { $0.settlement?.rejection?.id == rejection.id }
+      .first { $0.settlement?.rejection == rejection }
   }
 
   func path(through record: Record) -> ErrorPath? {
-    guard let rejection = record.settlement?.rejection else { return nil }
+    guard let rejection = record.settlement?.rejection, let error = snapshot.error(of: record)
+    else { return nil }
     // An error comes from a promise that settled no later. The set guards against cycles, which can
     // arise because identifiers are reused.
     var start = record
@@ -54,18 +51,18 @@ struct ErrorTracer {
     while let (number, from, depth) = rest.popLast() {
       guard let record = self.record(number), visited.insert(number).inserted else { continue }
       let event = from.map { self.event(at: record, from: $0, rejection) } ?? beginning(of: record)
-      steps.append(step(record, event, from, depth))
-      guard record.settlement?.rejection?.id == rejection.id else { continue }
+      steps.append(step(record, event, depth))
+      guard record.settlement?.rejection == rejection else { continue }
       let next = next(after: number)
       if next.isEmpty {
-        if !(rejection.error is CancellationError) { steps.append(end(record, depth)) }
+        if !(error is CancellationError) { steps.append(step(record, .unhandled, depth)) }
         continue
       }
       for consumer in next.reversed() {
         rest.append((consumer, number, depth + (next.count > 1 ? 1 : 0)))
       }
     }
-    return ErrorPath(error: rejection.error, steps: steps, forgotten: snapshot.log.forgotten)
+    return ErrorPath(error: error, steps: steps, forgotten: snapshot.log.forgotten)
   }
 
   /// Returns the records that received a promise's result next; a combinator's observer is replaced by
@@ -79,11 +76,11 @@ struct ErrorTracer {
   }
 
   func lastUnhandledPath() -> ErrorPath? {
-    let left = snapshot.records.values.filter { record in
-      guard let rejection = record.settlement?.rejection else { return false }
-      return !(rejection.error is CancellationError) && next(after: record.number).isEmpty
+    let left = snapshot.ordered.filter { record in
+      guard let error = snapshot.error(of: record) else { return false }
+      return !(error is CancellationError) && next(after: record.number).isEmpty
     }
-    return left.max { ($0.ended ?? .zero, $0.number) < ($1.ended ?? .zero, $1.number) }
+    return left.max { ($0.ended ?? 0, $0.number) < ($1.ended ?? 0, $1.number) }
       .flatMap { path(through: $0) }
   }
 }
@@ -93,57 +90,53 @@ struct ErrorTracer {
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 extension ErrorTracer {
   private func beginning(of record: Record) -> Event {
-    let rejection = record.settlement?.rejection
-    if rejection?.error is CancellationError, record.cancelled != nil { return .cancelled }
+    let error = snapshot.error(of: record)
+    if error is CancellationError, snapshot.log.cancellations[record.number] != nil {
+      return .cancelled
+    }
     switch record.kind {
     case .resolver: return .rejected
-    case .handler where record.closureRun != nil && record.adopted == nil: return .thrown
-    case .combinator where rejection?.error is AggregateError: return .thrown
-    default: return rejection?.error is CancellationError ? .cancelled : .appeared
+    case .handler where record.calledClosure && record.adopted == nil: return .thrown
+    case .combinator where error is AggregateError: return .thrown
+    default: return error is CancellationError ? .cancelled : .appeared
     }
   }
 
   private func event(
-    at record: Record, from source: Int, _ rejection: PromiseDiagnostics.Rejection
+    at record: Record, from source: Int, _ rejection: Int
   ) -> Event {
     if record.kind == .wait || record.kind == .observer { return .delivered }
     guard let settlement = record.settlement else {
       return record.ended == nil ? .pending : .delivered
     }
     guard let other = settlement.rejection else { return .handled }
-    if other.id != rejection.id { return .replaced(by: "\(other.error)") }
+    if other != rejection {
+      return .replaced(by: snapshot.error(of: record).map { "\($0)" } ?? "another error")
+    }
     if record.adopted == source { return .adopted }
     if record.source != source { return .combined }
-    return record.closureRun == nil ? .passed : .seen
+    return !record.calledClosure ? .passed : .seen
   }
 
-  private func step(
-    _ record: Record, _ event: Event, _ source: Int?, _ depth: Int
-  ) -> ErrorPath.Step {
-    ErrorPath.Step(
+  private func step(_ record: Record, _ event: Event, _ depth: Int) -> ErrorPath.Step {
+    let isEnd = event == .unhandled
+    let time = isEnd ? record.ended : record.settlement?.moment.time
+    return ErrorPath.Step(
       number: record.number, promise: record.id, operation: snapshot.operation(of: record),
-      name: record.name,
-      location: snapshot.location(of: record), event: event, depth: depth,
-      time: record.settlement?.moment.time,
-      description: snapshot.title(of: record) + words(for: event, record))
-  }
-
-  private func end(_ record: Record, _ depth: Int) -> ErrorPath.Step {
-    ErrorPath.Step(
-      number: record.number, promise: record.id, operation: snapshot.operation(of: record),
-      name: record.name,
-      location: snapshot.location(of: record), event: .unhandled, depth: depth, time: record.ended,
-      description: "no consumer of #\(record.number) was recorded")
+      name: snapshot.log.names[record.number], location: snapshot.location(of: record),
+      event: event, depth: depth, time: time.map { .nanoseconds($0) },
+      description: isEnd
+        ? "no consumer of #\(record.number) was recorded"
+        : snapshot.title(of: record) + words(for: event, record))
   }
 
   private func words(for event: Event, _ record: Record) -> String {
-    let run = record.closureRun
-    let thread = run.map { " on \(snapshot.threadName($0.thread))" } ?? ""
+    let thread = record.run.map { " on \(snapshot.threadName($0.thread))" } ?? ""
     switch event {
     case .rejected:
       let settlement = record.settlement
       let location =
-        settlement?.callStack.flatMap(snapshot.locations.location).map { " at \($0)" } ?? ""
+        settlement.flatMap { snapshot.location(of: $0.callStack) }.map { " at \($0)" } ?? ""
       let handler = settlement?.moment.inside.map { ", in the handler of #\($0)" } ?? ""
       return ": rejected\(location)\(handler)"
     case .thrown: return ": thrown by its handler\(thread)"

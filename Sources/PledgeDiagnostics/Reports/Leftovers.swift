@@ -37,7 +37,7 @@ extension Trace {
     let snapshot = snapshot()
     let settled = snapshot.log.living.filter { $0.settlement != nil }
     return settled.sorted { $0.number < $1.number }.prefix(limit).map { record in
-      let result = record.settlement?.rejection.map { "rejected with \($0.error)" } ?? "fulfilled"
+      let result = snapshot.error(of: record).map { "rejected with \($0)" } ?? "fulfilled"
       return "\(snapshot.title(of: record)): \(result)"
     }
   }

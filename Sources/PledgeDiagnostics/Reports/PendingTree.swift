@@ -101,10 +101,8 @@ extension Snapshot {
         waiters[edge.target, default: []].append(Edge(target: number, reason: edge.reason))
       }
     }
-    let pending = records.values.filter {
-      $0.isPending && !($0.kind == .observer && $0.result != nil)
-    }
-    .map(\.number).sorted()
+    let pending = ordered.filter { $0.isPending && !($0.kind == .observer && $0.result != nil) }
+      .map(\.number)
     let cycles = waitCycles(dependencies)
 
     var nodes: [PendingTree.Node] = []
@@ -141,11 +139,17 @@ extension Snapshot {
     let isPromise = !(record.kind == .wait || record.kind == .observer)
     return PendingTree.Node(
       number: record.number, promise: isPromise ? record.id : nil, operation: operation(of: record),
-      name: record.name,
-      location: location(of: record), executor: record.executor?.name, age: now - record.made.time,
+      name: log.names[record.number],
+      location: location(of: record), executor: record.executor?.name,
+      age: .nanoseconds(now - record.made.time),
       state: state, depth: depth, parent: parent?.target, isRepeated: isRepeated,
       title: title(of: record),
       words: isRepeated ? ": see above" : words(for: state, record, parent, waitsFor))
+  }
+
+  /// Returns why a pending promise is pending, in words.
+  func reason(of record: Record, _ edge: Edge?) -> String {
+    words(for: state(of: record, waits: edge != nil), record, edge, edge?.target)
   }
 
   private func state(of record: Record, waits: Bool) -> PendingTree.Node.State {
@@ -159,18 +163,18 @@ extension Snapshot {
     case .handler: break
     }
     if record.adopted != nil { return .adopting }
-    if let run = record.runs.last, run.end == nil {
-      return .running(since: run.start, thread: threadName(run.thread))
+    if let run = record.run, run.isRunning {
+      return .running(since: .nanoseconds(run.start), thread: threadName(run.thread))
     }
     if waits { return .waits }
     // Settled promises are discarded first, so an unknown source has most likely settled.
     let isKnown = record.source.map { records[$0] != nil } ?? true
     if !isKnown, log.forgotten.pending > 0 { return .unknown }
-    return .queued(since: readyTime(of: record))
+    return .queued(since: .nanoseconds(readyTime(of: record)))
   }
 
   /// Returns the time at which the handler could have started.
-  func readyTime(of record: Record) -> Duration {
+  func readyTime(of record: Record) -> Int64 {
     let settled = record.source.flatMap { records[$0]?.settlement?.moment.time }
     return max(record.made.time, settled ?? record.made.time)
   }
@@ -178,7 +182,8 @@ extension Snapshot {
   private func words(
     for state: PendingTree.Node.State, _ record: Record, _ parent: Edge?, _ waitsFor: Int?
   ) -> String {
-    let age = (now - record.made.time).brief
+    let now = Duration.nanoseconds(self.now)
+    let age = (now - .nanoseconds(record.made.time)).brief
     let executor = record.executor.map { ", on \($0.name.isEmpty ? "a queue" : $0.name)" } ?? ""
     switch state {
     case .waitsForResolver where record.kind == .combinator:

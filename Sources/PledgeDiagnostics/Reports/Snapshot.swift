@@ -4,27 +4,44 @@ import Pledge
 @available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
 struct Snapshot {
   let log: Log
-  let now: Duration
-  let locations = LocationFinder.shared
+  /// The time in nanoseconds.
+  let now: Int64
+  /// The records in the order of their numbers.
+  let ordered: [Record]
+  private let locations = LocationFinder.shared
 
-  var records: [Int: Record] { log.records }
+  init(log: Log, now: Int64) {
+    self.log = log
+    self.now = now
+    ordered = log.records.values.sorted { $0.number < $1.number }
+  }
+
+  var records: RecordTable { log.records }
+
+  /// Returns the error with which a promise was rejected.
+  func error(of record: Record) -> (any Error)? {
+    record.settlement?.rejection.flatMap { log.failures[$0]?.rejection.error }
+  }
+
+  /// Returns the source location of a call stack: its first function outside the library.
+  func location(of callStack: UInt64) -> SourceLocation? { locations.location(of: callStack) }
 
   /// Returns the source location at which a promise was created.
   func location(of record: Record) -> SourceLocation? {
     if let origin = record.origin, !SourceLocation.isInLibrary(origin) {
       return SourceLocation(origin)
     }
-    return record.callStack.flatMap(locations.location) ?? record.origin.map { SourceLocation($0) }
+    return location(of: record.callStack) ?? record.origin.map { SourceLocation($0) }
   }
 
   /// Returns whether the library created it internally: its call stack contains no user code.
   func isInternal(_ record: Record) -> Bool {
-    record.callStack.map { locations.location(of: $0) == nil } ?? false
+    record.callStack != 0 && location(of: record.callStack) == nil
   }
 
   /// Returns the operation that created a promise.
   func operation(of record: Record) -> String {
-    let operation = record.callStack.flatMap(locations.location)?.operation
+    let operation = location(of: record.callStack)?.operation
     switch record.kind {
     case .resolver:
       let isOfLibrary = record.origin.map(SourceLocation.isInLibrary) ?? false
@@ -39,7 +56,7 @@ struct Snapshot {
 
   /// Returns the operation and the promise's name.
   func label(of record: Record) -> String {
-    operation(of: record) + (record.name.map { " \u{201C}\($0)\u{201D}" } ?? "")
+    operation(of: record) + (log.names[record.number].map { " \u{201C}\($0)\u{201D}" } ?? "")
   }
 
   /// Returns the number, operation, name, and source location.
@@ -92,7 +109,7 @@ extension Snapshot {
       guard records[number]?.isPending == true, records[target]?.isPending == true else { return }
       edges[number, default: []].append(Edge(target: target, reason: reason))
     }
-    for record in records.values.sorted(by: { $0.number < $1.number }) where record.isPending {
+    for record in ordered where record.isPending {
       if let inner = record.adopted {
         add(record.number, inner, .adoption)
       } else if let source = record.source {
@@ -129,8 +146,8 @@ extension Snapshot {
     }
     guard !blocked.isEmpty else { return [:] }
     var edges: [Int: [Edge]] = [:]
-    for record in records.values where record.isPending && record.kind == .handler {
-      guard let executor = record.executor, record.runs.isEmpty, executor.isSerial != false else {
+    for record in ordered where record.isPending && record.kind == .handler {
+      guard let executor = record.executor, record.run == nil, executor.isSerial != false else {
         continue
       }
       for thread in blocked where thread.wait != record.number {

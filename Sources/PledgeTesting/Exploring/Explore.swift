@@ -49,7 +49,7 @@ public enum SimulatedTime: Sendable, Hashable {
 ///     with the task-local values of the caller.
 /// - Returns: The number of orders that were tried, and whether these are all orders.
 /// - Throws: ``FailingOrderError``; `CancellationError` after the current run if the calling task
-///   is cancelled; `PromiseError.invalidArgument` if the order to replay isn't valid.
+///   is cancelled; `PromiseError.invalidArgument` if the text to replay isn't an order.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 @discardableResult
 public func explore(
@@ -68,7 +68,7 @@ public func explore(
     try Task.checkCancellation()
     let run = await ExploredRun.run(settings, chooser, body, on: thread)
     exploration.note(run)
-    if let failure = run.failure {
+    if let failure = run.failure, !run.isOfAnotherOrder || orders.isReplay {
       // Work from outside that came after virtual time had passed leaves no trace in the run.
       let again = await ExploredRun.run(settings, OrderFollower(run.order), body, on: thread)
       let isRepeatable =
@@ -91,8 +91,8 @@ public struct ExplorationReport: Sendable, Hashable {
   public internal(set) var stepCount = 0
   /// Whether all orders were tried, up to the chosen number of deviations.
   ///
-  /// It's false for random orders, if the limit of orders was reached, or if work came from outside
-  /// the simulation.
+  /// It's false for random orders, if the limit of orders was reached, if work came from outside
+  /// the simulation, or if the program took other steps in the same order.
   public internal(set) var isComplete = false
 }
 
@@ -131,7 +131,7 @@ struct Exploration {
     report.stepCount += run.stepCount
     guard case .all(let limit, let deviations) = kind else { return }
     let order = run.order
-    if !run.isRepeatable { isCut = true }
+    if !run.isRepeatable || run.isOfAnotherOrder { isCut = true }
     if order.deviations.count < deviations ?? .max {
       // Each order is added only once: by the order without its last deviation.
       let first = (order.deviations.last?.position ?? -1) + 1

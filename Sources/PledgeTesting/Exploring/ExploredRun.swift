@@ -14,7 +14,7 @@ struct ExplorationSettings: Sendable {
 enum RunFailure: Error, CustomStringConvertible {
   case stuck
   case tooManySteps(Int)
-  case notRepeatable
+  case doesNotFit(String)
   case unhandled(PromiseDiagnostics.UnhandledRejection)
 
   var description: String {
@@ -23,8 +23,8 @@ enum RunFailure: Error, CustomStringConvertible {
       "no step is ready, no task is sleeping, and the test body is still waiting"
     case .tooManySteps(let limit):
       "the test body had not ended after \(counted(limit, "step"))"
-    case .notRepeatable:
-      "the order chooses a step that does not exist: the program took other steps this time"
+    case .doesNotFit(let reason):
+      "the order doesn't fit the steps that the program took this time: \(reason)"
     case .unhandled(let rejection):
       "\(rejection)"
     }
@@ -81,6 +81,11 @@ final class ExploredRun: @unchecked Sendable {
 
   var stepCount: Int { log.count }
 
+  /// Whether the program took other steps than those for which the order was made.
+  var isOfAnotherOrder: Bool {
+    if case RunFailure.doesNotFit? = failure { true } else { false }
+  }
+
   /// Whether the same order produces the same steps again, as far as this can be determined.
   var isRepeatable: Bool { !simulation.steps.hasWorkFromOutside }
 
@@ -114,6 +119,7 @@ final class ExploredRun: @unchecked Sendable {
       do {
         while try takeStep() {}
         try outcome.value?.get()
+        try chooser.end()
       } catch {
         failure = error
       }
@@ -155,7 +161,7 @@ final class ExploredRun: @unchecked Sendable {
 
   private func choose(of count: Int) throws -> Int {
     if count == 1 { return 0 }
-    guard let choice = chooser.choose(of: count) else { throw RunFailure.notRepeatable }
+    let choice = try chooser.choose(of: count)
     choices.append((count, choice))
     return choice
   }

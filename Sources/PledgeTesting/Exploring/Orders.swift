@@ -10,6 +10,8 @@ public struct Orders: Sendable {
 
   let kind: Kind
 
+  var isReplay: Bool { if case .one = kind { true } else { false } }
+
   /// Returns all orders, starting with the default order, which always runs the oldest step.
   ///
   /// The orders that deviate from it at one position follow, then those that deviate at two
@@ -32,7 +34,8 @@ public struct Orders: Sendable {
 
   /// Returns the one order that a ``FailingOrderError`` printed.
   ///
-  /// If `order` isn't valid, the exploration throws `PromiseError.invalidArgument`.
+  /// If `order` isn't an order, the exploration throws `PromiseError.invalidArgument`; if it doesn't
+  /// fit the program, and the test body succeeds, a ``FailingOrderError`` that says what doesn't fit.
   public static func replay(_ order: String) -> Orders {
     Orders(kind: Order(order).map { .one($0) } ?? .unreadable(order))
   }
@@ -76,27 +79,35 @@ struct Order: Sendable, Equatable, CustomStringConvertible {
 /// Chooses the next step.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 protocol Chooser {
-  /// Returns a number below `count`; nil if the order chooses a step that doesn't exist.
-  mutating func choose(of count: Int) -> Int?
+  /// Returns a number below `count`; throws `RunFailure.doesNotFit`.
+  mutating func choose(of count: Int) throws -> Int
+  /// Throws `RunFailure.doesNotFit` if the order has further choices.
+  func end() throws
 }
 
 /// Follows an order.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 struct OrderFollower: Chooser {
-  let order: Order
+  private var rest: ArraySlice<Order.Deviation>
   private var position = 0
-  private var next = 0
 
-  init(_ order: Order) { self.order = order }
+  init(_ order: Order) { rest = order.deviations[...] }
 
-  mutating func choose(of count: Int) -> Int? {
+  mutating func choose(of count: Int) throws -> Int {
     defer { position += 1 }
-    guard next < order.deviations.count, order.deviations[next].position == position else {
-      return 0
+    guard let next = rest.first, next.position == position else { return 0 }
+    guard next.choice < count else {
+      throw RunFailure.doesNotFit(
+        "\(Order([next])) chooses a step that does not exist; \(count) were ready")
     }
-    let choice = order.deviations[next].choice
-    next += 1
-    return choice < count ? choice : nil
+    rest.removeFirst()
+    return next.choice
+  }
+
+  func end() throws {
+    if rest.isEmpty { return }
+    throw RunFailure.doesNotFit(
+      "the test body ended after \(counted(position, "choice")), before \(Order(Array(rest)))")
   }
 }
 
@@ -107,11 +118,13 @@ struct RandomChooser: Chooser {
 
   init(seed: UInt64) { state = seed }
 
-  mutating func choose(of count: Int) -> Int? {
+  mutating func choose(of count: Int) -> Int {
     state &+= 0x9E37_79B9_7F4A_7C15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
     mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
     return Int((mixed ^ (mixed >> 31)) % UInt64(count))
   }
+
+  func end() {}
 }

@@ -1,0 +1,95 @@
+import Pledge
+
+/// Finds the scoped traces that an event concerns, in a time that doesn't depend on their number.
+///
+/// An event concerns the trace in whose task it happens, and those that record its promise, the
+/// promise to which a handler is attached, or a handler that runs on the thread.
+@available(macOS 13, iOS 16, tvOS 16, watchOS 9, *)
+struct Routes {
+  /// The traces that are recording, by their numbers, each in an array of its own.
+  private(set) var traces: [UInt32: [Trace]] = [:]
+  /// The traces that record a promise.
+  private var owners: [PromiseDiagnostics.PromiseID: [Trace]] = [:]
+  /// The handlers that run on a thread, the innermost last, and the traces that they concern.
+  private var running: [Int32: [(promise: PromiseDiagnostics.PromiseID, traces: [Trace])]] = [:]
+  /// The numbers of the traces that claim rejections, by the identifiers of the rejections.
+  ///
+  /// An identifier can be reused after the rejection is deallocated. The last promise therefore
+  /// decides: while a rejection exists, the promises that it rejects are newer than those of earlier
+  /// rejections with the same identifier.
+  private var claims: [UInt: UInt32] = [:]
+
+  /// The numbers of traces that capture places, and that have a clock of their own.
+  private(set) var (placeCount, clockCount) = (0, 0)
+
+  mutating func add(_ trace: Trace) {
+    traces[trace.number] = [trace]
+    if trace.capturesPlaces { placeCount += 1 }
+    if trace.clock != nil { clockCount += 1 }
+  }
+
+  mutating func remove(_ trace: Trace) {
+    guard traces.removeValue(forKey: trace.number) != nil else { return }
+    if traces.isEmpty { return self = Routes() }
+    if trace.capturesPlaces { placeCount -= 1 }
+    if trace.clock != nil { clockCount -= 1 }
+    for promise in trace.promises { owners[promise]?.removeAll { $0 === trace } }
+    for thread in running.keys {
+      for index in running[thread]?.indices ?? 0..<0 {
+        running[thread]?[index].traces.removeAll { $0 === trace }
+      }
+    }
+  }
+
+  /// Applies an event to the traces that it concerns.
+  ///
+  /// - Returns: The errors that they have discarded, which must be released outside the locks.
+  mutating func apply(_ entry: Entry) -> [Payload] {
+    let event = entry.event
+    if event.kind == .scope { return [] }
+    if event.kind == .clock { return traces[UInt32(event.other)]?[0].apply([entry]) ?? [] }
+    var concerned = union(traces[entry.scope] ?? [], owners[event.promise] ?? [])
+    concerned = union(concerned, running[entry.thread]?.last?.traces ?? [])
+    if event.kind == .attached || event.kind == .observes {
+      concerned = union(concerned, owners[event.otherPromise] ?? [])
+    }
+    if let rejection = event.payload?.rejection {
+      claims[rejection.id] = concerned.first { $0.claimsRejections }?.number
+    }
+    var discarded: [Payload] = []
+    for trace in concerned { discarded += trace.apply([entry]) }
+    switch event.kind {
+    case .handlerStarted: running[entry.thread, default: []].append((event.promise, concerned))
+    case .handlerReturned:
+      let handlers = running[entry.thread] ?? []
+      let index = handlers.lastIndex { $0.promise == event.promise }
+      running[entry.thread]?.removeLast(handlers.count - (index ?? handlers.count))
+    case .released: owners[event.promise] = nil
+    case .created, .named, .observes, .attached, .waits, .adopted:
+      if event.kind == .created { owners[event.promise] = nil }
+      note(concerned, own: event.promise)
+      if event.kind != .created, event.kind != .named { note(concerned, own: event.otherPromise) }
+    default: break
+    }
+    return discarded
+  }
+
+  /// Notes which of the traces have a promise in their records.
+  private mutating func note(_ traces: [Trace], own promise: PromiseDiagnostics.PromiseID) {
+    let owning =
+      traces.allSatisfy { $0.contains(promise) }
+      ? traces : traces.filter { $0.contains(promise) }
+    if !owning.isEmpty { owners[promise] = union(owners[promise] ?? [], owning) }
+  }
+
+  private func union(_ traces: [Trace], _ others: [Trace]) -> [Trace] {
+    if traces.isEmpty || others.isEmpty { return traces.isEmpty ? others : traces }
+    let new = others.filter { other in !traces.contains { $0 === other } }
+    return new.isEmpty ? traces : traces + new
+  }
+
+  /// Returns the trace that claims an unhandled rejection.
+  mutating func claimant(of rejection: UInt) -> Trace? {
+    claims.removeValue(forKey: rejection).flatMap { traces[$0]?.first }
+  }
+}
