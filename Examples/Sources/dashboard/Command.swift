@@ -37,7 +37,9 @@ struct Command {
     for _ in 1...20 { page = await hedged.page().value }
     let refused = stub.refused.withLock { $0 }
     print("  20 pages send it \(refused) requests, and show:")
-    for (service, panel) in page.sorted(by: { $0.key < $1.key }) { print("    \(service): \(panel)") }
+    for (service, panel) in page.sorted(by: { $0.key < $1.key }) {
+      print("    \(service): \(panel)")
+    }
     exit(quick < slow && page["news"] == .stale("news") && refused < 20 ? 0 : 1)
   }
 
