@@ -480,7 +480,11 @@ import Testing
       open.add("\(world.now / .seconds(1) + (isFirst ? 5 : pieces) + delay)")
       return reply
     }
-    let outcome = try outcome(checksum: false, options: fourConnections, from: network)
+    var options = fourConnections
+    // Without random delays, which nothing seeds: a file of 20 kB makes too little progress to make
+    // up for seven short ones.
+    options.policy = .exponential(attempts: 7, from: .milliseconds(100), factor: 3)
+    let outcome = try outcome(checksum: false, options: options, from: network)
     #expect(error(of: outcome) == nil, "\(outcome)")
     #expect(disk.files["x"] == bytes)
   }

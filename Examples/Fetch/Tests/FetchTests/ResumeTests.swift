@@ -1,6 +1,7 @@
 import FetchSupport
 import FetchTestSupport
 import Foundation
+import NIOCore
 import Testing
 
 /// Bytes that have already arrived aren't downloaded again.
@@ -65,12 +66,19 @@ import Testing
   }
 
   @Test func deadline_keepsWhatCanBeContinued() async throws {
-    // The file takes at least six seconds.
-    try await withSlowServer(pause: .milliseconds(50)) { server, arguments in
-      let ending = try await folder.fetch(arguments + ["--deadline", "4"])
-      #expect(ending.status == 1)
-      #expect(ending.output.contains("not finished within 4.0 s; 1 partial file was kept"))
+    let server = try await RawServer { _, inbound, outbound in
+      let head = "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 3000000\r\n\r\n"
+      try await outbound.write(ByteBuffer(string: head))
+      try await outbound.write(ByteBuffer(repeating: 7, count: 2_000_000))
+      _ = try await inbound.next()
     }
+    let url = "http://127.0.0.1:\(server.port)/x"
+    let ending = try await folder.fetch([url, "--quiet", "--deadline", "4"])
+    #expect(ending.status == 1)
+    #expect(
+      ending.output.contains("not finished within 4.0 s; 1 partial file was kept"),
+      "\(ending.output)")
+    await server.stop()
   }
 
   @Test func segments_comeOverSeveralConnections() async throws {
