@@ -25,18 +25,21 @@ struct Command {
     }
     let services = ["weather", "news", "mail", "calendar", "stocks"]
     let plain = Dashboard(of: services, hedgeDelay: .seconds(60), load: load)
-    let hedged = Dashboard(of: services, load: load)
+    let hedged = Dashboard(of: services, log: { event in print("  \(event)") }, load: load)
 
     print("40 pages of 5 services        median     90 %  requests")
     let slow = try await measure("without hedged requests", plain, stub)
     let quick = try await measure("with hedged requests", hedged, stub)
 
+    print("The service for news fails:")
     stub.failing.withLock { $0 = "news" }
     var page: [String: Dashboard.Panel] = [:]
     for _ in 1...20 { page = await hedged.page().value }
     let refused = stub.refused.withLock { $0 }
-    print("While the service for news fails, 20 pages send it \(refused) requests, and show:")
-    for (service, panel) in page.sorted(by: { $0.key < $1.key }) { print("  \(service): \(panel)") }
+    print("  20 pages send it \(refused) requests, and show:")
+    for (service, panel) in page.sorted(by: { $0.key < $1.key }) {
+      print("    \(service): \(panel)")
+    }
     exit(quick < slow && page["news"] == .stale("news") && refused < 20 ? 0 : 1)
   }
 

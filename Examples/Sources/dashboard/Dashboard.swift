@@ -24,6 +24,7 @@ final class Dashboard: Sendable {
   init(
     of services: [String], hedgeDelay: Duration = .milliseconds(100),
     clock: any Clock<Duration> = ContinuousClock(),
+    log: @escaping @Sendable (_ event: String) -> Void = { _ in },
     load: @escaping @Sendable (_ service: String) -> Promise<String>
   ) {
     self.services = services
@@ -33,11 +34,13 @@ final class Dashboard: Sendable {
     let retries = RetryPolicy.exponential(attempts: 2, from: .milliseconds(50)).withJitter()
       .retryingTransientErrors()
       .withBudget(RetryBudget(capacity: 10, tokensPerSuccess: 0.1))
-    let limiter = Limiter(20)
     // A retry repeats what follows. It waits for a place in the queue, and asks the breaker.
     let pipelines = services.map { service in
+      // As many requests at the same time as the service can do without becoming slower.
+      let limiter = Limiter(adaptive: 4...100, queueCapacity: 20, clock: clock)
       let breaker = CircuitBreaker(
-        .consecutiveFailures(5), openDuration: .seconds(10), clock: clock)
+        .consecutiveFailures(5), openDuration: .seconds(10), clock: clock,
+        observer: { state in log("circuit breaker for \(service): \(state)") })
       let pipeline = ResiliencePipeline(
         .retry(retries), .limiter(limiter), .circuitBreaker(breaker), .timeout(.seconds(2)),
         clock: clock)

@@ -77,10 +77,10 @@ public final class FolderStorage: Storage {
   public func close(_ part: any Part) {
     guard let file = part as? PartialFile else { return }
     let isKept = file.close()
-    // Only now, so that `close()` still closes, and waits for, a file that is being removed.
+    // Only now, so that `close()` still closes, and waits for, a file that is being removed. Both
+    // threads learn whether it was kept; the first one counts it.
     state.withLock { state in
-      state.parts[ObjectIdentifier(file)] = nil
-      if isKept { state.kept += 1 }
+      if state.parts.removeValue(forKey: ObjectIdentifier(file)) != nil, isKept { state.kept += 1 }
     }
   }
 

@@ -24,6 +24,8 @@ public final class PartialFile: Sendable {
     var descriptor: Int32 = -1
     /// Whether the file was committed or closed.
     var isOver = false
+    /// Whether it was closed, and kept for a later run.
+    var isKept = false
     /// The state that is saved when the file is closed.
     var latest: ResumeState?
     /// Whether there is a record of this program's.
@@ -176,15 +178,18 @@ public final class PartialFile: Sendable {
   /// state, and otherwise removes it.
   ///
   /// What an earlier run left is kept unless ``begin(_:)`` was called. After ``commit(replacing:)``
-  /// or ``close()``, this does nothing.
+  /// or ``close()``, this only returns the result.
   ///
   /// - Returns: Whether there is a partial file for a later run.
   @discardableResult
   public func close() -> Bool {
     state.withLock { state in
-      guard !state.isOver else { return false }
+      guard !state.isOver else { return state.isKept }
       state.isOver = true
-      guard state.descriptor >= 0 else { return leftover != nil }
+      guard state.descriptor >= 0 else {
+        state.isKept = leftover != nil
+        return state.isKept
+      }
       if let latest = state.latest, latest.received > 0 { _ = Self.save(latest, &state) }
       if state.hasRecord {
         _ = fsync(state.descriptor)
@@ -193,7 +198,8 @@ public final class PartialFile: Sendable {
         unlink(state.path)
       }
       closeDescriptor(&state.descriptor)
-      return state.hasRecord
+      state.isKept = state.hasRecord
+      return state.isKept
     }
   }
 

@@ -39,6 +39,17 @@ import Testing
     #expect(try folder.names.count == 3)
   }
 
+  /// For example, because a download that is cancelled closes it in another thread.
+  @Test func close_countsAFileThatIsBeingClosed() throws {
+    let file = try begin("a")
+    try file.save(ResumeState())
+    #expect((file as? PartialFile)?.close() == true)
+    storage.close()
+    #expect(storage.keptCount == 1)
+    storage.close(file)
+    #expect(storage.keptCount == 1)
+  }
+
   @Test func closed_oneByOne_canBeOpenedAgain() throws {
     storage.close(try begin("a"))
     let second = try begin("a")

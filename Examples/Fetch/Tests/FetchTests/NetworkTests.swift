@@ -27,15 +27,41 @@ import Testing
 
   // MARK: - HTTPS
 
-  @Test(.enabled(if: Certificate.isAvailable))
-  func https_withATrustedCertificate_isFetched() async throws {
-    let certificate = try Certificate(for: "DNS:localhost", in: folder)
+  /// With a proxy, the peer has the proxy's address, which says nothing about the server; without
+  /// one, the address comes from the DNS, and the user asked for the name.
+  @Test(
+    .enabled(if: Certificate.isAvailable),
+    arguments: [
+      ("DNS:localhost", "localhost", false, true), ("DNS:localhost", "127.0.0.1", false, false),
+      ("IP:127.0.0.1", "localhost", false, false), ("IP:127.0.0.1", "127.0.0.1", false, true),
+      ("IP:127.0.0.1,DNS:localhost", "localhost", false, true),
+      ("DNS:localhost", "localhost", true, true), ("IP:127.0.0.1", "victim.example", true, false),
+      ("IP:127.0.0.1", "10.1.2.3", true, false),
+      ("IP:127.0.0.1,DNS:*.example", "a.example", true, true),
+      ("IP:127.0.0.1,DNS:*.example", "A.EXAMPLE", true, true),
+      ("IP:127.0.0.1,DNS:*.example", "a.b.example", true, false),
+      ("IP:127.0.0.1,DNS:*.example", "example", true, false),
+    ])
+  func https_isFetchedIfTheCertificateIsForTheHost(
+    names: String, host: String, hasProxy: Bool, isTrusted: Bool
+  ) async throws {
+    let certificate = try Certificate(for: names, in: folder)
     let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
+    let proxy = try await RawServer.proxy(leadingTo: server.port)
     let ending = try await fetch(
-      "https://localhost:\(server.port)/x", ["--cacert", certificate.path])
-    #expect(ending.status == 0, "\(ending.output)")
-    #expect(try folder.text("x") == "hello")
+      "https://\(host):\(server.port)/x", ["--cacert", certificate.path],
+      setup: hasProxy ? "export https_proxy=http://127.0.0.1:\(proxy.port)" : "true")
+    #expect(ending.status == (isTrusted ? 0 : 1), "\(ending.output)")
+    if isTrusted {
+      #expect(try folder.text("x") == "hello")
+    } else {
+      #expect(ending.output.contains("is for another host"), "\(ending.output)")
+    }
+    #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
+    let tunnels = proxy.requests.map { $0.line.lowercased() }
+    #expect(tunnels == (hasProxy ? ["connect \(host.lowercased()):\(server.port) http/1.1"] : []))
     await server.stop()
+    await proxy.stop()
   }
 
   /// The server doesn't even react to the end of the connection.
@@ -66,60 +92,8 @@ import Testing
     #expect(
       unknown.output.contains("has expired, or no authority that is trusted has signed it"),
       "\(unknown.output)")
-    let other = try await fetch(
-      "https://127.0.0.1:\(server.port)/x", ["--cacert", certificate.path])
-    #expect(other.status == 1)
-    #expect(
-      other.output.contains("is for another host"),
-      "\(other.output)")
     #expect(server.requests.isEmpty, "nothing is sent")
     await server.stop()
-  }
-
-  /// The peer has the address, but the user asked for the host of this name.
-  @Test(
-    .enabled(if: Certificate.isAvailable),
-    arguments: [
-      ("IP:127.0.0.1", "localhost", false), ("IP:127.0.0.1", "127.0.0.1", true),
-      ("IP:127.0.0.1,DNS:localhost", "localhost", true),
-    ])
-  func https_withACertificateForTheAddress_isRefusedForAName(
-    names: String, host: String, isTrusted: Bool
-  ) async throws {
-    let certificate = try Certificate(for: names, in: folder)
-    let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
-    let ending = try await fetch(
-      "https://\(host):\(server.port)/x", ["--cacert", certificate.path])
-    #expect(ending.status == (isTrusted ? 0 : 1), "\(ending.output)")
-    if !isTrusted { #expect(ending.output.contains("is for another host"), "\(ending.output)") }
-    #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
-    await server.stop()
-  }
-
-  /// The peer is the proxy, whose address says nothing about the server.
-  @Test(
-    .enabled(if: Certificate.isAvailable),
-    arguments: [
-      ("IP:127.0.0.1", "victim.example", false), ("IP:127.0.0.1", "10.1.2.3", false),
-      ("IP:127.0.0.1,DNS:*.example", "a.example", true),
-      ("IP:127.0.0.1,DNS:*.example", "A.EXAMPLE", true),
-      ("IP:127.0.0.1,DNS:*.example", "a.b.example", false),
-      ("IP:127.0.0.1,DNS:*.example", "example", false),
-    ])
-  func https_withACertificateForTheProxy_isRefused(
-    names: String, host: String, isTrusted: Bool
-  ) async throws {
-    let certificate = try Certificate(for: names, in: folder)
-    let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
-    let proxy = try await RawServer.proxy(leadingTo: server.port)
-    let ending = try await fetch(
-      "https://\(host)/x", ["--cacert", certificate.path],
-      setup: "export https_proxy=http://127.0.0.1:\(proxy.port)")
-    #expect(ending.status == (isTrusted ? 0 : 1), "\(ending.output)")
-    if !isTrusted { #expect(ending.output.contains("is for another host"), "\(ending.output)") }
-    #expect(server.requests.count == (isTrusted ? 1 : 0), "nothing is sent")
-    await server.stop()
-    await proxy.stop()
   }
 
   @Test(.enabled(if: Certificate.isAvailable))
@@ -220,21 +194,6 @@ import Testing
     #expect(
       without.output.contains("127.0.0.1:\(proxy.port) requires a user name and a password"),
       "\(without.output)")
-    await server.stop()
-    await proxy.stop()
-  }
-
-  @Test(.enabled(if: Certificate.isAvailable))
-  func proxy_forHTTPS_makesATunnel() async throws {
-    let certificate = try Certificate(for: "DNS:localhost", in: folder)
-    let server = try await RawServer(tls: certificate.context) { _ in Self.hello }
-    let proxy = try await RawServer.proxy()
-    let ending = try await fetch(
-      "https://localhost:\(server.port)/x", ["--cacert", certificate.path],
-      setup: "export https_proxy=http://127.0.0.1:\(proxy.port)")
-    #expect(ending.status == 0, "\(ending.output)")
-    #expect(try folder.text("x") == "hello")
-    #expect(proxy.requests.map(\.line) == ["CONNECT localhost:\(server.port) HTTP/1.1"])
     await server.stop()
     await proxy.stop()
   }
