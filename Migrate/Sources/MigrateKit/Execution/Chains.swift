@@ -338,7 +338,8 @@ extension Expr {
   /// Whether this is a closure of which the declarations don't tell if it returns a promise.
   fileprivate var mayReturnPromise: Bool {
     guard case .closure(let body) = kind, body.writtenResult == nil else { return false }
-    return resultOfClosure.map { $0.type == .unknown } ?? false
+    // Without an expression, `if` or `switch` is the result.
+    return resultOfClosure.map { $0.type == .unknown } ?? body.isExpression
   }
 
   /// Whether this is a closure whose result is declared as not optional.
