@@ -164,7 +164,7 @@ public final class Checker {
       let (oldIsPromise, newIsPromise) =
         (oldBody.returnsPromise(oldPaths), newBody.returnsPromise(newPaths))
       if oldIsPromise != newIsPromise {
-        // A promise of which the other version returns nothing is one that nobody uses.
+        // A promise of which the other version returns nothing isn't used.
         if newPaths.returnNothing, oldBody.writtenResult == nil {
           oldPaths = oldPaths.withoutValues
         } else if oldPaths.returnNothing, newBody.writtenResult == nil {
