@@ -48,6 +48,17 @@ final class GoogleShapes {
     }
   }
 
+  func prepared(_ input: Int) {
+    Promise { [weak self] in
+      guard let self else { return }
+      self.world.log("prepared \(try self.world.compute(12, input))")
+    }.then(on: .main) {
+      self.world.log("shown")
+    }.catch(on: .main) { error in
+      self.world.log("failed \(error)")
+    }
+  }
+
   func fireAndForget(_ input: Int) {
     world.begin(8, input).then { value in
       self.world.log("shown \(value)")
@@ -69,6 +80,11 @@ public func googleShapes() -> [Scenario] {
     scenario("on the main queue") { $0.onMain(1) },
     scenario("always") { $0.always(1) },
     scenario("recover") { $0.recovered(1) },
+    Scenario("Google: a closure that makes the promise") { world in
+      let shapes = GoogleShapes(world)
+      shapes.prepared(1)
+      world.keep(shapes)
+    },
     Scenario("Google: fire and forget") { GoogleShapes($0).fireAndForget(1) },
   ]
 }

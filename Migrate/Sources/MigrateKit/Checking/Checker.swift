@@ -47,14 +47,18 @@ public final class Checker {
     }
   }
 
-  /// The functions that exist in one version only, by name, if the name is unique.
+  /// The functions that exist in one version only, by name, if the name is unique; and operators that
+  /// the tree adds to promises.
   private func inlinable(
     _ program: Program, except names: Set<String>
   ) -> [String: (FunctionDeclaration, Body)] {
     var result: [String: (FunctionDeclaration, Body)] = [:]
     for (name, functions) in program.declarations.byName
-    where !names.contains(name) && functions.count == 1 {
-      guard let function = functions.first, let body = program.body(of: function) else { continue }
+    where functions.count == 1 {
+      guard let function = functions.first,
+        !names.contains(name) || function.isOperator,
+        let body = program.body(of: function)
+      else { continue }
       result[name] = (function, body)
     }
     return result
@@ -154,9 +158,25 @@ public final class Checker {
       let key =
         "\(oldBody.place.description)|\(oldBody.place.offset)|\(newBody.place.description)|\(newBody.place.offset)"
       guard compared.insert(key).inserted else { continue }
-      guard let oldPaths = old.paths(of: one, in: first, inlined: oldOnly),
-        let newPaths = new.paths(of: two, in: second, inlined: newOnly)
+      guard var oldPaths = old.paths(of: one, in: first, inlined: oldOnly),
+        var newPaths = new.paths(of: two, in: second, inlined: newOnly)
       else { continue }
+      let (oldIsPromise, newIsPromise) =
+        (oldBody.returnsPromise(oldPaths), newBody.returnsPromise(newPaths))
+      if oldIsPromise != newIsPromise {
+        // A promise of which the other version returns nothing isn't used.
+        if newPaths.returnNothing, oldBody.writtenResult == nil {
+          oldPaths = oldPaths.withoutValues
+        } else if oldPaths.returnNothing, newBody.writtenResult == nil {
+          newPaths = newPaths.withoutValues
+        } else if oldIsPromise {
+          oldPaths =
+            old.paths(of: one, in: first, inlined: oldOnly, settles: true) ?? oldPaths
+        } else {
+          newPaths =
+            new.paths(of: two, in: second, inlined: newOnly, settles: true) ?? newPaths
+        }
+      }
       checkResumption(oldPaths, newPaths, first.function.fullName, newBody.place)
       let comparison = Comparison(
         old: oldPaths, new: newPaths, isFireAndForget: false,
@@ -278,6 +298,9 @@ func named(_ message: String, _ parameters: [String]) -> String {
 }
 
 extension FunctionDeclaration {
+  /// Whether this is an operator that the tree adds to promises.
+  fileprivate var isOperator: Bool { type.isThenable && Declarations.thenables.contains(owner) }
+
   /// What the versions of a function have in common, whether or not its name says that it is
   /// `async`.
   var identity: String {
@@ -292,6 +315,27 @@ extension FunctionDeclaration {
     }
     return "\(owner).\(base)(\(own.map { $0.element + ":" }.joined()))"
       + types.joined(separator: ",").filter { !$0.isWhitespace }
+  }
+}
+
+extension Body {
+  /// Whether a closure with these paths returns a promise.
+  fileprivate func returnsPromise(_ paths: [Path]) -> Bool {
+    writtenResult.map { guessType($0).isThenable }
+      ?? paths.contains { $0.ending == .value(Value.promise(0).text) }
+  }
+}
+
+extension [Path] {
+  fileprivate var returnNothing: Bool { allSatisfy { $0.ending == .value("()") } }
+
+  /// The same paths through a closure whose result isn't used.
+  fileprivate var withoutValues: [Path] {
+    map { path in
+      var path = path
+      if case .value = path.ending { path.ending = .value("()") }
+      return path
+    }
   }
 }
 

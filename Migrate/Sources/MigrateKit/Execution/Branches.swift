@@ -9,12 +9,10 @@ extension Machine {
       if isLinear {
         var state = state
         for item in cases {
-          state.guards.append("case " + item.pattern)
           if let next = try block(item.steps, matched(item.names, text, item.pattern, state)).first
           {
             state = next.0
           }
-          state.guards.removeLast()
         }
         return [(state, .normal(.nothing))]
       }
@@ -120,12 +118,10 @@ extension Machine {
       var all: Results = []
       for (first, _) in results.prefix(1) {
         var state = first
-        state.guards.append("catch")
         for handler in handlers {
           state.environment[handler.name] = .plain("error")
           if let next = try block(handler.steps, state).first { state = next.0 }
         }
-        state.guards.removeLast()
         all.append((state, .normal(.nothing)))
       }
       return all

@@ -21,6 +21,11 @@ extension Machine {
         let value = value ?? .nothing
         if name == "append", let known = try append(base, arguments, state) { return known }
         if let known = try method(of: value, name, arguments, expression, state) { return known }
+        if base.type.isThenable, let known = inlined[name], known.0.type.isThenable,
+          Declarations.thenables.contains(known.0.owner), depth < 4
+        {
+          return try addedOperator(known, value, arguments, expression, state)
+        }
         return try apply(
           member(value, name), value, arguments, expression, state, isEffect: isEffect)
       }
@@ -55,6 +60,25 @@ extension Machine {
         }
         return try opaque(
           text, arguments.map(\.label), values, expression, state, isEffect: isEffect)
+      }
+    }
+  }
+
+  /// Enters an operator that the tree adds to promises.
+  private func addedOperator(
+    _ known: (FunctionDeclaration, Body), _ promise: Value, _ arguments: [Expr.Argument],
+    _ expression: Expr, _ state: State
+  ) throws -> Values {
+    try all(arguments.map(\.value)[...], state, []).flatMap { state, values, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      var state = state
+      let outer = state.environment["self"]
+      state.environment["self"] = promise
+      return try enter(known.0, known.1, values ?? [], expression, state, isEffect: false).map {
+        state, value, flow in
+        var state = state
+        state.environment["self"] = outer
+        return (state, value, flow)
       }
     }
   }

@@ -45,6 +45,12 @@ extension Machine {
   private func handle(_ link: Link, _ outcome: Outcome, _ state: State) throws -> Handled {
     // The program has crashed in a handler before this one.
     if case .rejected(.plain("crash")) = outcome { return [(state, outcome, nil)] }
+    if isLinear, link.role.handlesErrorsOnly, case .fulfilled = outcome {
+      // What the handler does is recorded; then the code continues.
+      return try call(link, [.plain("error")], state, isEffect: true).prefix(1).map {
+        ($0.0, link.role == .catchError ? .fulfilled(.nothing) : outcome, nil)
+      }
+    }
     switch (link.role, outcome) {
     case (.then, .fulfilled(let value)):
       let isCertain = link.library != .google || !(link.handler?.mayReturnPromise ?? false)
@@ -332,7 +338,8 @@ extension Expr {
   /// Whether this is a closure of which the declarations don't tell if it returns a promise.
   fileprivate var mayReturnPromise: Bool {
     guard case .closure(let body) = kind, body.writtenResult == nil else { return false }
-    return resultOfClosure.map { $0.type == .unknown } ?? false
+    // Without an expression, `if` or `switch` is the result.
+    return resultOfClosure.map { $0.type == .unknown } ?? body.isExpression
   }
 
   /// Whether this is a closure whose result is declared as not optional.

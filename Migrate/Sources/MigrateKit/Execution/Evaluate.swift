@@ -65,6 +65,7 @@ extension Machine {
   }
 
   func compound(_ pieces: [Expr.Piece], _ state: State) throws -> Values {
+    if let chosen = try fallback(pieces, state) { return chosen }
     let parts = pieces.compactMap { piece -> Expr? in
       if case .expression(let inner) = piece { inner } else { nil }
     }
@@ -82,6 +83,22 @@ extension Machine {
       // Operators of two operands are set off; strings and prefix operators aren't.
       let isSpaced = pieces.count == 3 && text[0] != "\""
       return .plain(shortened(text.joined(separator: isSpaced ? " " : "")))
+    }
+  }
+
+  /// `optional.map { promise } ?? promise`: one of the two promises.
+  private func fallback(_ pieces: [Expr.Piece], _ state: State) throws -> Values? {
+    guard pieces.count == 3, case .text("??") = pieces[1], case .expression(let first) = pieces[0],
+      case .expression(let second) = pieces[2], case .call(let callee, let arguments) = first.kind,
+      case .member(let base?, "map") = callee.kind,
+      case .closure(let body)? = arguments.last?.value.kind
+    else { return nil }
+    return try evaluate(base, state).flatMap { state, value, flow -> Values in
+      if let flow { return [(state, nil, flow)] }
+      let value = value ?? .nothing
+      return try isPresent(value, state).flatMap { state, isThere in
+        try isThere ? invoke(body, [value], state) : evaluate(second, state)
+      }
     }
   }
 

@@ -166,10 +166,8 @@ final class Machine {
         }
         _ = holds
         var state = first
-        for (label, steps) in [("if", then), ("else", otherwise)] {
-          state.guards.append(label)
+        for steps in [then, otherwise] {
           if let next = try block(steps, state).first { state = next.0 }
-          state.guards.removeLast()
         }
         results.append((state, .normal(.nothing)))
       }
@@ -260,7 +258,7 @@ final class Machine {
         isUnlabelled: isUnlabelled, place: place, executor: state.executor, isEffect: isEffect,
         isPromise: isPromise, list: state.list, start: state.tick(), origin: state.list,
         originStart: state.listStarts[state.list], loops: state.loops,
-        closures: closures, priority: state.priority, guards: state.guards))
+        closures: closures, priority: state.priority))
   }
 
   func callbacks(_ values: [Value], _ state: State) -> [Callback] {

@@ -16,7 +16,6 @@ struct State {
   var outerPromises = 0
   var clock = 0
   var loops: [String] = []
-  var guards: [String] = []
   var priority = ""
   var isInTry = false
   /// How often each variable has been set on this path.

@@ -60,8 +60,11 @@ final class Program {
   }
 
   /// The paths through a closure that another function calls.
+  ///
+  /// With `settles`, a promise that the closure returns is followed to its result.
   func paths(
-    of callback: Callback, in unit: Unit, inlined: [String: (FunctionDeclaration, Body)]
+    of callback: Callback, in unit: Unit, inlined: [String: (FunctionDeclaration, Body)],
+    settles: Bool = false
   ) -> [Path]? {
     guard let body = callback.body else { return nil }
     for isLinear in [unit.isLinear, true] {
@@ -75,7 +78,7 @@ final class Program {
       state.outerPromises = callback.outerPromises.count
       let arguments = body.parameters.indices.map { Value.plain("argument \($0)") }
       if let paths = try? machine.paths(
-        of: body, arguments: arguments, state, isPromise: false, isVoid: false)
+        of: body, arguments: arguments, state, isPromise: settles, isVoid: false)
       {
         return paths
       }

@@ -24,6 +24,12 @@ extension Lowering {
       all.append(
         Expr.Argument(label: extra.label.text, value: expression(ExprSyntax(extra.closure))))
     }
+    // `Type.init(…)` is `Type(…)`.
+    if name == "init", let lowered = receiver, case .name(let type) = lowered.kind,
+      type.first?.isUppercase == true
+    {
+      return Expr(.call(lowered, all), place, callType(lowered, all))
+    }
     if let member, let lowered = receiver {
       if let link = chainLink(lowered, name, all, node) {
         return Expr(.chain(link), self.place(member.declName), resultType(link))
@@ -53,10 +59,15 @@ extension Lowering {
   private func chainLink(
     _ base: Expr, _ name: String, _ all: [Expr.Argument], _ node: FunctionCallExprSyntax
   ) -> Link? {
-    guard let library, let role = Operators.role(name, library) else { return nil }
-    if role == .toAsync || role == .wait, !all.isEmpty { return nil }
-    guard let member = node.calledExpression.as(MemberAccessExprSyntax.self) else { return nil }
+    guard let usual = library, let member = node.calledExpression.as(MemberAccessExprSyntax.self)
+    else { return nil }
     let place = place(member.declName)
+    let module = declarations.index?.module(
+      path: file.path, line: place.line, column: place.column)
+    // A file can use two libraries.
+    let library = module.flatMap(Library.init) ?? usual
+    guard let role = Operators.role(name, library) else { return nil }
+    if role == .toAsync || role == .wait, !all.isEmpty { return nil }
     let hasHandler = all.contains { $0.value.isHandler }
     if !hasHandler, role.needsHandler, !base.type.isThenable || all.isEmpty { return nil }
     let hasForeignLabel = all.contains { argument in
@@ -66,9 +77,7 @@ extension Lowering {
       decisions.others += 1
       return nil
     }
-    if let module = declarations.index?.module(
-      path: file.path, line: place.line, column: place.column)
-    {
+    if let module {
       guard Library(rawValue: module) != nil else {
         decisions.others += 1
         return nil

@@ -245,10 +245,13 @@ final class Declarations {
   /// extensions of the libraries' types.
   func declaresOperator(_ name: String, labels: [String]) -> Bool {
     byName[name]?.contains {
-      !["Promise", "Guarantee", "Thenable", "CatchMixin"].contains($0.owner)
+      !Self.thenables.contains($0.owner)
         && !$0.labels.isEmpty && fits($0, labels)
     } ?? false
   }
+
+  /// The libraries' types, which programs extend.
+  static let thenables: Set<String> = ["Promise", "Guarantee", "Thenable", "CatchMixin"]
 
   /// Whether all functions with a name take a closure last that returns a promise.
   func takesPromiseClosure(_ name: String) -> Bool {

@@ -14,7 +14,10 @@ extension Lowering {
     switch node.as(ExprSyntaxEnum.self) {
     case .declReferenceExpr(let name):
       let text = name.baseName.text
-      let type = scope.type(of: text) ?? declarations.propertyType(text, in: owner)
+      let isPromise = text == "self" && library != nil && Declarations.thenables.contains(owner)
+      let type =
+        isPromise
+        ? .promise : scope.type(of: text) ?? declarations.propertyType(text, in: owner)
       let isForeign = scope.type(of: text) == nil && declarations.isForeign(text, in: file)
       // A type isn't a promise, but one of its static members can be.
       let isType = text.first?.isUppercase == true && scope.type(of: text) == nil
@@ -95,6 +98,10 @@ extension Lowering {
     guard let base = node.base else { return Expr(.member(nil, name), place) }
     if base.trimmedDescription == "_Concurrency" { return Expr(.name(name), place) }
     let lowered = expression(base)
+    // `Owner.Inner` and `Inner` are one type inside `Owner`.
+    if name.first?.isUppercase == true, case .name(owner) = lowered.kind {
+      return Expr(.name(name), place, .other)
+    }
     if lowered.type.isThenable, ["value", "result"].contains(name), library == .pledge {
       return Expr(.chain(link(lowered, .toAsync, name, [], nil, place, nil)), place, .other)
     }

@@ -64,7 +64,6 @@ struct Event {
   /// The closures that are passed, which run at a time that isn't known.
   let closures: [Callback]
   let priority: String
-  let guards: [String]
 }
 
 /// A closure that another function calls.

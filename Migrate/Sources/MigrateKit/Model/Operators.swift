@@ -10,6 +10,13 @@ public enum Library: String, Sendable, CaseIterable {
   }
 }
 
+extension SourceFile {
+  /// Whether more than one library is imported.
+  var importsSeveralLibraries: Bool {
+    Library.allCases.filter { imports.contains($0.rawValue) }.count > 1
+  }
+}
+
 /// What an operator does with the result of the promise before it.
 public enum Role: String, Sendable {
   /// Calls its handler with the value, and continues with the result.
@@ -42,6 +49,9 @@ public enum Role: String, Sendable {
 
   /// Whether a chain ends with an operator of this role, apart from `finally`.
   var endsChain: Bool { self == .catchError || self == .cauterize || self == .finally }
+
+  /// Whether the handler of an operator of this role only gets errors.
+  var handlesErrorsOnly: Bool { [.catchError, .catchAndPass, .recover].contains(self) }
 
   /// Whether an operator of this role is always called with a handler.
   var needsHandler: Bool {

@@ -38,7 +38,8 @@ public enum Decision: String, Sendable, CaseIterable {
       "The promise is stored. Decide which code shares it: a promise can stay, or a task."
     case .passed: "The promise is passed on. Convert the function that receives it first."
     case .blocking: "The thread is blocked. Make the caller `async` first."
-    case .library: "This library has no bridge that settles in the same order. Convert by hand."
+    case .library:
+      "Pledge has no bridge that settles in the same order, and two libraries need an index."
     case .conditional: "The code has alternatives in `#if`. Convert each of them by hand."
     case .type: "The promise gets its type from the operator after it. Write the type first."
     case .unproved:

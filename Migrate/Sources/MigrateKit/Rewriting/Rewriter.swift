@@ -71,6 +71,10 @@ final class Rewriter {
       if unproved.contains(Self.key(function.file.path, function.fullName)) {
         throw ConversionFailure(.unproved)
       }
+      // Without an index, nothing tells which of two libraries a chain belongs to.
+      if program.declarations.index == nil, chain.place.file.importsSeveralLibraries {
+        throw ConversionFailure(.library)
+      }
       switch chain.usage {
       case .stored: throw ConversionFailure(.stored)
       case .argument: throw ConversionFailure(.passed)

@@ -14,10 +14,8 @@ extension ChainConverter {
     {
       return needsType(only)
     }
-    if name == "Promise" || name == "Guarantee" {
-      guard let closure = call.trailingClosure else { return false }
-      return library == .promiseKit || closure.parameterCount == 2
-    }
+    // Without a type, Google's initializer can take the closure for the value of the promise.
+    if name == "Promise" || name == "Guarantee" { return call.lastClosure != nil }
     let labels = call.arguments.map { $0.label?.text ?? "_" }
     let all = labels + (call.trailingClosure == nil ? [] : [Declarations.trailing])
     let overloads = declarations.byName[name]?.filter { declarations.fits($0, all) } ?? []
@@ -31,7 +29,7 @@ extension ChainConverter {
   func sourceType() throws(ConversionFailure) -> String {
     guard let link = chain.links.first, let closure = firstHandler,
       // A handler without a parameter gets nothing.
-      let type = writtenType ?? (closure.parameterCount == 0 ? "Void" : nil)
+      let type = writtenType ?? (closure.parameterCount == 0 ? "Void" : nil) ?? resultOfSource
     else { throw ConversionFailure(.type) }
     return "\(link.baseIsGuarantee ? "Guarantee" : "Promise")<\(type)>"
   }
@@ -42,6 +40,14 @@ extension ChainConverter {
       clause.parameters.count == 1
     else { return nil }
     return clause.parameters.first?.type?.trimmedDescription
+  }
+
+  /// The type that is written for the result of the closure that makes the first promise.
+  private var resultOfSource: String? {
+    guard let call = chain.source.as(FunctionCallExprSyntax.self),
+      call.calledExpression.trimmedDescription == "Promise", library == .google
+    else { return nil }
+    return call.lastClosure?.signature?.returnClause?.type.trimmedDescription
   }
 
   /// The closure that gets the value of the promise that the chain starts with.
@@ -68,6 +74,13 @@ extension FunctionDeclaration {
       let name = parameter.name.text
       return mentions(returns, name) && !parameters.contains { mentions($0.type, name) }
     }
+  }
+}
+
+extension FunctionCallExprSyntax {
+  /// The closure that is passed last.
+  fileprivate var lastClosure: ClosureExprSyntax? {
+    trailingClosure ?? arguments.last?.expression.as(ClosureExprSyntax.self)
   }
 }
 
