@@ -8,8 +8,14 @@ extension Cell {
   final func cancel() { continueCancelling(requestCancellation()) }
 
   /// Continues a cancellation that has marked this cell.
+  ///
+  /// It ends at a cell that another request has marked, which continues from there. However, the
+  /// cells of a cycle wait for each other, and two requests can meet in it. At least one cell of a
+  /// cycle adopts another: a request that marks such a cell follows marked cells, too, and if it
+  /// returns to that cell, the cell stops waiting.
   final func continueCancelling(_ step: CancellationStep) {
     var (cell, step) = (self, step)
+    var adopter: Cell?
     while true {
       switch step {
       case .done:
@@ -17,9 +23,16 @@ extension Cell {
       case .producer(let hooks):
         CancelHooks.run(hooks, thenReject: cell)
         return
-      case .source(let source):
+      case .source(let source, let wasMarked):
+        if wasMarked {
+          if adopter == nil { return }
+        } else if cell.wasAdopting {
+          adopter = cell
+        }
         let handler = unsafeDowncast(cell, to: Handler.self)
-        guard !handler.isUncancellable, let next = source.cancel(ifOnly: handler) else {
+        guard !handler.isUncancellable, !(wasMarked && cell === adopter),
+          let next = source.cancel(ifOnly: handler)
+        else {
           handler.leave(.cancelled)
           return
         }

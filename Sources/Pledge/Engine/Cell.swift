@@ -670,13 +670,13 @@ class Cell: Job, @unchecked Sendable {
 
   /// What the caller of `requestCancellation()` must do next.
   enum CancellationStep {
-    /// Nothing: the cell has settled, or was already cancelled, or its handler is running and will
-    /// find the mark.
+    /// Nothing: the cell has settled, or its producer was already notified, or its handler is
+    /// running and will find the mark.
     case done
     /// Notify the producer, then reject the cell.
     case producer(CancelHooks?)
-    /// Stop consuming this cell.
-    case source(Cell)
+    /// Stop consuming this cell, unless another request, which has marked the consumer, does it.
+    case source(Cell, wasMarked: Bool)
   }
 
   /// Marks the cell as cancelled.
@@ -684,7 +684,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// Marks the locked cell as cancelled, and unlocks it.
   private final func cancel(_ seen: Word) -> CancellationStep {
-    if seen.has([.settled, .claimed, .cancelled]) {
+    if seen.has(seen.has(.handler) ? [.settled, .claimed] : [.settled, .claimed, .cancelled]) {
       unlock(seen)
       return .done
     }
@@ -697,7 +697,7 @@ class Cell: Job, @unchecked Sendable {
     let source = seen.has(.started) ? nil : slot?.takeUnretainedValue()
     unlock(seen.with(.cancelled))
     guard let source else { return .done }
-    return .source(unsafeDowncast(source, to: Cell.self))
+    return .source(unsafeDowncast(source, to: Cell.self), wasMarked: seen.has(.cancelled))
   }
 
   /// Passes the cancel hooks of a resolver's cell to `change`, unless they are no longer needed.
