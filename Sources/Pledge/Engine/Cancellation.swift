@@ -59,19 +59,14 @@ extension Cell {
     _ = withCancelHooks { $0.producer = producer }
   }
 
-  /// Registers `handler` to be called when this promise is cancelled; calls it immediately if the
-  /// promise was already cancelled.
-  final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    onCancel(CleanUpAction(handler))
-  }
-
-  /// Registers `action` like a handler, and records what settles this cell, if that is known.
-  final func onCancel(producer: Producer? = nil, _ action: CleanUpAction) {
+  /// Registers `action` to be called when this promise is cancelled, and records what settles this
+  /// cell, if that is known; calls it immediately if the promise was already cancelled.
+  final func onCancel(producer: Producer? = nil, _ action: @escaping @Sendable () throws -> Void) {
     let result = withCancelHooks {
-      $0.append(action)
+      $0.append(CleanUpAction(action))
       if let producer { $0.producer = producer }
     }
-    if !result.added, result.isCancelled { try? action.call() }
+    if !result.added, result.isCancelled { try? action() }
   }
 }
 
@@ -82,6 +77,8 @@ enum Departure {
   case cancelled
   /// Like `cancelled`, but the consumer finds this rejection.
   case expired(Rejection)
+  /// Like `expired`, but the source continues: they wait for each other.
+  case inCycle(Rejection)
   /// It is never called; it has no promise. The source continues, and its error counts as handled.
   case keeping
 }
@@ -93,26 +90,30 @@ extension Handler {
   @usableFromInline @discardableResult
   final func leave(_ departure: Departure) -> Bool {
     var replacement = Self.cancelledCell
-    var isCancellation = false
+    var (isCancellation, keepsProducer) = (false, isUncancellable)
     switch departure {
     case .cancelled: isCancellation = true
     case .expired(let rejection): replacement = Root<Never?>(rejection: rejection)
-    case .keeping: break
+    case .inCycle(let rejection):
+      replacement = Root<Never?>(rejection: rejection)
+      keepsProducer = true
+    case .keeping: keepsProducer = true
     }
     guard let source = detach(finding: replacement, isCancellation: isCancellation) else {
       return false
     }
+    let step = source.remove(self, keepsProducer: keepsProducer)
     if case .keeping = departure {
       Instrumentation.note(self, .withdrawn)
       // Started, so that it is never called.
       _ = start(isInPlace: false)?.release()
-      if source.remove(self, keepsProducer: true) == nil { source.keep() }
+      if step == nil { source.keep() }
       return true
     }
-    if let step = source.remove(self, keepsProducer: isUncancellable) {
+    if let step {
       source.continueCancelling(step)
     } else {
-      source.forgoRejection(isCounted: true)
+      source.forgoRejection()
     }
     // Last, because code that receives the error may rely on the cancellation.
     Delivery.deliver(self, replacement.rejection)
@@ -131,14 +132,8 @@ enum Producer {
   case closure(HandlerTarget)
   /// The result of this cell, and nothing else.
   case cell(Cell)
-  /// A combinator that waits for all of its inputs.
-  case inputs(any CombinatorInputs)
-}
-
-/// The inputs that a combinator waits for.
-protocol CombinatorInputs: AnyObject {
-  /// The inputs that haven't settled.
-  var pendingInputs: [Cell] { get }
+  /// A combinator that waits for all of its inputs, and returns those that haven't settled.
+  case inputs(@Sendable () -> [Cell])
 }
 
 /// The closures that notify the producer of a promise of cancellation.

@@ -32,7 +32,7 @@ import Testing
   }
 
   /// Creates promises, each of which waits for one that is made from the next after it has started.
-  private func cycle(of count: Int, _ link: Link) -> (promises: [Promise<Int>], start: () -> Void) {
+  private func cycle(of count: Int, _ link: Link) -> ([Promise<Int>], start: @Sendable () -> Void) {
     let promises = Box<[Promise<Int>]>([])
     let starts = (0..<count).map { _ in Promise<Int>.withResolvers() }
     promises.value = starts.enumerated().map { index, start in
@@ -49,7 +49,7 @@ import Testing
     for cancelled in 0..<count {
       let (all, start) = cycle(of: count, link)
       start()
-      #expect(all.allSatisfy(\.isPending))
+      for promise in all { #expect(promise.isPending) }
       all[cancelled].cancel()
       for promise in all { try await expectCancellation(of: promise) }
     }
@@ -103,7 +103,7 @@ import Testing
     let consumer = all[1].map { $0 }
     consumer.cancel()
     try await expectCancellation(of: consumer)
-    #expect(all.allSatisfy(\.isPending))
+    for promise in all { #expect(promise.isPending) }
     all[1].cancel()
     try await expectCancellation(of: all[0])
   }
