@@ -104,9 +104,7 @@ extension Handler {
   /// Removes cells, starting at `cell`: an observer of the cell that `source` returns for it, and
   /// so on.
   @inline(__always)
-  private final func closeRow(
-    from cell: Cell, _ patience: inout Int, source: (Cell) -> Cell?
-  ) {
+  private final func closeRow(from cell: Cell, _ patience: inout Int, source: (Cell) -> Cell?) {
     var cell = cell
     while let source = source(cell) {
       switch source.takeOutObserver() {

@@ -6,9 +6,7 @@ enum Delivery {
   /// attached in the meantime, which runs no user code except `enqueue` of custom executors. Then,
   /// when the cell is in the state `settled`, the others run in place: those of the library first,
   /// because threads can wait for them while a user's closure blocks.
-  static func deliver(
-    _ newest: Observer, of cell: Cell, _ rejection: Rejection?, inOrder: Bool
-  ) {
+  static func deliver(_ newest: Observer, of cell: Cell, _ rejection: Rejection?, inOrder: Bool) {
     let state = ThreadState.current
     // If the cell's own handler is running on this thread, its closure has returned.
     let isRunning =

@@ -12,9 +12,9 @@
 /// is immutable.
 @usableFromInline
 class Handler: Cell, @unchecked Sendable {
-  /// The next older observer of the source, and the next newer one; only `ObserverList` uses them.
-  @exclusivity(unchecked) final var next: Unmanaged<Handler>?
-  @exclusivity(unchecked) final var previous: Unmanaged<Handler>?
+  /// The next older observer of the source, and the next newer one; see `Observer`.
+  @exclusivity(unchecked) final var next: Observer?
+  @exclusivity(unchecked) final var previous: Observer?
   final let target: Unmanaged<AnyObject>?
   @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
   @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?

@@ -7,16 +7,11 @@ struct Urgency {
   private let rank: UInt8
 
   /// The class of all jobs on an executor without priorities.
-  static let none = Urgency(rank: 0)
-
-  private init(rank: UInt8) { self.rank = rank }
+  static let none = Urgency(.background)
 
   init(_ priority: TaskPriority) {
     // The named priorities are 9 (background), 17, 21, 25 (high), and 33 (the user interface's).
-    rank =
-      priority.rawValue <= 9
-      ? 0
-      : priority.rawValue <= 17 ? 1 : priority.rawValue <= 21 ? 2 : priority.rawValue <= 25 ? 3 : 4
+    rank = priority.rawValue <= 9 ? 0 : max(1, min((priority.rawValue - 10) / 4, 4))
   }
 
   /// The priority of a task that runs jobs of this class.
