@@ -375,7 +375,8 @@ private func mapCycle(of count: Int) -> Scenario {
       })
   }
   let all = promises.value
-  for (index, promise) in all.enumerated() { promise.note("\(index)", in: notes) }
+  // Watchers, because another consumer of a promise would end the request there.
+  for (index, promise) in all.enumerated() { promise.noteWatching("\(index)", in: notes) }
   return Scenario(
     { sources[0].resolver.fulfill(1) },
     {
