@@ -58,7 +58,7 @@ extension Promise {
   static func rejected(_ error: any Error, origin: SourceLocation) -> Promise {
     let rejection = Rejection(error, origin: origin)
     let cell = Root<Value?>(rejection: rejection)
-    cell.noteRejection(rejection)
+    cell.noteCreation(origin)
     return Promise(cell: cell)
   }
 

@@ -198,5 +198,5 @@ extension GuaranteeResolver where Value == Void {
 extension Resolver {
   /// Makes the promise stay pending when all its consumers have cancelled, because its producer can't
   /// stop; `cancel()` on the promise itself still rejects it.
-  package func keepProducer() { cell.keepProducer() }
+  package func keepProducer() { cell.keep(handlesErrors: false) }
 }

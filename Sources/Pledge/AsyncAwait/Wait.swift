@@ -110,8 +110,8 @@ private struct BlockingWait {
         case .producer(.closure(let target)?):
           if isHere(target) { return true }
           break walk
-        case .producer(.inputs(let combinator)?):
-          rest += combinator.pendingInputs
+        case .producer(.inputs(let pendingInputs)?):
+          rest += pendingInputs()
           break walk
         case .producer, .nothing:
           break walk
@@ -124,8 +124,7 @@ private struct BlockingWait {
   private func isHere(_ place: HandlerTarget) -> Bool {
     guard let object = place.object, object !== Queues.global else { return false }
     if place.isCurrent(state) { return true }
-    guard place.kind == .scheduler else { return false }
-    let scheduler = unsafeDowncast(object, to: Scheduler.self)
+    guard let scheduler = place.scheduler else { return false }
     if scheduler.occupiesCurrentThread { return true }
     guard let queue = scheduler.dispatchQueue else { return false }
     return HandlerTarget(queue.takeUnretainedValue(), .queue).isCurrent(state)

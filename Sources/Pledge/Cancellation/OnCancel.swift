@@ -20,12 +20,9 @@ extension Resolver {
       guard let context = Instrumentation.snapshot() else { return action }
       return CleanUpAction { context.restore { try? action.call() } }
     }
-    if isIsolated {
-      let kept = action.kept { keeper in CleanUpAction { try keeper.closure.call() } }
-      cell.onCancel { kept.target.schedule(ClosureJob { try? kept.closure.call() }) }
-    } else {
-      cell.onCancel(action.closure)
-    }
+    guard isIsolated else { return cell.onCancel(action.closure.call) }
+    let (target, keeper) = (action.target, action.keeper())
+    cell.onCancel { target.schedule(ClosureJob { try? keeper.closure.call() }) }
   }
 }
 

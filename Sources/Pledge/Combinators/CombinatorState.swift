@@ -13,7 +13,7 @@ extension Handler {
 /// `@unchecked Sendable`: only that thread accesses `attached`; the rest is atomic, guarded by a
 /// lock, or immutable.
 @usableFromInline
-class CombinatorState: CombinatorInputs, @unchecked Sendable {
+class CombinatorState: @unchecked Sendable {
   private enum Phase {
     static let open = 0
     static let keeping = 1
@@ -40,8 +40,9 @@ class CombinatorState: CombinatorInputs, @unchecked Sendable {
 
   /// Finishes the combinator when `result`, which it settles, is cancelled.
   final func cancel(with result: Cell) {
-    result.onCancel(
-      producer: waitsForAll ? .inputs(self) : nil, CleanUpAction { self.finish(.cancelled) })
+    result.onCancel(producer: waitsForAll ? .inputs { self.pendingInputs } : nil) {
+      self.finish(.cancelled)
+    }
   }
 
   final var pendingInputs: [Cell] {

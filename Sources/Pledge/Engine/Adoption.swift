@@ -23,53 +23,32 @@ extension Handler {
   /// already taken, it must pass on the result of its source.
   @inlinable
   final func adopt<Value>(_ inner: Cell, as type: Value.Type) {
-    if !inner.isSettled, startWaiting(for: inner) { return }
-    noteAdoption(of: inner, isSettled: true)
-    if isCancelled {
-      inner.forgoRejection(isCounted: false)
-      fail(.cancellation)
-    } else {
-      if inner.rejection != nil { inner.noteConsumerOfRejection() }
-      copyResult(of: inner, as: type)
-    }
+    if !startWaiting(for: inner) { copyResult(of: inner, as: type) }
   }
 
   /// Makes this handler wait for `inner`, or rejects its promise if it was cancelled while the
-  /// closure ran; false if `inner` has settled.
+  /// closure ran; false if `inner` has settled, so that the handler must pass on its result.
   @usableFromInline
   final func startWaiting(for inner: Cell) -> Bool {
     if inner === self {
       fail(Rejection(PromiseError.returnedItself, origin: nil))
       return true
     }
-    switch adoptPending(inner) {
-    case .settled:
-      return false
-    case .refused:
-      if inner.isUnconsumed {
-        // If it is rejected, nothing consumes its error.
-        inner.keep()
-        inner.cancel()
-      } else if inner.isSettled {
-        return false
-      } else if inner.consumerCount == 0 {
-        // Its producer can't stop.
-        inner.keep()
-      }
-      fail(.cancellation)
-    case .adopted:
-      noteAdoption(of: inner, isSettled: false)
+    if adoptPending(inner) {
+      Instrumentation.note(self, .adopted(inner, isSettled: false))
       Instrumentation.note(self, .waits(source: inner))
       if wasAdopted { breakCycles() }
       closeRow(around: inner)
+      return true
     }
+    if inner.isSettled { Instrumentation.note(self, .adopted(inner, isSettled: true)) }
+    if !isCancelled {
+      if inner.isRejected { inner.noteConsumerOfRejection() }
+      return false
+    }
+    if inner.forgo() { inner.cancel() }
+    fail(.cancellation)
     return true
-  }
-
-  /// Reports to the tracer that this handler's promise adopts the promise of `cell`.
-  @usableFromInline
-  final func noteAdoption(of cell: Cell, isSettled: Bool) {
-    Instrumentation.note(self, .adopted(cell, isSettled: isSettled))
   }
 
   /// Rejects promises that wait for themselves, through promises that handlers have returned
@@ -79,15 +58,10 @@ extension Handler {
   private final func breakCycles() {
     while let cell = memberOfCycle {
       let error = Rejection(PromiseError.returnedItself, origin: nil)
-      let replacement = Root<Never?>(rejection: error)
-      let member = unsafeDowncast(cell, to: Handler.self)
-      guard let source = member.detach(finding: replacement, isCancellation: false) else {
+      if !unsafeDowncast(cell, to: Handler.self).leave(.inCycle(error)) {
         // Another thread has already changed it.
         error.markHandled()
-        continue
       }
-      _ = source.remove(member, keepsProducer: true)
-      Delivery.deliver(member, error)
     }
   }
 
@@ -99,19 +73,14 @@ extension Handler {
   private final var memberOfCycle: Cell? {
     var landmark: Cell = self
     var steps = 0
-    var limit = 1
-    var next = landmark.adoptedSource
-    while let cell = next {
-      if cell === landmark { return cell }
+    var next = adoptedSource
+    while let cell = next, cell !== landmark {
       steps += 1
-      if steps == limit {
-        landmark = cell
-        steps = 0
-        limit *= 2
-      }
+      // A power of two.
+      if steps & (steps - 1) == 0 { landmark = cell }
       next = cell.adoptedSource
     }
-    return nil
+    return next
   }
 }
 
@@ -135,14 +104,12 @@ extension Handler {
   /// Removes cells, starting at `cell`: an observer of the cell that `source` returns for it, and
   /// so on.
   @inline(__always)
-  private final func closeRow(
-    from cell: Cell, _ patience: inout Int, source: (Cell) -> Cell?
-  ) {
+  private final func closeRow(from cell: Cell, _ patience: inout Int, source: (Cell) -> Cell?) {
     var cell = cell
     while let source = source(cell) {
       switch source.takeOutObserver() {
       case .notInTheMiddle: return
-      case .takenOut, .mustRetry: continue
+      case .takenOut: continue
       case .held(let middle): cell = middle
       }
       if patience == 0 { return }

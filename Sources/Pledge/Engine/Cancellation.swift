@@ -8,8 +8,14 @@ extension Cell {
   final func cancel() { continueCancelling(requestCancellation()) }
 
   /// Continues a cancellation that has marked this cell.
+  ///
+  /// It ends at a cell that another request has marked, which continues from there. However, the
+  /// cells of a cycle wait for each other, and two requests can meet in it. At least one cell of a
+  /// cycle adopts another: a request that marks such a cell follows marked cells, too, and if it
+  /// returns to that cell, the cell stops waiting.
   final func continueCancelling(_ step: CancellationStep) {
     var (cell, step) = (self, step)
+    var adopter: Cell?
     while true {
       switch step {
       case .done:
@@ -17,9 +23,16 @@ extension Cell {
       case .producer(let hooks):
         CancelHooks.run(hooks, thenReject: cell)
         return
-      case .source(let source):
+      case .source(let source, let wasMarked):
+        if wasMarked {
+          if adopter == nil { return }
+        } else if cell.wasAdopting {
+          adopter = cell
+        }
         let handler = unsafeDowncast(cell, to: Handler.self)
-        guard !handler.isUncancellable, let next = source.cancel(ifOnly: handler) else {
+        guard !handler.isUncancellable, !(wasMarked && cell === adopter),
+          let next = source.cancel(ifOnly: handler)
+        else {
           handler.leave(.cancelled)
           return
         }
@@ -46,19 +59,14 @@ extension Cell {
     _ = withCancelHooks { $0.producer = producer }
   }
 
-  /// Registers `handler` to be called when this promise is cancelled; calls it immediately if the
-  /// promise was already cancelled.
-  final func onCancel(_ handler: @escaping @Sendable () -> Void) {
-    onCancel(CleanUpAction(handler))
-  }
-
-  /// Registers `action` like a handler, and records what settles this cell, if that is known.
-  final func onCancel(producer: Producer? = nil, _ action: CleanUpAction) {
+  /// Registers `action` to be called when this promise is cancelled, and records what settles this
+  /// cell, if that is known; calls it immediately if the promise was already cancelled.
+  final func onCancel(producer: Producer? = nil, _ action: @escaping @Sendable () throws -> Void) {
     let result = withCancelHooks {
-      $0.append(action)
+      $0.append(CleanUpAction(action))
       if let producer { $0.producer = producer }
     }
-    if !result.added, result.isCancelled { try? action.call() }
+    if !result.added, result.isCancelled { try? action() }
   }
 }
 
@@ -69,6 +77,8 @@ enum Departure {
   case cancelled
   /// Like `cancelled`, but the consumer finds this rejection.
   case expired(Rejection)
+  /// Like `expired`, but the source continues: they wait for each other.
+  case inCycle(Rejection)
   /// It is never called; it has no promise. The source continues, and its error counts as handled.
   case keeping
 }
@@ -80,26 +90,30 @@ extension Handler {
   @usableFromInline @discardableResult
   final func leave(_ departure: Departure) -> Bool {
     var replacement = Self.cancelledCell
-    var isCancellation = false
+    var (isCancellation, keepsProducer) = (false, isUncancellable)
     switch departure {
     case .cancelled: isCancellation = true
     case .expired(let rejection): replacement = Root<Never?>(rejection: rejection)
-    case .keeping: break
+    case .inCycle(let rejection):
+      replacement = Root<Never?>(rejection: rejection)
+      keepsProducer = true
+    case .keeping: keepsProducer = true
     }
     guard let source = detach(finding: replacement, isCancellation: isCancellation) else {
       return false
     }
+    let step = source.remove(self, keepsProducer: keepsProducer)
     if case .keeping = departure {
       Instrumentation.note(self, .withdrawn)
       // Started, so that it is never called.
       _ = start(isInPlace: false)?.release()
-      if source.remove(self, keepsProducer: true) == nil { source.keep() }
+      if step == nil { source.keep() }
       return true
     }
-    if let step = source.remove(self, keepsProducer: isUncancellable) {
+    if let step {
       source.continueCancelling(step)
     } else {
-      source.forgoRejection(isCounted: true)
+      source.forgoRejection()
     }
     // Last, because code that receives the error may rely on the cancellation.
     Delivery.deliver(self, replacement.rejection)
@@ -118,14 +132,8 @@ enum Producer {
   case closure(HandlerTarget)
   /// The result of this cell, and nothing else.
   case cell(Cell)
-  /// A combinator that waits for all of its inputs.
-  case inputs(any CombinatorInputs)
-}
-
-/// The inputs that a combinator waits for.
-protocol CombinatorInputs: AnyObject {
-  /// The inputs that haven't settled.
-  var pendingInputs: [Cell] { get }
+  /// A combinator that waits for all of its inputs, and returns those that haven't settled.
+  case inputs(@Sendable () -> [Cell])
 }
 
 /// The closures that notify the producer of a promise of cancellation.

@@ -50,55 +50,51 @@ private struct Word: OptionSet {
   static let delivering = Word(bit: 2)
   /// A thread is about to settle the cell, and no other thread can.
   static let claimed = Word(bit: 3)
-  /// The rejection of the settled cell was passed to a consumer, or to several.
-  static let consumed = Word(bit: 4)
-  static let consumedBySeveral = Word(bit: 5)
 
   // The handler and its source.
-  static let started = Word(bit: 6)
+  static let started = Word(bit: 4)
   /// The handler returned a promise and waits for it.
-  static let adopting = Word(bit: 7)
-  static let detached = Word(bit: 8)
-  static let cancelled = Word(bit: 9)
+  static let adopting = Word(bit: 5)
+  static let detached = Word(bit: 6)
+  static let cancelled = Word(bit: 7)
 
   // The observers.
-  static let hasExecutor = Word(bit: 10)
-  static let hasWatcher = Word(bit: 11)
+  static let hasExecutor = Word(bit: 8)
   /// A cell that adopts this one has been among the observers.
-  static let adopted = Word(bit: 12)
+  static let adopted = Word(bit: 9)
   /// A consumer was removed on purpose: if none remains, an error counts as handled.
-  static let wasLeft = Word(bit: 13)
+  static let wasLeft = Word(bit: 10)
   /// A consumer was removed that needs the producer to continue.
-  static let kept = Word(bit: 14)
+  static let kept = Word(bit: 11)
 
   // Traits: set when the cell is created.
-  static let handler = Word(bit: 15)
-  static let wantsValue = Word(bit: 16)
-  static let wantsRejection = Word(bit: 17)
+  static let handler = Word(bit: 12)
+  static let wantsValue = Word(bit: 13)
+  static let wantsRejection = Word(bit: 14)
   /// The handler is called for an abandoned source, too.
-  static let wantsAbandonment = Word(bit: 18)
+  static let wantsAbandonment = Word(bit: 15)
   /// Cancellation stops here and doesn't reach the source.
-  static let uncancellable = Word(bit: 19)
+  static let uncancellable = Word(bit: 16)
   /// The handler only watches its source: it isn't a consumer.
-  static let watcher = Word(bit: 20)
+  static let watcher = Word(bit: 17)
 
   /// How the handler reaches its target.
   var targetKind: HandlerTarget.Kind {
-    HandlerTarget.Kind(rawValue: rawValue >> 21 & 3).unsafelyUnwrapped
+    HandlerTarget.Kind(rawValue: rawValue >> 18 & 3).unsafelyUnwrapped
   }
-  static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 21) }
+  static func reaching(_ kind: HandlerTarget.Kind) -> Word { Word(rawValue: kind.rawValue << 18) }
 
   static let wants: Word = [.wantsValue, .wantsRejection]
   /// A cell waits for one that it adopts if, of these, only `adopting` is set.
   static let adopter: Word = [.adopting, .started, .detached, .cancelled, .settled]
   /// Such a cell can be removed from the middle if only `adopting` and `adopted` are set.
-  static let middle: Word = adopter.union([.adopted, .kept, .hasWatcher])
+  static let middle: Word = adopter.union([.adopted, .kept])
 
-  /// The unit of the number of consumers.
-  private static let consumer: UInt64 = 1 << 32
+  /// The unit of the number of consumers: of those in the list or, after settlement, of those to
+  /// which a rejection was passed.
+  private static let consumer: UInt64 = 1 << 24
 
-  @inline(__always) var consumers: UInt64 { rawValue >> 32 }
-  @inline(__always) var withoutConsumers: Word { Word(rawValue: rawValue & (Self.consumer - 1)) }
+  @inline(__always) var consumers: UInt64 { rawValue >> 24 }
   @inline(__always) var addingConsumer: Word { Word(rawValue: rawValue &+ Self.consumer) }
   @inline(__always) var removingConsumer: Word { Word(rawValue: rawValue &- Self.consumer) }
 
@@ -114,24 +110,31 @@ private struct Word: OptionSet {
   }
   /// Whether the producer isn't needed anymore when one consumer is removed.
   var hasOneConsumer: Bool { consumers == 1 && !has(.kept) }
-  /// The word of a settled cell after its result is passed to one more consumer.
-  var noting1Consumer: Word { with(has(.consumed) ? .consumedBySeveral : .consumed) }
 }
 
-extension Role {
-  fileprivate var traits: Word {
-    switch self {
-    case .value: .wantsValue
-    case .error: .wantsRejection
-    case .result: .wants
-    case .end: [.wantsValue, .wantsRejection, .wantsAbandonment]
-    case .copy: []
-    case .observer: .wantsAbandonment
-    case .uncancellable: .uncancellable
-    case .watcher: [.wantsValue, .wantsRejection, .watcher]
-    case .watchingObserver: [.wantsAbandonment, .watcher]
-    }
-  }
+/// What a handler is for its source, and which results it calls a closure with.
+@usableFromInline
+struct Role: Sendable {
+  fileprivate let traits: Word
+
+  /// Its closure receives the value; a rejection is passed on.
+  @usableFromInline static var value: Role { Role(traits: .wantsValue) }
+  /// Its closure receives the error; a value is passed on.
+  @usableFromInline static var error: Role { Role(traits: .wantsRejection) }
+  /// Its closure receives the result.
+  @usableFromInline static var result: Role { Role(traits: .wants) }
+  /// A closure of the library that is called whenever the source ends, even if it's abandoned.
+  @usableFromInline static var end: Role { Role(traits: .wants.with(.wantsAbandonment)) }
+  /// It passes the result on, without a closure.
+  @usableFromInline static var copy: Role { Role(traits: []) }
+  /// It observes every end of the source for the library, without a closure.
+  @usableFromInline static var observer: Role { Role(traits: .wantsAbandonment) }
+  /// It passes the result on, and cancellation stops here.
+  @usableFromInline static var uncancellable: Role { Role(traits: .uncancellable) }
+  /// Its closure receives the result, but it isn't a consumer.
+  @usableFromInline static var watcher: Role { Role(traits: .wants.with(.watcher)) }
+  /// An observer that isn't a consumer.
+  static var watchingObserver: Role { Role(traits: [.wantsAbandonment, .watcher]) }
 }
 
 /// The part of a promise that doesn't depend on the type of its value.
@@ -143,7 +146,7 @@ extension Role {
 class Cell: Job, @unchecked Sendable {
   private final let word: AtomicWord
   /// The newest observer, retained.
-  @exclusivity(unchecked) fileprivate final var list: Unmanaged<Handler>?
+  @exclusivity(unchecked) fileprivate final var list: Observer?
   /// The source, the cancel hooks, or the rejection, retained.
   @exclusivity(unchecked) fileprivate final var slot: Unmanaged<AnyObject>?
 
@@ -164,26 +167,16 @@ class Cell: Job, @unchecked Sendable {
 
   /// Creates a cell whose handler waits for `source`.
   @inline(__always)
-  init(_ traits: Traits, source: __shared Cell) {
-    word = AtomicWord(traits.word.rawValue)
+  init(_ role: Role, _ kind: HandlerTarget.Kind, source: __shared Cell) {
+    word = AtomicWord(role.traits.with(.handler).with(.reaching(kind)).rawValue)
     super.init()
     slot = .fromOpaque(Unmanaged.passRetained(source).toOpaque())
   }
 
-  /// The flags of a handler's cell that never change.
-  struct Traits {
-    fileprivate let word: Word
-
-    init(_ role: Role, _ kind: HandlerTarget.Kind) {
-      word = role.traits.with(.handler).with(.reaching(kind))
-    }
-  }
-
   deinit {
     Instrumentation.note(self, .released)
+    // There are no observers, because they retain their source.
     slot?.release()
-    // Consumers retain their source, so these are watchers.
-    if let list { ObserverList.release(list) }
   }
 
   // MARK: - The lock
@@ -193,11 +186,9 @@ class Cell: Job, @unchecked Sendable {
 
   /// Locks the cell and returns the word without the lock bit.
   @inline(__always)
-  private final func lock() -> Word { lock(Word(rawValue: word.load(ordering: .relaxed))) }
-
-  /// Locks the cell; `seen` is a recently read word.
-  @inline(__always)
-  private final func lock(_ seen: Word) -> Word { tryLock(seen) ?? lockSlowly() }
+  private final func lock() -> Word {
+    tryLock(Word(rawValue: word.load(ordering: .relaxed))) ?? lockSlowly()
+  }
 
   @inline(never)
   private final func lockSlowly() -> Word {
@@ -256,9 +247,13 @@ class Cell: Job, @unchecked Sendable {
     return seen.has(.settled) && slot == nil ? seen.has(.handler) : nil
   }
 
-  /// Whether the cell has a value, and every observer has been handed over.
-  final var isDelivered: Bool {
-    read().has(only: .settled, of: [.settled, .delivering]) && slot == nil
+  /// Whether a closure for `target` can be called immediately, in place, with this cell's value:
+  /// every observer has been handed over.
+  ///
+  /// This is false for a rejection, because a rejected cell counts its consumers.
+  @usableFromInline
+  final func isReady(for target: HandlerTarget) -> Bool {
+    target.object == nil && read().has(only: .settled, of: [.settled, .delivering]) && slot == nil
   }
 
   @usableFromInline
@@ -275,20 +270,17 @@ class Cell: Job, @unchecked Sendable {
   final var isRejected: Bool { slot != nil }
 
   /// Whether this settled cell's rejection was passed to several consumers.
-  final var hadManyConsumers: Bool { read().has(.consumedBySeveral) }
+  final var hadManyConsumers: Bool { read().consumers > 1 }
 
   /// Whether cancellation of this promise was requested.
   @usableFromInline
   final var isCancelled: Bool { read().has(.cancelled) }
 
-  /// The number of consumers in the list.
+  /// The number of consumers.
   final var consumerCount: Int { Int(read().consumers) }
 
   /// Whether the cell is pending and has no consumer.
-  final var isUnconsumed: Bool {
-    let seen = read()
-    return seen.consumers == 0 && !seen.has([.settled, .kept])
-  }
+  final var isUnconsumed: Bool { consumerCount == 0 && !read().has([.settled, .kept]) }
 
   // MARK: - Settling
 
@@ -327,11 +319,9 @@ class Cell: Job, @unchecked Sendable {
         return false
       }
       // The most frequent case: a value, and one observer, which runs in place.
-      if !seen.has([.hasExecutor, .hasWatcher]), seen.consumers == 1, !Instrumentation.isTracing,
-        let only = list
-      {
+      if !seen.has(.hasExecutor), !Instrumentation.isTracing, let only = list, only.next == nil {
         list = nil
-        unlock(seen.withoutConsumers.with(.settled))
+        unlock(seen.with(.settled))
         Delivery.deliverOnly(only)
         return true
       }
@@ -354,13 +344,9 @@ class Cell: Job, @unchecked Sendable {
     let hooks = slot
     list = nil
     slot = rejection.map { .fromOpaque(Unmanaged.passRetained($0).toOpaque()) }
-    var settled = seen.withoutConsumers.with(.settled)
-    if let rejection {
-      if seen.consumers > 0 { settled = settled.with(.consumed) }
-      if seen.consumers > 1 { settled = settled.with(.consumedBySeveral) }
-      // Its consumers were removed on purpose.
-      if seen.has(.wasLeft), seen.consumers == 0 { rejection.markHandled() }
-    }
+    let settled = seen.with(.settled)
+    // If there are no consumers because they were removed on purpose.
+    if seen.has(.wasLeft), seen.consumers == 0 { rejection?.markHandled() }
     if let observers {
       let mustKeepOrder = seen.has(.hasExecutor)
       unlock(mustKeepOrder ? settled.with(.delivering) : settled)
@@ -375,11 +361,11 @@ class Cell: Job, @unchecked Sendable {
   /// Takes the observers that were attached while others were handed over, newest first; nil if
   /// there are none, which ends the state `delivering`.
   @inline(__always)
-  final func takeLateObservers() -> Unmanaged<Handler>? {
+  final func takeLateObservers() -> Observer? {
     let seen = lock()
     let late = list
     list = nil
-    unlock((late == nil ? seen.without(.delivering) : seen).withoutConsumers)
+    unlock(late == nil ? seen.without(.delivering) : seen)
     return late
   }
 
@@ -393,25 +379,21 @@ class Cell: Job, @unchecked Sendable {
       if isConsumer, slot != nil { noteConsumerOfRejection() }
       return false
     }
-    seen = lock(seen)
-    if seen.has(.settled) {
-      // An observer that runs in place has no order to preserve, and doesn't wait.
-      if isConsumer { seen = seen.noting1Consumer }
-      if !seen.has(.delivering) || observer.target == nil {
-        unlock(seen)
-        return false
-      }
+    seen = lock()
+    if isConsumer { seen = seen.addingConsumer }
+    // An observer that runs in place has no order to preserve, and doesn't wait.
+    if seen.has(.settled), !seen.has(.delivering) || observer.target == nil {
+      unlock(seen)
+      return false
     }
     push(.passRetained(observer))
-    var next = isConsumer ? seen.addingConsumer : seen.with(.hasWatcher)
-    if observer.target != nil { next = next.with(.hasExecutor) }
-    unlock(next)
+    unlock(observer.target == nil ? seen : seen.with(.hasExecutor))
     return true
   }
 
   @inline(__always)
-  private final func push(_ observer: Unmanaged<Handler>) {
-    ObserverList.link(observer, before: list)
+  private final func push(_ observer: Observer) {
+    observer.link(before: list)
     list = observer
   }
 
@@ -419,7 +401,7 @@ class Cell: Job, @unchecked Sendable {
   @usableFromInline @inline(never)
   final func noteConsumerOfRejection() {
     let seen = lock()
-    unlock(seen.noting1Consumer)
+    unlock(seen.addingConsumer)
   }
 
   /// Removes an observer, and marks the cell as cancelled if no consumer remains.
@@ -434,7 +416,7 @@ class Cell: Job, @unchecked Sendable {
       unlock(seen)
       return nil
     }
-    list = ObserverList.unlink(node, list)
+    list = node.unlink(from: list)
     defer { node.release() }
     let next = seen.removingConsumer.with(.wasLeft)
     // A consumer that is added after this step finds the cell cancelled; one that was added before
@@ -456,33 +438,38 @@ class Cell: Job, @unchecked Sendable {
   }
 
   /// Whether `node` is in the list of this locked cell.
-  private final func hasListed(_ node: Unmanaged<Handler>, _ seen: Word) -> Bool {
-    !seen.has(.settled) && ObserverList.contains(node, list)
+  private final func hasListed(_ node: Observer, _ seen: Word) -> Bool {
+    !seen.has(.settled) && node.isListed(in: list)
   }
 
-  /// Records that a consumer that isn't in the list needs the producer to continue, and that an
-  /// error counts as handled.
-  final func keep() {
+  /// Records that a consumer that isn't in the list, or the producer, needs the producer to continue
+  /// and, if `handlesErrors`, that an error counts as handled.
+  final func keep(handlesErrors: Bool = true) {
     let seen = lock()
-    unlock(seen.has(.settled) ? seen : seen.with([.kept, .wasLeft]))
-    if seen.has(.settled) { rejection?.markHandled() }
+    unlock(seen.has(.settled) ? seen : seen.with(handlesErrors ? [.kept, .wasLeft] : .kept))
+    if handlesErrors, seen.has(.settled) { rejection?.markHandled() }
   }
 
-  /// Makes this cell ignore that all its consumers have cancelled, because its producer can't stop.
-  final func keepProducer() {
-    let seen = lock()
-    unlock(seen.has(.settled) ? seen : seen.with(.kept))
-  }
-
-  /// Marks this settled cell's rejection as handled if a consumer that doesn't receive it is the
-  /// only one.
-  ///
-  /// - Parameter isCounted: Whether the rejection was already being passed to that consumer.
-  @usableFromInline
-  final func forgoRejection(isCounted: Bool) {
+  /// Marks this settled cell's rejection as handled if it was passed to only one consumer, which
+  /// doesn't receive it.
+  final func forgoRejection() {
     let seen = read()
-    guard seen.has(.settled), !seen.has(isCounted ? .consumedBySeveral : .consumed) else { return }
-    rejection?.markHandled()
+    if seen.has(.settled), seen.consumers <= 1 { rejection?.markHandled() }
+  }
+
+  /// Records that a cancelled handler returned this cell's promise: if that has no other consumer,
+  /// an error counts as handled.
+  ///
+  /// - Returns: Whether the producer isn't needed.
+  final func forgo() -> Bool {
+    let seen = lock()
+    if seen.has(.settled) {
+      unlock(seen)
+      if seen.consumers == 0 { rejection?.markHandled() }
+      return false
+    }
+    unlock(seen.consumers == 0 ? seen.with([.kept, .wasLeft]) : seen)
+    return seen.consumers == 0 && !seen.has(.kept)
   }
 
   // MARK: - The handler
@@ -547,36 +534,28 @@ class Cell: Job, @unchecked Sendable {
 
   // MARK: - Adoption
 
-  /// The result of an attempt to adopt a cell.
-  enum Adoption {
-    /// The adopter was cancelled while its closure ran.
-    case refused
-    case adopted
-    /// The inner cell has settled: pass its result on.
-    case settled
-  }
-
   /// Makes this cell, whose handler returned the promise of `inner`, an observer of `inner`.
   ///
   /// This is one step, under both locks: a cell that adopts another one is in its list.
-  final func adoptPending(_ inner: Cell) -> Adoption {
+  ///
+  /// - Returns: False if `inner` has settled, or this cell was cancelled while its closure ran.
+  final func adoptPending(_ inner: Cell) -> Bool {
+    if inner.isSettled { return false }
     let isFirst = address < inner.address
     let first = (isFirst ? self : inner).lock()
     let second = (isFirst ? inner : self).lock()
     let (mine, its) = isFirst ? (first, second) : (second, first)
-    let refusal: Adoption? =
-      mine.has(.cancelled) ? .refused : its.has(.settled) ? .settled : nil
-    if let refusal {
+    if mine.has(.cancelled) || its.has(.settled) {
       inner.unlock(its)
       unlock(mine)
-      return refusal
+      return false
     }
     slot = .fromOpaque(Unmanaged.passRetained(inner).toOpaque())
     inner.push(.passRetained(unsafeDowncast(self, to: Handler.self)))
     // Its result is passed on in place, even if the handler has an executor.
     inner.unlock(its.addingConsumer.with(.adopted))
     unlock(mine.without([.started, .wantsValue, .wantsRejection]).with(.adopting))
-    return .adopted
+    return true
   }
 
   /// Whether a cell that adopts this one has been among its observers.
@@ -602,9 +581,7 @@ class Cell: Job, @unchecked Sendable {
     /// The observer is in the middle, but user code or a thread retains it.
     case held(Handler)
     /// The observer was removed, and its own observer is now an observer of this cell.
-    case takenOut(Unmanaged<Handler>)
-    /// A lock would have been acquired out of order.
-    case mustRetry
+    case takenOut(Observer)
   }
 
   /// Removes the newest observer if it is in the middle and nothing else refers to it.
@@ -623,40 +600,35 @@ class Cell: Job, @unchecked Sendable {
       let seen = lock()
       let contraction = seen.has(.settled) ? .notInTheMiddle : takeOutNewest()
       unlock(seen)
-      switch contraction {
-      case .mustRetry:
-        backoff.wait()
-        continue
-      case .takenOut(let middle): middle.release()
-      case .held, .notInTheMiddle: break
-      }
-      return contraction
+      if case .takenOut(let middle)? = contraction { middle.release() }
+      if let contraction { return contraction }
+      backoff.wait()
     }
   }
 
   /// Tries to do what `takeOutObserver()` does for this locked cell; the caller must release the
-  /// removed observer.
-  private final func takeOutNewest() -> Contraction {
+  /// removed observer, or, if the result is nil, start over, to acquire the locks in their order.
+  private final func takeOutNewest() -> Contraction? {
     guard let middle = list else { return .notInTheMiddle }
-    guard let middleSeen = middle.lock(above: address) else { return .mustRetry }
+    guard let middleSeen = middle.lock(above: address) else { return nil }
     defer { middle.unlock(middleSeen) }
     guard middleSeen.has(only: [.adopting, .adopted], of: .middle), middleSeen.consumers == 1,
-      let outer = middle.newestObserver,
+      let outer = middle._withUnsafeGuaranteedRef({ $0.list }), outer.next == nil,
       outer.toOpaque() != Unmanaged.passUnretained(self).toOpaque()
     else { return .notInTheMiddle }
     guard let outerSeen = outer.lock(above: max(address, UInt(bitPattern: middle.toOpaque())))
-    else { return .mustRetry }
+    else { return nil }
     defer { outer.unlock(outerSeen) }
-    guard outerSeen.has(only: .adopting, of: .adopter), outer.slotContains(middle) else {
-      return .notInTheMiddle
-    }
+    guard outerSeen.has(only: .adopting, of: .adopter),
+      outer._withUnsafeGuaranteedRef({ $0.slot })?.toOpaque() == middle.toOpaque()
+    else { return .notInTheMiddle }
     // The engine holds two references: one in this cell's list, and one in the slot of `outer`.
     middle.release()
-    guard ObserverList.isUniquelyReferenced(middle) else {
+    guard middle.isUniquelyReferenced else {
       return .held(middle.retain().takeUnretainedValue())
     }
     // References move with the pointers.
-    ObserverList.link(outer, before: ObserverList.unlink(middle, middle))
+    outer.link(before: middle.unlink(from: middle))
     list = outer
     middle._withUnsafeGuaranteedRef { middle in
       outer._withUnsafeGuaranteedRef { $0.slot = middle.slot }
@@ -670,13 +642,13 @@ class Cell: Job, @unchecked Sendable {
 
   /// What the caller of `requestCancellation()` must do next.
   enum CancellationStep {
-    /// Nothing: the cell has settled, or was already cancelled, or its handler is running and will
-    /// find the mark.
+    /// Nothing: the cell has settled, or its producer was already notified, or its handler is
+    /// running and will find the mark.
     case done
     /// Notify the producer, then reject the cell.
     case producer(CancelHooks?)
-    /// Stop consuming this cell.
-    case source(Cell)
+    /// Stop consuming this cell, unless another request, which has marked the consumer, does it.
+    case source(Cell, wasMarked: Bool)
   }
 
   /// Marks the cell as cancelled.
@@ -684,7 +656,7 @@ class Cell: Job, @unchecked Sendable {
 
   /// Marks the locked cell as cancelled, and unlocks it.
   private final func cancel(_ seen: Word) -> CancellationStep {
-    if seen.has([.settled, .claimed, .cancelled]) {
+    if seen.has(seen.has(.handler) ? [.settled, .claimed] : [.settled, .claimed, .cancelled]) {
       unlock(seen)
       return .done
     }
@@ -697,7 +669,7 @@ class Cell: Job, @unchecked Sendable {
     let source = seen.has(.started) ? nil : slot?.takeUnretainedValue()
     unlock(seen.with(.cancelled))
     guard let source else { return .done }
-    return .source(unsafeDowncast(source, to: Cell.self))
+    return .source(unsafeDowncast(source, to: Cell.self), wasMarked: seen.has(.cancelled))
   }
 
   /// Passes the cancel hooks of a resolver's cell to `change`, unless they are no longer needed.
@@ -718,7 +690,7 @@ class Cell: Job, @unchecked Sendable {
 }
 
 // Access without references, which would change the counts that contraction checks.
-extension Unmanaged<Handler> {
+extension Observer {
   @inline(__always)
   fileprivate func lock(above highest: UInt) -> Word? {
     _withUnsafeGuaranteedRef { $0.lock(above: highest) }
@@ -726,14 +698,6 @@ extension Unmanaged<Handler> {
 
   @inline(__always)
   fileprivate func unlock(_ next: Word) { _withUnsafeGuaranteedRef { $0.unlock(next) } }
-
-  @inline(__always)
-  fileprivate var newestObserver: Unmanaged? { _withUnsafeGuaranteedRef { $0.list } }
-
-  @inline(__always)
-  fileprivate func slotContains(_ other: Unmanaged) -> Bool {
-    _withUnsafeGuaranteedRef { $0.slot?.toOpaque() == other.toOpaque() }
-  }
 }
 
 // MARK: - Traits of a handler

@@ -6,15 +6,13 @@ enum Delivery {
   /// attached in the meantime, which runs no user code except `enqueue` of custom executors. Then,
   /// when the cell is in the state `settled`, the others run in place: those of the library first,
   /// because threads can wait for them while a user's closure blocks.
-  static func deliver(
-    _ newest: Unmanaged<Handler>, of cell: Cell, _ rejection: Rejection?, inOrder: Bool
-  ) {
+  static func deliver(_ newest: Observer, of cell: Cell, _ rejection: Rejection?, inOrder: Bool) {
     let state = ThreadState.current
     // If the cell's own handler is running on this thread, its closure has returned.
     let isRunning =
       state.pointee.running?.toOpaque() == Unmanaged.passUnretained(cell).toOpaque()
     if isRunning { state.pointee.closuresOnStack &-= 1 }
-    if !inOrder, ObserverList.next(newest) == nil {
+    if !inOrder, newest.next == nil {
       // The most frequent case by far.
       newest._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
       newest.release()
@@ -26,7 +24,7 @@ enum Delivery {
 
   /// Runs the only observer of a cell whose own handler has just settled it on this thread.
   @inline(__always)
-  static func deliverOnly(_ observer: Unmanaged<Handler>) {
+  static func deliverOnly(_ observer: Observer) {
     let state = ThreadState.current
     state.pointee.closuresOnStack &-= 1
     observer._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
@@ -35,47 +33,65 @@ enum Delivery {
   }
 
   private static func deliverAll(
-    _ newest: Unmanaged<Handler>, of cell: Cell, _ rejection: Rejection?, inOrder: Bool,
+    _ newest: Observer, of cell: Cell, _ rejection: Rejection?, inOrder: Bool,
     _ state: UnsafeMutablePointer<ThreadState>
   ) {
     // One level of nesting, so that what executors drop waits until all observers are handed over.
     if inOrder { state.pointee.depth += 1 }
-    var (library, closures) = (InPlaceList(), InPlaceList())
-    var batch: Unmanaged<Handler>? = newest
+    // Those that run in place, newest first.
+    var (library, closures): (Observer?, Observer?)
+    var batch: Observer? = newest
     var isFirst = true
     while let newest = batch {
-      var rest: Unmanaged<Handler>? = ObserverList.oldestFirst(newest)
+      var rest: Observer?
+      newest.move(to: &rest)
       while let node = rest {
-        rest = ObserverList.next(node)
-        ObserverList.setNext(node, nil)
+        rest = node.next
         let isSole = isFirst && rest == nil
         isFirst = false
-        let isForTarget = node._withUnsafeGuaranteedRef { handler in
-          guard handler.target != nil, handler.receives(rejection) else { return false }
-          handler.sendToTarget(isSole: isSole, state)
-          return true
+        let isForTarget = node._withUnsafeGuaranteedRef {
+          $0.sendToTarget(for: rejection, isSole: isSole, state)
         }
         if isForTarget {
           node.release()
         } else if node._withUnsafeGuaranteedRef({ $0.callsClosureInPlace }) {
-          closures.append(node)
+          node.next = closures
+          closures = node
         } else {
-          library.append(node)
+          node.next = library
+          library = node
         }
       }
       batch = inOrder ? cell.takeLateObservers() : nil
     }
-    library.append(closures)
-    library.run(state)
+    let outer = state.pointee.inPlace
+    var chain = outer.map { Observer.fromOpaque($0) }
+    closures?.move(to: &chain)
+    library?.move(to: &chain)
+    state.pointee.inPlace = chain?.toOpaque()
+    while state.pointee.inPlace != outer, let node = takeFirstInPlace(state) {
+      // While more of them wait, no turn may keep a job for itself: they could block until it has
+      // run.
+      let waiting = state.pointee.inPlace == outer ? 0 : 1
+      state.pointee.closuresOnStack &+= waiting
+      node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
+      node.release()
+      state.pointee.closuresOnStack &-= waiting
+    }
     if inOrder { Trampoline.leave(state) }
+  }
+
+  @inline(__always)
+  private static func takeFirstInPlace(_ state: UnsafeMutablePointer<ThreadState>) -> Observer? {
+    guard let first = state.pointee.inPlace.map({ Observer.fromOpaque($0) }) else { return nil }
+    state.pointee.inPlace = first.next?.toOpaque()
+    return first
   }
 
   /// Delivers a handler whose source has settled, or was replaced by a settled cell.
   static func deliver(_ handler: Handler, _ rejection: Rejection?) {
     let state = ThreadState.current
-    if handler.target != nil, handler.receives(rejection) {
-      handler.sendToTarget(isSole: false, state)
-    } else {
+    if !handler.sendToTarget(for: rejection, isSole: false, state) {
       Trampoline.perform(handler, state)
     }
   }
@@ -84,63 +100,10 @@ enum Delivery {
   ///
   /// Called before the thread blocks.
   static func runPendingInPlace(_ state: UnsafeMutablePointer<ThreadState>) {
-    var lists = state.pointee.jobsOfCaller
-    while let list = lists?.assumingMemoryBound(to: InPlaceList.self) {
-      while let node = list.pointee.popFirst() {
-        state.pointee.deferred.append(node.takeRetainedValue())
-      }
-      lists = list.pointee.outer
+    while let node = takeFirstInPlace(state) {
+      state.pointee.deferred.append(node.takeRetainedValue())
     }
     Trampoline.drain(state)
-  }
-}
-
-/// Handlers to run in place, oldest first, linked by `next` as in the list of observers.
-private struct InPlaceList {
-  private var oldest: Unmanaged<Handler>?
-  private var newest: Unmanaged<Handler>?
-  /// The list of the enclosing delivery on the thread's stack.
-  private(set) var outer: UnsafeMutableRawPointer?
-
-  /// Appends `node` and takes ownership of the reference to it.
-  mutating func append(_ node: Unmanaged<Handler>) {
-    if let newest { ObserverList.setNext(newest, node) } else { oldest = node }
-    newest = node
-  }
-
-  /// Appends all of `others`.
-  mutating func append(_ others: InPlaceList) {
-    guard let first = others.oldest else { return }
-    append(first)
-    newest = others.newest
-  }
-
-  mutating func popFirst() -> Unmanaged<Handler>? {
-    guard let node = oldest else { return nil }
-    oldest = ObserverList.next(node)
-    if oldest == nil { newest = nil }
-    ObserverList.setNext(node, nil)
-    return node
-  }
-
-  mutating func run(_ state: UnsafeMutablePointer<ThreadState>) {
-    if oldest == nil { return }
-    // While one of them runs, a closure that is about to block can run the others; see
-    // `runPendingInPlace`.
-    withUnsafeMutablePointer(to: &self) { list in
-      list.pointee.outer = exchange(
-        &state.pointee.jobsOfCaller, with: UnsafeMutableRawPointer(list))
-      while let node = list.pointee.popFirst() {
-        // While more of them wait, no turn may keep a job for itself: they could block until it has
-        // run.
-        let waiting = list.pointee.oldest == nil ? 0 : 1
-        state.pointee.closuresOnStack &+= waiting
-        node._withUnsafeGuaranteedRef { Trampoline.perform($0, state) }
-        node.release()
-        state.pointee.closuresOnStack &-= waiting
-      }
-      state.pointee.jobsOfCaller = list.pointee.outer
-    }
   }
 }
 

@@ -1,26 +1,3 @@
-/// What a handler is for its source, and which results it calls a closure with.
-@usableFromInline
-enum Role {
-  /// Its closure receives the value; a rejection is passed on.
-  case value
-  /// Its closure receives the error; a value is passed on.
-  case error
-  /// Its closure receives the result.
-  case result
-  /// A closure of the library that is called whenever the source ends, even if it's abandoned.
-  case end
-  /// It passes the result on, without a closure.
-  case copy
-  /// It observes every end of the source for the library, without a closure.
-  case observer
-  /// It passes the result on, and cancellation stops here.
-  case uncancellable
-  /// Its closure receives the result, but it isn't a consumer.
-  case watcher
-  /// An observer that isn't a consumer.
-  case watchingObserver
-}
-
 /// A cell that a handler settles: both the promise that an operator returns and the observer that
 /// waits in the list of the promise on which the operator was called.
 ///
@@ -35,9 +12,9 @@ enum Role {
 /// is immutable.
 @usableFromInline
 class Handler: Cell, @unchecked Sendable {
-  /// The next older observer of the source, and the next newer one; only `ObserverList` uses them.
-  @exclusivity(unchecked) final var next: Unmanaged<Handler>?
-  @exclusivity(unchecked) final var previous: Unmanaged<Handler>?
+  /// The next older observer of the source, and the next newer one; see `Observer`.
+  @exclusivity(unchecked) final var next: Observer?
+  @exclusivity(unchecked) final var previous: Observer?
   final let target: Unmanaged<AnyObject>?
   @usableFromInline final let run: @Sendable (Handler, Cell) -> Void
   @exclusivity(unchecked) @usableFromInline final var body: ErasedClosure?
@@ -48,18 +25,17 @@ class Handler: Cell, @unchecked Sendable {
     _ role: Role, of source: __shared Cell, on target: __shared HandlerTarget,
     body: __owned ErasedClosure?, run: @escaping @Sendable (Handler, Cell) -> Void
   ) {
-    let traits = Traits(role, target.kind)
     self.target = target.object.map { .passRetained($0) }
     // Only a user's closure can read the task-local values. Each branch ends the initializer, so
     // that `run` and `body` are moved and not retained.
     if Instrumentation.capturesContext, body != nil {
       self.run = Self.capturingContext(run)
       self.body = body
-      super.init(traits, source: source)
+      super.init(role, target.kind, source: source)
     } else {
       self.run = run
       self.body = body
-      super.init(traits, source: source)
+      super.init(role, target.kind, source: source)
     }
   }
 
@@ -81,12 +57,16 @@ class Handler: Cell, @unchecked Sendable {
     return target?._withUnsafeGuaranteedRef { unsafeDowncast($0, to: Scheduler.self).dispatchQueue }
   }
 
-  /// Sends this handler to its target, unless it has none.
+  /// Sends this handler to its target; false if it has none, or if its closure doesn't receive a
+  /// result with this rejection.
   ///
   /// `isSole` is true if it is the only observer of a promise that was settled on this thread.
   @inline(__always)
-  final func sendToTarget(isSole: Bool, _ state: UnsafeMutablePointer<ThreadState>) {
-    target?._withUnsafeGuaranteedRef { target in
+  final func sendToTarget(
+    for rejection: Rejection?, isSole: Bool, _ state: UnsafeMutablePointer<ThreadState>
+  ) -> Bool {
+    guard let target, receives(rejection) else { return false }
+    target._withUnsafeGuaranteedRef { target in
       switch targetKind {
       case .inPlace: break
       case .scheduler: unsafeDowncast(target, to: Scheduler.self).enqueue(self)
@@ -94,6 +74,7 @@ class Handler: Cell, @unchecked Sendable {
       case .queueAlone: Turn.enqueueAlone(self, on: target)
       }
     }
+    return true
   }
 
   /// Runs the handler, once: later calls do nothing.

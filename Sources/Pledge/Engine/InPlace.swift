@@ -2,14 +2,6 @@
 // cancel it, overtake it, or wait for it. The operator calls it and creates a promise from the
 // value that it returns.
 
-extension Cell {
-  /// Whether a closure for `target` can be called immediately, in place, with this cell's value.
-  ///
-  /// This is false for a rejection, because a rejected cell counts its consumers.
-  @usableFromInline
-  final func isReady(for target: HandlerTarget) -> Bool { target.object == nil && isDelivered }
-}
-
 /// A call of a closure in place, without a handler.
 ///
 /// It counts as one of the nested jobs on this thread, and runs in the context of its caller.

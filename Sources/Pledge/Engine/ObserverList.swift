@@ -1,44 +1,45 @@
-/// Operations on observers in a doubly linked list, newest first.
+/// A node of a list of observers, which is doubly linked, newest first, and retains its nodes.
 ///
-/// The caller holds the lock of the cell that owns the list, or has taken the list. A list retains
-/// its observers.
-enum ObserverList {
-  typealias Node = Unmanaged<Handler>
+/// Only a thread that holds the lock of the cell that owns the list, or has taken the list, uses it.
+typealias Observer = Unmanaged<Handler>
 
+extension Observer {
   // Fields are accessed inside the closures, because returning the handler would retain it.
 
   /// The next older observer.
   @inline(__always)
-  static func next(_ node: Node) -> Node? { node._withUnsafeGuaranteedRef { $0.next } }
+  var next: Observer? {
+    get { _withUnsafeGuaranteedRef { $0.next } }
+    nonmutating set { _withUnsafeGuaranteedRef { $0.next = newValue } }
+  }
 
+  /// The next newer observer.
   @inline(__always)
-  static func setNext(_ node: Node, _ next: Node?) {
-    node._withUnsafeGuaranteedRef { $0.next = next }
+  var previous: Observer? {
+    get { _withUnsafeGuaranteedRef { $0.previous } }
+    nonmutating set { _withUnsafeGuaranteedRef { $0.previous = newValue } }
   }
 
-  /// Makes `node` the newest observer, before `newest`.
+  /// Makes this the newest observer, before `newest`.
   @inline(__always)
-  static func link(_ node: Node, before newest: Node?) {
-    node._withUnsafeGuaranteedRef {
-      $0.next = newest
-      $0.previous = nil
-    }
-    newest?._withUnsafeGuaranteedRef { $0.previous = node }
+  func link(before newest: Observer?) {
+    next = newest
+    previous = nil
+    newest?.previous = self
   }
 
-  /// Whether `node`, if it is in any list, is in the one that starts with `newest`.
-  static func contains(_ node: Node, _ newest: Node?) -> Bool {
-    node._withUnsafeGuaranteedRef { $0.previous != nil } || newest?.toOpaque() == node.toOpaque()
+  /// Whether this node, if it is in any list, is in the one that starts with `newest`.
+  func isListed(in newest: Observer?) -> Bool {
+    previous != nil || newest?.toOpaque() == toOpaque()
   }
 
-  /// Removes `node` from the list that starts with `newest`, and returns the new start.
-  static func unlink(_ node: Node, _ newest: Node?) -> Node? {
-    let (next, previous) = node._withUnsafeGuaranteedRef { node in
-      (exchange(&node.next, with: nil), exchange(&node.previous, with: nil))
-    }
-    next?._withUnsafeGuaranteedRef { $0.previous = previous }
-    guard let previous else { return next }
-    setNext(previous, next)
+  /// Removes this node from the list that starts with `newest`, and returns the new start.
+  func unlink(from newest: Observer?) -> Observer? {
+    let (older, newer) = (next, previous)
+    previous = nil
+    older?.previous = newer
+    guard let newer else { return older }
+    newer.next = older
     return newest
   }
 
@@ -46,39 +47,23 @@ enum ObserverList {
   ///
   /// The pointer is rebound to a reference in place, so that the check doesn't retain the observer.
   @inline(__always)
-  static func isUniquelyReferenced(_ node: Node) -> Bool {
-    var node = node
+  var isUniquelyReferenced: Bool {
+    var node = self
     return withUnsafeMutablePointer(to: &node) {
       $0.withMemoryRebound(to: Handler.self, capacity: 1) { isKnownUniquelyReferenced(&$0.pointee) }
     }
   }
 
-  /// Turns a list that was taken, newest first, into a chain, oldest first.
+  /// Moves the nodes of the list that starts with this one, one by one, to the front of `chain`,
+  /// which is linked by `next` only: the newest observer becomes the last of them.
   @inline(__always)
-  static func oldestFirst(_ newest: Node) -> Node {
-    var reversed = newest
-    var rest = exchangeNext(of: newest, with: nil)
+  func move(to chain: inout Observer?) {
+    var rest: Observer? = self
     while let node = rest {
-      rest = exchangeNext(of: node, with: reversed)
-      reversed = node
-    }
-    return reversed
-  }
-
-  @inline(__always)
-  private static func exchangeNext(of node: Node, with next: Node?) -> Node? {
-    node._withUnsafeGuaranteedRef {
-      $0.previous = nil
-      return exchange(&$0.next, with: next)
-    }
-  }
-
-  /// Releases all observers of a list.
-  static func release(_ list: Node) {
-    var rest: Node? = list
-    while let node = rest {
-      rest = exchangeNext(of: node, with: nil)
-      node.release()
+      rest = node.next
+      node.previous = nil
+      node.next = chain
+      chain = node
     }
   }
 }

@@ -56,17 +56,11 @@ extension Instrumentation {
 @exclusivity(unchecked) nonisolated(unsafe) private var tracerWord: UInt64 = 0
 
 extension Cell {
-  /// Reports a promise that a resolver or a combinator settles.
+  /// Reports a promise that a resolver or a combinator settles, or that is created rejected.
   @usableFromInline
   final func noteCreation(_ origin: SourceLocation?) {
     Instrumentation.note(self, .created(origin: origin))
-  }
-
-  /// Reports a promise that is created rejected.
-  @usableFromInline
-  final func noteRejection(_ rejection: Rejection) {
-    Instrumentation.note(self, .created(origin: rejection.origin))
-    Instrumentation.note(self, .settled(rejection))
+    if Instrumentation.isTracing, isSettled { Instrumentation.note(self, .settled(rejection)) }
   }
 
   /// Reports that this observer, which creates no promise, works for the promise of `result`.

@@ -98,12 +98,11 @@ extension Cell {
     reject(Rejection(error, origin: origin))
   }
 
-  /// Settles this cell with the result of `source`, a settled cell of the same value type.
+  /// Settles this cell, which belongs to a resolver, with the result of `source`, a settled cell of
+  /// the same value type.
   @inlinable
   final func copy<Value>(from source: Cell, as type: Value.Type) {
-    if isHandler {
-      unsafeDowncast(self, to: Handler.self).copyResult(of: source, as: type)
-    } else if let rejection = source.rejection {
+    if let rejection = source.rejection {
       reject(rejection, of: source)
     } else {
       fulfill(source.value(as: type))

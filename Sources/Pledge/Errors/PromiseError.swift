@@ -1,6 +1,9 @@
 /// An error with which operators, combinators, and resolvers reject promises.
 public enum PromiseError: Error, Sendable, Hashable, CustomStringConvertible {
   /// A handler returned the promise that is waiting for that handler (Promises/A+ 2.3.1).
+  ///
+  /// A promise that an operator made from the waiting promise isn't detected: both stay pending until
+  /// one of them is cancelled.
   case returnedItself
   /// A combinator that selects one promise received none.
   case emptyInput

@@ -79,7 +79,7 @@ private final class CustomScheduler<Executor: PromiseExecutor>: Scheduler, @unch
   init(_ executor: Executor) { self.executor = executor }
 
   override func enqueue(_ job: Job) {
-    Trampoline.callExecutor(ThreadState.current) { executor.enqueue(PromiseJob(job)) }
+    Trampoline.callExecutor { executor.enqueue(PromiseJob(job)) }
   }
 
   override var name: String { "\(Executor.self)" }

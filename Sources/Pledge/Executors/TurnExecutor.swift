@@ -83,7 +83,7 @@ private final class TurnScheduler: SerialScheduler, @unchecked Sendable {
   override var occupiesCurrentThread: Bool { isCurrent() }
 
   override func requestTurn(_ urgency: Urgency) {
-    Trampoline.callExecutor(ThreadState.current) {
+    Trampoline.callExecutor {
       let turn = PromiseJob(
         ClosureJob { [self] in
           queue.runTurn(urgency)

@@ -3,7 +3,7 @@
 /// `@unchecked Sendable`: `values` is guarded by the lock of `state` until the work is complete;
 /// after that, it doesn't change.
 @usableFromInline
-final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
+final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
   @usableFromInline let result: Promise<[T]>
   private let resolver: Resolver<[T]>
   private let cancelsRest: Bool
@@ -14,9 +14,9 @@ final class ConcurrentWork<T: Sendable>: CombinatorInputs, @unchecked Sendable {
   init(cancelsRest: Bool) {
     self.cancelsRest = cancelsRest
     (result, resolver) = Promise<[T]>.withResolvers()
-    result.cell.onCancel(
-      producer: .inputs(self),
-      CleanUpAction { [weak self] in self?.end(with: CancellationError(), cancelling: true) })
+    result.cell.onCancel(producer: .inputs { [self] in pendingInputs }) { [weak self] in
+      self?.end(with: CancellationError(), cancelling: true)
+    }
   }
 
   var pendingInputs: [Cell] {

@@ -32,12 +32,11 @@ struct HandlerTarget: @unchecked Sendable {
   @inlinable static var inPlace: HandlerTarget { HandlerTarget(nil, .inPlace) }
 
   /// Whether closures for this target can be isolated to it: it is an actor or a `TurnExecutor`.
-  var isIsolation: Bool {
-    switch kind {
-    case .inPlace: false
-    case .scheduler: object.map { unsafeDowncast($0, to: Scheduler.self).isIsolation } ?? false
-    case .queue, .queueAlone: object === Queues.main
-    }
+  var isIsolation: Bool { scheduler?.isIsolation ?? (object === Queues.main) }
+
+  /// The scheduler through which jobs reach the target, if any.
+  var scheduler: Scheduler? {
+    kind == .scheduler ? object.map { unsafeDowncast($0, to: Scheduler.self) } : nil
   }
 
   /// Whether the current thread runs a turn of this target.
@@ -64,8 +63,8 @@ struct HandlerTarget: @unchecked Sendable {
 
   /// Runs `job` on this target, which isn't in place, separately from handlers.
   func schedule(_ job: ClosureJob) {
-    if kind == .scheduler {
-      unsafeDowncast(object.unsafelyUnwrapped, to: Scheduler.self).enqueue(job)
+    if let scheduler {
+      scheduler.enqueue(job)
     } else {
       let queue = unsafeDowncast(object.unsafelyUnwrapped, to: DispatchQueue.self)
       Queues.async(on: queue) { job.perform(ThreadState.current, isInPlace: false) }

@@ -2,21 +2,7 @@
 ///
 /// It retains neither schedulers nor objects.
 final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
-  /// A weak reference.
-  ///
-  /// It is a class, because a struct with a weak reference and another field isn't copied correctly
-  /// inside an optional (Swift 6.3).
-  ///
-  /// `@unchecked Sendable`: written once, in the initializer.
-  private final class Weak: @unchecked Sendable {
-    private(set) weak var scheduler: Scheduler?
-    let identity: ObjectIdentifier
-
-    init(_ scheduler: Scheduler) {
-      self.scheduler = scheduler
-      identity = ObjectIdentifier(scheduler)
-    }
-  }
+  private struct Weak { weak var scheduler: Scheduler? }
 
   private let all = Mutex<[ObjectIdentifier: Weak]>([:])
 
@@ -28,16 +14,18 @@ final class SchedulerRegistry<Scheduler: AnyObject & Sendable>: Sendable {
     let new = create()
     return all.withLock { all in
       if let scheduler = all[owner]?.scheduler { return scheduler }
-      all[owner] = Weak(new)
+      all[owner] = Weak(scheduler: new)
       return new
     }
   }
 
-  /// Removes a scheduler that is being deallocated.
-  func remove(_ identity: ObjectIdentifier, for owner: ObjectIdentifier) {
-    all.withLock { all in
-      // Another scheduler could have replaced it in the meantime.
-      if all[owner]?.identity == identity { all[owner] = nil }
+  /// Removes the scheduler for `owner`, which is being deallocated, unless another has replaced it.
+  func remove(for owner: ObjectIdentifier) {
+    // Returned, because the last reference must not be released under the lock.
+    _ = all.withLock { all in
+      let scheduler = all[owner]?.scheduler
+      if scheduler == nil { all[owner] = nil }
+      return scheduler
     }
   }
 }

@@ -3,28 +3,21 @@
 // is requested twice, at different priorities, neither repeats nor reorders anything.
 
 /// How urgent a job is: one of a few classes of task priorities.
-struct Urgency: Comparable {
+struct Urgency {
   private let rank: UInt8
 
   /// The class of all jobs on an executor without priorities.
-  static let none = Urgency(rank: 0)
-
-  private init(rank: UInt8) { self.rank = rank }
+  static let none = Urgency(.background)
 
   init(_ priority: TaskPriority) {
     // The named priorities are 9 (background), 17, 21, 25 (high), and 33 (the user interface's).
-    rank =
-      priority.rawValue <= 9
-      ? 0
-      : priority.rawValue <= 17 ? 1 : priority.rawValue <= 21 ? 2 : priority.rawValue <= 25 ? 3 : 4
+    rank = priority.rawValue <= 9 ? 0 : max(1, min((priority.rawValue - 10) / 4, 4))
   }
 
   /// The priority of a task that runs jobs of this class.
   var priority: TaskPriority {
     TaskPriority(rawValue: rank == 0 ? 9 : rank == 4 ? 33 : 13 + 4 * rank)
   }
-
-  static func < (first: Urgency, second: Urgency) -> Bool { first.rank < second.rank }
 
   /// The class in a set of classes; greater than all sets of less urgent ones.
   var bit: UInt8 { 1 << rank }
@@ -50,16 +43,6 @@ final class SerialQueue: Sendable {
     /// The most urgent class of the jobs that were added since the queue was last empty.
     var urgency = Urgency.none
 
-    mutating func add(_ entry: Entry, _ urgency: Urgency) {
-      entries.append(entry)
-      self.urgency = max(self.urgency, urgency)
-    }
-
-    mutating func removeFirst() -> Entry? {
-      defer { if entries.isEmpty { urgency = .none } }
-      return entries.removeFirst()
-    }
-
     /// Requests a turn for `urgency`; false if one that is at least as urgent will begin anyway.
     mutating func request(_ urgency: Urgency) -> Bool {
       if requests >= urgency.bit { return false }
@@ -79,7 +62,7 @@ final class SerialQueue: Sendable {
     self.executor = executor
   }
 
-  deinit { if let executor { Self.registry.remove(ObjectIdentifier(self), for: executor) } }
+  deinit { if let executor { Self.registry.remove(for: executor) } }
 
   private static let registry = SchedulerRegistry<SerialQueue>()
 
@@ -97,7 +80,9 @@ final class SerialQueue: Sendable {
     _ job: Job, of scheduler: SerialScheduler, _ urgency: Urgency, continuesTurn: Bool
   ) -> Bool {
     state.withLock { state in
-      state.add(Entry(job: job, scheduler: scheduler), urgency)
+      if state.entries.isEmpty { state.urgency = .none }
+      if urgency.bit > state.urgency.bit { state.urgency = urgency }
+      state.entries.append(Entry(job: job, scheduler: scheduler))
       if state.turns > 0, continuesTurn || !canNest { return false }
       return state.request(urgency)
     }
@@ -114,7 +99,7 @@ final class SerialQueue: Sendable {
     }
     Turn().begin { thread in
       for _ in 0..<Turn.maximumJobs {
-        guard let entry = state.withLock({ $0.removeFirst() }) else { break }
+        guard let entry = state.withLock({ $0.entries.removeFirst() }) else { break }
         thread.pointee.turn.target = .passUnretained(entry.scheduler)
         entry.job.perform(thread, isInPlace: false)
       }
@@ -151,7 +136,7 @@ class SerialScheduler: Scheduler, @unchecked Sendable {
     self.owner = owner
   }
 
-  deinit { if let owner { Self.registry.remove(ObjectIdentifier(self), for: owner) } }
+  deinit { if let owner { Self.registry.remove(for: owner) } }
 
   static let registry = SchedulerRegistry<SerialScheduler>()
 

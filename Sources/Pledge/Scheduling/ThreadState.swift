@@ -7,9 +7,9 @@ struct ThreadState {
   var depth = 0
   /// Jobs that run when this thread's stack has unwound.
   var deferred = Fifo<Job>()
-  /// The in-place jobs that a caller on this thread's stack will run next; only `Delivery` knows
-  /// their type.
-  var jobsOfCaller: UnsafeMutableRawPointer?
+  /// The first of the jobs in place that deliveries on this thread's stack will run next; only
+  /// `Delivery` knows their type, and how they are linked.
+  var inPlace: UnsafeMutableRawPointer?
   /// The handler that is running on this thread.
   var running: Unmanaged<Job>?
   /// The number of users' closures on this thread's stack.

@@ -18,9 +18,8 @@ enum Trampoline {
   ///
   /// It counts as one level of nesting: what it drops is rejected after it has returned.
   @inline(__always)
-  static func callExecutor(
-    _ state: UnsafeMutablePointer<ThreadState>, _ enqueue: () -> Void
-  ) {
+  static func callExecutor(_ enqueue: () -> Void) {
+    let state = ThreadState.current
     state.pointee.depth += 1
     state.pointee.enqueueDepth += 1
     enqueue()

@@ -150,13 +150,4 @@ import Testing
     executor.runAll()
     #expect(DiagnosticsLog.reports(of: ForOneAlone()).isEmpty)
   }
-
-  private func collide(
-    _ first: @escaping @Sendable () -> Void, _ second: @escaping @Sendable () -> Void
-  ) async {
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { first() }
-      group.addTask { second() }
-    }
-  }
 }

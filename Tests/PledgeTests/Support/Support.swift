@@ -174,3 +174,13 @@ func outsideTasks<T: Sendable>(
     if onMain { DispatchQueue.main.async(execute: run) } else { Thread.detachNewThread(run) }
   }
 }
+
+/// Runs both closures at the same time.
+func collide(
+  _ first: @escaping @Sendable () -> Void, _ second: @escaping @Sendable () -> Void
+) async {
+  await withTaskGroup(of: Void.self) { group in
+    group.addTask { first() }
+    group.addTask { second() }
+  }
+}

@@ -34,6 +34,9 @@ let adoptingPrograms = [
   Program(
     name: "cycle-unobserved", reports: 0...2,
     make: { cycle(of: 2, cancels: false, isObserved: false) }),
+  Program(name: "cycle-of-one-map", make: { mapCycle(of: 1) }),
+  Program(name: "cycle-of-two-maps", make: { mapCycle(of: 2) }),
+  Program(name: "cycle-of-three-maps", make: { mapCycle(of: 3) }),
   Program(name: "resolve-with", make: resolveWith),
   Program(name: "resolve-with-cancel", make: resolveWithAndCancel),
 ]
@@ -357,6 +360,40 @@ private func cycle(of count: Int, cancels: Bool, isObserved: Bool = true) -> Sce
         if promise.state != "cycle", !cancels { return "promise \(index) is \(promise.state)" }
       }
       return nil
+    })
+}
+
+/// Promises that wait for a promise made from the next one, two of which are cancelled.
+private func mapCycle(of count: Int) -> Scenario {
+  let sources = (0..<count).map { _ in Promise<Int>.withResolvers() }
+  let notes = Notes()
+  let promises = Box<[Promise<Int>]>([])
+  for (index, source) in sources.enumerated() {
+    promises.value.append(
+      source.promise.then(on: .immediate) { _ in
+        promises.value[(index + 1) % count].map(on: .immediate) { $0 }
+      })
+  }
+  let all = promises.value
+  // Watchers, because another consumer of a promise would end the request there.
+  for (index, promise) in all.enumerated() { promise.noteWatching("\(index)", in: notes) }
+  return Scenario(
+    { sources[0].resolver.fulfill(1) },
+    {
+      for source in sources.dropFirst() { source.resolver.fulfill(1) }
+      all[count - 1].cancel()
+    },
+    { all[0].cancel() },
+    check: {
+      promises.value = []
+      return expect(
+        (
+          all.allSatisfy { $0.state == "cancelled" },
+          "promises are \(all.map(\.state)), heard: \(notes.text)"
+        ),
+        (
+          notes.agree(all.indices.map { "\($0)" }, with: "cancelled"), "heard: \(notes.text)"
+        ))
     })
 }
 

@@ -1,0 +1,110 @@
+import Pledge
+import PledgeTesting
+import Testing
+
+/// Cancelling promises that wait for promises made from themselves.
+@Suite struct CycleCancellation {
+  let lifetimes = LifetimeTracker()
+
+  /// How a promise waits for one that is made from the next promise of the cycle.
+  enum Link: CaseIterable {
+    case then, recover, finallyThen, onQueue, afterMaps
+
+    func callAsFunction(
+      _ start: Promise<Int>, _ next: @escaping @Sendable () -> Promise<Int>
+    ) -> Promise<Int> {
+      switch self {
+      case .then:
+        start.then(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
+      case .recover:
+        start.map(on: .immediate) { _ in throw Boom() }
+          .recover(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
+      case .finallyThen:
+        start.finallyThen { next().done { _ in } }
+      case .onQueue:
+        start.then(on: .global) { _ in next().map(on: .global) { $0 } }
+      case .afterMaps:
+        start.then(on: .immediate) { _ in next().map(on: .immediate) { $0 } }
+          .map(on: .immediate) { $0 }
+          .finally(on: .immediate) {}
+      }
+    }
+  }
+
+  /// Creates promises, each of which waits for one that is made from the next after it has started.
+  private func cycle(of count: Int, _ link: Link) -> ([Promise<Int>], start: @Sendable () -> Void) {
+    let promises = Box<[Promise<Int>]>([])
+    let starts = (0..<count).map { _ in Promise<Int>.withResolvers() }
+    promises.value = starts.enumerated().map { index, start in
+      let token = lifetimes.track("\(index)")
+      return link(start.promise) {
+        withExtendedLifetime(token) { promises.value[(index + 1) % count] }
+      }
+    }
+    return (promises.value, { for start in starts { start.resolver.fulfill(1) } })
+  }
+
+  @Test(arguments: Link.allCases, 1...3)
+  func cycleOneOfWhosePromisesIsCancelled_isRejected(link: Link, count: Int) async throws {
+    for cancelled in 0..<count {
+      let (all, start) = cycle(of: count, link)
+      start()
+      for promise in all { #expect(promise.isPending) }
+      all[cancelled].cancel()
+      for promise in all { try await expectCancellation(of: promise) }
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test(arguments: Link.allCases, 1...3)
+  func cycleThatIsCancelledBeforeItIsClosed_isRejected(link: Link, count: Int) async throws {
+    for cancelled in 0..<count {
+      let (all, start) = cycle(of: count, link)
+      all[cancelled].cancel()
+      start()
+      for promise in all { try await expectCancellation(of: promise) }
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test(arguments: Link.allCases, 1...3)
+  func cycleThatIsCancelledWhileItIsClosed_isRejected(link: Link, count: Int) async throws {
+    for _ in 0..<(isFullRun ? 20_000 : 100) {
+      let (all, start) = cycle(of: count, link)
+      await collide({ start() }, { all[0].cancel() })
+      for promise in all { try await expectCancellation(of: promise) }
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test(arguments: Link.allCases, 1...3)
+  func cycleThatTwoThreadsCancel_isRejected(link: Link, count: Int) async throws {
+    for _ in 0..<(isFullRun ? 20_000 : 100) {
+      let (all, start) = cycle(of: count, link)
+      start()
+      await collide({ all[0].cancel() }, { all[count - 1].cancel() })
+      for promise in all { try await expectCancellation(of: promise) }
+    }
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func cycleWithAnotherConsumer_rejectsItWhenCancelled() async throws {
+    let (all, start) = cycle(of: 2, .then)
+    start()
+    let consumer = all[1].map { $0 }
+    all[0].cancel()
+    try await expectCancellation(of: consumer)
+    try await lifetimes.expectNoneAlive()
+  }
+
+  @Test func cancelledConsumerOfACycle_leavesTheCyclePending() async throws {
+    let (all, start) = cycle(of: 2, .then)
+    start()
+    let consumer = all[1].map { $0 }
+    consumer.cancel()
+    try await expectCancellation(of: consumer)
+    for promise in all { #expect(promise.isPending) }
+    all[1].cancel()
+    try await expectCancellation(of: all[0])
+  }
+}
