@@ -54,6 +54,8 @@ extension RequestCoalescer where Key: Hashable {
   /// the key of another work that waits for this one is rejected, too. Work that waits for itself in
   /// another way, as in a handler inside a task, stays pending until all its callers have cancelled.
   ///
+  /// **Errors.** Those of the work, `CancellationError`, and ``PromiseError/returnedItself``.
+  ///
   /// **Execution.** `start` runs inside this call.
   @inlinable
   public func promise(for key: Key, _ start: () throws -> Promise<Value>) -> Promise<Value> {

@@ -95,9 +95,11 @@ import Testing
   @Test func close_waitsForTasksOfARace_thatOtherCodeHasCancelled() async throws {
     let scope = PromiseScope()
     let (gate, open) = Promise<Void>.withResolvers()
-    let race = Promise.race([1, 2].map { number in
-      Promise { await stubborn(gate, "task \(number)") }
-    }).bound(to: scope)
+    let race = Promise.race(
+      [1, 2].map { number in
+        Promise { await stubborn(gate, "task \(number)") }
+      }
+    ).bound(to: scope)
     race.cancel()
     try await expectCancellation(of: race)
     let end = scope.close()

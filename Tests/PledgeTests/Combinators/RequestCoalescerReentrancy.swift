@@ -27,7 +27,8 @@ import Testing
 
   /// The work's handler requests the same key, in place or elsewhere.
   @Test(arguments: [true, false])
-  func handlerOfTheWork_thatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws {
+  func handlerOfTheWork_thatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws
+  {
     let requests = RequestCoalescer<Int, Int>()
     let executor = ManualExecutor()
     let (gate, resolver) = Promise<Int>.withResolvers()
