@@ -9,7 +9,7 @@ extension Handler {
 extension Cell {
   /// Discards this input of a combinator or a policy that is over: cancels it if it has no consumer.
   ///
-  /// Nobody can receive its error, which therefore counts as handled.
+  /// No consumer can receive its error, which therefore counts as handled.
   final func discard() {
     cancelIfUnconsumed()
     if isSettled { keep() }

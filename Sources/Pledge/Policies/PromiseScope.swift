@@ -75,7 +75,7 @@ public final class PromiseScope: Sendable {
   /// work that is bound to the scope is rejected with ``PromiseError/scopeClosed``, and operations
   /// don't start.
   ///
-  /// The scope doesn't know of work that its promises leave behind themselves, such as the losers of
+  /// The scope doesn't know about work that its promises leave behind themselves, such as the losers of
   /// a race. Bind the inputs of a race, and a promise before its timeout:
   ///
   /// ```swift
