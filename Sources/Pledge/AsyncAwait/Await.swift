@@ -178,7 +178,7 @@ extension Resolver {
     let cell = cell
     cell.onCancel {
       // First the promise, because the task could end immediately, and with a value.
-      cell.reject(Rejection.cancellation)
+      cell.reject(.cancellation(of: [task]))
       task.cancel()
       CancelledTasks.note(task)
     }
@@ -221,6 +221,17 @@ final class AsyncOperation<Value>: @unchecked Sendable {
   /// The isolation of the operation; read before `run`.
   @inlinable
   var isolation: (any Actor)? { operation?.body.isolation }
+
+  /// Runs the operation, which isn't isolated, without a switch to its isolation.
+  @inlinable
+  nonisolated(nonsending) func runHere() async -> Result<Moved<Value>, any Error> {
+    defer { operation = nil }
+    do {
+      return .success(Moved(try await operation.unsafelyUnwrapped.body()))
+    } catch {
+      return .failure(error)
+    }
+  }
 
   @inlinable
   func run(isolation: isolated (any Actor)?) async -> Result<Moved<Value>, any Error> {

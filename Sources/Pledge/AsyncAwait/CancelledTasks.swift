@@ -20,34 +20,6 @@ extension Promise {
   }
 }
 
-/// The tasks that one call of `cancel()` cancels.
-///
-/// Cancellation rejects a promise immediately, but the task that would settle it ends only when its
-/// operation responds. Code that waits for that end collects the tasks while it cancels.
-final class CancelledTasks: Sendable {
-  // Only the call of `cancel()`, and what it calls itself, has this value.
-  @TaskLocal private static var current: CancelledTasks?
-
-  /// The tasks; nil after `cancel()` has returned.
-  private let tasks = Mutex<[Task<Void, Never>]?>([])
-
-  private init() {}
-
-  /// Records that the current call of `cancel()` has cancelled `task`.
-  static func note(_ task: Task<Void, Never>) {
-    current?.tasks.withLock { $0?.append(task) }
-  }
-
-  /// Calls `cancel` and returns the tasks that it has cancelled, which an enclosing call returns, too.
-  static func collect(_ cancel: () -> Void) -> [Task<Void, Never>] {
-    let collector = CancelledTasks()
-    $current.withValue(collector) { cancel() }
-    let tasks = collector.tasks.withLock { exchange(&$0, with: nil) } ?? []
-    for task in tasks { note(task) }
-    return tasks
-  }
-}
-
 extension [Task<Void, Never>] {
   /// Returns a guarantee that is fulfilled after `end`, when all of these tasks have ended.
   func ended(after end: Guarantee<Void>) -> Guarantee<Void> {

@@ -91,8 +91,27 @@ private struct BlockingWait {
   }
 
   /// Whether a closure that the cell depends on now would run where the current thread is.
-  private func needsThisPlace() -> Bool {
-    var rest = [cell]
+  private func needsThisPlace() -> Bool { cell.dependsOnRunningHandler(state, orPlace: isHere) }
+
+  private func isHere(_ place: HandlerTarget) -> Bool {
+    guard let object = place.object, object !== Queues.global else { return false }
+    if place.isCurrent(state) { return true }
+    guard let scheduler = place.scheduler else { return false }
+    if scheduler.occupiesCurrentThread { return true }
+    guard let queue = scheduler.dispatchQueue else { return false }
+    return HandlerTarget(queue.takeUnretainedValue(), .queue).isCurrent(state)
+  }
+}
+
+extension Cell {
+  /// Whether this cell depends on the handler that the current thread is running, or on a closure
+  /// that would run in a place that `isBlocked`.
+  ///
+  /// Only what it depends on now is known.
+  final func dependsOnRunningHandler(
+    _ state: UnsafeMutablePointer<ThreadState>, orPlace isBlocked: (HandlerTarget) -> Bool
+  ) -> Bool {
+    var rest = [self]
     while var cell = rest.popLast() {
       // The work of a limiter or a coalescer can wait for itself, in a cycle.
       var forwards = 0
@@ -102,13 +121,13 @@ private struct BlockingWait {
         }
         switch cell.upstream {
         case .source(let source, let callsClosure):
-          if callsClosure, isHere(unsafeDowncast(cell, to: Handler.self).place) { return true }
+          if callsClosure, isBlocked(unsafeDowncast(cell, to: Handler.self).place) { return true }
           cell = source
         case .producer(.cell(let source)?) where forwards < 100:
           forwards += 1
           cell = source
         case .producer(.closure(let target)?):
-          if isHere(target) { return true }
+          if isBlocked(target) { return true }
           break walk
         case .producer(.inputs(let pendingInputs)?):
           rest += pendingInputs()
@@ -119,14 +138,5 @@ private struct BlockingWait {
       }
     }
     return false
-  }
-
-  private func isHere(_ place: HandlerTarget) -> Bool {
-    guard let object = place.object, object !== Queues.global else { return false }
-    if place.isCurrent(state) { return true }
-    guard let scheduler = place.scheduler else { return false }
-    if scheduler.occupiesCurrentThread { return true }
-    guard let queue = scheduler.dispatchQueue else { return false }
-    return HandlerTarget(queue.takeUnretainedValue(), .queue).isCurrent(state)
   }
 }

@@ -4,8 +4,9 @@ extension Promise {
   /// The request propagates up the chain, up to the first promise that has another consumer. There,
   /// `CancellationError` starts to propagate down the chain: `catch`, `recover`, `finally`, and
   /// `await` all see it. Other consumers of a shared promise aren't affected. Cancelling a settled
-  /// promise has no effect. A handler that is running isn't interrupted; its promise is rejected
-  /// when the handler returns.
+  /// promise has no effect, except that its error, if it has no consumer, counts as handled: the
+  /// errors of a promise that is cancelled aren't reported, whichever comes first. A handler that is
+  /// running isn't interrupted; its promise is rejected when the handler returns.
   ///
   /// - Complexity: O(number of promises to which the request propagates).
   @inlinable

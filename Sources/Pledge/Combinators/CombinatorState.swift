@@ -6,6 +6,16 @@ extension Handler {
   }
 }
 
+extension Cell {
+  /// Discards this input of a combinator or a policy that is over: cancels it if it has no consumer.
+  ///
+  /// No consumer can receive its error, which therefore counts as handled.
+  final func discard() {
+    cancelIfUnconsumed()
+    if isSettled { keep() }
+  }
+}
+
 /// The observers that a combinator has on its inputs, so that all can be removed.
 ///
 /// One thread creates the state, observes all inputs, and then calls `endObserving()`.
@@ -56,10 +66,7 @@ class CombinatorState: @unchecked Sendable {
     if phase != Phase.open {
       // Earlier inputs first, so that observers are removed in the order of the inputs.
       endObserving()
-      if phase == Phase.cancelling { cell.cancelIfUnconsumed() }
-      // If the input has already settled, its error counts as handled in either case.
-      if phase == Phase.keeping || cell.isSettled { cell.keep() }
-      return
+      return phase == Phase.cancelling ? cell.discard() : cell.keep()
     }
     if let tracedResult { observer.noteObserving(for: tracedResult) }
     // Attached first, because an observer can be removed only after it is attached.

@@ -44,7 +44,7 @@ extension Cell {
   /// Cancels this promise because user code called `cancel()` on it.
   @usableFromInline
   final func cancelByName() {
-    if isSettled { return }
+    if isSettled { return forgoRejection(isCounted: false) }
     Instrumentation.note(self, .cancellationRequested)
     cancel()
   }
@@ -167,18 +167,42 @@ final class CancelHooks: Job, @unchecked Sendable {
   }
 
   override func perform(_ state: UnsafeMutablePointer<ThreadState>, isInPlace: Bool) {
-    try? exchange(&first, with: nil)?.call()
-    if !others.isEmpty { for action in exchange(&others, with: []) { try? action.call() } }
-    if !forwarders.isEmpty {
-      for forwarder in exchange(&forwarders, with: []) { forwarder.leave(.cancelled) }
+    let tasks = CancelledTasks.collect(state) {
+      try? exchange(&first, with: nil)?.call()
+      if !others.isEmpty { for action in exchange(&others, with: []) { try? action.call() } }
+      if !forwarders.isEmpty {
+        for forwarder in exchange(&forwarders, with: []) { forwarder.leave(.cancelled) }
+      }
     }
     producer = nil
-    exchange(&cell, with: nil)?.reject(.cancellation)
+    exchange(&cell, with: nil)?.reject(.cancellation(of: tasks))
   }
 
   /// Releases the hooks of a promise that was not cancelled.
   static func discard(_ object: Unmanaged<AnyObject>) {
     let hooks = unsafeDowncast(object.takeRetainedValue(), to: CancelHooks.self)
     for forwarder in hooks.forwarders { forwarder.leave(.keeping) }
+  }
+}
+
+/// The tasks that a cancellation cancels.
+///
+/// Cancellation rejects a promise immediately, but the task that would settle it ends only when its
+/// operation responds. The rejection names these tasks, for code that waits for their end.
+enum CancelledTasks {
+  /// Records that the current cancellation has cancelled `task`.
+  static func note(_ task: Task<Void, Never>) {
+    ThreadState.current.pointee.cancelledTasks?.append(task)
+  }
+
+  /// Calls `cancel` and returns the tasks that it has cancelled, which an enclosing call returns, too.
+  static func collect(
+    _ state: UnsafeMutablePointer<ThreadState> = ThreadState.current, _ cancel: () -> Void
+  ) -> [Task<Void, Never>] {
+    let outer = exchange(&state.pointee.cancelledTasks, with: [])
+    cancel()
+    let tasks = exchange(&state.pointee.cancelledTasks, with: outer) ?? []
+    if !tasks.isEmpty { state.pointee.cancelledTasks?.append(contentsOf: tasks) }
+    return tasks
   }
 }

@@ -12,11 +12,17 @@ final class Rejection: Sendable {
   private let isHandled: AtomicFlag
   /// The rejection that a combinator passed on as this one.
   private let original: Rejection?
+  /// The tasks, which may still run, that the cancellation with this error has cancelled.
+  let cancelledTasks: [Task<Void, Never>]
   /// Whether the error was reported, by this rejection or by one that passes it on.
   private let isReported = AtomicFlag(false)
 
   @usableFromInline
-  init(_ error: any Error, origin: SourceLocation?, isSilent: Bool = false) {
+  init(
+    _ error: any Error, origin: SourceLocation?, isSilent: Bool = false,
+    cancelled tasks: [Task<Void, Never>] = []
+  ) {
+    cancelledTasks = tasks
     let unreported = UnreportedError.unwrapped(error)
     self.error = unreported ?? error
     self.origin = origin
@@ -30,11 +36,18 @@ final class Rejection: Sendable {
   @usableFromInline
   static let cancellation = Rejection(CancellationError(), origin: nil, isSilent: true)
 
+  /// A rejection with `CancellationError` that says which tasks may still run.
+  static func cancellation(of tasks: [Task<Void, Never>]) -> Rejection {
+    if tasks.isEmpty { return cancellation }
+    return Rejection(CancellationError(), origin: nil, isSilent: true, cancelled: tasks)
+  }
+
   /// The rejection that stands for the result of an abandoned promise: see `Cell.abandon()`.
   @usableFromInline
   static let abandonment = Rejection(abandoning: ())
 
   private init(abandoning: Void) {
+    cancelledTasks = []
     error = BrokenPromiseError(origin: nil, reason: .abandoned)
     origin = nil
     isAbandonment = true
@@ -44,6 +57,7 @@ final class Rejection: Sendable {
   }
 
   private init(passingOn original: Rejection, isSilent: Bool = false) {
+    cancelledTasks = []
     error = original.error
     origin = original.origin
     isAbandonment = original.isAbandonment

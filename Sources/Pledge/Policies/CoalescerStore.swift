@@ -9,13 +9,11 @@ final class CoalescerStore: Sendable {
   let table = Mutex(CoalescerTable())
   let monitors = Monitors<CoalescerEvent>()
   private let caching: CoalescerCaching?
-  @usableFromInline let isCaching: Bool
   /// Returns the time since the store was created.
   private let stopwatch: @Sendable () -> TimeSpan
 
   init(caching: CoalescerCaching?, _ time: TimeSource) {
     self.caching = caching
-    isCaching = caching != nil
     stopwatch = time.stopwatch()
   }
 
@@ -169,7 +167,7 @@ final class CoalescerStore: Sendable {
       remove(entry)
       guard let task = entry.takeTask() else { return }
       // First the promise, because the task could end immediately, and with a value.
-      cell.reject(.cancellation)
+      cell.reject(.cancellation(of: [task]))
       task.cancel()
       CancelledTasks.note(task)
     }
@@ -187,29 +185,57 @@ final class CoalescerStore: Sendable {
   /// Starts the work of a new entry as a task.
   @inlinable
   func begin<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
-    let isolation = operation.isolation
-    let task = entry.work.start {
-      Task { [self] in
-        let result = await operation.run(isolation: isolation)
-        switch result {
-        case .success(let value):
-          end(entry, isFulfilled: true)
-          let (lead, cell) = entry.end(
-            keeping: isCaching ? Promise<Value>.value(value.value).cell : nil)
-          if let cell { _ = cell.fulfill(value.value) }
-          if let lead {
-            unsafeBitCast(lead, to: UnsafeContinuation<Value, any Error>.self)
-              .resume(returning: value.value)
-          }
-        case .failure(let error):
-          end(entry, isFulfilled: false)
-          let (lead, cell) = entry.end(keeping: nil)
-          cell?.reject(Rejection(error, origin: nil))
-          lead?.resume(throwing: error)
-        }
+    entry.work.noteOuter()
+    entry.note(Task { await run(operation, as: entry) })
+  }
+
+  /// Starts the work of a new entry as a task, on this thread if that is possible.
+  ///
+  /// So work that doesn't suspend needs no other thread, and its caller doesn't wait.
+  @inlinable
+  func beginImmediately<Value: Sendable>(_ entry: Entry, _ operation: AsyncOperation<Value>) {
+    guard #available(macOS 26, iOS 26, tvOS 26, watchOS 26, visionOS 26, *) else {
+      return begin(entry, operation)
+    }
+    let hasStarted = ImmediateTasks.nest {
+      entry.work.noteOuter()
+      Task.immediate {
+        // Other callers can cancel it before `immediate` returns.
+        withUnsafeCurrentTask { entry.note(Task(current: $0.unsafelyUnwrapped)) }
+        await run(operation, as: entry)
       }
     }
-    entry.note(task)
+    if !hasStarted { begin(entry, operation) }
+  }
+
+  /// Runs the work of an entry, and ends it.
+  @inlinable
+  nonisolated(nonsending) func run<Value: Sendable>(
+    _ operation: AsyncOperation<Value>, as entry: Entry
+  ) async {
+    let isolation = operation.isolation
+    var result: Result<Moved<Value>, any Error>?
+    await entry.work.run {
+      if let isolation {
+        result = await operation.run(isolation: isolation)
+      } else {
+        result = await operation.runHere()
+      }
+    }
+    switch result.unsafelyUnwrapped {
+    case .success(let value):
+      end(entry, isFulfilled: true)
+      let (lead, cell) = entry.end(with: Promise<Value>.value(value.value).cell)
+      if let cell { _ = cell.fulfill(value.value) }
+      lead?.resume()
+    case .failure(let error):
+      end(entry, isFulfilled: false)
+      // Silent, because the lead receives the error itself.
+      let rejection = Rejection(error, origin: nil, isSilent: true)
+      let (lead, cell) = entry.end(with: Root<Value?>(rejection: rejection))
+      cell?.reject(Rejection(error, origin: nil))
+      lead?.resume()
+    }
   }
 
   /// Settles `entry`, by `copy`, when the work that settles `started` has ended.
@@ -293,15 +319,20 @@ final class CoalescedWork: @unchecked Sendable {
     }
   }
 
+  /// Records that this work starts as a part of the current one.
+  @usableFromInline
+  func noteOuter() { outer = Self.current?.firstUnfinished }
+
   /// Calls `start`, which runs as a part of this work.
   @usableFromInline
   func start<Started>(_ start: () -> Started) -> Started {
-    outer = Self.current?.firstUnfinished
+    noteOuter()
     return Self.$current.withValue(self, operation: start)
   }
 
   /// Runs `operation` as this work.
-  func run(_ operation: () async -> Void) async {
+  @usableFromInline
+  nonisolated(nonsending) func run(_ operation: nonisolated(nonsending) () async -> Void) async {
     await Self.$current.withValue(self, operation: operation)
   }
 

@@ -9,7 +9,6 @@
 /// guarded by the table's lock.
 @usableFromInline
 class CoalescerEntry: @unchecked Sendable {
-  /// The continuation of a lead, without the type of its value.
   @usableFromInline typealias Continuation = UnsafeContinuation<Void, any Error>
 
   private enum Lead {
@@ -59,7 +58,19 @@ class CoalescerEntry: @unchecked Sendable {
 
   /// The cell of an entry without a lead.
   @usableFromInline
-  final var cell: Cell { state.withLock { $0.cell }.unsafelyUnwrapped }
+  final var cell: Cell { cellIfAny.unsafelyUnwrapped }
+
+  private final var cellIfAny: Cell? { state.withLock { $0.cell } }
+
+  /// Whether the caller is a part of the work, which would wait for itself: it runs in its task, or in
+  /// a handler on which it depends.
+  @usableFromInline
+  final var isWorkCurrent: Bool {
+    if work.isCurrent { return true }
+    let state = ThreadState.current
+    guard state.pointee.running != nil, let cell = cellIfAny else { return false }
+    return cell.dependsOnRunningHandler(state) { _ in false }
+  }
 
   /// Whether all callers have cancelled.
   final var isCancelled: Bool {
@@ -106,7 +117,20 @@ class CoalescerEntry: @unchecked Sendable {
 
   // MARK: The lead
 
-  /// Stores the lead's continuation, unless the lead has cancelled.
+  /// Whether the work has ended.
+  @usableFromInline
+  final var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// The settled cell, for a lead that hasn't left before the end.
+  @usableFromInline
+  final var leadResult: Cell? {
+    state.withLock { state in
+      if case .left = state.lead { return nil }
+      return state.cell
+    }
+  }
+
+  /// Stores the lead's continuation, unless the lead has cancelled or the work has ended.
   @usableFromInline
   final func wait(_ continuation: Continuation) -> Bool {
     state.withLock { state in
@@ -128,17 +152,21 @@ class CoalescerEntry: @unchecked Sendable {
     }
   }
 
-  /// Ends the work, and returns the callers' continuation and cell.
+  /// Ends the work, and returns the lead's continuation and the cell of the other callers, which
+  /// the caller must settle.
   ///
-  /// `kept` is the settled cell of a value that is cached, which the entry keeps if it has no other.
+  /// From now on, the entry's cell is `result`, which has settled.
   @usableFromInline
-  final func end(keeping kept: Cell?) -> (Continuation?, Cell?) {
+  final func end(with result: Cell) -> (Continuation?, Cell?) {
     state.withLock { state in
       state.hasEnded = true
-      let cell = state.cell
-      if cell == nil { state.cell = kept }
-      if case .waiting(let continuation) = exchange(&state.lead, with: .none) {
+      let cell = exchange(&state.cell, with: result)
+      switch state.lead {
+      case .waiting(let continuation):
+        state.lead = .none
         return (continuation, cell)
+      case .starting: state.lead = .none
+      case .none, .left: break
       }
       return (nil, cell)
     }

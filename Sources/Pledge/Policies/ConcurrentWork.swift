@@ -15,7 +15,7 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
     self.cancelsRest = cancelsRest
     (result, resolver) = Promise<[T]>.withResolvers()
     result.cell.onCancel(producer: .inputs { [self] in pendingInputs }) { [weak self] in
-      self?.end(with: CancellationError(), cancelling: true)
+      self?.end(cancelling: true) { _ in }
     }
   }
 
@@ -58,7 +58,7 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
       state.pending[index] = .some(nil)
       return index
     }
-    guard let index else { return promise.cell.cancelIfUnconsumed() }
+    guard let index else { return promise.cell.discard() }
     let observer = Handler(.observer, of: promise.cell, on: .inPlace, body: nil) {
       [self] _, source in receive(from: source, index: index)
     }
@@ -90,7 +90,7 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
   }
 
   @usableFromInline
-  func fail(_ error: any Error) { end(with: error, cancelling: cancelsRest) }
+  func fail(_ error: any Error) { end(cancelling: cancelsRest) { $0.reject(error) } }
 
   /// Receives the result of a promise that has settled.
   private func receive(from cell: Cell, index: Int) {
@@ -123,15 +123,16 @@ final class ConcurrentWork<T: Sendable>: @unchecked Sendable {
 
   /// Abandons the result, because one of the values will never arrive.
   private func abandon() {
-    let rest = state.withLock { $0.end() }
+    guard let rest = state.withLock({ $0.end() }) else { return }
     resolver.abandon()
     rest.room?.abandon()
     rest.feeding?.cancel()
   }
 
-  private func end(with error: any Error, cancelling: Bool) {
-    let rest = state.withLock { $0.end() }
-    resolver.reject(error)
+  /// Ends the work: first, `settle` settles the result, unless its cancellation does.
+  private func end(cancelling: Bool, _ settle: (Resolver<[T]>) -> Void) {
+    guard let rest = state.withLock({ $0.end() }) else { return }
+    settle(resolver)
     rest.room?.reject(CancellationError())
     rest.feeding?.cancel()
     guard cancelling else { return }
@@ -154,15 +155,16 @@ private struct ConcurrentState {
   /// The promise of the loop that takes the elements.
   var feeding: Promise<Void>?
 
-  /// Ends the work and returns what the caller must settle, cancel, or remove.
-  mutating func end() -> Rest {
+  /// Ends the work and returns what the caller must settle, cancel, or remove; nil if it was over.
+  mutating func end() -> Rest? {
+    if isOver { return nil }
     defer {
       isOver = true
       room = nil
       pending = [:]
       feeding = nil
     }
-    return Rest(room: room?.resolver, pending: isOver ? [:] : pending, feeding: feeding)
+    return Rest(room: room?.resolver, pending: pending, feeding: feeding)
   }
 
   /// What remains when the work ends.

@@ -59,14 +59,9 @@ extension Promise {
 
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
-  /// The returned promise is rejected with the error of the last attempt if no attempts are left,
-  /// that error isn't retryable, the policy's budget is used up, or the next attempt would start
-  /// after its deadline. An attempt that exceeds a time limit of the policy fails with
-  /// ``TimeoutError``. If the policy allows less than one attempt, the promise is rejected with
-  /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the current delay.
+  /// See ``retry(_:clock:_:)``.
   ///
-  /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
-  /// soon after this call.
+  /// **Execution.** `operation` runs in the isolation in which it was written.
   @inlinable
   public static func retry(
     _ policy: RetryPolicy,
@@ -249,24 +244,9 @@ extension LatestOnly {
 
 /// Calls `operation` until it returns, according to `policy`.
 ///
-/// ```swift
-/// let user = try await retry(.exponential(attempts: 3, from: .milliseconds(100))) {
-///   try await fetchUser(id: 7)
-/// }
-/// ```
+/// See ``retry(_:clock:_:)``.
 ///
-/// Throws the error of the last attempt if no attempts are left, that error isn't retryable, the
-/// policy's budget is used up, or the next attempt would start after its deadline. If the policy
-/// allows less than one attempt, throws ``PromiseError/invalidArgument(_:)``.
-///
-/// **Cancellation.** Cancelling the calling task cancels the attempt, after which no other follows.
-/// During a delay, this call throws `CancellationError` immediately.
-///
-/// **Time limits.** An attempt that exceeds a time limit of the policy is cancelled. When it has
-/// ended, it counts as failed with ``TimeoutError``, unless it returned a value.
-///
-/// **Execution.** `operation` runs in the calling task and in the caller's isolation. With a time
-/// limit, each attempt has its own task, and the caller waits for its end.
+/// **Execution.** `operation` runs in the calling task and in the caller's isolation.
 @inlinable
 nonisolated(nonsending) public func retry<Value>(
   _ policy: RetryPolicy, _ operation: nonisolated(nonsending) () async throws -> Value

@@ -11,9 +11,8 @@
 /// reference all stay. So two operations for the same key never have different limiters, and the
 /// memory is bounded by the capacity and the number of keys in use.
 ///
-/// Limiters are only removed in ``limiter(for:)``, each call of which checks four of them. So after n
-/// of them were in use at the same time, those that aren't needed anymore are removed within n/4
-/// calls for existing keys, or n/3 calls for new ones.
+/// Limiters are only removed in ``limiter(for:)``, each call of which looks at 16 of those that were
+/// used least recently, and at four more for each that it removes.
 public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
   private let table: Mutex<KeyedLimiterTable<Key>>
   private let makeLimiter: @Sendable (Key) -> Limiter
@@ -37,25 +36,31 @@ public final class KeyedLimiter<Key: Hashable & Sendable>: Sendable {
 
   /// Returns the limiter for `key`.
   ///
-  /// - Complexity: O(1).
+  /// - Complexity: Amortized O(1).
   public func limiter(for key: Key) -> Limiter {
+    let limiter = findOrMakeLimiter(for: key)
+    // A few at a time, so that the lock is held briefly; they are released without it.
+    var looks = 16
+    while looks > 0, let removed = table.withLock({ $0.removeIdle(lookingAt: 4) }) {
+      looks += 4 * removed.count - 4
+    }
+    return limiter
+  }
+
+  private func findOrMakeLimiter(for key: Key) -> Limiter {
     // Keys are user code, so that none is hashed, compared, or released under the lock.
     let hash = key.hashValue
     var new: KeyedLimiterEntry<Key>?
     while true {
       let bucket = table.withLock { $0.bucket(hash) }
       if let entry = bucket.first(where: { $0.key == key }) {
-        let (limiter, removed) = table.withLock { $0.use(entry) }
-        withExtendedLifetime(removed) {}
-        if let limiter { return limiter }
+        if let limiter = table.withLock({ $0.use(entry) }) { return limiter }
         // It was removed after it was found.
         continue
       }
       let entry = new ?? KeyedLimiterEntry(key, hash, makeLimiter(key))
       new = entry
-      let (limiter, removed) = table.withLock { $0.insert(entry, ifUnchanged: bucket) }
-      withExtendedLifetime(removed) {}
-      if let limiter { return limiter }
+      if let limiter = table.withLock({ $0.insert(entry, ifUnchanged: bucket) }) { return limiter }
     }
   }
 }
@@ -87,8 +92,6 @@ private final class KeyedLimiterEntry<Key: Hashable & Sendable>: @unchecked Send
 /// The limiters by the hash of their keys: pure bookkeeping that calls no code of the keys.
 private struct KeyedLimiterTable<Key: Hashable & Sendable> {
   typealias Entry = KeyedLimiterEntry<Key>
-  /// The limiter, if the entry is in the table, and entries to release without the lock.
-  typealias Answer = (limiter: Limiter?, removed: [Entry])
 
   private let capacity: Int
   private var buckets: [Int: [Entry]] = [:]
@@ -100,32 +103,29 @@ private struct KeyedLimiterTable<Key: Hashable & Sendable> {
 
   func bucket(_ hash: Int) -> [Entry] { buckets[hash] ?? [] }
 
-  mutating func use(_ entry: Entry) -> Answer {
-    guard let place = entry.place else { return (nil, []) }
+  /// Returns the limiter of an entry, if it is in the table.
+  mutating func use(_ entry: Entry) -> Limiter? {
+    guard let place = entry.place else { return nil }
     recent.use(entry, at: place)
-    return answer(entry)
+    return entry.limiter
   }
 
-  /// Inserts an entry, unless others with its hash were added or removed.
-  mutating func insert(_ entry: Entry, ifUnchanged bucket: [Entry]) -> Answer {
-    guard self.bucket(entry.hash).elementsEqual(bucket, by: ===) else { return (nil, []) }
+  /// Inserts an entry and returns its limiter, unless others with its hash were added or removed.
+  mutating func insert(_ entry: Entry, ifUnchanged bucket: [Entry]) -> Limiter? {
+    guard self.bucket(entry.hash).elementsEqual(bucket, by: ===) else { return nil }
     buckets[entry.hash, default: []].append(entry)
     entry.place = recent.insert(entry)
-    return answer(entry)
+    return entry.limiter
   }
 
-  private mutating func answer(_ entry: Entry) -> Answer {
-    let limiter = entry.limiter
-    // The reference keeps the limiter in the table.
-    return withExtendedLifetime(limiter) { (limiter, removeIdle()) }
-  }
-
-  /// Removes idle entries if there are too many, and returns them.
+  /// Looks at `number` entries, and removes and returns those that are idle; nil if there aren't too
+  /// many entries.
   ///
-  /// It looks at a few entries at a time, so that those in use cost little; they become recent.
-  private mutating func removeIdle() -> [Entry] {
+  /// Those in use become recent, so that they cost little.
+  mutating func removeIdle(lookingAt number: Int) -> [Entry]? {
+    if count <= capacity { return nil }
     var removed: [Entry] = []
-    for _ in 0..<4 {
+    for _ in 0..<number {
       guard count > capacity, let oldest = recent.oldest, let place = oldest.place else { break }
       guard oldest.isIdle else {
         recent.use(oldest, at: place)

@@ -382,6 +382,10 @@ extension Limiter {
   /// cancels its promise; the operation then no longer counts. Operations with a higher `priority`
   /// start first.
   ///
+  /// **Errors.** Those of `operation`; and while it waits, `CancellationError`,
+  /// ``QueueFullError``, ``PromiseError/invalidArgument(_:)``, or, if the limiter is deallocated while
+  /// it is paused, ``BrokenPromiseError``.
+  ///
   /// **Execution.** `operation` runs in the isolation in which it was written.
   @inlinable
   public func run<T: Sendable>(

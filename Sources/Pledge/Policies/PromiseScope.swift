@@ -21,27 +21,19 @@
 ///
 /// To wait for the end of the work, too, close the scope, or use ``withPromiseScope(_:)``.
 public final class PromiseScope: Sendable {
-  /// A piece of work that hasn't ended.
-  private enum Work {
-    case starting
-    /// It was cancelled before it had started.
-    case cancelled
-    case started(cancel: @Sendable () -> Void)
+  /// A promise that is bound to the scope.
+  private struct Work {
+    /// Cancels the promise; nil until it is known, and after the promise has settled.
+    var cancel: (@Sendable () -> Void)?
+    var isCancelled = false
   }
 
   private struct State {
     var work: [Int: Work] = [:]
     var nextID = 0
     var isClosed = false
-    /// The number of cancellations whose tasks haven't all ended.
-    var endingCancellations = 0
     /// The resolvers of the guarantees that the scope's work has ended.
     var ends: [GuaranteeResolver<Void>] = []
-
-    /// Removes the resolvers to fulfill, because no work is left.
-    mutating func takeEnds() -> [GuaranteeResolver<Void>] {
-      work.isEmpty && endingCancellations == 0 ? exchange(&ends, with: []) : []
-    }
   }
 
   private let state = Mutex(State())
@@ -49,10 +41,10 @@ public final class PromiseScope: Sendable {
   /// Creates a scope without work.
   public init() {}
 
-  deinit { cancelWork() }
+  deinit { cancelAll() }
 
-  /// The number of tasks of the scope that haven't ended, and of pending promises that are bound to
-  /// it.
+  /// The number of bound promises, and of operations of the scope, whose work hasn't ended, as
+  /// described in ``close()``.
   public var pendingCount: Int { state.withLock { $0.work.count } }
 
   /// Whether ``close()`` was called.
@@ -62,29 +54,11 @@ public final class PromiseScope: Sendable {
   ///
   /// - Complexity: O(number of pending promises).
   public func cancelAll() {
-    let tasks = CancelledTasks.collect { cancelWork() }
-    if tasks.isEmpty { return }
-    // `close()` waits for them, too.
-    state.withLock { $0.endingCancellations += 1 }
-    tasks.ended(after: .value(())).done(on: .immediate) { [weak self] in
-      self?.state.withLock { $0.endingCancellations -= 1 }
-      self?.fulfillEnds()
+    let pending = state.withLock { state in
+      for id in state.work.keys { state.work[id]?.isCancelled = true }
+      return state.work.sorted { $0.key < $1.key }
     }
-  }
-
-  private func cancelWork() {
-    let cancels = state.withLock { state in
-      var cancels: [(id: Int, cancel: @Sendable () -> Void)] = []
-      for (id, work) in state.work {
-        switch work {
-        case .starting: state.work[id] = .cancelled
-        case .started(let cancel): cancels.append((id, cancel))
-        case .cancelled: break
-        }
-      }
-      return cancels
-    }
-    for (_, cancel) in cancels.sorted(by: { $0.id < $1.id }) { cancel() }
+    for (_, work) in pending { work.cancel?() }
   }
 
   /// Closes the scope: cancels all work that is bound to it, and returns a guarantee that is
@@ -94,13 +68,19 @@ public final class PromiseScope: Sendable {
   /// await scope.close().value
   /// ```
   ///
-  /// Work has ended when its promise has settled, all handlers before it have returned, and all
-  /// tasks that the scope has cancelled, now or in ``cancelAll()``, have ended; a task that ignores
-  /// cancellation delays the guarantee. A task that other code cancelled, through a promise that is
-  /// bound to the scope, isn't waited for; an operation that the scope runs is. A producer without a
-  /// task, which settles its promise with a resolver, has ended when its `onCancel` handlers have
-  /// returned. From now on, work that is bound to the scope is rejected with
-  /// ``PromiseError/scopeClosed``, and operations don't start.
+  /// Work has ended when its promise has settled, all handlers before it have returned, and, if it
+  /// was cancelled, by the scope or by other code, the tasks that this has cancelled have ended; a
+  /// task that ignores cancellation delays the guarantee. A producer without a task, which settles
+  /// its promise with a resolver, has ended when its `onCancel` handlers have returned. From now on,
+  /// work that is bound to the scope is rejected with ``PromiseError/scopeClosed``, and operations
+  /// don't start.
+  ///
+  /// The scope doesn't know about work that its promises leave behind themselves, such as the losers of
+  /// a race. Bind the inputs of a race, and a promise before its timeout:
+  ///
+  /// ```swift
+  /// let page = download(url).bound(to: scope).timeout(after: .seconds(5))
+  /// ```
   @discardableResult
   public func close() -> Guarantee<Void> {
     let (end, resolver) = Guarantee<Void>.withResolvers()
@@ -124,15 +104,7 @@ public final class PromiseScope: Sendable {
   public func run<T: Sendable>(
     @_inheritActorContext _ operation: @escaping @Sendable @isolated(any) () async throws -> T
   ) -> Promise<T> {
-    guard let id = add() else { return .rejected(PromiseError.scopeClosed) }
-    let operation = IsolatedOperation(operation)
-    let promise = Promise<T>(calling: operation) { [weak self] in
-      // The scope waits for the end of the task, which can come after the promise was cancelled.
-      defer { self?.remove(id) }
-      return try await operation()
-    }
-    start(id) { promise.cancel() }
-    return promise
+    bind { IsolatedOperation(operation).start() }
   }
 
   /// Starts `operation`, whose promise is cancelled when the scope is deallocated or closed.
@@ -144,8 +116,29 @@ public final class PromiseScope: Sendable {
   /// **Execution.** `operation` runs inside this call.
   @_disfavoredOverload @discardableResult
   public func run<T: Thenable>(_ operation: () throws -> T) -> Promise<T.Value> {
-    if isClosed { return .rejected(PromiseError.scopeClosed) }
-    return Promise<T.Value>.attempted { try operation().source }.bound(to: self)
+    bind { Promise<T.Value>.attempted { try operation().source } }
+  }
+
+  /// Returns a promise with the result of the one that `start` returns, as work of the scope; nil if
+  /// the scope is closed.
+  private func bind<T: Sendable>(_ start: () -> Promise<T>) -> Promise<T> {
+    guard let id = add() else { return .rejected(PromiseError.scopeClosed) }
+    return bind(id, start().cell)
+  }
+
+  fileprivate func bind<T: Sendable>(_ id: Int, _ source: Cell) -> Promise<T> {
+    let settle: @Sendable ([Task<Void, Never>]) -> Void = { [weak self] in self?.settle(id, $0) }
+    let bound = source.derive(T.self, .end, body: ErasedClosure(settle)) { handler, source in
+      let settle = handler.takeBody(as: (@Sendable ([Task<Void, Never>]) -> Void).self)
+      settle(source.rejection?.cancelledTasks ?? [])
+      handler.copyResult(of: source, as: T.self)
+    }
+    let isCancelled = state.withLock { state in
+      state.work[id]?.cancel = { bound.cancel() }
+      return state.work[id]?.isCancelled ?? false
+    }
+    if isCancelled { bound.cancel() }
+    return Promise(cell: bound)
   }
 
   /// Adds work that is about to start, and returns its number; nil if the scope is closed.
@@ -153,32 +146,27 @@ public final class PromiseScope: Sendable {
     state.withLock { state in
       if state.isClosed { return nil }
       defer { state.nextID += 1 }
-      state.work[state.nextID] = .starting
+      state.work[state.nextID] = Work()
       return state.nextID
     }
   }
 
-  fileprivate func start(_ id: Int, cancel: @escaping @Sendable () -> Void) {
-    let wasCancelled = state.withLock { state in
-      switch state.work[id] {
-      case nil: return false
-      case .cancelled: return true
-      case .starting, .started:
-        state.work[id] = .started(cancel: cancel)
-        return false
-      }
+  /// Records that a promise is about to settle, and that its work ends with `tasks`.
+  private func settle(_ id: Int, _ tasks: [Task<Void, Never>]) {
+    let removed = state.withLock { state in
+      if tasks.isEmpty { return state.work.removeValue(forKey: id) }
+      let work = state.work[id]
+      state.work[id]?.cancel = nil
+      return work
     }
-    if wasCancelled { cancel() }
-  }
-
-  fileprivate func remove(_ id: Int) {
-    let removed = state.withLock { $0.work.removeValue(forKey: id) }
     withExtendedLifetime(removed) {}
-    fulfillEnds()
+    guard !tasks.isEmpty else { return fulfillEnds() }
+    tasks.ended(after: .value(())).done(on: .immediate) { [weak self] in self?.settle(id, []) }
   }
 
   private func fulfillEnds() {
-    for resolver in state.withLock({ $0.takeEnds() }) { resolver.fulfill() }
+    let ends = state.withLock { $0.work.isEmpty ? exchange(&$0.ends, with: []) : [] }
+    for resolver in ends { resolver.fulfill() }
   }
 }
 
@@ -222,14 +210,11 @@ extension Thenable {
   /// promise when it settles. If the scope is closed, this happens immediately, and the returned
   /// promise is rejected with ``PromiseError/scopeClosed``.
   public func bound(to scope: PromiseScope) -> Promise<Value> {
-    let promise = source.share()
     guard let id = scope.add() else {
-      promise.cancel()
+      source.cell.discard()
       return .rejected(PromiseError.scopeClosed)
     }
-    let bound = Promise.onEnd(of: promise) { [weak scope] in scope?.remove(id) }
-    scope.start(id) { promise.cancel() }
-    return bound
+    return scope.bind(id, source.cell)
   }
 
   /// Calls `body` with `owner` and the value, unless `owner` has been deallocated by then.

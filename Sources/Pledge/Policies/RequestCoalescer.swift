@@ -48,10 +48,13 @@ extension RequestCoalescer where Key: Hashable {
   /// Returns a promise for the value for `key`; calls `start` unless its work is in progress or its
   /// value is cached.
   ///
-  /// If `start`, or a task that it starts, requests the same key, that request is rejected with
-  /// ``PromiseError/returnedItself``, because the work would wait for itself. If a handler of the
-  /// work makes such a request and waits for it, or if the work of two keys waits for each other,
-  /// this isn't detected, and the promises stay pending until they are cancelled.
+  /// If the work requests its own key, that request is rejected with ``PromiseError/returnedItself``,
+  /// because the work would wait for itself. The work is `start`, the handlers on which the promise
+  /// that it returned depends, and the tasks that `start` starts. In these handlers, a request for
+  /// the key of another work that waits for this one is rejected, too. Work that waits for itself in
+  /// another way, as in a handler inside a task, stays pending until all its callers have cancelled.
+  ///
+  /// **Errors.** Those of the work, `CancellationError`, and ``PromiseError/returnedItself``.
   ///
   /// **Execution.** `start` runs inside this call.
   @inlinable
@@ -158,7 +161,7 @@ extension RequestCoalescer where Key: Hashable {
   /// doesn't wait.
   @inlinable
   func waitsForItself(_ entry: CoalescerEntry, _ promise: Promise<Value>) -> Bool {
-    guard entry.work.isCurrent else { return false }
+    guard entry.isWorkCurrent else { return false }
     promise.cancel()
     return true
   }
@@ -178,7 +181,8 @@ extension RequestCoalescer where Key: Hashable {
   /// **Errors.** Those of the operation, `CancellationError`, and ``PromiseError/returnedItself``.
   ///
   /// **Execution.** `operation` runs in its own task, because it is shared, in the isolation in which
-  /// it was written.
+  /// it was written. If that allows it, it starts on this thread, and this call doesn't return before
+  /// the operation suspends for the first time.
   @inlinable
   nonisolated(nonsending) public func value(
     for key: Key,
@@ -190,16 +194,18 @@ extension RequestCoalescer where Key: Hashable {
     let (role, entry) = request(key, leading: true, &cell)
     guard let cell else {
       let store = store
-      return try await withTaskCancellationHandler {
+      try await withTaskCancellationHandler {
+        store.beginImmediately(entry, operation)
+        if entry.hasEnded { return }
         try await withUnsafeThrowingContinuation { continuation in
-          let erased = unsafeBitCast(continuation, to: CoalescerEntry.Continuation.self)
-          if !entry.wait(erased) { erased.resume(throwing: CancellationError()) }
-          // The task starts last: if this one waits by then, the thread continues with that task.
-          store.begin(entry, operation)
+          if !entry.wait(continuation) { continuation.resume() }
         }
       } onCancel: {
         store.cancelLead(of: entry)
       }
+      guard let cell = entry.leadResult else { throw CancellationError() }
+      let result: Result<Value, any Error> = cell.handledResult()
+      return try result.get()
     }
     let promise = Promise<Value>(cell: cell)
     switch role {

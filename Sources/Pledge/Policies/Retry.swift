@@ -1,11 +1,12 @@
 extension Promise {
   /// Calls `operation` until its promise is fulfilled, according to `policy`.
   ///
-  /// The returned promise is rejected with the error of the last attempt if no attempts are left,
-  /// that error isn't retryable, the policy's budget is used up, or the next attempt would start
-  /// after its deadline. An attempt that exceeds a time limit of the policy fails with
-  /// ``TimeoutError``. If the policy allows less than one attempt, the promise is rejected with
-  /// ``PromiseError/invalidArgument(_:)``. Cancelling it cancels the attempt or the current delay.
+  /// Cancelling the returned promise cancels the attempt or the current delay.
+  ///
+  /// **Errors.** That of the last attempt, if no attempts are left, that error isn't retryable, the
+  /// policy's budget is used up, or the next attempt would start after its deadline. An attempt that
+  /// exceeds a time limit of the policy fails with ``TimeoutError``. If the policy allows less than
+  /// one attempt, ``PromiseError/invalidArgument(_:)``.
   ///
   /// **Execution.** `operation` runs in the isolation in which it was written, the first attempt
   /// soon after this call.
@@ -151,9 +152,9 @@ extension RetryPolicy {
 /// }
 /// ```
 ///
-/// Throws the error of the last attempt if no attempts are left, that error isn't retryable, the
+/// **Errors.** That of the last attempt, if no attempts are left, that error isn't retryable, the
 /// policy's budget is used up, or the next attempt would start after its deadline. If the policy
-/// allows less than one attempt, throws ``PromiseError/invalidArgument(_:)``.
+/// allows less than one attempt, ``PromiseError/invalidArgument(_:)``.
 ///
 /// **Cancellation.** Cancelling the calling task cancels the attempt, after which no other follows.
 /// During a delay, this call throws `CancellationError` immediately.

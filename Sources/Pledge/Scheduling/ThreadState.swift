@@ -26,6 +26,10 @@ struct ThreadState {
   ///
   /// Not weak: an object to which there is a weak reference takes slower paths of the runtime.
   var lastSnapshot: AnyObject?
+  /// The number of tasks on this thread's stack that started there.
+  var immediateDepth = 0
+  /// The tasks that this thread has cancelled; nil unless it is running a cancellation.
+  var cancelledTasks: [Task<Void, Never>]?
   /// Whether this thread is reporting an unhandled rejection.
   var isReporting = false
 

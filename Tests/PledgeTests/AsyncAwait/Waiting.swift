@@ -162,12 +162,16 @@ import Testing
     // The search must end, although what it follows is a cycle.
     let requests = RequestCoalescer<String, Int>()
     let (gate, resolver) = Promise<Void>.withResolvers()
-    let first = requests.promise(for: "a") {
-      gate.then(on: .immediate) { requests.promise(for: "b") { Promise.value(1) } }
+    // Handlers that make these requests themselves would be noticed.
+    let requested = Box<[String: Promise<Int>]>([:])
+    @Sendable func request(_ key: String, waitingFor other: String) -> Promise<Int> {
+      requests.promise(for: key) {
+        gate.then(on: .immediate) { requested.value[other] ?? .value(1) }
+      }
     }
-    let second = requests.promise(for: "b") {
-      gate.then(on: .immediate) { requests.promise(for: "a") { Promise.value(2) } }
-    }
+    let first = request("a", waitingFor: "b")
+    let second = request("b", waitingFor: "a")
+    requested.value = ["a": request("a", waitingFor: "b"), "b": request("b", waitingFor: "a")]
     resolver.fulfill(())
     let started = Recorder<Bool>()
     let waiting = Promise.value(()).map(on: DispatchQueue(label: "wait")) { _ in
@@ -177,6 +181,8 @@ import Testing
     await started.reaches(1).value
     first.cancel()
     second.cancel()
+    for promise in requested.value.values { promise.cancel() }
+    requested.value = [:]
     try await expectRejection(of: waiting, with: CancellationError.self)
   }
 

@@ -32,6 +32,32 @@ import Testing
     #expect(promise.isCancelled)
   }
 
+  /// Whether the error or the cancellation comes first depends on timing.
+  @Test(arguments: [true, false])
+  func errorOfAPromiseThatIsCancelled_isNotReported(errorFirst: Bool) {
+    DiagnosticsLog.install()
+    let error = Boom(code: errorFirst ? 7_311 : 7_312)
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      if errorFirst { resolver.reject(error) } else { resolver.onCancel { resolver.reject(error) } }
+      promise.cancel()
+    }
+    #expect(DiagnosticsLog.reports(of: error).isEmpty)
+  }
+
+  @Test func errorOfASharedPromise_isReportedIfOneOfItsConsumersIsCancelled() {
+    DiagnosticsLog.install()
+    let error = Boom(code: 7_313)
+    do {
+      let (promise, resolver) = Promise<Int>.withResolvers()
+      let (first, second) = (promise.map(on: .immediate) { $0 }, promise.map(on: .immediate) { $0 })
+      first.cancel()
+      resolver.reject(error)
+      withExtendedLifetime(second) {}
+    }
+    #expect(DiagnosticsLog.reports(of: error).count == 1)
+  }
+
   @Test func catchOnAQueue_runsThere_alsoWhenCancelMeetsAValue() async throws {
     let place = Place.serialQueue
     for round in 0..<2_000 {

@@ -61,6 +61,67 @@ import Testing
     #expect(log.events == ["task ended"])
   }
 
+  enum Canceller: CaseIterable {
+    case bound, source, consumer, timeout
+  }
+
+  /// Other code than the scope cancels the task.
+  @Test(arguments: Canceller.allCases)
+  func close_waitsForTasks_thatOtherCodeHasCancelled(canceller: Canceller) async throws {
+    let clock = TestClock()
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let task = Promise { await stubborn(gate, "task") }
+    let source = task.map { 1 }
+    let bound = source.bound(to: scope)
+    switch canceller {
+    case .bound: bound.cancel()
+    case .source: source.cancel()
+    case .consumer: bound.map { $0 }.cancel()
+    case .timeout:
+      let limited = bound.timeout(after: .seconds(1), clock: clock)
+      await clock.advance(by: .seconds(1))
+      try await expectRejection(of: limited, with: TimeoutError.self)
+    }
+    try await expectCancellation(of: task)
+    #expect(scope.pendingCount == 1)
+    let end = scope.close()
+    #expect(end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["task ended"] && scope.pendingCount == 0)
+  }
+
+  @Test func close_waitsForTasksOfARace_thatOtherCodeHasCancelled() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let race = Promise.race(
+      [1, 2].map { number in
+        Promise { await stubborn(gate, "task \(number)") }
+      }
+    ).bound(to: scope)
+    race.cancel()
+    try await expectCancellation(of: race)
+    let end = scope.close()
+    #expect(end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events.sorted() == ["task 1 ended", "task 2 ended"])
+  }
+
+  @Test func close_waitsForAnOperation_whosePromiseOtherCodeHasCancelled() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let work = scope.run { await stubborn(gate, "task") }
+    work.cancel()
+    try await expectCancellation(of: work)
+    let end = scope.close()
+    #expect(end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["task ended"])
+  }
+
   @Test func close_ofAnEmptyScope_isFulfilledImmediately() {
     let scope = PromiseScope()
     #expect(!scope.close().promise.isPending && scope.isClosed)

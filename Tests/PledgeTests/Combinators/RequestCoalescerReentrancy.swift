@@ -23,6 +23,55 @@ import Testing
     for promise in [first, outer] + inner.events { #expect(try await promise.value == 3) }
   }
 
+  // MARK: Work that requests its own key
+
+  /// The work's handler requests the same key, in place or elsewhere.
+  @Test(arguments: [true, false])
+  func handlerOfTheWork_thatRequestsItsKey_isRejected_andTheKeyIsFree(isInPlace: Bool) async throws
+  {
+    let requests = RequestCoalescer<Int, Int>()
+    let executor = ManualExecutor()
+    let (gate, resolver) = Promise<Int>.withResolvers()
+    @Sendable func request(_: Int) -> Promise<Int> { requests.promise(for: 1) { .value(-1) } }
+    let promise = requests.promise(for: 1) {
+      isInPlace ? gate.then(on: .immediate, request) : gate.then(on: executor, request)
+    }
+    let joined = requests.promise(for: 1) { .value(-1) }
+    resolver.fulfill(1)
+    executor.runAll()
+    try await expectRejection(of: promise, with: PromiseError.returnedItself)
+    try await expectRejection(of: joined, with: PromiseError.returnedItself)
+    try await expectFulfillment(of: request(0), with: -1)
+    #expect(requests.count == 0)
+  }
+
+  @Test func workOfTwoKeys_thatWaitsForEachOtherInHandlers_isRejected() async throws {
+    let requests = RequestCoalescer<Int, Int>()
+    let gates = [Promise<Int>.withResolvers(), Promise<Int>.withResolvers()]
+    let promises = [0, 1].map { key in
+      requests.promise(for: key) {
+        gates[key].promise.then(on: .immediate) { _ in
+          requests.promise(for: 1 - key) { .value(-1) }
+        }
+      }
+    }
+    for gate in gates { gate.resolver.fulfill(1) }
+    for promise in promises {
+      try await expectRejection(of: promise, with: PromiseError.returnedItself)
+    }
+    #expect(requests.count == 0)
+  }
+
+  @Test func handlerOfACaller_mayRequestTheKeyAgain() async throws {
+    let requests = RequestCoalescer<Int, Int>()
+    let (work, resolver) = Promise<Int>.withResolvers()
+    let promise = requests.promise(for: 1) { work }.then(on: .immediate) { value in
+      requests.promise(for: 1) { .value(value + 1) }
+    }
+    resolver.fulfill(1)
+    try await expectFulfillment(of: promise, with: 2)
+  }
+
   @Test func clockMayUseTheTable() async {
     await #expect(processExitsWith: .success) {
       let clock = TimersByHand()

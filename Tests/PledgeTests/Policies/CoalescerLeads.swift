@@ -82,6 +82,45 @@ private struct Refused: Error {}
     #expect(requests.count == 0)
   }
 
+  // MARK: Work that starts on the caller's thread
+
+  @Test func workWithoutSuspension_thatNestsDeeply_doesNotOverflowTheStack() async throws {
+    let requests = requests
+    @Sendable func sum(_ number: Int) async throws -> Int {
+      if number == 0 { return 0 }
+      return try await requests.value(for: number) { try await sum(number - 1) + 1 }
+    }
+    #expect(try await sum(10_000) == 10_000)
+    #expect(requests.count == 0)
+  }
+
+  /// The operation never suspends, and only checks whether it is cancelled.
+  @Test func leadThatCancels_cancelsWorkThatHasNotSuspendedYet() async throws {
+    let task = Task { [requests, started] in
+      try await requests.value(for: 1) {
+        started.record(1)
+        while !Task.isCancelled {}
+        return 1
+      }
+    }
+    await started.reaches(1).value
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(requests.count == 0)
+  }
+
+  @MainActor @Test func work_runsInTheIsolationInWhichItWasWritten() async throws {
+    var calls = 0
+    let value = try await requests.value(for: 1) {
+      MainActor.assertIsolated()
+      calls += 1
+      await Task.yield()
+      MainActor.assertIsolated()
+      return calls
+    }
+    #expect(value == 1 && calls == 1)
+  }
+
   @Test func error_reachesAllCallers() async throws {
     let (lead, joined) = (await lead(), join())
     gate.resolver.reject(Refused())

@@ -81,6 +81,15 @@ import Testing
     #expect(limiters.count == 10)
   }
 
+  @Test func limitersThatBecomeIdle_areRemoved_byTheNextCall() {
+    let limiters = KeyedLimiter<Int>(capacity: 10) { _ in Limiter(1) }
+    var held = (0..<1_000).map { limiters.limiter(for: $0) }
+    #expect(held.count == 1_000 && limiters.count == 1_000)
+    held = []
+    _ = limiters.limiter(for: 1)
+    #expect(limiters.count == 10)
+  }
+
   @Test func taskThatWaits_keepsItsLimiter() async throws {
     let limiters = KeyedLimiter<Int>(capacity: 0) { _ in Limiter(1) }
     let (gate, resolver) = Promise<Void>.withResolvers()

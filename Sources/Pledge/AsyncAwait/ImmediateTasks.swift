@@ -1,0 +1,28 @@
+/// Tasks that start on the thread that creates them.
+@usableFromInline
+enum ImmediateTasks {
+  private static var maximumDepth: Int { 16 }
+
+  /// Calls `start`, which starts a task on this thread, unless too many such tasks are on its stack;
+  /// returns whether it did.
+  ///
+  /// A task that starts another one, and so on, would otherwise overflow the stack.
+  @usableFromInline
+  static func nest(_ start: () -> Void) -> Bool {
+    let state = ThreadState.current
+    guard state.pointee.immediateDepth < maximumDepth else { return false }
+    state.pointee.immediateDepth += 1
+    start()
+    state.pointee.immediateDepth -= 1
+    return true
+  }
+}
+
+extension Task where Success == Void, Failure == Never {
+  /// Creates a handle of the current task, which has this type.
+  @usableFromInline
+  init(current: UnsafeCurrentTask) {
+    // Both are a reference to the task; the copy retains it.
+    self = unsafeBitCast(current, to: Task<Void, Never>.self)
+  }
+}
