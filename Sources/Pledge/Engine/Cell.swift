@@ -186,9 +186,11 @@ class Cell: Job, @unchecked Sendable {
 
   /// Locks the cell and returns the word without the lock bit.
   @inline(__always)
-  private final func lock() -> Word {
-    tryLock(Word(rawValue: word.load(ordering: .relaxed))) ?? lockSlowly()
-  }
+  private final func lock() -> Word { lock(Word(rawValue: word.load(ordering: .relaxed))) }
+
+  /// Locks the cell; `seen` is a recently read word.
+  @inline(__always)
+  private final func lock(_ seen: Word) -> Word { tryLock(seen) ?? lockSlowly() }
 
   @inline(never)
   private final func lockSlowly() -> Word {
@@ -379,7 +381,7 @@ class Cell: Job, @unchecked Sendable {
       if isConsumer, slot != nil { noteConsumerOfRejection() }
       return false
     }
-    seen = lock()
+    seen = lock(seen)
     if isConsumer { seen = seen.addingConsumer }
     // An observer that runs in place has no order to preserve, and doesn't wait.
     if seen.has(.settled), !seen.has(.delivering) || observer.target == nil {
