@@ -44,9 +44,12 @@ extension Cell {
   /// Cancels this promise because user code called `cancel()` on it.
   @usableFromInline
   final func cancelByName() {
-    if isSettled { return forgoRejection(isCounted: false) }
-    Instrumentation.note(self, .cancellationRequested)
-    cancel()
+    if !isSettled {
+      Instrumentation.note(self, .cancellationRequested)
+      cancel()
+    }
+    // Its error came first.
+    if !isCancelled { forgoRejection(isCounted: false) }
   }
 
   /// Requests cancellation of the producer if this promise has no consumer.
