@@ -49,7 +49,7 @@ extension Cell {
       cancel()
     }
     // Its error came first.
-    if !isCancelled { forgoRejection(isCounted: false) }
+    if !isCancelled { forgoRejection(consumers: 0) }
   }
 
   /// Requests cancellation of the producer if this promise has no consumer.
@@ -116,7 +116,7 @@ extension Handler {
     if let step {
       source.continueCancelling(step)
     } else {
-      source.forgoRejection()
+      source.forgoRejection(consumers: 1)
     }
     // Last, because code that receives the error may rely on the cancellation.
     Delivery.deliver(self, replacement.rejection)
