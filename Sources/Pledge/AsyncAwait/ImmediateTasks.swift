@@ -22,7 +22,8 @@ extension Task where Success == Void, Failure == Never {
   /// Creates a handle of the current task, which has this type.
   @usableFromInline
   init(current: UnsafeCurrentTask) {
-    // Both are a reference to the task; the copy retains it.
+    // Each of these structures has one stored property, a reference to the task; copying the handle
+    // retains it. `unsafeBitCast` stops the program if their sizes ever differ.
     self = unsafeBitCast(current, to: Task<Void, Never>.self)
   }
 }
