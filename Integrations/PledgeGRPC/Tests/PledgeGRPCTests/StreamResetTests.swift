@@ -34,6 +34,42 @@ import Testing
     }
   }
 
+  /// Ten thousand calls within a minute, hedged with the budget that the article recommends. Each
+  /// hundredth call is slow, so its first attempt is cancelled.
+  @Test(.timeLimit(.minutes(5)))
+  func hedgedCalls_withTheRecommendedBudget_endNoOtherCall() async throws {
+    let bystander = Held<String>()
+    let attempts = CallCounter()
+    let cancelled = CallCounter()
+    try await withPeer {
+      $0.register(Methods.text) { _, _ in bystander.promise() }
+      $0.register(Methods.count) { number, _ in
+        _ = attempts.call()
+        guard number % 100 == 0 else { return .value(number) }
+        return Promise.after(.seconds(1)).map { number }
+          .tap(on: .immediate) { result in
+            if case .failure(is CancellationError) = result { _ = cancelled.call() }
+          }
+      }
+    } _: { peer, _ in
+      let other = peer.call(Methods.text, "tea")
+      await bystander.started.reaches(1).value
+      let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.01)
+      let all = Promise.all(0..<10_000, concurrently: 50) { number in
+        Promise.hedged(delay: .milliseconds(200), budget: hedges) {
+          peer.call(Methods.count, number)
+        }
+      }
+      #expect(try await all.value == Array(0..<10_000))
+      #expect(attempts.count > 10_000)
+      #expect(attempts.count <= 10_110)
+      try expectPending(other)
+      bystander.started.events[0].fulfill("still here")
+      try await expectFulfillment(of: other, with: "still here")
+      #expect(cancelled.count > 0)
+    }
+  }
+
   @Test func example_showsTheDeadlineOnBothSides() async throws {
     let lines = Recorder<String>()
     try await Deadlines.run { lines.record($0) }
