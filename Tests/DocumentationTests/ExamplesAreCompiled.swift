@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-// This target, one of the programs in Examples, or HTTPClientArticle.swift beside the server that its
+// This target, one of the programs in Examples, or HTTPClientArticle.swift next to the server that its
 // tests need, contains every example of the README and the articles verbatim, so all of them compile.
 
 @Suite struct ExamplesAreCompiled {

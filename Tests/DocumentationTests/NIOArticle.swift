@@ -69,7 +69,7 @@
       }
     }
 
-    private func ask(_ connection: Connection, _ channel: some Channel) -> Promise<String> {
+    private func ask(_ connection: ClientConnection, _ channel: some Channel) -> Promise<String> {
       let reply = connection.request("time").promise(onCancel: { connection.close() })
         .timeout(after: .seconds(2), on: channel.eventLoop)
 
@@ -110,7 +110,7 @@
   /// Calls `body` with a connection to a server on loopback that answers with `respond`.
   private func withConnection(
     _ respond: @escaping @Sendable (String) -> Promise<String>,
-    _ body: (Connection) async throws -> Void
+    _ body: (ClientConnection) async throws -> Void
   ) async throws {
     let group = MultiThreadedEventLoopGroup.singleton
     let server = try await ServerBootstrap(group: group)
@@ -128,7 +128,7 @@
       }
       .connect(host: "127.0.0.1", port: server.localAddress?.port ?? 0).get()
     var failure: (any Error)?
-    do { try await body(Connection(channel: channel)) } catch { failure = error }
+    do { try await body(ClientConnection(channel: channel)) } catch { failure = error }
     channel.close(promise: nil)
     try await channel.closeFuture.get()
     try await server.close()
@@ -164,7 +164,7 @@
   }
 
   /// A client's connection, for one request at a time.
-  private struct Connection: Sendable {
+  private struct ClientConnection: Sendable {
     let channel: any Channel
 
     func request(_ text: String) -> EventLoopFuture<String> {

@@ -24,29 +24,30 @@
 
     @Test func requests() async throws {
       try await withServer { client, server, _ in
-        let page = client.load("\(server)/hello", upTo: 1 << 20)
-          .map { response in response.body.map { body in String(buffer: body) } ?? "" }
-
+        let file = File()
+        let large = try HTTPClient.Request(url: "\(server)/size/300000")
+        let (page, copied) = Self.requests(client, server, large, file)
         try await expectFulfillment(of: page, with: "hello")
+        try await expectFulfillment(of: copied)
+        #expect(file.parts.events.map(\.readableBytes).reduce(0, +) == 300_000)
+        let missing = Self.requests(client, server, try .init(url: "\(server)/status/404"), file)
+        try await expectFulfillment(of: missing.0)
+        try await expectRejection(of: missing.1, with: UnexpectedStatus.self)
       }
     }
 
-    @Test func streams() async throws {
-      try await withServer { client, server, _ in
-        func copy(_ request: HTTPClient.Request, _ file: File) -> Promise<HTTPResponseHead> {
-          let copied = client.stream(
-            request,
-            accepting: { head in if head.status != .ok { throw UnexpectedStatus(head.status) } },
-            to: { part in file.write(part) })
+    private static func requests(
+      _ client: HTTPClient, _ server: String, _ request: HTTPClient.Request, _ file: File
+    ) -> (Promise<String>, Promise<HTTPResponseHead>) {
+      let page = client.load("\(server)/hello", upTo: 1 << 20)
+        .map { response in response.body.map { body in String(buffer: body) } ?? "" }
 
-          return copied
-        }
-        let file = File()
-        try await expectFulfillment(of: copy(try .init(url: "\(server)/size/300000"), file))
-        #expect(file.parts.events.map(\.readableBytes).reduce(0, +) == 300_000)
-        try await expectRejection(
-          of: copy(try .init(url: "\(server)/status/404"), file), with: UnexpectedStatus.self)
-      }
+      let copied = client.stream(
+        request,
+        accepting: { head in if head.status != .ok { throw UnexpectedStatus(head.status) } },
+        to: { part in file.write(part) })
+
+      return (page, copied)
     }
 
     @Test func bodies() async throws {

@@ -5,7 +5,9 @@ import PledgeGRPC
 import PledgeTesting
 import Testing
 
-/// The examples of the article. Those that don't name an address run with a server on loopback.
+/// The examples of the article.
+///
+/// Those that don't name an address run with a server on loopback.
 @Suite private struct ArticleExamples {
   @Test func callsStreamsAndHandlers() async throws {
     try await withPeer {
