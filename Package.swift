@@ -132,7 +132,9 @@ let package = Package(
       name: "DocumentationTests",
       dependencies: [
         "PledgeDiagnostics", "PledgeFoundation", "PledgeTesting", "PledgeTestingTraits",
-        openCombine, logging, tracing, metrics, lifecycle, httpClient[0],
+        openCombine, logging, tracing, metrics, lifecycle,
+        product("NIOEmbedded", "swift-nio", "NIO"),
+        product("ServiceLifecycleTestKit", "swift-service-lifecycle", "ServiceLifecycle"),
       ] + integrationModules + nio),
   ]
     + integrations.map { name, dependencies in

@@ -104,18 +104,20 @@
       _ request: Request, _ delegate: Delegate, _ deadline: NIODeadline?, _ logger: Logger?,
       _ fileID: StaticString, _ line: UInt, onCancel: @escaping @Sendable () -> Void = {}
     ) -> Promise<Delegate.Response> {
-      let writing = CurrentPiece()
       var request = request
+      var writing: CurrentPiece?
       if let stream = request.body?.stream {
+        let piece = CurrentPiece()
         let context = RequestContext()
         request.body?.stream = { writer in
-          CurrentPiece.$ofBody.withValue(writing) { context.call { stream(writer) } }
+          CurrentPiece.$ofBody.withValue(piece) { context.call { stream(writer) } }
         }
+        writing = piece
       }
       let task = execute(
         request: request, delegate: delegate, eventLoop: .indifferent, deadline: deadline,
         logger: logger)
-      task.futureResult.whenComplete { _ in writing.end() }
+      if let writing { task.futureResult.whenComplete { _ in writing.end() } }
       let cancel: @Sendable () -> Void = {
         onCancel()
         task.cancel()

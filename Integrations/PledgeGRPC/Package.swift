@@ -15,7 +15,7 @@ let package = Package(
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.1.0"),
     .package(url: "https://github.com/apple/swift-service-context", from: "1.1.0"),
-    // For the example and the tests.
+    // For the example, the benchmark, and the tests.
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.0"),
   ],
   targets: [
@@ -33,6 +33,14 @@ let package = Package(
       name: "deadlines",
       dependencies: [
         "PledgeGRPC",
+        .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+      ]),
+    // A benchmark: calls through Pledge, and the same calls without it.
+    .executableTarget(
+      name: "remote-calls",
+      dependencies: [
+        "PledgeGRPC",
+        .product(name: "GRPCInProcessTransport", package: "grpc-swift-2"),
         .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
       ]),
     .testTarget(

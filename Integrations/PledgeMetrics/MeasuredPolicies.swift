@@ -30,7 +30,24 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> Limiter {
-      monitors.add(LimiterMetrics(name, self, factory).note)
+      let metrics = NamedMetrics("limiter", name, factory)
+      let (running, waiting) = (Level(metrics.meter("running")), Level(metrics.meter("waiting")))
+      let (waitTime, runTime) = (metrics.timer("wait"), metrics.timer("run"))
+      let rejected = metrics.counter("rejected")
+      let limit = metrics.meter("limit")
+      limit.set(self.limit)
+      running.change(by: runningCount)
+      waiting.change(by: waitingCount)
+      monitors.add { event in
+        switch event {
+        case .waiting(let change): waiting.change(by: change)
+        case .running(let change): running.change(by: change)
+        case .waited(let nanoseconds): waitTime.recordNanoseconds(nanoseconds)
+        case .ran(let nanoseconds): runTime.recordNanoseconds(nanoseconds)
+        case .rejected: rejected.increment()
+        case .limit(let new): limit.set(new)
+        }
+      }
       return self
     }
   }
@@ -58,7 +75,7 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> RequestCoalescer {
-      monitors.add(CoalescerMetrics("coalescer", name, factory).note)
+      monitors.add(NamedMetrics("coalescer", name, factory).countRequests())
       return self
     }
   }
@@ -83,8 +100,18 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> DataLoader {
-      requests.monitors.add(CoalescerMetrics("loader", name, factory).note)
-      monitors.add(LoaderMetrics(name, factory).note)
+      let metrics = NamedMetrics("loader", name, factory)
+      requests.monitors.add(metrics.countRequests())
+      let size = metrics.recorder("batch.size")
+      let threw = metrics.counter("batch.failures", ("reason", "threw"))
+      let mismatch = metrics.counter("batch.failures", ("reason", "mismatch"))
+      monitors.add { event in
+        switch event {
+        case .started(let keys): size.record(keys)
+        case .failed: threw.increment()
+        case .mismatched: mismatch.increment()
+        }
+      }
       return self
     }
   }
@@ -109,7 +136,26 @@
     public func measured(
       as name: String, factory: any MetricsFactory = MetricsSystem.factory
     ) -> CircuitBreaker {
-      monitors.add(CircuitMetrics(name, factory).note)
+      let metrics = NamedMetrics("breaker", name, factory)
+      let succeeded = metrics.counter("calls", ("result", "success"))
+      let failed = metrics.counter("calls", ("result", "failure"))
+      let cancelled = metrics.counter("calls", ("result", "cancelled"))
+      let rejected = metrics.counter("calls", ("result", "rejected"))
+      let opened = metrics.counter("opened")
+      let open = metrics.meter("open")
+      monitors.add { event in
+        switch event {
+        case .rejected: rejected.increment()
+        case .ended(.success): succeeded.increment()
+        case .ended(.failure): failed.increment()
+        case .ended(.ignored): cancelled.increment()
+        case .changed(.closed): open.set(0)
+        case .changed(.halfOpen): open.set(0.5)
+        case .changed(.open):
+          opened.increment()
+          open.set(1)
+        }
+      }
       return self
     }
   }
@@ -133,159 +179,69 @@
     }
   }
 
-  /// The metrics of one limiter.
-  private final class LimiterMetrics: Sendable {
-    /// A meter whose changes are reverted when this object is deallocated.
-    private struct Level: ~Copyable {
-      let meter: Meter
-      private let value = Atomic(0)
-
-      init(_ meter: Meter) { self.meter = meter }
-
-      deinit { change(by: -value.load(ordering: .relaxed)) }
-
-      borrowing func change(by amount: Int) {
-        _ = value.wrappingAdd(amount, ordering: .relaxed)
-        if amount > 0 { meter.increment(by: Double(amount)) }
-        if amount < 0 { meter.decrement(by: Double(-amount)) }
-      }
-    }
-
-    private let running: Level
-    private let waiting: Level
-    private let waitingTime: Metrics.Timer
-    private let runningTime: Metrics.Timer
-    private let rejected: Counter
-    private let limit: Meter
-
-    init(_ name: String, _ limiter: Limiter, _ factory: any MetricsFactory) {
-      let dimensions = [("limiter", name)]
-      limit = Meter(label: "pledge.limiter.limit", dimensions: dimensions, factory: factory)
-      running = Level(
-        Meter(label: "pledge.limiter.running", dimensions: dimensions, factory: factory))
-      waiting = Level(
-        Meter(label: "pledge.limiter.waiting", dimensions: dimensions, factory: factory))
-      waitingTime = Metrics.Timer(
-        label: "pledge.limiter.wait", dimensions: dimensions, factory: factory)
-      runningTime = Metrics.Timer(
-        label: "pledge.limiter.run", dimensions: dimensions, factory: factory)
-      rejected = Counter(
-        label: "pledge.limiter.rejected", dimensions: dimensions, factory: factory)
-      limit.set(limiter.limit)
-      running.change(by: limiter.runningCount)
-      waiting.change(by: limiter.waitingCount)
-    }
-
-    func note(_ event: LimiterEvent) {
-      switch event {
-      case .waiting(let change): waiting.change(by: change)
-      case .running(let change): running.change(by: change)
-      case .waited(let nanoseconds): waitingTime.recordNanoseconds(nanoseconds)
-      case .ran(let nanoseconds): runningTime.recordNanoseconds(nanoseconds)
-      case .rejected: rejected.increment()
-      case .limit(let new): limit.set(new)
-      }
-    }
-  }
-
-  /// The metrics of one circuit breaker.
-  private final class CircuitMetrics: Sendable {
-    private let succeeded: Counter
-    private let failed: Counter
-    private let cancelled: Counter
-    private let rejected: Counter
-    private let opened: Counter
-    private let open: Meter
-
-    init(_ name: String, _ factory: any MetricsFactory) {
-      func counter(_ result: String) -> Counter {
-        Counter(
-          label: "pledge.breaker.calls", dimensions: [("breaker", name), ("result", result)],
-          factory: factory)
-      }
-      succeeded = counter("success")
-      failed = counter("failure")
-      cancelled = counter("cancelled")
-      rejected = counter("rejected")
-      opened = Counter(
-        label: "pledge.breaker.opened", dimensions: [("breaker", name)], factory: factory)
-      open = Meter(label: "pledge.breaker.open", dimensions: [("breaker", name)], factory: factory)
-    }
-
-    func note(_ event: CircuitEvent) {
-      switch event {
-      case .rejected: rejected.increment()
-      case .ended(.success): succeeded.increment()
-      case .ended(.failure): failed.increment()
-      case .ended(.ignored): cancelled.increment()
-      case .changed(.closed): open.set(0)
-      case .changed(.halfOpen): open.set(0.5)
-      case .changed(.open):
-        opened.increment()
-        open.set(1)
-      }
-    }
-  }
-
-  /// The batches of one loader.
-  private final class LoaderMetrics: Sendable {
-    private let size: Recorder
-    private let threw: Counter
-    private let mismatch: Counter
-
-    init(_ name: String, _ factory: any MetricsFactory) {
-      func failures(_ reason: String) -> Counter {
-        Counter(
-          label: "pledge.loader.batch.failures",
-          dimensions: [("loader", name), ("reason", reason)], factory: factory)
-      }
-      size = Recorder(
-        label: "pledge.loader.batch.size", dimensions: [("loader", name)], aggregate: true,
-        factory: factory)
-      threw = failures("threw")
-      mismatch = failures("mismatch")
-    }
-
-    func note(_ event: LoaderEvent) {
-      switch event {
-      case .started(let keys): size.record(keys)
-      case .failed: threw.increment()
-      case .mismatched: mismatch.increment()
-      }
-    }
-  }
-
-  /// The metrics of one coalescer, or of the requests to a loader.
-  private final class CoalescerMetrics: Sendable {
-    private let started: Counter
-    private let joined: Counter
-    private let cached: Counter
-    private let stale: Counter
-    private let failedRefreshes: Counter
+  /// The metrics of a policy with a name, all with that name as a dimension.
+  private struct NamedMetrics {
+    private let kind: String
+    private let name: String
+    private let factory: any MetricsFactory
 
     init(_ kind: String, _ name: String, _ factory: any MetricsFactory) {
-      func counter(_ result: String) -> Counter {
-        Counter(
-          label: "pledge.\(kind).requests",
-          dimensions: [(kind, name), ("result", result)], factory: factory)
-      }
-      started = counter("started")
-      joined = counter("joined")
-      cached = counter("cached")
-      stale = counter("stale")
-      failedRefreshes = Counter(
-        label: "pledge.\(kind).failed_refreshes", dimensions: [(kind, name)],
+      self.kind = kind
+      self.name = name
+      self.factory = factory
+    }
+
+    func counter(_ label: String, _ others: (String, String)...) -> Counter {
+      Counter(
+        label: "pledge.\(kind).\(label)", dimensions: [(kind, name)] + others, factory: factory)
+    }
+
+    func meter(_ label: String) -> Meter {
+      Meter(label: "pledge.\(kind).\(label)", dimensions: [(kind, name)], factory: factory)
+    }
+
+    func timer(_ label: String) -> Metrics.Timer {
+      Metrics.Timer(label: "pledge.\(kind).\(label)", dimensions: [(kind, name)], factory: factory)
+    }
+
+    func recorder(_ label: String) -> Recorder {
+      Recorder(
+        label: "pledge.\(kind).\(label)", dimensions: [(kind, name)], aggregate: true,
         factory: factory)
     }
 
-    func note(_ event: CoalescerEvent) {
-      switch event {
-      case .started: started.increment()
-      case .joined: joined.increment()
-      case .cached: cached.increment()
-      case .stale: stale.increment()
-      case .refreshFailed: failedRefreshes.increment()
+    /// Returns a monitor that counts the requests to a coalescer or a loader.
+    func countRequests() -> @Sendable (CoalescerEvent) -> Void {
+      let started = counter("requests", ("result", "started"))
+      let joined = counter("requests", ("result", "joined"))
+      let cached = counter("requests", ("result", "cached"))
+      let stale = counter("requests", ("result", "stale"))
+      let failedRefreshes = counter("failed_refreshes")
+      return { event in
+        switch event {
+        case .started: started.increment()
+        case .joined: joined.increment()
+        case .cached: cached.increment()
+        case .stale: stale.increment()
+        case .refreshFailed: failedRefreshes.increment()
+        }
       }
+    }
+  }
+
+  /// A meter whose changes are reverted when this object is deallocated.
+  private final class Level: Sendable {
+    private let meter: Meter
+    private let value = Atomic(0)
+
+    init(_ meter: Meter) { self.meter = meter }
+
+    deinit { change(by: -value.load(ordering: .relaxed)) }
+
+    func change(by amount: Int) {
+      _ = value.wrappingAdd(amount, ordering: .relaxed)
+      if amount > 0 { meter.increment(by: Double(amount)) }
+      if amount < 0 { meter.decrement(by: Double(-amount)) }
     }
   }
 #endif

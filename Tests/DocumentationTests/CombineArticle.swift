@@ -13,6 +13,8 @@
   @Suite struct CombineArticle {
     @Test func publishersAndPromises() async throws {
       let names = PassthroughSubject<String, Never>()
+      let printed = Recorder<String>()
+      @Sendable func print(_ item: Any) { printed.record("\(item)") }
 
       let subscription = fetchUser(id: 7).publisher
         .map { @Sendable user in user.name }
@@ -23,6 +25,8 @@
       let first = names.firstValue()
       let all = names.allValues()
 
+      try await expectFulfillment(of: printed.reaches(2).promise)
+      #expect(printed.events == [User(id: 7).name, "finished"])
       names.send("Ada")
       names.send("Grace")
       names.send(completion: .finished)

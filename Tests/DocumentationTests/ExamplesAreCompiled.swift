@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-// This target, or one of the programs in Examples, contains every example of the README and the
-// articles verbatim, so all of them compile.
+// This target, one of the programs in Examples, or HTTPClientArticle.swift next to the server that its
+// tests need, contains every example of the README and the articles verbatim, so all of them compile.
 
 @Suite struct ExamplesAreCompiled {
   @Test(arguments: pages)
@@ -92,7 +92,9 @@ import Testing
   private static let sources = Result { try readSources() }
 
   private static func readSources() throws -> String {
-    try ["Tests/DocumentationTests", "Examples/Sources"].flatMap { folder in
+    try [
+      "Tests/DocumentationTests", "Tests/PledgeAsyncHTTPClientTests", "Examples/Sources",
+    ].flatMap { folder in
       try FileManager.default.subpathsOfDirectory(atPath: root + folder)
         .filter { $0.hasSuffix(".swift") }.sorted()
         .map { normalized(try text(of: "\(folder)/\($0)")) }

@@ -1,5 +1,6 @@
 #if NIO
   import NIOCore
+  import NIOEmbedded
   import NIOPosix
   import Pledge
   import PledgeNIO
@@ -9,66 +10,94 @@
   // NIOPosix has a protocol of that name.
   typealias Resolver = Pledge.Resolver
 
-  /// The examples of EventLoops.md, and those of Integrations.md that need an event loop.
+  /// The examples of EventLoops.md, and those of Integrations.md that need an event loop, with a
+  /// server on loopback.
   @Suite struct NIOArticle {
     @Test func bridges() async throws {
-      let channel = LoopbackChannel()
-      let buffer = ByteBuffer(string: "hello")
+      let received = Recorder<String>()
+      try await withConnection { request in
+        received.record(request)
+        return .value(request)
+      } _: { connection in
+        let channel = connection.channel
+        let buffer = ByteBuffer(string: "hello")
 
-      let greeting = channel.eventLoop.submit { "hello" }.promise
-        .map { word in word.uppercased() }
+        let greeting = channel.eventLoop.submit { "hello" }.promise
+          .map { word in word.uppercased() }
 
-      let future: EventLoopFuture<String> = greeting.future(on: channel.eventLoop)
+        let future: EventLoopFuture<String> = greeting.future(on: channel.eventLoop)
 
-      let written = Promise { resolver in
-        channel.writeAndFlush(buffer, promise: resolver.eventLoopPromise(on: channel.eventLoop))
+        let written = Promise { resolver in
+          channel.writeAndFlush(buffer, promise: resolver.eventLoopPromise(on: channel.eventLoop))
+        }
+
+        let executor = TurnExecutor.eventLoop(channel.eventLoop)
+        let length = greeting.map(on: executor) { text in text.count }
+
+        #expect(try await future.get() == "HELLO")
+        try await expectFulfillment(of: written)
+        try await expectFulfillment(of: length, with: 5)
+        try await expectFulfillment(of: received.reaches(1).promise)
+        #expect(received.events == ["hello"])
       }
-
-      let executor = TurnExecutor.eventLoop(channel.eventLoop)
-      let length = greeting.map(on: executor) { text in text.count }
-
-      #expect(try await future.get() == "HELLO")
-      try await expectFulfillment(of: written)
-      try await expectFulfillment(of: length, with: 5)
     }
 
-    @Test func givingUp() async throws {
-      let channel = LoopbackChannel()
-      let connection = SilentConnection(on: channel.eventLoop)
+    @Test func answer_inTime() async throws {
+      try await withConnection { _ in
+        .value("noon")
+      } _: { connection in
+        try await expectFulfillment(
+          of: ask(connection, NIOAsyncTestingChannel()), with: "noon")
+      }
+    }
 
+    @Test func answer_thatTakesTooLong() async throws {
+      let (asked, cancelled) = (Recorder<String>(), Recorder<Void>())
+      try await withConnection { request in
+        Promise { resolver in
+          // Called when the client has closed the connection: see `channelInactive`.
+          resolver.onCancel { _ = (cancelled.record(()), resolver) }
+          asked.record(request)
+        }
+      } _: { connection in
+        let clock = NIOAsyncTestingChannel()
+        let reply = ask(connection, clock)
+        try await expectFulfillment(of: asked.reaches(1).promise)
+        await clock.testingEventLoop.advanceTime(by: .seconds(2))
+        try await expectRejection(of: reply, with: TimeoutError.self)
+        try await expectFulfillment(of: cancelled.reaches(1).promise)
+      }
+    }
+
+    private func ask(_ connection: ClientConnection, _ channel: some Channel) -> Promise<String> {
       let reply = connection.request("time").promise(onCancel: { connection.close() })
         .timeout(after: .seconds(2), on: channel.eventLoop)
 
-      reply.cancel()
-      try await expectCancellation(of: reply)
-      await #expect(throws: CancellationError.self) {
-        try await connection.reply.futureResult.get()
-      }
+      return reply
     }
 
     @Test func recommendations() async throws {
-      let channel = LoopbackChannel()
-      let loop = channel.eventLoop
-      let future = loop.makeSucceededFuture(1)
-      try await expectFulfillment(of: future.promise, with: 1)
+      try await withConnection { request in
+        .value(request)
+      } _: { connection in
+        let channel = connection.channel
+        let loop = channel.eventLoop
+        let future = connection.request("1")
+        try await expectFulfillment(of: future.promise, with: "1")
 
-      let open = loop.makePromise(of: Void.self)
-      let connection = LoopbackChannel(closeFuture: open.futureResult)
-      try await {
-        let channel = connection
         let closed = channel.closeFuture.promise
         closed.then { Promise.value(1) }.cancel()
         // The only consumer has cancelled, and the channel is still open.
         let cleanUp = closed.then { Promise.value(2) }
         try expectPending(cleanUp)
-        open.succeed(())
+        connection.close()
         try await expectFulfillment(of: cleanUp, with: 2)
-      }()
 
-      let page = Promise.value(3)
-      #expect(try await page.future(on: loop).get() == 3)
-      try await expectFulfillment(
-        of: page.done(on: .eventLoop(loop)) { _ in #expect(loop.inEventLoop) })
+        let page = Promise.value(3)
+        #expect(try await page.future(on: loop).get() == 3)
+        try await expectFulfillment(
+          of: page.done(on: .eventLoop(loop)) { _ in #expect(loop.inEventLoop) })
+      }
     }
 
     @Test func resolversInAFileThatImportsNIOPosix() async throws {
@@ -76,57 +105,95 @@
       resolver.fulfill(1)
       try await expectFulfillment(of: promise, with: 1)
     }
-
-    @Test func channelHandlers() async throws {
-      let channel = LoopbackChannel()
-      let written = try await channel.eventLoop.submit {
-        let connection = ServerConnection(on: channel.eventLoop)
-        connection.channelRead("request", context: channel)
-        return connection.written.futureResult
-      }.flatMap { $0 }.get()
-      #expect(written == "response")
-    }
   }
 
-  /// As much of a channel handler as the examples need: not `Sendable`, as those are.
-  private final class ServerConnection {
-    let written: EventLoopPromise<String>
+  /// Calls `body` with a connection to a server on loopback that answers with `respond`.
+  private func withConnection(
+    _ respond: @escaping @Sendable (String) -> Promise<String>,
+    _ body: (ClientConnection) async throws -> Void
+  ) async throws {
+    let group = MultiThreadedEventLoopGroup.singleton
+    let server = try await ServerBootstrap(group: group)
+      .childChannelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(ServerConnection(respond))
+        }
+      }
+      .bind(host: "127.0.0.1", port: 0).get()
+    let channel = try await ClientBootstrap(group: group)
+      .channelInitializer { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(Replies())
+        }
+      }
+      .connect(host: "127.0.0.1", port: server.localAddress?.port ?? 0).get()
+    var failure: (any Error)?
+    do { try await body(ClientConnection(channel: channel)) } catch { failure = error }
+    channel.close(promise: nil)
+    try await channel.closeFuture.get()
+    try await server.close()
+    if let failure { throw failure }
+  }
 
-    init(on loop: any EventLoop) { written = loop.makePromise() }
+  /// A channel handler of a server that answers each request.
+  private final class ServerConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
 
-    func channelRead(_ request: String, context: LoopbackChannel) {
+    private let respond: (String) -> Promise<String>
+    private var response: Promise<String>?
+
+    init(_ respond: @escaping @Sendable (String) -> Promise<String>) { self.respond = respond }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      let request = String(buffer: unwrapInboundIn(data))
       let response = respond(to: request)
       response.future(on: context.eventLoop).assumeIsolated()
         .whenComplete { result in self.write(result, context) }
+      self.response = response
     }
 
-    private func respond(to request: String) -> Promise<String> { .value("response") }
+    func channelInactive(context: ChannelHandlerContext) { response?.cancel() }
 
-    private func write(_ result: Result<String, any Error>, _ context: LoopbackChannel) {
-      written.completeWith(result)
-    }
-  }
+    private func respond(to request: String) -> Promise<String> { respond(request) }
 
-  /// As much of a channel as the examples need.
-  private struct LoopbackChannel {
-    let eventLoop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next()
-    let closeFuture: EventLoopFuture<Void>
-
-    init(closeFuture: EventLoopFuture<Void>? = nil) {
-      self.closeFuture = closeFuture ?? eventLoop.makeSucceededVoidFuture()
-    }
-
-    func writeAndFlush(_ buffer: ByteBuffer, promise: EventLoopPromise<Void>?) {
-      promise?.succeed(())
+    private func write(_ result: Result<String, any Error>, _ context: ChannelHandlerContext) {
+      guard case .success(let text) = result else { return context.close(promise: nil) }
+      context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: text)), promise: nil)
     }
   }
 
-  /// A connection to a server that never answers.
-  private struct SilentConnection {
-    let reply: EventLoopPromise<String>
+  /// A client's connection, for one request at a time.
+  private struct ClientConnection: Sendable {
+    let channel: any Channel
 
-    init(on loop: any EventLoop) { reply = loop.makePromise() }
-    func request(_ text: String) -> EventLoopFuture<String> { reply.futureResult }
-    func close() { reply.fail(CancellationError()) }
+    func request(_ text: String) -> EventLoopFuture<String> {
+      channel.eventLoop.flatSubmit { [channel] in
+        let reply = channel.eventLoop.makePromise(of: String.self)
+        do {
+          try channel.pipeline.syncOperations.handler(type: Replies.self).waiting = reply
+          channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+        } catch {
+          reply.fail(error)
+        }
+        return reply.futureResult
+      }
+    }
+
+    func close() { channel.close(promise: nil) }
+  }
+
+  private final class Replies: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    var waiting: EventLoopPromise<String>?
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      waiting.take()?.succeed(String(buffer: unwrapInboundIn(data)))
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      waiting.take()?.fail(ChannelError.eof)
+    }
   }
 #endif

@@ -53,8 +53,11 @@ package struct Mutex<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
 ///
 /// It must be movable as bytes, which everything is but a struct with a weak reference. (With
 /// `movesAsLike`, which lifts this restriction, a debug build of Swift 6.3 never destroys the value.)
+///
+/// Not private, because the other modules store locks: in their optimized builds, the compiler refers to
+/// this type, and fails if its symbols are private.
 @_staticExclusiveOnly @_rawLayout(like: Value)
-private struct InPlace<Value: ~Copyable>: ~Copyable {
+package struct InPlace<Value: ~Copyable>: ~Copyable {
   var address: UnsafeMutablePointer<Value> {
     UnsafeMutablePointer(Builtin.addressOfRawLayout(self))
   }

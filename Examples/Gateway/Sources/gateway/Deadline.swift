@@ -1,3 +1,4 @@
+import Foundation
 import NIOCore
 
 /// The time by which the response to a request must be complete.
@@ -21,25 +22,12 @@ struct Deadline: Sendable {
   var remaining: Duration { max(ContinuousClock.now.duration(to: instant), .zero) }
 
   /// The value of the header field for a call that starts now.
-  var headerValue: String { "\(remaining / .milliseconds(1), digits: 0)" }
+  var headerValue: String { "\(Int(remaining / .milliseconds(1)))" }
 
   var nio: NIODeadline { .now() + TimeAmount(remaining) }
 }
 
 extension ContinuousClock.Instant {
   /// The time that has passed since this instant, for logs.
-  var elapsed: String { "\(duration(to: .now) / .milliseconds(1), digits: 1) ms" }
-}
-
-extension DefaultStringInterpolation {
-  /// Appends a number with the given number of decimal digits, rounded toward zero.
-  mutating func appendInterpolation(_ number: Double, digits: Int) {
-    var scale = 1
-    for _ in 0..<digits { scale *= 10 }
-    let scaled = Int(number * Double(scale))
-    guard digits > 0 else { return appendLiteral("\(scaled)") }
-    let fraction = "\(scaled % scale)"
-    let zeros = String(repeating: "0", count: digits - fraction.count)
-    appendLiteral("\(scaled / scale).\(zeros)\(fraction)")
-  }
+  var elapsed: String { String(format: "%.1f ms", duration(to: .now) / .milliseconds(1)) }
 }

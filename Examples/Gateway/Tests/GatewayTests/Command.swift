@@ -22,10 +22,11 @@ import Testing
     #expect(try await process.status.value == 0)
   }
 
-  @Test func spans_areLinesOfJSON_andThoseOfCallsBelongToThePage() async throws {
+  @Test(arguments: RunningServer.endpoints)
+  func spans_areLinesOfJSON_andThoseOfCallsBelongToThePage(endpoint: String) async throws {
     let process = try GatewayProcess("--port", "0", "--drain", "0", "--spans", "--no-trace")
     let address = try await process.address.value
-    _ = try await get("\(address)/page/7")
+    _ = try await get("\(address)/\(endpoint)/7")
     process.send(SIGTERM)
     #expect(try await process.status.value == 0)
     let text = try await process.errors.text(containing: #""name":"page""#).value

@@ -81,27 +81,25 @@ import Testing
     }
   }
 
-  @Test func metrics_countRequestsAndCalls() async throws {
+  @Test(arguments: [("page", "pledge"), ("async", "async")])
+  func metrics_countRequestsAndCalls(endpoint: String, prefix: String) async throws {
     try await withServer { server in
-      for id in 1...3 { _ = try await server.get("page/\(id)") }
-      #expect(
-        try await server.metric(
-          #"gateway_requests_total{endpoint="/page/{id}",status="200"}"#) == 3)
-      #expect(
-        try await server.metric(#"backend_calls_total{backend="prices",endpoint="page"}"#) == 3)
-      #expect(
-        try await server.metric(
-          #"gateway_request_seconds_bucket{endpoint="/page/{id}",le="+Inf"}"#) == 3)
-      #expect(
-        try await server.metric(
-          #"pledge_coalescer_requests{coalescer="contents",result="started"}"#)
-          == 3)
-      #expect(
-        try await server.metric(#"pledge_limiter_run_count{limiter="prices"}"#) == 3)
-      #expect(
-        try await server.metric(#"pledge_limiter_wait_count{limiter="prices"}"#) == 3)
+      for id in 1...3 { _ = try await server.get("\(endpoint)/\(id)") }
+      for line in [
+        #"gateway_requests_total{endpoint="/\#(endpoint)/{id}",status="200"}"#,
+        #"gateway_request_seconds_bucket{endpoint="/\#(endpoint)/{id}",le="+Inf"}"#,
+        #"backend_calls_total{backend="prices",endpoint="\#(endpoint)"}"#,
+        #"\#(prefix)_coalescer_requests{coalescer="contents",result="started"}"#,
+        #"\#(prefix)_limiter_run_count{limiter="prices"}"#,
+        #"\#(prefix)_limiter_wait_count{limiter="prices"}"#,
+      ] { #expect(try await server.metric(line) == 3, "\(line)") }
       let text = try await server.get("metrics").text
       #expect(text.contains("# TYPE gateway_request_seconds histogram"))
+      // Both endpoints measure the same.
+      let names = Set(text.matches(of: /(pledge|async)_(\w+)(?=[{ ])/).map { "\($0.1) \($0.2)" })
+      let pledge = names.filter { $0.hasPrefix("pledge ") }.map { $0.dropFirst(7) }
+      let other = names.filter { $0.hasPrefix("async ") }.map { $0.dropFirst(6) }
+      #expect(Set(pledge).subtracting(["limiter_limit"]) == Set(other))
     }
   }
 }

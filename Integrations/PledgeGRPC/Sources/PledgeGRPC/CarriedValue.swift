@@ -1,3 +1,4 @@
+import Foundation
 import GRPCCore
 import Instrumentation
 import ServiceContextModule
@@ -77,34 +78,13 @@ private struct ServiceContextCarrier: ContextCarrier {
 }
 
 extension String {
+  private static let unchanged = CharacterSet(charactersIn: "!"..."~").subtracting(["%"])
+
   /// The text, percent-encoded as printable ASCII.
   var percentEncoded: String {
-    var result = ""
-    for byte in utf8 {
-      if (33...126).contains(byte), byte != UInt8(ascii: "%") {
-        result.unicodeScalars.append(Unicode.Scalar(byte))
-      } else {
-        let digits = String(byte, radix: 16, uppercase: true)
-        result += digits.utf8.count == 1 ? "%0\(digits)" : "%\(digits)"
-      }
-    }
-    return result
+    addingPercentEncoding(withAllowedCharacters: Self.unchanged) ?? self
   }
 
-  /// The decoded text; characters that aren't part of an encoded byte are unchanged.
-  var percentDecoded: String {
-    var bytes: [UInt8] = []
-    var rest = utf8[...]
-    while let byte = rest.popFirst() {
-      if byte == UInt8(ascii: "%"), let digits = String(rest.prefix(2)), digits.utf8.count == 2,
-        let decoded = UInt8(digits, radix: 16)
-      {
-        bytes.append(decoded)
-        rest = rest.dropFirst(2)
-      } else {
-        bytes.append(byte)
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
+  /// The decoded text; the text itself if it isn't the encoding of a text.
+  var percentDecoded: String { removingPercentEncoding ?? self }
 }

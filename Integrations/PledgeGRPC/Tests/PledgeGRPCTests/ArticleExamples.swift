@@ -2,9 +2,32 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import Pledge
 import PledgeGRPC
+import PledgeTesting
+import Testing
 
-/// The examples of the article, which are compiled, and not run.
-private enum ArticleExamples {
+/// The examples of the article.
+///
+/// Those that don't name an address run with a server on loopback.
+@Suite private struct ArticleExamples {
+  @Test func callsStreamsAndHandlers() async throws {
+    try await withPeer {
+      Images().registerMethods(with: &$0)
+    } _: { peer, _ in
+      let budget = RetryBudget(capacity: 10, tokensPerSuccess: 0.1)
+      let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.01)
+      let images = Self.calls(peer, Order(), Servers(peer: peer), budget, hedges)
+      for image in images { try await expectFulfillment(of: image) }
+      let database = Database()
+      for stream in Self.streams(peer, "folder", database, File(), File()) {
+        try await expectFulfillment(of: stream)
+      }
+      #expect(database.inserted.count == 2)
+      let scanned = peer.call(
+        Self.scan, writing: { requests in requests.send([1]).then { requests.send([0]) } })
+      try await expectFulfillment(of: scanned)
+    }
+  }
+
   struct Order: Codable {
     var url = ""
     var size = 0
@@ -20,7 +43,12 @@ private enum ArticleExamples {
   struct HelloReply: Codable {}
 
   struct Database: Sendable {
-    func insert(_ file: File) -> Promise<Void> { Promise() }
+    let inserted = CallCounter()
+
+    func insert(_ file: File) -> Promise<Void> {
+      inserted.call()
+      return Promise()
+    }
   }
 
   struct Servers: Sendable {
@@ -40,7 +68,7 @@ private enum ArticleExamples {
 
   static func load(_ url: String) -> Promise<Image> { .value(Image()) }
   static func store(_ part: File) -> Promise<Void> { Promise() }
-  static func files(in folder: String) -> [File] { [] }
+  static func files(in folder: String) -> [File] { [File(), File()] }
   static func greet(_ request: HelloRequest) -> Promise<HelloReply> { .value(HelloReply()) }
 
   static let resize = RemoteMethod.json(

@@ -13,7 +13,8 @@ import Testing
     try await withPeer {
       $0.register(Methods.count) { number, _ in
         let token = lifetimes.track(number % 3 == 0 ? "cancelled response" : "response")
-        if number % 3 == 0 {
+        // More calls are cancelled than streams can be reset, so most of them must end by themselves.
+        if number % 300 == 0 {
           return Promise { resolver in
             resolver.onCancel { _ = (cancelled.call(), token, resolver) }
           }

@@ -1,3 +1,4 @@
+import Foundation
 import GRPCCore
 import Pledge
 import PledgeGRPC
@@ -31,6 +32,45 @@ import Testing
       for resolver in held.started.events { resolver.fulfill("late") }
       bystander.started.events[0].fulfill(7)
       try await expectFulfillment(of: other, with: 7)
+    }
+  }
+
+  /// Many calls, hedged with the budget that the article recommends.
+  ///
+  /// Each fiftieth call is slow, so its first attempt is cancelled while the budget lasts. The long form
+  /// is ten thousand calls.
+  @Test(.timeLimit(.minutes(5)))
+  func hedgedCalls_withTheRecommendedBudget_endNoOtherCall() async throws {
+    let calls = ProcessInfo.processInfo.environment["PLEDGE_FULL"] == "1" ? 10_000 : 1_000
+    let bystander = Held<String>()
+    let attempts = CallCounter()
+    let cancelled = CallCounter()
+    try await withPeer {
+      $0.register(Methods.text) { _, _ in bystander.promise() }
+      $0.register(Methods.count) { number, _ in
+        _ = attempts.call()
+        guard number % 50 == 0 else { return .value(number) }
+        return Promise.after(.seconds(1)).map { number }
+          .tap { result in
+            if case .failure(is CancellationError) = result { _ = cancelled.call() }
+          }
+      }
+    } _: { peer, _ in
+      let other = peer.call(Methods.text, "tea")
+      await bystander.started.reaches(1).value
+      let hedges = RetryBudget(capacity: 10, tokensPerSuccess: 0.01)
+      let all = Promise.all(0..<calls, concurrently: 50) { number in
+        Promise.hedged(delay: .milliseconds(200), budget: hedges) {
+          peer.call(Methods.count, number)
+        }
+      }
+      #expect(try await all.value == Array(0..<calls))
+      #expect(attempts.count > calls)
+      #expect(attempts.count <= calls + 10 + calls / 100)
+      try expectPending(other)
+      bystander.started.events[0].fulfill("still here")
+      try await expectFulfillment(of: other, with: "still here")
+      #expect(cancelled.count > 0)
     }
   }
 

@@ -3,6 +3,7 @@ import Foundation
 import Logging
 import NIOCore
 import Pledge
+import Tracing
 
 /// The client of one backend, like `Backend`, in plain `async`/`await`.
 ///
@@ -13,6 +14,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   private let address: Promise<String>
   private let client: HTTPClient
   private let metrics: BackendMetrics
+  private let retryMetrics: AsyncRetryMetrics
   private let limiter: AsyncLimiter
   private let attempts: Int
   private let retryBudget = TokenBudget(capacity: 20, perSuccess: 0.1)
@@ -24,7 +26,10 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     self.address = address
     client = services.client
     metrics = BackendMetrics(backend: name, endpoint: "async", factory: services.metrics)
-    limiter = AsyncLimiter(settings.concurrency, queueCapacity: settings.queueCapacity)
+    retryMetrics = AsyncRetryMetrics(name, factory: services.metrics)
+    limiter = AsyncLimiter(
+      settings.concurrency, queueCapacity: settings.queueCapacity,
+      metrics: AsyncLimiterMetrics(name, factory: services.metrics))
     attempts = settings.attempts
     hedgeDelay = settings.hedgeDelay
     hedgeBudget = TokenBudget(
@@ -32,7 +37,7 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
   }
 
   func get(_ id: Int, by deadline: Deadline) async throws -> Part {
-    try await retry(attempts: attempts, budget: retryBudget) { [self] in
+    try await retry(attempts: attempts, budget: retryBudget, metrics: retryMetrics) { [self] in
       do {
         return try await limiter.run { [self] in
           try await hedgedCall(id, by: deadline)
@@ -59,7 +64,9 @@ final class AsyncBackend<Part: Decodable & Sendable>: Sendable {
     metrics.calls.increment()
     let start = ContinuousClock.now
     let request = try backendRequest("\(try await address.value)/\(id)", by: deadline)
-    let response = try await send(request, by: deadline)
+    let response = try await withSpan(name, ofKind: .client) { _ in
+      try await send(request, by: deadline)
+    }
     metrics.latency.record(duration: start.duration(to: .now))
     Logger.current.debug("\(name) \(id): status \(response.status.code) after \(start.elapsed)")
     return try decode(Part.self, from: response.body, status: response.status, of: name)

@@ -28,12 +28,16 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   private let lifetime: Duration
   private let staleLifetime: Duration
   private let capacity: Int
+  private let metrics: AsyncCoalescerMetrics
   private let state = Mutex(State())
 
-  init(lifetime: Duration, staleLifetime: Duration, capacity: Int) {
+  init(
+    lifetime: Duration, staleLifetime: Duration, capacity: Int, metrics: AsyncCoalescerMetrics
+  ) {
     self.lifetime = lifetime
     self.staleLifetime = staleLifetime
     self.capacity = capacity
+    self.metrics = metrics
   }
 
   func value(
@@ -42,8 +46,12 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     let (cached, caller) = state.withLock { state -> (Value?, Int) in
       if let cached = state.cached[key] {
         let age = cached.arrival.duration(to: .now)
-        if age < lifetime { return (cached.value, 0) }
+        if age < lifetime {
+          metrics.cached.increment()
+          return (cached.value, 0)
+        }
         if age < lifetime + staleLifetime {
+          metrics.stale.increment()
           start(key, operation, &state)
           return (cached.value, 0)
         }
@@ -58,7 +66,8 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       try await withCheckedThrowingContinuation { continuation in
         let isCancelled = state.withLock { state in
           if state.cancelled.remove(caller) != nil { return true }
-          start(key, operation, &state)
+          let isNew = start(key, operation, &state)
+          (isNew ? metrics.started : metrics.joined).increment()
           state.works[key]?.callers[caller] = continuation
           return false
         }
@@ -69,11 +78,12 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     }
   }
 
-  /// Starts the work for `key` unless it is already running.
+  /// Starts the work for `key` unless it is already running; returns whether it did.
+  @discardableResult
   private func start(
     _ key: Key, _ operation: @escaping @Sendable () async throws -> Value, _ state: inout State
-  ) {
-    guard state.works[key] == nil else { return }
+  ) -> Bool {
+    guard state.works[key] == nil else { return false }
     state.nextID += 1
     let id = state.nextID
     let task = Task {
@@ -82,6 +92,7 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       self.finish(key, id, result)
     }
     state.works[key] = Work(id: id, task: task)
+    return true
   }
 
   private func finish(_ key: Key, _ id: Int, _ result: Result<Value, any Error>) {
@@ -94,6 +105,8 @@ final class AsyncCoalescer<Key: Hashable & Sendable, Value: Sendable>: Sendable 
           state.cached[other] = nil
         }
         state.cached[key] = Cached(value: value, arrival: .now)
+      } else if state.cached[key] != nil {
+        metrics.failedRefreshes.increment()
       }
       return Array(work.callers.values)
     }

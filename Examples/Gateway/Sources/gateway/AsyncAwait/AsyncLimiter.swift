@@ -14,16 +14,24 @@ final class AsyncLimiter: Sendable {
 
   private let limit: Int
   private let queueCapacity: Int
+  private let metrics: AsyncLimiterMetrics
   private let state = Mutex(State())
 
-  init(_ limit: Int, queueCapacity: Int) {
+  init(_ limit: Int, queueCapacity: Int, metrics: AsyncLimiterMetrics) {
     self.limit = limit
     self.queueCapacity = queueCapacity
+    self.metrics = metrics
   }
 
   func run<Value: Sendable>(_ operation: () async throws -> Value) async throws -> Value {
     try await enter()
-    defer { leave() }
+    metrics.running.increment()
+    let start = ContinuousClock.now
+    defer {
+      leave()
+      metrics.running.decrement()
+      metrics.runTime.record(duration: start.duration(to: .now))
+    }
     return try await operation()
   }
 
@@ -33,13 +41,21 @@ final class AsyncLimiter: Sendable {
         state.running += 1
         return nil
       }
-      guard state.waiting.count < queueCapacity else { throw QueueFullError() }
+      guard state.waiting.count < queueCapacity else {
+        metrics.rejected.increment()
+        throw QueueFullError()
+      }
       state.nextID += 1
       return state.nextID
     }
-    guard let id else { return }
-    // The wait may have ended just before it was cancelled.
-    defer { state.withLock { _ = $0.cancelled.remove(id) } }
+    guard let id else { return metrics.waitTime.recordNanoseconds(0) }
+    metrics.waiting.increment()
+    let start = ContinuousClock.now
+    defer {
+      // The wait may have ended just before it was cancelled.
+      state.withLock { _ = $0.cancelled.remove(id) }
+      metrics.waiting.decrement()
+    }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let result: Result<Void, any Error>? = state.withLock { state in
@@ -64,6 +80,7 @@ final class AsyncLimiter: Sendable {
       }
       continuation?.resume(throwing: CancellationError())
     }
+    metrics.waitTime.record(duration: start.duration(to: .now))
   }
 
   private func leave() {

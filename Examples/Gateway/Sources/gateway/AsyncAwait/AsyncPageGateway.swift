@@ -1,4 +1,5 @@
 import Logging
+import Tracing
 
 /// Loads a page from three backends, like `PageGateway`, in plain `async`/`await`: `/async/{id}`.
 final class AsyncPageGateway: Sendable {
@@ -17,18 +18,21 @@ final class AsyncPageGateway: Sendable {
     prices = AsyncBackend(
       name: "prices", address: backends.prices, settings: settings, services: services)
     contents = AsyncCoalescer(
-      lifetime: settings.lifetime, staleLifetime: settings.staleLifetime, capacity: 10_000)
+      lifetime: settings.lifetime, staleLifetime: settings.staleLifetime, capacity: 10_000,
+      metrics: AsyncCoalescerMetrics("contents", factory: services.metrics))
     timeout = settings.timeout
   }
 
   func page(_ id: Int, by deadline: Deadline) async throws -> Page {
-    try await withDeadline(deadline.instant) { [self] in
-      async let content = contents.value(for: id) { [self] in
-        try await loadContent(id, by: .after(timeout))
+    try await withSpan("page") { [self] _ in
+      try await withDeadline(deadline.instant) { [self] in
+        async let content = contents.value(for: id) { [self] in
+          try await loadContent(id, by: .after(timeout))
+        }
+        async let price = prices.get(id, by: deadline)
+        let parts = try await (content, price)
+        return Page(product: parts.0.product, price: parts.1, reviews: parts.0.reviews)
       }
-      async let price = prices.get(id, by: deadline)
-      let parts = try await (content, price)
-      return Page(product: parts.0.product, price: parts.1, reviews: parts.0.reviews)
     }
   }
 

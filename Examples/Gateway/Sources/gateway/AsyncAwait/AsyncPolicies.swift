@@ -74,7 +74,8 @@ func hedged<Value: Sendable>(
 
 /// Runs `operation` until it succeeds, with exponential backoff and jitter.
 func retry<Value>(
-  attempts: Int, budget: TokenBudget, _ operation: () async throws -> Value
+  attempts: Int, budget: TokenBudget, metrics: AsyncRetryMetrics,
+  _ operation: () async throws -> Value
 ) async throws -> Value {
   var delay = 10.0
   for _ in 1..<attempts {
@@ -86,11 +87,17 @@ func retry<Value>(
       guard isWorthRetrying(error), budget.withdraw() else { throw error }
       try await Task.sleep(for: .milliseconds(delay * .random(in: 0.5...1)))
       delay *= 2
+      metrics.retries.increment()
     }
   }
-  let value = try await operation()
-  budget.deposit()
-  return value
+  do {
+    let value = try await operation()
+    budget.deposit()
+    return value
+  } catch {
+    metrics.exhausted.increment()
+    throw error
+  }
 }
 
 /// A budget of tokens: successes add tokens, and each retry or hedge removes one.

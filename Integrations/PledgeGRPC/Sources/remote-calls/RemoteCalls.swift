@@ -1,12 +1,9 @@
 import Foundation
 import GRPCCore
 import GRPCInProcessTransport
+import GRPCNIOTransportHTTP2Posix
 import Pledge
 import PledgeGRPC
-
-#if HTTP2
-  import GRPCNIOTransportHTTP2Posix
-#endif
 
 /// Measures what calls of gRPC cost through Pledge, on both sides, compared with the same calls without it.
 ///
@@ -25,16 +22,14 @@ enum RemoteCalls {
     print("|---|---|---|---|---|")
     let inProcess = InProcessTransport()
     try await measure("in process", server: inProcess.server) { _ in inProcess.client }
-    #if HTTP2
-      let http2 = HTTP2ServerTransport.Posix(
-        address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext)
-      try await measure("HTTP/2 on loopback", server: http2) { server in
-        let address = try await server.listeningAddress
-        return try HTTP2ClientTransport.Posix.http2NIOPosix(
-          target: .ipv4(address: "127.0.0.1", port: address?.ipv4?.port ?? 0),
-          transportSecurity: .plaintext)
-      }
-    #endif
+    let http2 = HTTP2ServerTransport.Posix(
+      address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext)
+    try await measure("HTTP/2 on loopback", server: http2) { server in
+      let address = try await server.listeningAddress
+      return try HTTP2ClientTransport.Posix.http2NIOPosix(
+        target: .ipv4(address: "127.0.0.1", port: address?.ipv4?.port ?? 0),
+        transportSecurity: .plaintext)
+    }
   }
 
   private static func measure<Listener: ServerTransport, Transport: ClientTransport>(
