@@ -36,7 +36,7 @@ struct Downloads: Sendable {
           .map(on: .global) { _ in try finish(attempt, as: file, sha256: job.sha256) }
       }
       // With what earlier attempts left, whose workers were killed.
-      .get(on: .global) { _ in try? FileManager.default.removeItem(at: partial) }
+      .get { _ in try? FileManager.default.removeItem(at: partial) }
   }
 
   /// Gives a file its name, if it has the right checksum, and returns its size.
