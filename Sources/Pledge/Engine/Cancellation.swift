@@ -44,12 +44,9 @@ extension Cell {
   /// Cancels this promise because user code called `cancel()` on it.
   @usableFromInline
   final func cancelByName() {
-    if !isSettled {
-      Instrumentation.note(self, .cancellationRequested)
-      cancel()
-    }
-    // Its error came first.
-    if !isCancelled { forgoRejection(consumers: 0) }
+    if isSettled { return }
+    Instrumentation.note(self, .cancellationRequested)
+    cancel()
   }
 
   /// Requests cancellation of the producer if this promise has no consumer.
@@ -116,7 +113,7 @@ extension Handler {
     if let step {
       source.continueCancelling(step)
     } else {
-      source.forgoRejection(consumers: 1)
+      source.forgoRejection()
     }
     // Last, because code that receives the error may rely on the cancellation.
     Delivery.deliver(self, replacement.rejection)

@@ -452,12 +452,11 @@ class Cell: Job, @unchecked Sendable {
     if handlesErrors, seen.has(.settled) { rejection?.markHandled() }
   }
 
-  /// Marks this settled cell's rejection as handled if it had no other consumers than this number of
-  /// those that don't receive it.
-  @usableFromInline
-  final func forgoRejection(consumers: UInt64) {
+  /// Marks this settled cell's rejection as handled if it was passed to only one consumer, which
+  /// doesn't receive it.
+  final func forgoRejection() {
     let seen = read()
-    if seen.has(.settled), seen.consumers <= consumers { rejection?.markHandled() }
+    if seen.has(.settled), seen.consumers <= 1 { rejection?.markHandled() }
   }
 
   /// Records that a cancelled handler returned this cell's promise: if that has no other consumer,
