@@ -9,7 +9,7 @@ extension Promise {
   /// Cancellation rejects a promise immediately; the task that would have settled it may run for
   /// longer. A producer without a task, which settles its promise with a resolver, has ended when its
   /// `onCancel` handlers have returned. Work that has other consumers isn't cancelled, and not waited
-  /// for.
+  /// for; neither is the cleanup of `asyncFinally` and `finallyThen`, which isn't cancelled.
   @discardableResult
   public func cancelAndFinish() -> Guarantee<Void> {
     let (end, resolver) = Guarantee<Void>.withResolvers()

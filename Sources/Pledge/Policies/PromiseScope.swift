@@ -75,8 +75,11 @@ public final class PromiseScope: Sendable {
   /// work that is bound to the scope is rejected with ``PromiseError/scopeClosed``, and operations
   /// don't start.
   ///
-  /// The scope doesn't know about work that its promises leave behind themselves, such as the losers of
-  /// a race. Bind the inputs of a race, and a promise before its timeout:
+  /// The scope doesn't know about work that its promises leave behind themselves: the losers of a race,
+  /// what a cancelled task awaits, and asynchronous steps that follow a cancelled one. In particular, a
+  /// cancelled promise doesn't wait for the cleanup of `asyncFinally` or `finallyThen`: where its end
+  /// matters, clean up inside the task. Bind the inputs of a race, a promise before its asynchronous
+  /// steps, and a promise before its timeout:
   ///
   /// ```swift
   /// let page = download(url).bound(to: scope).timeout(after: .seconds(5))

@@ -52,7 +52,8 @@ extension RequestCoalescer where Key: Hashable {
   /// because the work would wait for itself. The work is `start`, the handlers on which the promise
   /// that it returned depends, and the tasks that `start` starts. In these handlers, a request for
   /// the key of another work that waits for this one is rejected, too. Work that waits for itself in
-  /// another way, as in a handler inside a task, stays pending until all its callers have cancelled.
+  /// another way, as in a handler inside a task, is its own caller: it stays pending, and its key in
+  /// use, until it cancels that request, for example by a timeout.
   ///
   /// **Errors.** Those of the work, `CancellationError`, and ``PromiseError/returnedItself``.
   ///

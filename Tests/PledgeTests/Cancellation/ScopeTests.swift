@@ -61,6 +61,21 @@ import Testing
     #expect(log.events == ["task ended"])
   }
 
+  @Test func close_waitsForATaskBeforeAnAsynchronousStep_ifItsPromiseIsBound() async throws {
+    let scope = PromiseScope()
+    let (gate, open) = Promise<Void>.withResolvers()
+    let promise = Promise { await stubborn(gate, "task") }
+      .bound(to: scope)
+      .asyncFinally {}
+      .bound(to: scope)
+    let end = scope.close()
+    try await expectCancellation(of: promise)
+    #expect(end.promise.isPending)
+    open.fulfill()
+    await end.value
+    #expect(log.events == ["task ended"])
+  }
+
   enum Canceller: CaseIterable {
     case bound, source, consumer, timeout
   }
