@@ -153,4 +153,29 @@ import Testing
     let error = #expect(throws: MigrateError.self) { try SourceTree(path: "/nowhere/at/all") }
     #expect(error?.description.contains("/nowhere/at/all") == true)
   }
+
+  @Test func check_whenDifferencesShareTheirPlace_ordersThemByText() {
+    let names = ["echo", "alpha", "delta", "bravo", "foxtrot", "charlie"]
+    let cases = names.map { "if \($0) { text = make\($0)() }" }.joined(separator: " else ")
+    let before = """
+      import PromiseKit
+      func run() -> Promise<String> {
+        var text = ""
+        \(cases)
+        return load(text).map { _ in text }
+      }
+      """
+    let after = """
+      func run() async throws -> String {
+        var text = ""
+        \(cases)
+        _ = try await load(text)
+        return "done"
+      }
+      """
+    let found = findings(before, after).filter { $0.rule == .resultChanged }
+    #expect(found.count == names.count + 1, "\(found.summary)")
+    #expect(Set(found.map { $0.new?.line }).count == 1)
+    #expect(found.map(\.message) == found.map(\.message).sorted(), "\(found.summary)")
+  }
 }

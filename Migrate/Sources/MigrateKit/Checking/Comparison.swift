@@ -1,13 +1,24 @@
 /// Compares the paths of two versions of a function.
 final class Comparison {
   /// A difference on one pair of paths.
-  struct Difference: Hashable {
+  struct Difference: Hashable, Comparable {
     let rule: Rule
     let detail: String
     let oldOffset: Int
     let newOffset: Int
     /// Whether an error on the path represents a cancellation.
     var isCancelled = false
+
+    /// Compares by place, and then by everything else: the order of findings is always the same.
+    static func < (first: Difference, second: Difference) -> Bool {
+      (
+        first.newOffset, first.oldOffset, first.rule.rawValue, first.detail,
+        first.isCancelled ? 1 : 0
+      ) < (
+        second.newOffset, second.oldOffset, second.rule.rawValue, second.detail,
+        second.isCancelled ? 1 : 0
+      )
+    }
 
     /// Whether two assignments changed their order, which only observers notice, or whether an
     /// actor replaces a queue: both run one piece of code at a time.
@@ -96,7 +107,7 @@ final class Comparison {
     return found.filter { !isConsequence($0.key) }.map { difference, occurrence in
       (difference, occurrence, condition(difference, occurrence))
     }
-    .sorted { ($0.0.newOffset, $0.0.oldOffset) < ($1.0.newOffset, $1.0.oldOffset) }
+    .sorted { $0.0 < $1.0 }
   }
 
   /// The cases of enumerations that values are known to be on a path.
