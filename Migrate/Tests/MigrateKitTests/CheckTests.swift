@@ -178,4 +178,34 @@ import Testing
     #expect(Set(found.map { $0.new?.line }).count == 1)
     #expect(found.map(\.message) == found.map(\.message).sorted(), "\(found.summary)")
   }
+
+  /// A wait that a conversion drops: its promise or task, and the `await` of it.
+  @Test(arguments: [
+    ("_ p: Guarantee<Void>", "", "await p"),
+    ("", "let p = Task { await send() }", "await p.value"),
+    ("", "let p = Task { note() }", "await p.value"),
+    ("", "", "await pending"),
+    ("_ p: Promise<Void>", "", "do { try await p } catch {}"),
+  ])
+  func check_whenAwaitIsDropped_findsLostWait(
+    parameter: String, start: String, wait: String
+  ) {
+    func code(_ wait: String) -> String {
+      """
+      import Pledge
+      final class Store {
+        var pending: Guarantee<Int>
+        func run(\(parameter)) async {
+          \(start)
+          \(wait)
+          finish()
+        }
+      }
+      """
+    }
+    let name = wait.contains("pending") ? "pending" : "p"
+    let found = serious(code(wait), code("_ = \(name)"))
+    #expect(found.map(\.rule) == [.waitLost], "\(found.summary)")
+    #expect(serious(code(wait), code(wait) + "\n").isEmpty)
+  }
 }

@@ -227,6 +227,7 @@ final class Comparison {
     for match in alignment.same {
       compare(first.events[match.old], second.events[match.new], first, second, pair)
     }
+    compareWaits(first, second, pair)
     compareOrder(alignment, first, second, pair)
     compareConcurrency(alignment, first, second, pair)
     compareEndings(first, second, pair)
@@ -241,7 +242,11 @@ final class Comparison {
     let isChildCall = second.lists[after.list] == .child && !after.isEffect
     if !isChildCall { compareExecutors(before, after, pair) }
     guard before.isStrong, after.isStrong else { return }
-    if before.isAwaited, before.isKnownToBeAwaited, !after.isAwaited, before.kind == .call {
+    let wasWaitedFor = before.isAwaited || before.origin != 0
+    let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
+    if before.kind == .call, before.isKnownToBeAwaited,
+      before.isAwaited && !after.isAwaited || isLeft
+    {
       causes.append((before.key, after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
@@ -280,6 +285,15 @@ final class Comparison {
       note(
         .effectLost, "\(after.summary)` for each element of `\(before.loops.last ?? "")",
         before.place, after.place, pair)
+    }
+  }
+
+  /// Reports promises and tasks from elsewhere that a path no longer waits for, although it goes on.
+  private func compareWaits(_ first: Path, _ second: Path, _ pair: Int) {
+    guard case .value = second.ending else { return }
+    for (text, isCertain) in first.waits.sorted(by: { $0.key < $1.key })
+    where isCertain && second.waits[text] == nil {
+      note(.waitLost, text, first.endPlace, second.endPlace, pair)
     }
   }
 

@@ -24,6 +24,9 @@ struct State {
   var mapped: [String: Elements] = [:]
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
   var doubts: [String: String] = [:]
+  /// The values that this path waits for, and whether an `await` says so of a promise or task that
+  /// no call of this path returned.
+  var waits: [String: Bool] = [:]
   /// The cases of errors with which operators of the code itself reject.
   var ownErrors: Set<Substring> = []
   /// The tasks of the innermost group.
