@@ -208,4 +208,47 @@ import Testing
     #expect(found.map(\.rule) == [.waitLost], "\(found.summary)")
     #expect(serious(code(wait), code(wait) + "\n").isEmpty)
   }
+
+  @Test(arguments: [("_ item: Item", "item"), ("", "self"), ("", "try await load()")])
+  func check_whenOriginalReplacesChangedCopy_findsOtherResult(
+    parameter: String, source: String
+  ) {
+    func code(_ result: String) -> String {
+      """
+      struct Item {
+        func named(\(parameter)) async throws -> Item {
+          let original = \(source)
+          var copy = original
+          copy.name = "new"
+          copy.state.count = 2
+          return \(result)
+        }
+      }
+      """
+    }
+    let found = serious(code("copy"), code("original"))
+    #expect(found.map(\.rule) == [.resultChanged], "\(found.summary)")
+  }
+
+  @Test func check_whenCopyIsChangedInHandler_isSilent() {
+    let before = """
+      import PromiseKit
+      func run() -> Promise<Item> {
+        load().map { item in
+          var copy = item
+          copy.name = "new"
+          return copy
+        }
+      }
+      """
+    let after = """
+      func run() async throws -> Item {
+        var item = try await load()
+        item.name = "new"
+        return item
+      }
+      """
+    let found = serious(before, after).filter { $0.rule != .executorChanged }
+    #expect(found.isEmpty, "\(found.summary)")
+  }
 }

@@ -20,6 +20,8 @@ struct State {
   var isInTry = false
   /// How often each variable has been set on this path.
   var assigned: [String: Int] = [:]
+  /// The local variables, of which a change of a member makes another value.
+  var variables: Set<String> = []
   /// The results of `map` with a closure that starts work for each element.
   var mapped: [String: Elements] = [:]
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.

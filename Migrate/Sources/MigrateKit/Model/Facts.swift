@@ -180,8 +180,9 @@ struct Path {
     return path
   }
 
-  /// Whether the code waits until an event is over: for its result, or for the work that it is part
-  /// of. A function waits for its child tasks.
+  /// Whether the code waits for an event's result, or for the work that the event is part of.
+  ///
+  /// A function waits for its child tasks.
   func waits(for event: Event) -> Bool {
     var list = event.isAwaited ? event.waiter : event.list
     while let join = joins[list] { list = join.into }
