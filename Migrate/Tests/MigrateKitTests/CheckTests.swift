@@ -153,4 +153,102 @@ import Testing
     let error = #expect(throws: MigrateError.self) { try SourceTree(path: "/nowhere/at/all") }
     #expect(error?.description.contains("/nowhere/at/all") == true)
   }
+
+  @Test func check_whenDifferencesShareTheirPlace_ordersThemByText() {
+    let names = ["echo", "alpha", "delta", "bravo", "foxtrot", "charlie"]
+    let cases = names.map { "if \($0) { text = make\($0)() }" }.joined(separator: " else ")
+    let before = """
+      import PromiseKit
+      func run() -> Promise<String> {
+        var text = ""
+        \(cases)
+        return load(text).map { _ in text }
+      }
+      """
+    let after = """
+      func run() async throws -> String {
+        var text = ""
+        \(cases)
+        _ = try await load(text)
+        return "done"
+      }
+      """
+    let found = findings(before, after).filter { $0.rule == .resultChanged }
+    #expect(found.count == names.count + 1, "\(found.summary)")
+    #expect(Set(found.map { $0.new?.line }).count == 1)
+    #expect(found.map(\.message) == found.map(\.message).sorted(), "\(found.summary)")
+  }
+
+  /// A wait that a conversion drops: its promise or task, and the `await` of it.
+  @Test(arguments: [
+    ("_ p: Guarantee<Void>", "", "await p"),
+    ("", "let p = Task { await send() }", "await p.value"),
+    ("", "let p = Task { note() }", "await p.value"),
+    ("", "", "await pending"),
+    ("_ p: Promise<Void>", "", "do { try await p } catch {}"),
+  ])
+  func check_whenAwaitIsDropped_findsLostWait(
+    parameter: String, start: String, wait: String
+  ) {
+    func code(_ wait: String) -> String {
+      """
+      import Pledge
+      final class Store {
+        var pending: Guarantee<Int>
+        func run(\(parameter)) async {
+          \(start)
+          \(wait)
+          finish()
+        }
+      }
+      """
+    }
+    let name = wait.contains("pending") ? "pending" : "p"
+    let found = serious(code(wait), code("_ = \(name)"))
+    #expect(found.map(\.rule) == [.waitLost], "\(found.summary)")
+    #expect(serious(code(wait), code(wait) + "\n").isEmpty)
+  }
+
+  @Test(arguments: [("_ item: Item", "item"), ("", "self"), ("", "try await load()")])
+  func check_whenOriginalReplacesChangedCopy_findsOtherResult(
+    parameter: String, source: String
+  ) {
+    func code(_ result: String) -> String {
+      """
+      struct Item {
+        func named(\(parameter)) async throws -> Item {
+          let original = \(source)
+          var copy = original
+          copy.name = "new"
+          copy.state.count = 2
+          return \(result)
+        }
+      }
+      """
+    }
+    let found = serious(code("copy"), code("original"))
+    #expect(found.map(\.rule) == [.resultChanged], "\(found.summary)")
+  }
+
+  @Test func check_whenCopyIsChangedInHandler_isSilent() {
+    let before = """
+      import PromiseKit
+      func run() -> Promise<Item> {
+        load().map { item in
+          var copy = item
+          copy.name = "new"
+          return copy
+        }
+      }
+      """
+    let after = """
+      func run() async throws -> Item {
+        var item = try await load()
+        item.name = "new"
+        return item
+      }
+      """
+    let found = serious(before, after).filter { $0.rule != .executorChanged }
+    #expect(found.isEmpty, "\(found.summary)")
+  }
 }

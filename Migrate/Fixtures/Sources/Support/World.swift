@@ -94,8 +94,14 @@ public final class World: @unchecked Sendable {
       }
     default:
       count(1)
-      other.async {
-        work()
+      // Two calls end in the order in which they started, also on different queues.
+      DispatchQueue.main.async {
+        let isDone = DispatchSemaphore(value: 0)
+        self.other.async {
+          work()
+          isDone.signal()
+        }
+        isDone.wait()
         self.count(-1)
       }
     }

@@ -1,13 +1,24 @@
 /// Compares the paths of two versions of a function.
 final class Comparison {
   /// A difference on one pair of paths.
-  struct Difference: Hashable {
+  struct Difference: Hashable, Comparable {
     let rule: Rule
     let detail: String
     let oldOffset: Int
     let newOffset: Int
     /// Whether an error on the path represents a cancellation.
     var isCancelled = false
+
+    /// Compares by place, and then by everything else: the order of findings is always the same.
+    static func < (first: Difference, second: Difference) -> Bool {
+      (
+        first.newOffset, first.oldOffset, first.rule.rawValue, first.detail,
+        first.isCancelled ? 1 : 0
+      ) < (
+        second.newOffset, second.oldOffset, second.rule.rawValue, second.detail,
+        second.isCancelled ? 1 : 0
+      )
+    }
 
     /// Whether two assignments changed their order, which only observers notice, or whether an
     /// actor replaces a queue: both run one piece of code at a time.
@@ -96,7 +107,7 @@ final class Comparison {
     return found.filter { !isConsequence($0.key) }.map { difference, occurrence in
       (difference, occurrence, condition(difference, occurrence))
     }
-    .sorted { ($0.0.newOffset, $0.0.oldOffset) < ($1.0.newOffset, $1.0.oldOffset) }
+    .sorted { $0.0 < $1.0 }
   }
 
   /// The cases of enumerations that values are known to be on a path.
@@ -216,6 +227,7 @@ final class Comparison {
     for match in alignment.same {
       compare(first.events[match.old], second.events[match.new], first, second, pair)
     }
+    compareWaits(first, second, pair)
     compareOrder(alignment, first, second, pair)
     compareConcurrency(alignment, first, second, pair)
     compareEndings(first, second, pair)
@@ -230,7 +242,11 @@ final class Comparison {
     let isChildCall = second.lists[after.list] == .child && !after.isEffect
     if !isChildCall { compareExecutors(before, after, pair) }
     guard before.isStrong, after.isStrong else { return }
-    if before.isAwaited, before.isKnownToBeAwaited, !after.isAwaited, before.kind == .call {
+    let wasWaitedFor = before.isAwaited || before.origin != 0
+    let isLeft = wasWaitedFor && first.waits(for: before) && !second.waits(for: after)
+    if before.kind == .call, before.isKnownToBeAwaited,
+      before.isAwaited && !after.isAwaited || isLeft
+    {
       causes.append((before.key, after.key))
       note(.waitLost, after.summary, before.place, after.place, pair)
     }
@@ -269,6 +285,15 @@ final class Comparison {
       note(
         .effectLost, "\(after.summary)` for each element of `\(before.loops.last ?? "")",
         before.place, after.place, pair)
+    }
+  }
+
+  /// Reports promises and tasks from elsewhere that a path no longer waits for, although it goes on.
+  private func compareWaits(_ first: Path, _ second: Path, _ pair: Int) {
+    guard case .value = second.ending else { return }
+    for (text, isCertain) in first.waits.sorted(by: { $0.key < $1.key })
+    where isCertain && second.waits[text] == nil {
+      note(.waitLost, text, first.endPlace, second.endPlace, pair)
     }
   }
 

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Executes bodies symbolically: returns each path with what it does.
 ///
 /// Both alternatives of each condition are followed, and so are success and failure of each call
@@ -108,7 +110,11 @@ final class Machine {
     switch step {
     case .expression(let value):
       return try evaluate(value, state, isEffect: true).map(flow)
-    case .bind(let pattern, let value, _, let isAsync):
+    case .bind(let pattern, let value, let isVariable, let isAsync):
+      var state = state
+      for name in names(pattern) {
+        if isVariable { state.variables.insert(name) } else { state.variables.remove(name) }
+      }
       return try bind(pattern, value, isAsync: isAsync, state)
     case .assign(let target, let symbol, let value):
       return try assign(target, symbol, value, state)
@@ -214,6 +220,9 @@ final class Machine {
     return state
   }
 
+  /// What the description of a copy starts with, once a member of the copy has changed.
+  private static let changed = "changed copy of "
+
   private func assign(
     _ target: Expr, _ symbol: String, _ value: Expr, _ state: State
   ) throws -> Results {
@@ -233,13 +242,18 @@ final class Machine {
       return try evaluate(target, state).map { state, subject, flow in
         if let flow { return (state, flow) }
         var state = state
-        let subject = subject?.text ?? ""
+        let subject = (subject?.text ?? "").replacingOccurrences(of: Self.changed, with: "")
         // A stored promise is what a stored task is; the call that starts it is described by itself.
         let text = isPromise ? "promise" : value.text
         record(
           .set, key: "\(subject) \(symbol) \(text)", subject: subject, values: text,
           at: target.place, isEffect: true, closures: callbacks([value], state), in: &state)
         state.assigned[subject, default: 0] += 1
+        if let name = target.root, state.variables.contains(name),
+          case .plain(let text)? = state.environment[name], !text.hasPrefix(Self.changed)
+        {
+          state.environment[name] = .plain(shortened(Self.changed + text))
+        }
         return (state, .normal(.nothing))
       }
     }
@@ -272,6 +286,17 @@ final class Machine {
         Callback(body: nil, environment: [:], outerPromises: [], home: .callback)
       default: nil
       }
+    }
+  }
+}
+
+extension Expr {
+  /// The name that an expression such as `name.member.member` starts with.
+  fileprivate var root: String? {
+    switch kind {
+    case .name(let name): name
+    case .member(let base?, _): base.root
+    default: nil
     }
   }
 }

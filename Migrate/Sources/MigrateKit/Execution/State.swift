@@ -20,10 +20,15 @@ struct State {
   var isInTry = false
   /// How often each variable has been set on this path.
   var assigned: [String: Int] = [:]
+  /// The local variables, of which a change of a member makes another value.
+  var variables: Set<String> = []
   /// The results of `map` with a closure that starts work for each element.
   var mapped: [String: Elements] = [:]
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
   var doubts: [String: String] = [:]
+  /// The values that this path waits for, and whether an `await` says so of a promise or task that
+  /// no call of this path returned.
+  var waits: [String: Bool] = [:]
   /// The cases of errors with which operators of the code itself reject.
   var ownErrors: Set<Substring> = []
   /// The tasks of the innermost group.

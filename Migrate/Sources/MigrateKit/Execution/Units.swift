@@ -114,6 +114,6 @@ extension Machine {
       }
     return Path(
       decisions: state.decisions, events: state.events, ending: ending, endPlace: state.endPlace,
-      lists: state.lists, joins: state.joins, doubts: state.doubts)
+      lists: state.lists, joins: state.joins, doubts: state.doubts, waits: state.waits)
   }
 }

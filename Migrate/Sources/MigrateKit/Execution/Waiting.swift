@@ -44,6 +44,10 @@ extension Machine {
           (state, values.map { .tuple($0) }, flow)
         }
       }
+      var state = state
+      if case .plain(let text)? = value, target.type.isThenable || inner.isValueOfTask {
+        state.waits[text] = !state.events.contains { $0.kind == .call && $0.key == text }
+      }
       return try settle(value ?? .nothing, state, canFail: state.isInTry).map {
         state, outcome in
         var state = state
@@ -132,6 +136,7 @@ extension Machine {
         return [(state, .fulfilled(value))]
       }
       state.markAwaited(text)
+      state.waits[text] = state.waits[text] ?? false
       guard canFail else { return [(state, .fulfilled(value))] }
       return try failing(text, value, state).map(outcome)
     case .group: return [(state, .fulfilled(.plain("results of the group")))]

@@ -160,6 +160,8 @@ struct Path {
   let joins: [Int: Join]
   /// Results of handlers that perhaps return nothing, and the values that are then passed on.
   let doubts: [String: String]
+  /// The values that this path waits for, and whether that is a difference if another one doesn't.
+  let waits: [String: Bool]
 
   /// This path with values that handlers passed on, if `other` doesn't use their results.
   func settled(by other: Path) -> Path {
@@ -176,6 +178,15 @@ struct Path {
       }
     }
     return path
+  }
+
+  /// Whether the code waits for an event's result, or for the work that the event is part of.
+  ///
+  /// A function waits for its child tasks.
+  func waits(for event: Event) -> Bool {
+    var list = event.isAwaited ? event.waiter : event.list
+    while let join = joins[list] { list = join.into }
+    return list == 0 || lists[list] == .child
   }
 
   /// Whether a call is still in progress when another event, after it, starts.

@@ -99,32 +99,71 @@ public struct TreeRewrite: Sendable {
       contents: tree.files.map { ($0.path, texts[$0.path] ?? $0.text) }, settings: tree.settings)
   }
 
-  /// Writes the changed files below `root`, or `root` itself if it is a file.
+  /// Writes the changed files below `root`, or `root` itself if it is a file, through symbolic links.
   ///
-  /// Each file is replaced at once. If one can't be written, the ones before it are restored.
-  public func write(to root: String) throws {
-    var written: [Change] = []
+  /// Nothing is written if one of them is read-only, is outside `root`, or changed since it was read.
+  /// Each file is replaced at once. If one can't be written, the ones before it are restored. The
+  /// result is what ``undo(_:)`` needs.
+  @discardableResult func replaceFiles(at root: String) throws -> [Replacement] {
+    let replacements = try replacements(at: root)
+    var written: [Replacement] = []
     do {
-      for change in changes {
-        try replace(change, with: change.after, at: root)
-        written.append(change)
+      for replacement in replacements {
+        try replacement.write()
+        written.append(replacement)
       }
     } catch {
-      for change in written { try? replace(change, with: change.before, at: root) }
+      try Self.undo(written)
       throw MigrateError("The conversion couldn't be written and was undone: \(error)")
     }
+    return written
   }
 
-  /// Restores the files that ``write(to:)`` has written.
-  public func undo(at root: String) throws {
-    for change in changes { try replace(change, with: change.before, at: root) }
+  /// Restores files that were written, except those that changed since then, which an error names.
+  static func undo(_ written: [Replacement]) throws {
+    var failures: [String] = []
+    for replacement in written {
+      do { try replacement.reversed.write() } catch { failures.append("\(error)") }
+    }
+    guard !failures.isEmpty else { return }
+    throw MigrateError(
+      "The conversion couldn't be undone everywhere. " + failures.joined(separator: " "))
   }
 
-  private func replace(_ change: Change, with text: String, at root: String) throws {
+  private func replacements(at root: String) throws -> [Replacement] {
+    let base = URL(fileURLWithPath: root).resolvingSymlinksInPath()
     var isFolder: ObjCBool = false
-    _ = FileManager.default.fileExists(atPath: root, isDirectory: &isFolder)
-    let url = URL(fileURLWithPath: root)
-    try Data(text.utf8).write(
-      to: isFolder.boolValue ? url.appendingPathComponent(change.path) : url, options: .atomic)
+    _ = FileManager.default.fileExists(atPath: base.path, isDirectory: &isFolder)
+    var result: [Replacement] = []
+    for change in changes {
+      let named = isFolder.boolValue ? base.appendingPathComponent(change.path) : base
+      let path = named.resolvingSymlinksInPath().path
+      let prefix = base.path == "/" ? "/" : base.path + "/"
+      guard path == base.path || path.hasPrefix(prefix) else {
+        throw MigrateError(
+          "'\(change.path)' is a symbolic link to '\(path)', which is outside '\(root)'."
+            + " Nothing was written.")
+      }
+      do {
+        let source = try StoredSource(path: path)
+        guard source.text.utf8.elementsEqual(change.before.utf8) else {
+          throw MigrateError("'\(path)' changed since it was read. Run the command again.")
+        }
+        let replacement = Replacement(
+          path: path, before: source.bytes, after: source.bytes(of: change.after))
+        try replacement.check()
+        if let other = result.first(where: { $0.path == path }) {
+          // The tree has a file and a link to it.
+          guard other.after == replacement.after else {
+            throw MigrateError("'\(path)' has several names, whose conversions differ.")
+          }
+        } else {
+          result.append(replacement)
+        }
+      } catch {
+        throw MigrateError("\(error) Nothing was written.")
+      }
+    }
+    return result
   }
 }

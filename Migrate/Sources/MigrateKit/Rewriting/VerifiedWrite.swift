@@ -6,24 +6,27 @@ extension TreeRewrite {
   /// The command is one of a shell, such as `swift build`. If it fails before, nothing is written; if
   /// it fails after, or if the process is asked to end by then, the files get their text back.
   /// Without changes, the command doesn't run. Its output goes to standard error.
-  public func write(to root: String, verifiedBy command: String?) throws {
-    guard let command else { return try write(to: root) }
+  public func write(to root: String, verifiedBy command: String? = nil) throws {
+    guard let command else {
+      try replaceFiles(at: root)
+      return
+    }
     if changes.isEmpty { return }
     guard try Self.succeeds(command) else {
       throw MigrateError("'\(command)' failed before the conversion. Nothing was written.")
     }
     Interruption.start()
     defer { Interruption.end() }
-    try write(to: root)
+    let written = try replaceFiles(at: root)
     let succeeded: Bool
     do {
       succeeded = try Self.succeeds(command)
     } catch {
-      try undo(at: root)
+      try Self.undo(written)
       throw error
     }
     if succeeded, !Interruption.hasOccurred { return }
-    try undo(at: root)
+    try Self.undo(written)
     let event = Interruption.hasOccurred ? "was interrupted" : "failed"
     throw MigrateError("'\(command)' \(event) after the conversion, which was undone.")
   }

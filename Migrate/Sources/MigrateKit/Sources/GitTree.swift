@@ -25,16 +25,20 @@ extension SourceTree {
     let blobs = try Git(repository).blobs(entries.map(\.id))
     var settings = BuildSettings()
     var contents: [(String, String)] = []
-    for (entry, text) in zip(entries, blobs) {
-      if BuildSettings.isSettingsFile((entry.path as NSString).lastPathComponent) {
-        settings.read(text)
+    for (entry, bytes) in zip(entries, blobs) {
+      if BuildSettings.isSettingsFile((entry.path as NSString).lastPathComponent),
+        let source = try? StoredSource(bytes: bytes, path: entry.path)
+      {
+        settings.read(source.text)
       }
-      guard entry.path.hasSuffix(".swift") else { continue }
+      let isInside = prefix.isEmpty || entry.path == prefix || entry.path.hasPrefix(prefix + "/")
+      guard entry.path.hasSuffix(".swift"), isInside else { continue }
+      let text = try StoredSource(bytes: bytes, path: entry.path).text
       if prefix.isEmpty {
         contents.append((entry.path, text))
       } else if entry.path == prefix {
         contents.append(((prefix as NSString).lastPathComponent, text))
-      } else if entry.path.hasPrefix(prefix + "/") {
+      } else {
         contents.append((String(entry.path.dropFirst(prefix.count + 1)), text))
       }
     }
@@ -91,11 +95,11 @@ struct Git {
     return try Data(contentsOf: output)
   }
 
-  /// The texts of objects, in order.
-  func blobs(_ ids: [String]) throws -> [String] {
+  /// The contents of objects, in order.
+  func blobs(_ ids: [String]) throws -> [Data] {
     let input = Data((ids.joined(separator: "\n") + "\n").utf8)
     let output = try run("cat-file", "--batch", input: input)
-    var texts: [String] = []
+    var contents: [Data] = []
     var index = output.startIndex
     for id in ids {
       guard let end = output[index...].firstIndex(of: 10) else { break }
@@ -104,9 +108,9 @@ struct Git {
         throw MigrateError("The repository has no object \(id); its copy may be incomplete.")
       }
       let start = end + 1
-      texts.append(String(decoding: output[start..<(start + size)], as: UTF8.self))
+      contents.append(output[start..<(start + size)])
       index = start + size + 1
     }
-    return texts
+    return contents
   }
 }

@@ -9,7 +9,7 @@ import SwiftSyntax
 public final class SourceFile: @unchecked Sendable {
   /// The path, relative to the tree to which the file belongs.
   public let path: String
-  /// The text, as it was read.
+  /// The text, without a byte order mark, and with line feeds as ends of lines.
   public let text: String
   /// The syntax tree as parsed: rewriting starts here, so that nothing else changes.
   public let syntax: SourceFileSyntax

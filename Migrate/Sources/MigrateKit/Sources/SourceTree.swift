@@ -37,7 +37,7 @@ public struct SourceTree: Sendable {
     }
     if !isFolder.boolValue {
       self.init(
-        contents: [((path as NSString).lastPathComponent, try Self.read(path))],
+        contents: [((path as NSString).lastPathComponent, try StoredSource(path: path).text)],
         settings: BuildSettings(above: URL(fileURLWithPath: path)))
       return
     }
@@ -49,11 +49,11 @@ public struct SourceTree: Sendable {
       let last = (name as NSString).lastPathComponent
       if Self.isSkipped(last) { walk?.skipDescendants() }
       let full = root.appendingPathComponent(name).path
-      if BuildSettings.isSettingsFile(last), let text = try? Self.read(full) {
-        settings.read(text)
+      if BuildSettings.isSettingsFile(last), let source = try? StoredSource(path: full) {
+        settings.read(source.text)
       }
       guard last.hasSuffix(".swift"), !Self.isSkipped(last) else { continue }
-      contents.append((name, try Self.read(full)))
+      contents.append((name, try StoredSource(path: full).text))
     }
     if contents.isEmpty { throw MigrateError("There are no Swift files in '\(path)'.") }
     self.init(contents: contents, settings: settings)
@@ -96,14 +96,6 @@ public struct SourceTree: Sendable {
 
   static func isSkipped(_ folder: String) -> Bool {
     folder.hasPrefix(".") || ["Pods", "Carthage", "DerivedData", "checkouts"].contains(folder)
-  }
-
-  fileprivate static func read(_ path: String) throws -> String {
-    let data = try Data(contentsOf: URL(fileURLWithPath: path))
-    guard let text = String(data: data, encoding: .utf8) else {
-      throw MigrateError("'\(path)' isn't UTF-8 text. Convert the file to UTF-8 first.")
-    }
-    return text
   }
 }
 
@@ -161,7 +153,9 @@ public struct BuildSettings: Sendable {
       let projects = names.filter { $0.hasSuffix(".xcodeproj") }.map { $0 + "/project.pbxproj" }
       let found = projects + names.filter(Self.isSettingsFile)
       for name in found {
-        if let text = try? SourceTree.read(folder.appendingPathComponent(name).path) { read(text) }
+        if let source = try? StoredSource(path: folder.appendingPathComponent(name).path) {
+          read(source.text)
+        }
       }
       if !found.isEmpty { return }
     }
