@@ -30,10 +30,10 @@ extension Cell {
           adopter = cell
         }
         let handler = unsafeDowncast(cell, to: Handler.self)
-        guard !handler.isUncancellable, !(wasMarked && cell === adopter),
-          let next = source.cancel(ifOnly: handler)
-        else {
-          handler.leave(.cancelled)
+        let isCycle = wasMarked && cell === adopter
+        guard !handler.isUncancellable, !isCycle, let next = source.cancel(ifOnly: handler) else {
+          // A marked cell keeps waiting if its source has another consumer only since then.
+          if !wasMarked || isCycle { handler.leave(.cancelled) }
           return
         }
         (cell, step) = (source, next)
