@@ -31,6 +31,25 @@ import Testing
     }
   }
 
+  /// Not a cycle: the second request follows promises that the first one has marked.
+  @Test func secondRequest_whenTheCancelledSourceHasAnotherConsumer_leavesTheRestWaiting()
+    async throws
+  {
+    let executor = ManualExecutor()
+    let (start, resolver) = Promise<Int>.withResolvers()
+    let source: Promise<Int> = start.recover(on: executor) { _ in .value(2) }
+    let adopting = Promise<Int>.value(0).then(on: .immediate) { _ in source }
+    let first = adopting.map(on: .immediate) { $0 }
+    let second = Promise<Int>.value(0).then(on: .immediate) { _ in first }
+    first.cancel()
+    let consumer = source.map(on: .immediate) { $0 }
+    second.cancel()
+    #expect(adopting.isPending && first.isPending && second.isPending)
+    executor.runAll()
+    for promise in [adopting, first, second, consumer] { try await expectCancellation(of: promise) }
+    withExtendedLifetime(resolver) {}
+  }
+
   /// Creates promises, each of which waits for one that is made from the next after it has started.
   private func cycle(of count: Int, _ link: Link) -> ([Promise<Int>], start: @Sendable () -> Void) {
     let promises = Box<[Promise<Int>]>([])
